@@ -11,7 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-# The public names, by the module that has them. Type checkers see them in __init__.pyi, which docs/names.py makes.
+# Public names by module. Type checkers read them from __init__.pyi, which docs/names.py generates.
 _MODULES = {
     "treceval_py.boards.board": "Board board",
     "treceval_py.boards.over": "CollectionsBoard board_over",
@@ -47,9 +47,9 @@ _MODULES = {
     "treceval_py.ranges": "Sensitivity assess",
     "treceval_py.report": "report_payload write_report",
     "treceval_py.scoring.conventions": "CONVENTIONS Conventions",
-    "treceval_py.scoring.evaluation": "DEFAULT_MEASURES Evaluator evaluate",
+    "treceval_py.scoring.evaluation": "Evaluator evaluate",
     "treceval_py.scoring.planning": "Reading Scoring",
-    "treceval_py.scoring.profiles": "PROFILES Profile",
+    "treceval_py.scoring.profiles": "DEFAULT_MEASURES PROFILES Profile",
     "treceval_py.scoring.pytrec": "RelevanceEvaluator compute_aggregated_measure parse_qrel parse_run "
     "supported_measures supported_nicknames",
     "treceval_py.scoring.results": "Results check_comparable",
@@ -63,7 +63,7 @@ __all__ = list(_MODULE_OF)
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for: the command line starts faster without what it does not use."""
+    """Import a public name on first use, so that the command line starts faster."""
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_MODULE_OF[name]), name)
@@ -72,5 +72,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the public names, which is what editors and notebooks complete."""
+    """Return the public names, for completion in editors and notebooks."""
     return __all__

@@ -67,11 +67,11 @@ from treceval_py.report import report_payload as report_payload
 from treceval_py.report import write_report as write_report
 from treceval_py.scoring.conventions import CONVENTIONS as CONVENTIONS
 from treceval_py.scoring.conventions import Conventions as Conventions
-from treceval_py.scoring.evaluation import DEFAULT_MEASURES as DEFAULT_MEASURES
 from treceval_py.scoring.evaluation import Evaluator as Evaluator
 from treceval_py.scoring.evaluation import evaluate as evaluate
 from treceval_py.scoring.planning import Reading as Reading
 from treceval_py.scoring.planning import Scoring as Scoring
+from treceval_py.scoring.profiles import DEFAULT_MEASURES as DEFAULT_MEASURES
 from treceval_py.scoring.profiles import PROFILES as PROFILES
 from treceval_py.scoring.profiles import Profile as Profile
 from treceval_py.scoring.pytrec import RelevanceEvaluator as RelevanceEvaluator

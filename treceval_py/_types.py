@@ -1,4 +1,4 @@
-"""Names for types of arrays and of what callers give. Shape letters: Q queries, H hits, M measures, D documents."""
+"""Type aliases for arrays and for input data. Shape letters: Q queries, H hits, M measures, D documents."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 
         @property
         def dtype(self) -> Any: ...
-else:  # each start of the program would pay for numpy.typing
+else:  # importing numpy.typing would slow down every start
     FloatArray = FloatArray32 = IntArray = BoolArray = ByteArray = AnyArray = Array = np.ndarray
 
 Source: TypeAlias = "str | os.PathLike[str] | BinaryIO"
-"""What can be read: a path, ``"-"`` for standard input, or an open binary file."""
+"""A readable source: a path, ``"-"`` for standard input, or an open binary file."""
 
 
 class Frame(Protocol):
-    """A table of pandas, polars, pyarrow or DuckDB."""
+    """A data frame of pandas, polars, pyarrow or DuckDB."""
 
     @property
     def columns(self) -> Any:
-        """Its columns, or their names."""
+        """The columns or their names."""
 
 
 Data: TypeAlias = "Mapping[Any, Any] | Frame | Array | Iterable[Any]"
-"""Judgments or a run in memory: a dictionary, a frame, arrays, rows; `data.objects` has the forms."""
+"""Judgments or a run in memory: a dictionary, frame, arrays or rows. `data.objects` documents the accepted forms."""

@@ -1,4 +1,4 @@
-"""Work on the items of an iterator with several threads, and have the results in order."""
+"""Process an iterator's items in several threads, with the results in order."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Generic, TypeVar
 __all__ = ["MOST_THREADS", "available_threads", "in_order"]
 
 MOST_THREADS = 256
-"""Each holds a piece of a file, and one after the other reads: many more would only need memory."""
+"""Reading is serial and each thread holds a piece of a file: more threads would only use more memory."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 def available_threads() -> int:
-    """Return the number of cores that this process may use."""
+    """Return the number of cores available to this process."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, MOST_THREADS)
 
 
 class _Nothing:
-    """Stands for an item that is not there."""
+    """Marks a missing item."""
 
 
 _NOTHING = _Nothing()
@@ -37,17 +37,17 @@ def in_order(
     Parameters
     ----------
     items : iterator
-        One thread at a time takes an item from it. No more than two a thread are taken before their turn.
+        Items are taken by one thread at a time, and at most two per thread ahead of the results.
     work : callable
-        Runs in any thread, so it is worth it where it releases the interpreter.
+        Called in any thread. Threads pay off only if it releases the interpreter lock.
     threads : int or None
-        How many threads work; None for one for each core of this process. With one, or where there are no two items,
-        none is started.
+        Number of threads; None for one per available core. With one thread, or fewer than two items, everything runs
+        in the calling thread.
 
     Raises
     ------
     Exception
-        Whatever an item or its work raises, when its turn comes.
+        Whatever an item or its work raises, in place of that item's result.
     """
     if threads is None:
         threads = available_threads()
@@ -57,11 +57,11 @@ def in_order(
     first = next(items, _NOTHING)
     if isinstance(first, _Nothing):
         return
-    # Only now, so that what is wrong with the second item does not come before the result of the first.
+    # Fetched only now, so that an error in the second item does not precede the result of the first.
     second: Item | _Nothing | Exception
     try:
         second = next(items, _NOTHING)
-    except Exception as error:  # noqa: BLE001 - it is raised when its turn comes
+    except Exception as error:  # noqa: BLE001 - raised when its turn comes
         second = error
     if isinstance(second, (_Nothing, Exception)):
         yield work(first)
@@ -76,7 +76,7 @@ def in_order(
 
 
 class _Crew(Generic[Item, Result]):
-    """Threads that work on items, and the results that wait for their turn."""
+    """Threads that process items, and the results that wait for their turn."""
 
     def __init__(self, head: list[Item], items: Iterator[Item], work: Callable[[Item], Result], threads: int) -> None:
         self._head = head
@@ -87,10 +87,10 @@ class _Crew(Generic[Item, Result]):
         self._threads = threads
         self._room = threading.Semaphore(2 * threads)
         self._taken = 0
-        self._last: int | None = None  # how many items there are, once that is known
+        self._last: int | None = None  # number of items, once known
         self._done: dict[int, tuple[Result | None, BaseException | None]] = {}
         for _ in range(threads):
-            # Nothing waits for them when the program ends: one may be reading from a pipe that nobody writes to.
+            # Daemons: the program must not wait for a thread that reads from a pipe nobody writes to.
             threading.Thread(target=self._labour, daemon=True).start()
 
     def results(self) -> Iterator[Result]:
@@ -110,7 +110,7 @@ class _Crew(Generic[Item, Result]):
             turn += 1
 
     def dismiss(self) -> None:
-        """Let the threads end after the item that they have."""
+        """Let each thread end after its current item."""
         with self._ready:
             self._last = self._taken if self._last is None else self._last
         self._room.release(self._threads)
@@ -127,14 +127,14 @@ class _Crew(Generic[Item, Result]):
                 except StopIteration:
                     self._end(number)
                     return
-                except BaseException as error:  # noqa: BLE001 - it is raised when its turn comes
+                except BaseException as error:  # noqa: BLE001 - raised when its turn comes
                     self._put(number, None, error)
                     self._end(number + 1)
                     return
                 self._taken += 1
             try:
                 self._put(number, self._work(item), None)
-            except BaseException as error:  # noqa: BLE001 - it is raised when its turn comes
+            except BaseException as error:  # noqa: BLE001 - raised when its turn comes
                 self._put(number, None, error)
 
     def _put(self, number: int, result: Result | None, error: BaseException | None) -> None:

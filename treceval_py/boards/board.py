@@ -65,10 +65,10 @@ __all__ = [
 ]
 
 JUDGED = "judged_10"
-"""What says how far the judgments reach."""
+"""The measure of how complete the judgments are."""
 
 MOST_HELD = 1 << 26
-"""Bytes of the largest file that is held in memory, which it takes to look for ties without reading it twice."""
+"""Largest file, in bytes, that is held in memory; larger ones are read twice to look for ties."""
 
 
 EVERY = 3.0
@@ -84,9 +84,9 @@ class BoardRun(NamedTuple):
     Attributes
     ----------
     rank : int
-        Its place by the first measure, from 1; runs with equal means share one.
+        Its rank by the first measure, from 1; runs with equal means share one.
     name : str
-        What it is called.
+        Its name on the board.
     file : str
         The name of its file, without folders.
     tag : str
@@ -96,19 +96,18 @@ class BoardRun(NamedTuple):
     low, high : float
         The t confidence interval of the first measure's average; NaN for a single query.
     letters : str
-        Its groups by the first measure: two runs that share a letter do not differ significantly. Empty where there is
+        Its groups by the first measure: two runs that share a letter do not differ significantly. Empty if there is
         nothing to test.
     judged : float
-        The mean share of judged documents among the first ten; NaN where that is not known.
+        The mean share of judged documents among the first ten; NaN if unknown.
     tied : int or None
-        For how many queries the order of documents with equal scores changes the first measure; None where that is not
-        known.
+        Number of queries in which the order of documents with equal scores changes the first measure; None if unknown.
     missing : tuple of str
         Judged queries that it lacks.
     digest : str
         The SHA-256 of its file.
     warnings : tuple of str
-        What to know about it, in a few words each.
+        Caveats about it, in a few words each.
     ranks : tuple of int, or None
         The confidence interval of its rank, best and worst; None for a single query.
     """
@@ -145,7 +144,7 @@ class Unscored(NamedTuple):
 
 
 class BoardSettings(NamedTuple):
-    """How a board is made.
+    """Settings of a board.
 
     Attributes
     ----------
@@ -185,7 +184,8 @@ class Board(NamedTuple):
     settings : BoardSettings
         How the board was made.
     critical : float
-        The |t| above which two runs differ significantly in the first measure; NaN if there is nothing to test.
+        The absolute value of t above which two runs differ significantly in the first measure; NaN if there is nothing
+        to test.
     judgments_name : str
         The name of the judgments' file, without folders.
     signatures : tuple of Signature, length M
@@ -228,7 +228,7 @@ class Board(NamedTuple):
         return text_of(self, "html")
 
     def plot(self, measure: str | None = None) -> Plot:
-        """Return bars of a measure's means, as reports have them; they show themselves in notebooks, and can be saved.
+        """Plot a measure's means as bars, as in reports, to show in a notebook or to save.
 
         Parameters
         ----------
@@ -359,7 +359,7 @@ def board(
 
 
 def scorer_of(qrels: AnyJudgments, scoring: Scoring, reading: Reading) -> tuple[Scorer, list[str]]:
-    """Return what scores the runs of a board, and which measures of sets are left out.
+    """Return the scorer of a board's runs, and the measures left out of sets.
 
     Raises
     ------
@@ -417,7 +417,7 @@ def _measures(
 
 
 class Scorer:
-    """Scores each run of a board: by its measures, and by how far the judgments reach."""
+    """Scores each run of a board: by its measures, and by the share of judged documents."""
 
     def __init__(self, evaluator: Evaluator, scoring: Scoring, profile: Profile, reading: Reading) -> None:
         self.profile = profile
@@ -434,7 +434,7 @@ class Scorer:
         self.evaluator = evaluator
 
     def signatures(self, qids: Sequence[Sequence[str]]) -> tuple[Signature, ...]:
-        """Return how each measure is computed, given the queries over which it is averaged."""
+        """Return the signature of each measure, given the queries that it is averaged over."""
         return tuple(
             Signature(
                 explicit(task.resolved),
@@ -461,7 +461,7 @@ class Scorer:
 
     @property
     def own(self) -> list[str]:
-        """The measures that are not of this package, whose code may change from one time to the next."""
+        """The measures from outside this package, whose code may change between two boards."""
         return [each.name for each in self.measures if each.family.from_outside]
 
     def entry(self, file: str, digest: str) -> Entry:
@@ -470,7 +470,7 @@ class Scorer:
         Raises
         ------
         TrecevalError
-            It cannot be scored, or its bytes are not those of the digest, neither before nor after.
+            It cannot be scored, or its bytes do not match the digest, before or after.
         """
         relevance = isinstance(self.judgments, Qrels)
         held = os.path.getsize(file) <= MOST_HELD
@@ -520,7 +520,7 @@ def _tied_queries(judging: JudgedOnce, run: Run, results: Results) -> int | None
         return None
     if not _has_equal_scores(run, conventions.score_type):
         return 0
-    # Over all orders of a tie it is of no account which one it has; that of the lines takes no time.
+    # The range over all orders does not depend on the current order; that of the lines is the cheapest.
     ranking = conventions.ranking(tied=True)._replace(depth=None, ties="line")
     part, _ = judging.part(conventions._replace(missing="out"), ranking, measure)
     if not isinstance(part, JudgedRun) or not part.num_queries:
@@ -533,7 +533,7 @@ def _tied_queries(judging: JudgedOnce, run: Run, results: Results) -> int | None
 
 
 def _has_equal_scores(run: Run, score_type: str) -> bool:
-    """Tell whether two documents of a query have equal scores. Most dense runs have none, which is soon seen."""
+    """Return whether two documents of a query have equal scores. Most dense runs have none, which is quick to see."""
     scores = narrowed(run.scores, score_type)
     query = np.repeat(np.arange(len(run.qids)), np.diff(run.offsets))
     same = query[1:] == query[:-1]
@@ -547,7 +547,7 @@ def _has_equal_scores(run: Run, score_type: str) -> bool:
 
 
 class Known(NamedTuple):
-    """The files whose runs are known, and those that could not be read."""
+    """The files that were hashed, and those that could not be read."""
 
     files: list[str]
     digests: list[str]
@@ -605,7 +605,7 @@ class _Keeper:
     Attributes
     ----------
     due : float
-        When they are to be written next, by `time.monotonic`.
+        When to write them next, by `time.monotonic`.
     failure : str
         Why they could not be written; empty if they were.
     """
@@ -662,7 +662,7 @@ def _scored(scorer: Scorer, file: str, digest: str) -> Entry | Unscored:
         return scorer.entry(file, digest)
     except TrecevalError as error:
         return _unscored(file, error)
-    except OSError as error:  # it is gone since it was hashed
+    except OSError as error:  # it was removed after it was hashed
         return _unscored(file, InputError(f"cannot be read: {error.strerror or error}", "Check the file.", file=file))
 
 
@@ -742,7 +742,7 @@ def _ranked(
 
 
 def scored_runs(known: Known, measures: tuple[str, ...], names: Sequence[str]) -> list[Scored]:
-    """Return the values of the runs that are known, by the names that they have on a board."""
+    """Return the values of the scored runs, by their names on the board."""
     return [
         Scored(name, file, entry.tag, measures, entry.qids, entry.values, (None,) * len(measures), entry.missing)
         for name, file, entry in zip(names, known.files, known.entries, strict=True)

@@ -1,8 +1,8 @@
 """Cache of board results, keyed by the hash of each run file.
 
-It is two lines of text, packed as its name says: the hash of the second line, and JSON. Nothing in it is executed, and
-nothing in it is taken on trust: what somebody else put there, or what damage made of it, is not read as values. Numbers
-are kept as the bytes of float64, so that they come back as they were.
+It has two lines of text, compressed: the hash of the second line, and JSON. Nothing in it is executed or trusted:
+contents that are damaged or come from elsewhere are not read as values. Numbers are stored as the bytes of float64, so
+they come back unchanged.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ __all__ = [
 ]
 
 CACHE_NAME = ".treceval-board.json.gz"
-"""What the file is called in the folder of the runs; hidden, so that it is not taken for one of them."""
+"""Name of the file in the folder of the runs; hidden, so that it is not taken for a run."""
 
 MARK = "treceval board"
-"""How the text begins, after a brace and a quotation mark, by which the file is known to be ours."""
+"""How the text begins, after a brace and a quotation mark; this identifies our files."""
 
 BEGINNING = f'{{"{MARK}"'.encode()
 
@@ -53,7 +53,7 @@ LONGEST = 1 << 28
 """Most bytes of the file and of its text: the values of 500 runs for 5,000 queries and 10 measures."""
 
 ABANDONED = 3600.0
-"""Seconds after which a half-written file is one that a killed process left."""
+"""Seconds after which a half-written file is considered left over from a killed process."""
 
 ROUNDING = 1e-9
 """By how much a sum may go beyond the range of its measure."""
@@ -76,15 +76,13 @@ class Entry(NamedTuple):
     missing : tuple of str
         Judged queries that the run lacks.
     judged : float or None
-        The mean share of judged documents among the first ten, over the queries that the run has; None where that is
-        not known.
+        The mean share of judged documents among the first ten, over the queries that the run has; None if unknown.
     tied : int or None
-        For how many queries the order of documents with equal scores changes the first measure; None where that is not
-        known.
+        Number of queries in which the order of documents with equal scores changes the first measure; None if unknown.
     contradicting : int
-        In how many queries the rank column contradicts the scores.
+        Number of queries in which the rank column contradicts the scores.
     reversed : bool
-        Whether in all of these scores grow with the rank.
+        Whether scores grow with the rank in all of these.
     """
 
     tag: str
@@ -98,18 +96,18 @@ class Entry(NamedTuple):
 
 
 class Cached(NamedTuple):
-    """What was kept.
+    """The contents of a cache.
 
     Attributes
     ----------
     entries : dict of str to Entry
-        By the SHA-256 of the run's file; empty where nothing is of use.
+        By the SHA-256 of the run's file; empty if nothing can be used.
     files : dict of str to str
-        The file that each came from, by the same SHA-256, as seen from the folder of the cache.
+        The file of each entry, by the same SHA-256, relative to the folder of the cache.
     note : str
-        Why a file that is there is of no use; empty if there is none, or if only the question changed.
+        Why an existing file cannot be used; empty if there is no file, or if only the settings changed.
     writable : bool
-        Whether the file may be replaced: it is ours, or there is none.
+        Whether the file may be replaced: it is ours, or does not exist.
     """
 
     entries: dict[str, Entry]
@@ -119,7 +117,7 @@ class Cached(NamedTuple):
 
 
 def cache_in(runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> str | None:
-    """Return where the cache of a folder of runs stands; None where runs are not given as one folder."""
+    """Return the path of the cache for a folder of runs; None if runs are not given as one folder."""
     paths = [runs] if isinstance(runs, (str, os.PathLike)) else runs
     if len(paths) != 1 or not os.path.isdir(paths[0]):
         return None
@@ -127,14 +125,14 @@ def cache_in(runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) ->
 
 
 def cache_beside(runs: Sequence[str], within: str | None = None) -> str | None:
-    """Return where the cache of runs stands: in the folder of all of them; None where they are in several.
+    """Return the path of the cache: in the common folder of the runs; None if they are in several folders.
 
     Parameters
     ----------
     runs : sequence of str
         Folders, patterns and files.
     within : str, optional
-        A folder outside of which nothing may be written, for runs that were found in it: a link in it may lead out.
+        A folder outside of which nothing may be written, because a link in it may lead out of it.
     """
     folders = {
         os.path.realpath(folder): folder
@@ -156,15 +154,14 @@ def read_cache(path: str, key: Sequence[str], bounds: Sequence[Bounds]) -> Cache
     path : str
         The file. A link is not followed.
     key : sequence of str
-        All that decides a value but the run: measures, conventions, judgments, version.
+        Everything besides the run that decides a value: measures, conventions, judgments, version.
     bounds : sequence of (float, float), length M
         The range of each measure.
 
     Returns
     -------
     Cached
-        A damaged file is of no use, and is replaced; a file of another kind is left alone, unless it has the name that
-        only a cache has.
+        A damaged file is replaced. A file of another kind is left alone, unless it has the reserved name of a cache.
     """
     try:
         stream = _opened(path)
@@ -172,26 +169,26 @@ def read_cache(path: str, key: Sequence[str], bounds: Sequence[Bounds]) -> Cache
         return Cached({}, {})
     except OSError as error:
         if error.errno in _NOT_REGULAR:
-            return Cached({}, {}, f"{path} is {_NOT_REGULAR[error.errno]}, so that nothing is kept in it.", False)
+            return Cached({}, {}, f"{path} is {_NOT_REGULAR[error.errno]}, so results are not cached in it.", False)
         return Cached({}, {}, f"the cache {path} cannot be read ({error.strerror}) and is made again.")
     try:
         with stream:
             head, _ = peek(stream, len(BEGINNING))
             if head != BEGINNING and os.path.basename(path) != CACHE_NAME:
-                return Cached({}, {}, f"{path} is no cache of a board and is left alone.", writable=False)
+                return Cached({}, {}, f"{path} is not the cache of a board, and is left alone.", writable=False)
             if os.fstat(stream.fileno()).st_size > LONGEST:
                 raise InputError(f"the file has more than {LONGEST:,} bytes")
             return _cached(whole(stream, LONGEST), key, bounds)
     except InputError as error:
         failure = error.what
-    # Whatever is wrong with what it says, all of it can be computed again.
+    # Whatever is wrong with its contents, they can be computed again.
     except (ValueError, TypeError, KeyError, IndexError, RecursionError, MemoryError, DataError):
         failure = "it does not hold what a cache holds"
     return Cached({}, {}, f"the cache {path} cannot be used ({failure}) and is made again.")
 
 
-_NOT_REGULAR = {errno.ELOOP: "a link", errno.EMLINK: "a link", errno.EINVAL: "no regular file"}
-"""What cannot hold a cache, by the error that `_opened` raises; FreeBSD has its own for a link."""
+_NOT_REGULAR = {errno.ELOOP: "a link", errno.EMLINK: "a link", errno.EINVAL: "not a regular file"}
+"""Files that cannot hold a cache, by the error that `_opened` raises; FreeBSD has its own error for a link."""
 
 
 def _opened(path: str) -> BinaryIO:
@@ -229,7 +226,7 @@ def _cached(text: bytes, key: Sequence[str], bounds: Sequence[Bounds]) -> Cached
 
 
 def _head(rest: bytes) -> bytes:
-    """Return the first line, which binds the others."""
+    """Return the first line, the hash of the rest."""
     import hashlib
 
     return BEGINNING + f':{FORMAT},"sha256":"{hashlib.sha256(rest).hexdigest()}"}}\n'.encode()
@@ -265,7 +262,7 @@ def _entry(kept: Mapping[str, Any], queries: Sequence[tuple[str, ...]], bounds: 
 
 
 def is_within(values: FloatArray, bounds: Sequence[Bounds]) -> bool:
-    """Tell whether values (Q, M) are in the ranges of the measures, or are NaN, which stands for a query left out."""
+    """Return whether values (Q, M) are in the ranges of the measures, or NaN for a query left out."""
     low, high = np.array(bounds).T
     beyond = (values < np.maximum(low, -MOST) - ROUNDING) | (values > np.minimum(high, MOST) + ROUNDING)
     return not beyond.any()
@@ -288,21 +285,21 @@ def _words(found: Any) -> tuple[str, ...]:
 
 
 def place_of(file: str, cache: str) -> str:
-    """Return where a file is as seen from the folder of a cache, so that both can be moved together."""
+    """Return the path of a file relative to the folder of a cache, so that both can be moved together."""
     return os.path.relpath(file, os.path.dirname(cache) or os.curdir)
 
 
 def still_there(kept: Cached, cache: str, now: Container[str]) -> dict[str, str]:
-    """Return the files of kept runs that are not looked at now and that have not gone, by their hashes.
+    """Return the files of cached runs that are not scored now and still exist, by their hashes.
 
     Parameters
     ----------
     kept : Cached
-        What was kept.
+        The contents of the cache.
     cache : str
-        The file that it was kept in.
+        Its file.
     now : container of str
-        The files that are looked at, as `place_of` gives them: of these only what they have now is kept.
+        The files being scored, as `place_of` returns them; their old entries are dropped.
     """
     folder = os.path.dirname(cache)
     return {
@@ -318,18 +315,18 @@ def write_cache(path: str, key: Sequence[str], entries: Mapping[str, Entry], fil
     Parameters
     ----------
     path : str
-        The file. It takes the place of a file of this name, and of nothing else: a link is refused.
+        The file. It replaces only a regular file of this name: a link is refused.
     key : sequence of str
         As of `read_cache`.
     entries : mapping of str to Entry
-        What is kept, by the SHA-256 of the run's file.
+        The results, by the SHA-256 of the run's file.
     files : mapping of str to str
-        The file of each, by the same SHA-256, as `place_of` gives it.
+        The file of each, by the same SHA-256, as `place_of` returns it.
 
     Returns
     -------
     str
-        Why it could not be written; empty if it was. A board does not fail for that.
+        Why it could not be written; empty if it was. A board does not fail because of this.
     """
     import json
 
@@ -343,21 +340,21 @@ def write_cache(path: str, key: Sequence[str], entries: Mapping[str, Entry], fil
             digest: {"file": files[digest], **_plain(entry, numbers[entry.qids])} for digest, entry in kept.items()
         },
     }
-    # ASCII only, so that bytes of ids that are no UTF-8 come back as they were.
+    # ASCII only, so that bytes of ids that are not UTF-8 come back unchanged.
     text = json.dumps(document, separators=(",", ":")).encode("ascii") + b"\n"
     if len(text) > LONGEST - len(_head(text)):
-        return f"what was computed is not kept: {path} would have more than {LONGEST:,} bytes."
+        return f"results are not cached: {path} would have more than {LONGEST:,} bytes."
     try:
         with written_whole(path, links=False) as stream:
             stream.write(_head(text) + text)
     except OutputError as error:
-        return f"what was computed is not kept: {error}"
+        return f"results are not cached: {error}"
     _tidy(path)
     return ""
 
 
 def _tidy(path: str) -> None:
-    """Remove what killed boards left half written."""
+    """Remove half-written files of killed boards."""
     folder, name = os.path.split(path)
     with contextlib.suppress(OSError):
         for left in unfinished(folder or os.curdir, [name]):

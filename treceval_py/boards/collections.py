@@ -28,10 +28,10 @@ RUNS = "runs"
 """The folder of a collection's runs."""
 
 SPLIT = "test"
-"""The judgments that count where a collection has several splits, as BEIR's have."""
+"""The judgments used if a collection has several splits, as in BEIR."""
 
 NAMED = 5
-"""How many of the entries that are passed over are named; more are counted."""
+"""Most skipped entries that are named; others are counted."""
 
 
 class Collection(NamedTuple):
@@ -40,7 +40,7 @@ class Collection(NamedTuple):
     Attributes
     ----------
     name : str
-        What it is called.
+        Its name.
     judgments : str or None
         The file of its judgments; None if its runs are saved results.
     runs : tuple of str
@@ -72,17 +72,17 @@ class Collections(NamedTuple):
     collections : tuple of Collection
         The collections.
     names : dict of str to str
-        What runs are called on the board, by their names in the collections; those that are not there keep theirs.
+        Names of runs on the board, by their names in the collections; other runs keep their names.
     measures : tuple of str or None
-        Measures for collections without their own; None if not said.
+        Measures for collections without their own; None if not given.
     profile : str or None
         Profile for collections without their own.
     level : int or None
         Level for collections without their own.
     notes : tuple of str
-        What is passed over.
+        The entries that are skipped.
     folder : str or None
-        The folder that they were found in; None if they are listed.
+        The folder that they were found in; None if they come from a file.
     """
 
     collections: tuple[Collection, ...]
@@ -140,7 +140,7 @@ def found_in(folder: str | os.PathLike[str]) -> Collections:
 
 
 def _collection(folder: str) -> tuple[Collection | None, list[str]]:
-    """Return the collection of a folder, None if it lacks judgments or runs; and which entries are not used."""
+    """Return the collection of a folder (None if it lacks judgments or runs), and its unused entries."""
     names = _names_in(folder)
     judgments = _judgments(folder, names)
     inner = os.path.join(folder, RUNS)
@@ -181,7 +181,7 @@ def _judgments(folder: str, names: Sequence[str]) -> str | None:
 
 
 def _holds_judgments(path: str) -> bool:
-    """Tell whether a file begins as judgments do: with ``qid iteration docid rel``, or in a format of its own."""
+    """Return whether a file begins like judgments: with ``qid iteration docid rel``, or in a format of its own."""
     try:
         sight, _ = seen(path)
     except TrecevalError:
@@ -190,9 +190,10 @@ def _holds_judgments(path: str) -> bool:
 
 
 def _holds_run(path: str) -> bool:
-    """Tell whether a file begins as a run in columns does, TREC's or MS MARCO's, or as saved results do.
+    """Return whether a file begins like a run in columns, TREC's or MS MARCO's, or like saved results.
 
-    JSON, JSON Lines and Parquet hold texts as well, such as BEIR's ``corpus.jsonl``: such runs need a folder of runs.
+    JSON, JSON Lines and Parquet files may also be texts, such as BEIR's ``corpus.jsonl``: such runs need a folder of
+    runs.
     """
     try:
         sight, _ = seen(path)
@@ -224,7 +225,7 @@ def _names_in(folder: str) -> list[str]:
 
 
 def _named(passed: Sequence[str], one: str, several: str) -> list[str]:
-    """Name what is passed over, in a note."""
+    """Return notes that name the skipped entries."""
     more = f" and {len(passed) - NAMED} more" if len(passed) > NAMED else ""
     are = f"1 entry of the folder {one}" if len(passed) == 1 else f"{len(passed)} entries of the folder {several}"
     return [f"{are}: {', '.join(passed[:NAMED])}{more}."] if passed else []
@@ -241,8 +242,8 @@ def listed_in(file: str | os.PathLike[str]) -> Collections:
     file : str or path
         The file. ``[[collection]]`` has ``name``, ``judgments``, ``runs`` (a file, folder or pattern, or a list of
         them), and if need be ``measures``, ``profile``, ``level`` and ``weight``. ``measures``, ``profile`` and
-        ``level`` above them are for all collections without their own. ``[names]`` has what runs are called on the
-        board, by their names in the collections. Paths are relative to the file.
+        ``level`` above them are for all collections without their own. ``[names]`` gives runs another name on the
+        board. Paths are relative to the file.
 
     Raises
     ------
@@ -295,7 +296,7 @@ def _listed(path: str, entry: dict[str, Any], number: int) -> Collection:
 
 
 def _is_text(value: object) -> bool:
-    """Tell whether a value is text that may name a file: not empty, and without a zero byte."""
+    """Return whether a value is text that may name a file: not empty, and without a zero byte."""
     return isinstance(value, str) and bool(value) and "\0" not in value
 
 

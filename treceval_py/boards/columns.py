@@ -1,4 +1,4 @@
-"""What boards of one collection and of many show alike."""
+"""Columns that boards of one collection and of many share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXACT = 1e-12
 
 
 def rank_interval(ranks: Sequence[tuple[int, int] | None], confidence: str) -> Column:
-    """Return the intervals of ranks for people; nobody sees them where there are none, or only one run."""
+    """Return the intervals of ranks for people; hidden if there are none, or only one run."""
     cells = ["–" if each is None else _range(*each) for each in ranks]
     return Column(f"{confidence} ranks", cells, programs=False, people=any(ranks) and len(ranks) > 1)
 
@@ -35,7 +35,7 @@ def ranks_for_programs(ranks: Sequence[tuple[int, int] | None]) -> tuple[Column,
 
 
 def highest(values: Sequence[float]) -> frozenset[int]:
-    """Return the rows with the highest value; none if all values are equal, or there is only one. NaN is none."""
+    """Return the rows with the highest value; none if all are equal, or there is only one. NaN does not count."""
     known = [value for value in values if not math.isnan(value)]
     most = max(known, default=0.0)
     rows = frozenset(row for row, value in enumerate(values) if value >= most - EXACT * max(1.0, abs(most)))
@@ -43,5 +43,5 @@ def highest(values: Sequence[float]) -> frozenset[int]:
 
 
 def named_errors(errors: Sequence[Unscored]) -> list[tuple[str, str]]:
-    """Return the files that could not be scored and why, without the folders that they are in."""
+    """Return the files that could not be scored and why, without their folders."""
     return [(base_name(each.file), each.message.replace(each.file, base_name(each.file))) for each in errors]

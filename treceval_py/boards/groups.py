@@ -24,15 +24,15 @@ class BoardGroup(NamedTuple):
     Attributes
     ----------
     attribute : str
-        What distinguishes the groups.
+        The attribute that defines the groups.
     label : str
         The group.
     queries : tuple of int, length M
-        How many of its queries each measure is averaged over, 0 or more.
+        Number of its queries that each measure is averaged over, 0 or more.
     means : tuple of tuple of float, length S
         For each run, in the order of the board, the average of each measure (M,); NaN without a query.
     ranks : tuple of int or None, length S
-        The place of each run by the first measure in this group; runs with equal means share one. None without a query.
+        The rank of each run by the first measure in this group; runs with equal means share one. None without a query.
     """
 
     attribute: str

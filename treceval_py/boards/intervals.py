@@ -25,13 +25,13 @@ __all__ = [
 Resampled: TypeAlias = Literal["both", "queries", "collections"]
 
 RESAMPLED: tuple[Resampled, ...] = get_args(Resampled)
-"""What a bootstrap can draw anew; the first is the default."""
+"""Levels that a bootstrap can resample; the first is the default."""
 
 EXACT = 1e-12
 """Means that differ by less are equal: rounding errors depend on which query has which value."""
 
 AT_ONCE = 1 << 22
-"""How many drawn weights, or differences, are held at a time."""
+"""Most drawn weights, or differences, held in memory at a time."""
 
 
 class Separation(NamedTuple):
@@ -94,8 +94,8 @@ def drawn_errors(
     weights : (K,) float array, optional
         The weight of each collection in the mean, above 0. Default: the same for all.
     resampled : {"both", "queries", "collections"}
-        What is drawn anew, with replacement: queries within each collection, collections with the means that were
-        measured, or both. With a single collection queries are drawn.
+        Level to resample with replacement: queries within each collection, collections with the means that were
+        measured, or both. With a single collection, queries are drawn.
     draws : int
         Number of draws, B.
     seed : int
@@ -109,10 +109,10 @@ def drawn_errors(
 
     Notes
     -----
-    Errors are enlarged by ``sqrt(n / (n - 1))``, as a resampled mean varies less than a sample's mean by that factor.
-    Of both levels, the means of the collections already vary by the noise of their queries. Their deviations are
-    therefore shrunk until the variance of a draw is that of the mean of a sample of collections (Davison and Hinkley
-    1997, section 3.8).
+    Errors are enlarged by ``sqrt(n / (n - 1))``, because a resampled mean varies less than a sample's mean by that
+    factor. If both levels are resampled, the means of the collections already include the noise of their queries. Their
+    deviations are therefore shrunk until the variance of a draw is that of the mean of a sample of collections (Davison
+    and Hinkley 1997, section 3.8).
 
     References
     ----------
@@ -256,7 +256,7 @@ def _without_noise(means: FloatArray, errors: FloatArray) -> FloatArray:
 
 
 def separated(means: FloatArray, errors: FloatArray, alpha: float = 0.05) -> Separation:
-    """Tell which means differ significantly.
+    """Find which means differ significantly.
 
     Parameters
     ----------
@@ -281,7 +281,7 @@ def separated(means: FloatArray, errors: FloatArray, alpha: float = 0.05) -> Sep
     variances = np.diagonal(covariance)
     variance = variances[:, None] + variances[None, :] - 2 * covariance
     # Copies of a run differ by rounding errors only.
-    usable = variance > EXACT * variances.max()  # none where nothing was drawn that differs: each difference is sure
+    usable = variance > EXACT * variances.max()  # 0 if no draw differs: then every difference is certain
     deviation = np.sqrt(np.where(usable, variance, np.inf))
     largest = np.empty(len(errors))
     step = max(1, AT_ONCE // (runs * runs))

@@ -48,17 +48,16 @@ from treceval_py.version import __version__
 __all__ = ["CollectionRun", "CollectionsBoard", "Given", "OneCollection", "board_over"]
 
 Given: TypeAlias = "str | os.PathLike[str] | Mapping[str, Mapping[str, Results | Mapping[str, float]]]"
-"""What a board over collections is made of: a folder or a TOML file; or results, or values by query, by collection and
-run."""
+"""Input of a board over collections: a folder or a TOML file; or results, or values by query, by collection and run."""
 
 VALUE = "value"
-"""What values are called that were given without a measure."""
+"""Name of values that were given without a measure."""
 
 NAMED = 5
-"""How many runs that lack a collection are named; more are counted."""
+"""Most runs lacking a collection that are named; others are counted."""
 
 MAIN = "main measure"
-"""What the measure is called where collections have different ones."""
+"""Name of the measure if collections have different ones."""
 
 
 class OneCollection(NamedTuple):
@@ -67,7 +66,7 @@ class OneCollection(NamedTuple):
     Attributes
     ----------
     name : str
-        What it is called.
+        Its name.
     measures : tuple of str
         Its measures; the first decides.
     queries : int
@@ -97,10 +96,10 @@ class CollectionRun(NamedTuple):
     Attributes
     ----------
     rank : int or None
-        Its place by the mean of the first measure, from 1; runs with equal means share one. None if it lacks a
+        Its rank by the mean of the first measure, from 1; runs with equal means share one. None if it lacks a
         collection.
     name : str
-        What it is called in all collections.
+        Its name in all collections.
     averages : tuple of float, length M
         The mean over collections of each measure; NaN if it lacks a collection.
     means : tuple of tuples of float, (K, M)
@@ -144,7 +143,7 @@ class CollectionsBoard(NamedTuple):
     settings : BoardSettings
         How the board was made.
     resampled : {"both", "queries", "collections"}
-        What the bootstrap drew anew.
+        The level that the bootstrap resampled.
     critical : float
         The difference, in standard errors, above which two runs are told apart; NaN if nothing was tested.
     notes : tuple of str
@@ -221,17 +220,17 @@ def board_over(
         A folder with a folder for each collection; or a TOML file that lists them, as docs/compare.md describes; or,
         for each collection, the results of each run or its value for each query.
     measures : name, Measure, or iterable of them, optional
-        Measures to compute; the first decides the order. Default: those of the TOML file, else as in `board`. Of values
-        that are given it is the name of their measure.
+        Measures to compute; the first decides the order. Default: those of the TOML file, else as in `board`. For given
+        values: the name of their measure.
     scoring : Scoring, optional
         How runs are scored. A collection's own measures, profile and level come before these.
     reading : Reading
         How files are read, and by how many threads.
     by : {"file", "tag"}, optional
-        By what runs of different collections are the same: the names of their files without folders and endings
-        (default), or their tags.
+        How runs are matched between collections: by the names of their files without folders and endings (default), or
+        by their tags.
     resampled : {"both", "queries", "collections"}
-        What the bootstrap draws anew. ``queries``: would the order be the same with other queries for these
+        Level that the bootstrap resamples. ``queries``: would the order be the same with other queries for these
         collections? ``collections``: with other collections like these? ``both``: with other collections and queries.
     resamples : int
         Draws of the bootstrap, 100 to 1,000,000.
@@ -264,8 +263,7 @@ def board_over(
 
     Notes
     -----
-    The mean over collections weighs each collection, not each query, alike, unless a TOML file has other weights. How
-    the bootstrap and the intervals work is described in `treceval_py.boards.intervals`.
+    The mean over collections weighs each collection, not each query, alike, unless a TOML file has other weights.
 
     Examples
     --------
@@ -352,7 +350,7 @@ def _scored(
     *,
     cache: bool,
 ) -> _Scores:
-    """Score the runs of a collection, or read what was saved of them."""
+    """Score the runs of a collection, or read their saved results."""
     own = {
         "measures": collection.measures or (meant.measures if scoring.measures is None else None),
         "profile": collection.profile or (meant.profile if scoring.profile is None else None),
@@ -366,7 +364,7 @@ def _scored(
     notes = [f"{collection.name}: {note}" for note in passed_over(collection.runs, without=skipped)]
     if cache and place is None and cache_beside(collection.runs) is not None:
         folder = os.path.basename(os.path.abspath(meant.folder or os.curdir))
-        notes.append(f"{collection.name}: its runs are outside of {folder}, so nothing is kept of them.")
+        notes.append(f"{collection.name}: its runs are outside of {folder}, so their results are not cached.")
     if all(map(is_saved, files)):
         scored = _saved(files, scoring, by)
         if judgments:
@@ -395,7 +393,7 @@ def _scored(
 
 
 def _saved(files: Sequence[str], scoring: Scoring, by: str | None) -> list[Scored]:
-    """Read saved results; those of one run are called by their file."""
+    """Read saved results; those of a single run are named after their file."""
     if scoring.chosen:
         what = "saved results are taken as they are, so scoring options are not used"
         raise EvaluationError(what, "Remove these options, or give judgments and runs.", file=files[0])
@@ -407,7 +405,7 @@ def _saved(files: Sequence[str], scoring: Scoring, by: str | None) -> list[Score
 
 
 def _renamed(scored: Sequence[Scored], names: Mapping[str, str]) -> list[Scored]:
-    """Return the runs by the names that they have on the board."""
+    """Return the runs by their names on the board."""
     return [run._replace(name=names.get(run.name, run.name)) for run in scored]
 
 
@@ -459,7 +457,7 @@ def _scores(
 
 
 def _alike(scored: Sequence[Scored]) -> bool:
-    """Tell whether runs have values for the same queries in the same order, made in ways that are not known."""
+    """Return whether runs have values for the same queries in the same order, computed in unknown ways."""
     first = scored[0]
     return all(
         run.qids == first.qids

@@ -1,4 +1,4 @@
-"""A board as a table, and for JSON with all that is known of it."""
+"""A board as a table, and as JSON with all its data."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def board_text(board: Board, format: str, style: Style) -> str:
     format : str
         One of `rendering.FORMATS`.
     style : Style
-        How it is printed.
+        Style of the output.
     """
     return render(document_of(board, style), format, style)
 
 
 def document_of(board: Board | CollectionsBoard, style: Style) -> Document:
-    """Return a board as a document: its table, and for JSON with all that is known of it."""
+    """Return a board as a document: its table, and all its data for JSON."""
     if not isinstance(board, Board):
         return document_over(board)
     return Document("board", [_table(board, style), *_group_tables(board)], lambda style: _made(board, style))
@@ -66,7 +66,7 @@ def plot_of(board: Board, measure: str | None) -> Plot:
 
 
 def _table(board: Board, style: Style) -> Table:
-    """Lay out a board: a row for each run. People do not see columns in which nothing stands."""
+    """Lay out a board: a row for each run. Empty columns are hidden from people."""
     runs = board.runs
     digits = DIGITS if style.digits is None else style.digits
     confidence = percent(board.settings.confidence)
@@ -160,7 +160,7 @@ def _group_rows(board: Board) -> list[dict[str, Cell]]:
 def _interval(run: BoardRun, digits: int) -> str:
     if math.isnan(run.low) or math.isnan(run.high):
         return "–"
-    # Of numbers below zero a dash between them would be read as a sign.
+    # A dash before a number below zero would look like its sign.
     between = " to " if run.low < 0 else "–"
     return f"{number(run.low, digits)}{between}{number(run.high, digits)}"
 

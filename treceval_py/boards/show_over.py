@@ -1,4 +1,4 @@
-"""A board over many collections as a table, and for JSON with all that is known of it."""
+"""A board over many collections as a table, and as JSON with all its data."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 __all__ = ["document_over"]
 
 APART = {True: "not apart", False: "apart", None: ""}
-"""What is said of a run and the next one, by whether they are alike."""
+"""The entry of the column Next, by whether a run is like the next one."""
 
 QUESTIONS = {
     "both": "over queries and collections: the range for other collections like these, with other queries",
     "queries": "over the queries of each collection: the range for other queries of the same collections",
     "collections": "over collections: the range for other collections like these",
 }
-"""What the intervals of ranks answer, by what is drawn anew."""
+"""The question that the intervals of ranks answer, by the level resampled."""
 
 
 def document_over(board: CollectionsBoard) -> Document:
-    """Return a board over collections as a document: its table, and for JSON with all that is known of it."""
+    """Return a board over collections as a document: its table, and all its data for JSON."""
     return Document("collections", [_table(board)], lambda style: _made(board, style))
 
 

@@ -1,4 +1,4 @@
-"""The beginning of a file for a check: in which encoding it is, what it is that is no text, and how it becomes text."""
+"""The beginning of a file for a check: its encoding, whether it is text, and a way to read it as UTF-8."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from treceval_py.io.source import BYTE_ORDER_MARK, rewindable
 __all__ = ["HEAD", "MACINTOSH", "are_line_ends", "encoding_of", "text_of"]
 
 HEAD = 1 << 16
-"""Bytes by which a file is judged before it is read."""
+"""Bytes at the beginning of a file from which its encoding and kind are recognised."""
 
 MACINTOSH = ("lines end with carriage returns alone", "Save the file with newlines.")
-"""What is wrong with a file of which all lines end so, and what to do."""
+"""What is wrong with a file whose lines all end like this, and what to do."""
 
 _ONE_LINE = re.compile(
     rb"\s*\S+\s+(?:[Qq]?0\s+\S+\s+\S+\s+[+-]?(?:\.?[0-9]|inf)\S*\s+\S+|(?:\S+\s+)?\S+\s+[+-]?[0-9]+)\s*"
@@ -51,7 +51,7 @@ _BINARY = (
     (b"GIF8", "a GIF image"),
     (b"\x7fELF", "a program"),
 )
-"""How files begin that are no text; where such bytes come out of a decompressor, it was compressed twice."""
+"""First bytes of files that are not text. If they come out of a decompressor, the file was compressed twice."""
 
 _OFFICE = ((b"xl/", "an Excel workbook"), (b"word/", "a Word document"), (b".npy", "a NumPy archive"))
 
@@ -64,7 +64,7 @@ _MARKS = (
 
 
 def encoding_of(head: bytes) -> str | None:
-    """Return the encoding of text that is not UTF-8 or the like: UTF-16 and UTF-32, with their mark or without.
+    """Return the encoding of text that is UTF-16 or UTF-32, with or without a byte-order mark.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def encoding_of(head: bytes) -> str | None:
     Returns
     -------
     str or None
-        A name for `codecs`.
+        A name for `codecs`; None for UTF-8 and similar encodings.
     """
     for mark, name in _MARKS:
         if head.startswith(mark):
@@ -87,7 +87,7 @@ def encoding_of(head: bytes) -> str | None:
 
 
 def text_of(source: Source, head: bytes, collector: Collector, opened: ExitStack) -> Source | None:
-    """Judge a file by its beginning.
+    """Recognise the encoding and kind of a file from its beginning, and return where to read its text.
 
     Parameters
     ----------
@@ -98,47 +98,47 @@ def text_of(source: Source, head: bytes, collector: Collector, opened: ExitStack
     collector : Collector
         Takes the findings.
     opened : ExitStack
-        Closes what has to be opened.
+        Closes what is opened here.
 
     Returns
     -------
     Source or None
-        What to read its text from, as UTF-8 and with newlines; None where there is none.
+        A source of the text, as UTF-8 and with newlines; None if there is no text.
     """
     encoding = encoding_of(head)
     what = None if encoding else _binary(head)
     if what is not None:
-        collector.add("F006", f"this is {what}, which is no text", _ABOUT_BINARY.get(what, "Is it the right file?"))
+        collector.add("F006", f"this is {what}, not text", _ABOUT_BINARY.get(what, "Is it the right file?"))
         return None
     if encoding is not None:
         spoken = encoding[:6].upper()
         plain = _plain(source, head, opened)
-        todo = "Save it as UTF-8." if plain is not None else "Unpack it and save it as UTF-8; nothing of it was read."
-        collector.add("F004", f"this is {spoken} text, of which trec_eval makes nothing", todo)
+        todo = "Save it as UTF-8." if plain is not None else "Unpack it and save it as UTF-8; none of it was read."
+        collector.add("F004", f"this is {spoken} text, which trec_eval cannot read", todo)
         decoder = codecs.getincrementaldecoder(encoding)("replace")
         if plain is None:
             return None
         return _converted(plain, lambda data, last: decoder.decode(data, last).encode("utf-8"))
     if head.startswith(BYTE_ORDER_MARK):
-        what = "a byte-order mark, which trec_eval takes for a part of the first query's id"
+        what = "a byte-order mark, which trec_eval reads as part of the first query's id"
         collector.add("F003", what, "Save the file as UTF-8 without it.", line=1, column=1)
     sight, _ = seen(io.BytesIO(head))
     if sight.format in _WITHOUT_LINES:
         what = f"this is {_WITHOUT_LINES[sight.format]}, whose lines cannot be checked one by one"
-        collector.add("F018", what, "Its reader says, when it is scored, whether all of it can be used.")
+        collector.add("F018", what, "Score it to see whether all of it can be used.")
         return None
     if b"\n" not in head and are_line_ends(head):
         collector.add("F008", *MACINTOSH)
         plain = _plain(source, head, opened)
-        # Compressed, such a file is one line, which is cut when it is read.
+        # A compressed file like this is a single line, which is split when it is read.
         return source if plain is None else _converted(plain, _Newlines().convert)
     return source
 
 
 def are_line_ends(text: bytes) -> bool:
-    """Tell whether carriage returns end the lines of a text that has no newline, or none between its lines.
+    """Tell whether carriage returns end the lines of a text without newlines, or with none between its lines.
 
-    A line of a run or of judgments that is whole has them between its fields, as readers take it.
+    In one whole line of a run or of judgments they may separate fields: readers treat them as spaces.
     """
     return b"\r" in text[:HEAD].strip() and (len(text) > HEAD or not _ONE_LINE.fullmatch(text))
 
@@ -157,13 +157,13 @@ _ABOUT_BINARY = {
 
 
 def _binary(head: bytes) -> str | None:
-    """Return what a file is that is no text."""
+    """Return the kind of a file that is not text; None if it may be text."""
     if head[257:262] == b"ustar":
         return "a tar archive"
     for magic, what in _BINARY:
         if head.startswith(magic):
             return next((office for part, office in _OFFICE if magic[:2] == b"PK" and part in head), what)
-    # JSON and text may hold a few; what is packed or encrypted has one in nine, numbers in binary mostly zeros.
+    # JSON and text may hold a few. Packed or encrypted data has one in nine bytes; binary numbers have mostly zeros.
     nuls = head.count(0)
     controls = len(head) - nuls - len(head.translate(None, bytes([*range(1, 9), *range(14, 32), 127])))
     odd = controls > 8 and 20 * controls > len(head)
@@ -171,7 +171,7 @@ def _binary(head: bytes) -> str | None:
 
 
 def _plain(source: Source, head: bytes, opened: ExitStack) -> BinaryIO | None:
-    """Return a stream of the bytes of a source that is not compressed; None of one that is."""
+    """Return a stream of the bytes of a source; None if it is compressed."""
     stream: Any = source if hasattr(source, "read") else opened.enter_context(rewindable(source))
     first = b""
     while len(first) < min(8, len(head)) and (more := stream.read(8 - len(first))):
@@ -184,7 +184,7 @@ def _plain(source: Source, head: bytes, opened: ExitStack) -> BinaryIO | None:
 
 
 class _Prefixed:
-    """A stream, with what was read of it before."""
+    """A stream that first returns the bytes that were already read from it."""
 
     def __init__(self, first: bytes, stream: Any) -> None:
         self._first = first
@@ -196,14 +196,14 @@ class _Prefixed:
 
 
 class _Newlines:
-    """Carriage returns, alone or before a newline, become newlines, piece by piece."""
+    """Turns carriage returns, alone or before a newline, into newlines, piece by piece."""
 
     def __init__(self) -> None:
         self._held = b""
 
     def convert(self, data: bytes, last: bool) -> bytes:
         data, self._held = self._held + data, b""
-        if data.endswith(b"\r") and not last:  # the newline after it may come
+        if data.endswith(b"\r") and not last:  # a newline may follow
             data, self._held = data[:-1], b"\r"
         return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
@@ -213,7 +213,7 @@ def _converted(stream: BinaryIO, convert: Callable[[bytes, bool], bytes]) -> Bin
 
 
 class _Converted(io.RawIOBase):
-    """A stream whose bytes are converted, piece by piece, as they are read."""
+    """A stream that converts its bytes piece by piece as they are read."""
 
     def __init__(self, stream: BinaryIO, convert: Callable[[bytes, bool], bytes]) -> None:
         self._stream = stream

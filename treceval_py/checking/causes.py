@@ -1,4 +1,4 @@
-"""What the first lines of a file look like: which kind it is, and causes for which all of its lines are wrong."""
+"""Recognise a file from its first lines: its kind, and causes that make all of its lines wrong."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from treceval_py.io.source import BYTE_ORDER_MARK
 __all__ = ["cause_of", "looks_like", "recognise", "swapped_columns"]
 
 GLANCE = 20
-"""Lines with data that show what a file is."""
+"""Number of data lines from which a file is recognised."""
 
 ENOUGH = 1 << 16
 """Bytes in which these lines are looked for."""
 
 
 def recognise(head: bytes, wanted: str | None) -> Kind:
-    """Tell what a file is by its first lines with data.
+    """Recognise the kind of a file from its first lines with data.
 
     Parameters
     ----------
     head : bytes
         The beginning of the file, decompressed.
     wanted : str or None
-        A name of `KINDS` that the file is to be; ``run`` may turn out to be ``msmarco``.
+        A name of `KINDS` that the caller expects; ``run`` may turn out to be ``msmarco``.
 
     Returns
     -------
     Kind
-        What most of these lines are; what is wanted, or a run, where they are nothing that is known.
+        The kind of most of these lines; the expected kind, or a run, if they are not recognised.
     """
     if wanted is not None and wanted != "run":
         return KINDS[wanted]
@@ -45,7 +45,7 @@ def recognise(head: bytes, wanted: str | None) -> Kind:
 
 
 def looks_like(head: bytes) -> Kind | None:
-    """Tell what most of the first lines with data are: a run, an MS MARCO run, judgments, or None of these.
+    """Return the kind of most of the first data lines: a run, an MS MARCO run or judgments; None for anything else.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def looks_like(head: bytes) -> Kind | None:
         head = head.replace(b"\r", b"\n")
     lines = head.split(b"\n")
     if len(lines) > 1 and not head.endswith(b"\n"):
-        lines.pop()  # it may be cut off
+        lines.pop()  # the last one may be cut off
     forms = Counter(map(_form, _with_data(lines)))
     if forms["beir"]:
         return None
@@ -70,29 +70,29 @@ def looks_like(head: bytes) -> Kind | None:
 
 
 def cause_of(text: bytes, kind: Kind) -> Fault | None:
-    """Find a cause for which the lines of a file are all wrong.
+    """Find a cause that makes all lines of a file wrong.
 
     Parameters
     ----------
     text : bytes
         The beginning of the file.
     kind : Kind
-        What it is taken for.
+        The kind it is checked as.
 
     Returns
     -------
     Fault or None
-        None where one of the first lines with data is as it should be, or none of them shows a cause.
+        None if one of the first data lines is valid, or they show no common cause.
     """
     form = {"judged-ranking": "qrels"}.get(kind.name, kind.name)
     lines = _with_data(text[:ENOUGH].split(b"\n")[:-1])
     if form == "run" and _is_shifted(lines):
-        what = "all columns are shifted by one: Q0 is the third field, and in a run it is the second"
-        return Fault("R116", what, "Delete the first column, likely an index; with pandas write index=False.")
+        what = "all columns are shifted by one: Q0 is the third field, but the second in a run"
+        return Fault("R116", what, "Delete the first column, probably an index; in pandas, write with index=False.")
     quoted = [is_quoted(line) for line in lines]
-    if kind.name != "qrels" and any(quoted) and sum(quoted) >= len(lines) - 1:  # a header may have none
+    if kind.name != "qrels" and any(quoted) and sum(quoted) >= len(lines) - 1:  # a header may have no quotes
         what = "fields are in quotes, which become part of the ids"
-        return Fault("R117", what, "Write the file without quotes; in R with quote=FALSE.")
+        return Fault("R117", what, "Write the file without quotes; in R use quote=FALSE.")
     forms = Counter(_form(line) for line in lines)
     if forms[form] or (forms["near"] and form == "run"):
         return None
@@ -110,7 +110,7 @@ def cause_of(text: bytes, kind: Kind) -> Fault | None:
         what, todo = _OTHERS[common]
         return Fault("R113", f"this is {what}, not {kind.what}", todo)
     if len(lines) < 3:
-        return None  # too little to say more than what is wrong with each
+        return None  # too few lines for more than a finding for each
     counts = sorted({len(line.split(None, MOST_FIELDS)) for line in lines})
     if any(map(kind.layout.fits, counts)) and forms.total() - forms[""]:
         return None
@@ -127,10 +127,10 @@ _OTHERS = {
     "msmarco": ("an MS MARCO run (qid docid rank)", "Check it as one: --as msmarco."),
     "beir": (
         "a file of BEIR's judgments (query-id corpus-id score)",
-        "treceval convert makes judgments of four columns of it.",
+        "Convert it with treceval convert to judgments with four columns.",
     ),
-    "json": ("JSON", "Write a line for each document."),
-    "markup": ("HTML or XML", "Is it a page that was saved in the place of the file?"),
+    "json": ("JSON", "Write one line per document."),
+    "markup": ("HTML or XML", "Was a web page saved instead of the file?"),
 }
 
 
@@ -138,14 +138,14 @@ def _swapped(found: str, kind: Kind) -> Fault:
     if kind.name == "judged-ranking":
         return Fault("R114", "this is a run, not a judged ranking", "Check it as a run: --as run.")
     if found == "qrels":
-        what, todo = f"these are judgments, not {kind.what}", "A ranking with labels is checked --as judged-ranking."
+        what, todo = f"these are judgments, not {kind.what}", "Check a ranking with labels --as judged-ranking."
     else:
         what, todo = "this is a run, not judgments", ""
     return Fault("R114", what, f"Are the two files swapped?{' ' * bool(todo)}{todo}")
 
 
 def _is_shifted(lines: list[bytes]) -> bool:
-    """Tell whether all lines, but for headers, have a Q0 where a run has the document."""
+    """Tell whether all lines except headers have a Q0 where a run has the document."""
     rows = [fields for fields in (line.split(None, MOST_FIELDS) for line in lines) if not names_columns(fields)]
     return bool(rows) and all(
         len(fields) > 5 and fields[2].upper() == b"Q0" and fields[1].upper() not in (b"Q0", b"0") for fields in rows
@@ -153,7 +153,7 @@ def _is_shifted(lines: list[bytes]) -> bool:
 
 
 def swapped_columns(head: bytes) -> Fault | None:
-    """Tell from the first lines of a run whether two of its columns are swapped.
+    """Find out from the first lines of a run whether two of its columns are swapped.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def swapped_columns(head: bytes) -> Fault | None:
     if _counts_up(rows, group=0, rank=4, other=2) and _falls(rows, group=0, score=3):
         first, second = (fields[4].decode() for fields in rows[:2])
         what = f"rank and score are swapped: the score column counts {first}, {second}, …"
-        return Fault("R119", what, "Write qid Q0 docid rank score tag: each list is scored upside down.")
+        return Fault("R119", what, "Write qid Q0 docid rank score tag; otherwise every list is scored upside down.")
     if _counts_up(rows, group=2, rank=3, other=0):
         what = "query and document are swapped: ranks count the lines of the same document, each of another query"
         return Fault("R119", what, "Write qid Q0 docid rank score tag.")
@@ -174,7 +174,7 @@ def swapped_columns(head: bytes) -> Fault | None:
 
 
 def _counts_up(rows: list[list[bytes]], *, group: int, rank: int, other: int) -> bool:
-    """Tell whether a column counts from 0 or 1 within each stretch of lines with the same group, and one has three."""
+    """Tell whether a column counts from 0 or 1 within consecutive lines of each group, at least once up to three."""
     longest = 0
     for _, stretch in groupby(rows, key=lambda fields: fields[group]):
         own = list(stretch)
@@ -188,7 +188,7 @@ def _counts_up(rows: list[list[bytes]], *, group: int, rank: int, other: int) ->
 
 
 def _falls(rows: list[list[bytes]], *, group: int, score: int) -> bool:
-    """Tell whether a column has numbers that never rise from one line of a group to the next."""
+    """Tell whether the numbers of a column never rise from one line of a group to the next."""
     if not all(re.fullmatch(rb"[+-]?[0-9.]+([eE][+-]?[0-9]+)?", fields[score]) for fields in rows):
         return False
     try:
@@ -204,7 +204,7 @@ def _with_data(lines: list[bytes]) -> list[bytes]:
 
 
 def _form(line: bytes) -> str:
-    """Tell what a line with data is, however it may be damaged: the name of a form, or nothing."""
+    """Return the form of a data line, even if it is damaged: the name of a form, or an empty text."""
     if is_header(line):
         return "beir"
     if re.match(rb'[{\[]\s*["{\[\]}]|[{\[]$', line):
@@ -213,7 +213,7 @@ def _form(line: bytes) -> str:
         return "markup"
     fields = line.split(None, MOST_FIELDS)
     for separator, name in ((b",", "commas"), (b";", "semicolons"), (b"|", "bars")):
-        # Either nothing else separates, or all fields but the last end with it.
+        # Either the line has no other separator, or all fields but the last end with this one.
         ended = len(fields) > 2 and all(field.endswith(separator) for field in fields[:-1])
         if ended or (len(fields) < 3 and line.count(separator) >= 2):
             return name

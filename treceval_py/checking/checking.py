@@ -1,4 +1,4 @@
-"""Check a file: read it in chunks, look at its lines, its queries, and at it beside judgments."""
+"""Check a file: read it in chunks, and check its lines, its queries, and its fit with judgments."""
 
 from __future__ import annotations
 
@@ -40,39 +40,38 @@ from treceval_py.scoring.profiles import DEFAULT_PROFILE, profile_named
 __all__ = ["Checked", "check"]
 
 MOST_LINES_TURNED = 3_000_000
-"""Above so many lines a run is not held whole to see what it would score the other way round."""
+"""Longer runs are not held in memory to compute their score in reverse order."""
 
 INTERLEAVED = ("R122",)
-"""What the first look at the queries of a run tells when their lines do not stand together, so that a second one is
-needed."""
+"""Findings of the first pass that stay valid if the lines of a query are not together and a second pass is needed."""
 
 OF_SWAPPED = ("R109", "R122", "R123", "R124", "R125", "R126", "R127", "R128", "R129", "R130", "R131", "R132")
-"""What is found in a run because two of its columns are swapped."""
+"""Findings that two swapped columns cause in a run."""
 
 WITHOUT_LINES = ("json", "jsonl", "parquet")
-"""The formats that have no lines of fields."""
+"""The formats that are not made of lines with fields."""
 
 
 class Checked(NamedTuple):
-    """A file that was checked.
+    """The result of a check.
 
     Attributes
     ----------
     file : str
-        The file as messages name it.
+        The file, as messages name it.
     kind : Kind or None
-        What it was taken for; None where it could not be read.
+        The kind of file it was checked as; None if it could not be read.
     findings : list of Finding
-        What was found, so many of each code as are kept: by line, then what is about the whole file.
+        The findings that were kept: those of lines first, in line order, then those about the whole file.
     counts : Counter
-        How many findings of each code there are, kept or not.
+        Number of findings per code, kept or not.
     lines : int
-        The lines that were looked at.
+        Number of lines that were checked.
     shape : Shape or None
-        Its queries and documents; None where no line could be read.
+        Its queries and documents; None if no line could be read.
     unread : str
-        The code of what kept the file, or the rest of it, from being looked at, whether it was asked for or not; empty
-        where all of it was looked at.
+        Code of the finding that stopped the reading of the file, even if that code was not asked for; empty if the
+        whole file was checked.
     """
 
     file: str
@@ -95,12 +94,12 @@ class Checked(NamedTuple):
 
     @property
     def errors(self) -> int:
-        """How many findings are errors, kept or not."""
+        """Number of errors, kept or not."""
         return sum(number for code, number in self.counts.items() if CODES[code].severity == ERROR)
 
     @property
     def warnings(self) -> int:
-        """How many findings are warnings, kept or not."""
+        """Number of warnings, kept or not."""
         return sum(number for code, number in self.counts.items() if CODES[code].severity == WARNING)
 
 
@@ -114,39 +113,39 @@ def check(
     ignore: Collection[str] = (),
     scale: tuple[int, int] | None = None,
 ) -> Checked:
-    r"""Check a run or judgments, line by line, and say all that is wrong.
+    r"""Check a run or judgments line by line, and return everything that is wrong.
 
     Parameters
     ----------
     source : str, path or binary file
         The file, ``"-"`` for standard input, or an open binary file; plain, gzip, bzip2, xz or zstd. It is read in
-        pieces and never held whole, but for its query ids and its longest query. Or judgments or a run in memory, of
-        which the lines are checked that `write_run` and `write_qrels` make.
+        pieces: only its query ids and its longest query are held in memory. Judgments or a run in memory are checked
+        as the lines that `write_qrels` and `write_run` would write.
     qrels : judgments, optional
-        Judgments that a run is looked at beside, in any form that `evaluate` accepts.
+        Judgments to check the run against, in any form that `evaluate` accepts.
     kind : {"run", "msmarco", "qrels", "judged-ranking"}, optional
-        What the file is; by default it is recognised.
+        Kind of file; recognised by default.
     most : int
-        How many findings of each code are kept, the others being counted; 0 keeps all.
+        Number of findings kept per code; the others are only counted. 0 keeps all.
     select, ignore : collection of str
-        Codes, their beginnings such as ``"R1"``, or names such as ``"score-nan"``, that are looked for or left out.
-        What keeps a file from being looked at to its end is left out only where ``ignore`` has exactly its code.
+        Codes, their beginnings such as ``"R1"``, or names such as ``"score-nan"``, to look for or to leave out. A code
+        for a file that cannot be read to its end is left out only if ``ignore`` names it in full.
     scale : (int, int), optional
-        The least and the highest label that judgments may have; -1 and -2, which mark what was not judged, are always
-        fine.
+        Lowest and highest label that judgments may have; -1 and -2, which mark documents that were not judged, are
+        always allowed.
 
     Returns
     -------
     Checked
-        The findings. Data never raise: what cannot be read is a finding.
+        The findings. Bad data never raises: a file that cannot be read is a finding.
 
     Raises
     ------
     InputError
         The judgments cannot be read.
     EvaluationError
-        The kind or a code is unknown, ``most`` is negative, ``scale`` is none, or the judgments are no relevance
-        judgments.
+        The kind or a code is unknown, ``most`` is negative, ``scale`` is not a scale, or the judgments are not
+        relevance judgments.
 
     Examples
     --------
@@ -156,12 +155,12 @@ def check(
     [(2, 10, 'R104')]
     """
     if kind is not None and (not isinstance(kind, str) or kind not in KINDS):
-        raise EvaluationError(f"unknown kind of file {shown(kind)}", f"There are {', '.join(KINDS)}.")
+        raise EvaluationError(f"unknown kind of file {shown(kind)}", f"Choose one of {', '.join(KINDS)}.")
     select, ignore = codes_named(select, "select"), codes_named(ignore, "ignore")
     _refuse_numbers(most, scale)
     judgments = None if qrels is None else load_judgments(qrels)
     if judgments is not None and not isinstance(judgments, Qrels):
-        raise EvaluationError("only relevance judgments (qrels) can be looked at beside a run", file=judgments.name)
+        raise EvaluationError("a run can only be checked against relevance judgments (qrels)", file=judgments.name)
     source = _lines_of(source, kind)
     collector = Collector(name_of(source), CODES, most=most, select=select, ignore=ignore)
     try:
@@ -173,7 +172,7 @@ def check(
 
 
 def _lines_of(source: Source | Data, kind: str | None) -> Source:
-    """Return a file as it is, and an object in memory as the lines of one."""
+    """Return a file unchanged, and an object in memory as lines."""
     if isinstance(source, (str, os.PathLike)) or hasattr(source, "read"):
         return cast("Source", source)
     kinds: frozenset[Any] = frozenset(["run", "qrels"]) if kind is None else frozenset([kind]) & {"run", "qrels"}
@@ -185,15 +184,15 @@ def _lines_of(source: Source | Data, kind: str | None) -> Source:
 
 
 def _refuse_numbers(most: object, scale: object) -> None:
-    """Raise for what is no number of findings, or no scale."""
+    """Raise if ``most`` is not a number of findings, or ``scale`` not a scale."""
     if not isinstance(most, Integral) or most < 0:
-        what = f"most is {most!r}, which is no number of findings"
+        what = f"most is {most!r}, which is not a number of findings"
         raise EvaluationError(what, "Give a whole number from 1, or 0 to keep all.")
     labels = list(scale) if isinstance(scale, (tuple, list)) else []
     if scale is not None and (
         len(labels) != 2 or not all(isinstance(each, Integral) for each in labels) or labels[0] > labels[1]
     ):
-        what = f"scale is {scale!r}, and not the least and the highest label"
+        what = f"scale is {scale!r}, not the lowest and the highest label"
         raise EvaluationError(what, "Give two whole numbers, such as (0, 3).")
 
 
@@ -222,18 +221,18 @@ class _Check:
         return Checked(found.file, self._kind, found.sorted(), found.counts, self._lines, shape, self._unread())
 
     def _unread(self) -> str:
-        """Return the code of what ended reading; NUL bytes within the text do not."""
+        """Return the code of the finding that stopped reading; NUL bytes within the text do not stop it."""
         every = self._collector.every
         ending = [code for code in ENDING if every[code] and not (code == "F005" and self._lines)]
         return next(iter(ending), "Q305" if self._over else "")
 
     def _other_format(self, source: Source) -> tuple[Source, bool]:
-        """Leave what is no text of TREC's lines to its reader; say whether it was such a file."""
+        """Hand files in non-TREC formats to their own reader. Returns whether it did."""
         try:
             sight, source = seen(source)
         except InputError:  # chunks says why
             return source, False
-        # Beside judgments, others are in the place of a run: then it is told as such.
+        # With judgments, BEIR's judgments take the place of a run, and are reported as swapped.
         beir = sight.format == "beir" and self._wanted in (None, "qrels") and self._qrels is None
         if sight.format not in WITHOUT_LINES and not beir:
             return source, False
@@ -243,19 +242,19 @@ class _Check:
         except TrecevalError as error:
             self._collector.add("F002", error.what, error.todo, line=error.line or 0)
             return source, True
-        what = f"{sight.format} has no lines of fields, so only its reader looked at it, which reads it"
+        what = f"{sight.format} is not made of lines with fields; only its reader checked it, and it can be read"
         if beir:
             what = (
-                "these are BEIR's judgments (query-id corpus-id score), which only their reader looked at, and can read"
+                "these are BEIR's judgments (query-id corpus-id score); only their reader checked them, and reads them"
             )
-        lines = "judgments of lines, and check those" if judged else "a run of lines, and check that"
+        lines = "judgments with lines, and check those" if judged else "a run with lines, and check that"
         self._collector.add("F018", what, f"Use treceval convert to make {lines}.")
         if isinstance(table, Qrels):
             tell_labels(table, self._collector, self._scale)
         return source, True
 
     def _of_lines(self, source: Source, again: Callable[[], Source]) -> Shape | None:
-        """Look at lines and queries; where the lines of a query do not stand together, at documents once more."""
+        """Check lines and queries; check documents in a second pass if the lines of a query are not together."""
         lines = iter(self._rows(source))
         rows = next(lines, None)
         kind = self._kind
@@ -291,7 +290,7 @@ class _Check:
             rows = rows_of(chunk, self._kind, self._collector, tags=tags)
             if rows is not None and len(rows.docids):
                 yield rows
-            if tags.over:  # what is wrong is the same on each line, and was said
+            if tags.over:  # every line has the same fault, which was reported
                 self._over = True
                 return
 
@@ -314,7 +313,7 @@ class _Check:
         return shape
 
     def _what_would_be(self, again: Callable[[], Source], shape: Shape) -> None:
-        """Say what a run would score by its ranks, or the other way round, where these are in question."""
+        """Say what a run would score by its ranks, or in reverse order, if these are in question."""
         qrels, found = self._qrels, self._collector
         if qrels is None or self._kind is None or self._kind.name != "run" or self._swapped:
             return
@@ -326,7 +325,7 @@ class _Check:
                 self._turned(qrels, load_run(again()))
 
     def _by_ranks(self, qrels: Qrels, again: Callable[[], Source]) -> None:
-        """Say what a run scores by its scores and by its ranks, where that differs."""
+        """Say what a run scores by its scores and by its ranks, if the values differ."""
         ours, theirs = (
             f"{evaluate(qrels, again(), 'RR@10', profile=name, complete=True).mean['RR@10']:.4f}"
             for name in (DEFAULT_PROFILE, "msmarco")
@@ -334,12 +333,12 @@ class _Check:
         if ours != theirs:
             self._collector.add(
                 "X208",
-                f"RR@10 is {ours} by the scores, and {theirs} by the rank column, as MS MARCO's script takes it",
+                f"RR@10 is {ours} by the scores, and {theirs} by the rank column, which MS MARCO's script uses",
                 "Find out which of the two the run's author meant.",
             )
 
     def _turned(self, qrels: Qrels, run: Run) -> None:
-        """Say what a run would score with the lowest score first, where that is more."""
+        """Say what a run would score with the lowest score first, if that is more."""
         scorer = Scorer(qrels, run)
         task = task_of(
             parse_measures("AP")[0], profile_named(DEFAULT_PROFILE), scorer.situation, Scoring(complete=True)
@@ -351,6 +350,6 @@ class _Check:
         if turned.mean > plain.mean and shown != other:
             self._collector.add(
                 "X209",
-                f"AP is {shown}, and would be {other} if the lowest score stood first",
-                "If scores are distances, write them with the sign changed.",
+                f"AP is {shown}, and would be {other} with the lowest score first",
+                "If scores are distances, write them with the opposite sign.",
             )

@@ -1,4 +1,4 @@
-"""What is wrong with a line or with one of its fields, in words: pure functions from bytes to findings."""
+"""Explain what is wrong with a line or with one of its fields: pure functions from bytes to findings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 
 class Fault(NamedTuple):
-    """What is wrong.
+    """A fault of a line or of a field.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Fault(NamedTuple):
 
 
 MOST_FIELDS = 100
-"""Fields into which a line is cut; a line may have a million, and what follows so many stays one."""
+"""Most fields into which a line is split: a damaged line may have a million, and the rest of it stays one field."""
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
@@ -55,7 +55,7 @@ _HEXADECIMAL = re.compile(rb"[+-]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F
 _QUOTED = re.compile(rb"([\"'])[^\"']+\1")
 _ODD = re.compile(f"[{ODD_SPACES}]")
 
-# What C's strtod and strtol take of a text; where there is nothing to take, programs in C go on with 0.
+# The part of a text that C's strtod and strtol read; if there is none, programs in C continue with 0.
 _LEADING_NUMBER = re.compile(rb"[+-]?(inf|nan|([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?)", re.IGNORECASE)
 _LEADING_WHOLE = re.compile(rb"[+-]?[0-9]+")
 
@@ -67,8 +67,8 @@ _COLUMN_NAMES = re.compile(
 
 
 def whole_number(text: bytes) -> int | None:
-    """Return a field as a whole number of 64 bits; None where it is none."""
-    if text.isdigit() and len(text) < 19:  # most of all
+    """Return a field as a whole number of 64 bits; None if it is not one."""
+    if text.isdigit() and len(text) < 19:  # nearly all fields
         return int(text)
     if not _WHOLE.fullmatch(text):
         return None
@@ -82,7 +82,7 @@ def is_whole(text: bytes) -> bool:
 
 
 def is_number(text: bytes) -> bool:
-    """Tell whether a field is a number, or one as other programs or countries write it."""
+    """Tell whether a field is a number, also in the notation of other programs or countries."""
     try:
         float(text)
     except ValueError:
@@ -91,7 +91,7 @@ def is_number(text: bytes) -> bool:
 
 
 def names_columns(fields: list[bytes]) -> bool:
-    """Tell whether a line has names of columns and not data; two that are known are enough where there is no number."""
+    """Tell whether a line has column names instead of data; without a number, two known names are enough."""
     if any(re.fullmatch(rb"[+-]?[0-9.,]+", field) for field in fields):
         return False
     known = sum(bool(_COLUMN_NAMES.fullmatch(field)) for field in fields)
@@ -99,19 +99,19 @@ def names_columns(fields: list[bytes]) -> bool:
 
 
 def is_quoted(line: bytes) -> bool:
-    """Tell whether the first field of a line, and another one, is in quotes, and all quotes are around fields."""
+    """Tell whether the first field and at least one other are in quotes, and all quotes of the line enclose fields."""
     fields = line.split(None, MOST_FIELDS)
     quoted = [field for field in fields if _QUOTED.fullmatch(field)]
     return len(quoted) > 1 and quoted[0] is fields[0] and line.count(b'"') + line.count(b"'") == 2 * len(quoted)
 
 
 def unquoted(line: bytes) -> bytes:
-    """Return a line for which `is_quoted` is true without its quotes."""
+    """Return a line for which `is_quoted` is true, without its quotes."""
     return line.replace(b'"', b"").replace(b"'", b"")
 
 
 def about_score(text: bytes) -> Fault | None:
-    """Say what is wrong with a score; of these only an infinite one (R105) can be used."""
+    """Say what is wrong with a score; of the faults, only an infinite score (R105) can be used."""
     shown = f"score {quoted(text)}"
     try:
         value = float(text)
@@ -119,14 +119,14 @@ def about_score(text: bytes) -> Fault | None:
         return _about_no_number(text, shown)
     if b"_" in text:
         what = f"{shown} is {_short(value)} in Python, and {_as_in_c(text)} in trec_eval"
-        return Fault("R108", what, "Write numbers with digits, a point and an exponent only.")
+        return Fault("R108", what, "Write numbers with only digits, a decimal point and an exponent.")
     if math.isnan(value):
-        what = f"{shown} is not a number, so it has no place in an order"
-        return Fault("R104", what, "Find out where it comes from; often it is a division by zero.")
+        what = f"{shown} is not a number, so it cannot be ranked"
+        return Fault("R104", what, "Find its cause; often it is a division by zero.")
     if not math.isinf(value):
         return None
     if b"i" in text.lower():
-        return Fault("R105", f"{shown} is infinite", "Find out where it comes from; often it is the logarithm of zero.")
+        return Fault("R105", f"{shown} is infinite", "Find its cause; often it is the logarithm of zero.")
     return Fault("R107", f"{shown} is too large for a 64-bit float", "Use smaller numbers.")
 
 
@@ -136,28 +136,28 @@ def _about_no_number(text: bytes, shown: str) -> Fault:
         return Fault("R106", what, f"Write {shortened(text.replace(b',', b'.'))}.")
     if _HEXADECIMAL.fullmatch(text):
         what = f"{shown} is hexadecimal, which trec_eval reads and Python refuses"
-        return Fault("R108", what, "Write numbers with digits, a point and an exponent only.")
-    what = f"{shown} is no number, and trec_eval reads {_as_in_c(text)}"
+        return Fault("R108", what, "Write numbers with only digits, a decimal point and an exponent.")
+    what = f"{shown} is not a number, and trec_eval reads {_as_in_c(text)}"
     return Fault("R103", what, "Write it as 12, 12.5 or 1.25e1.")
 
 
 def about_rank(text: bytes, kind: Kind) -> Fault:
-    """Say what is wrong with a rank that is no whole number."""
-    what = f"rank {quoted(text)} is " + ("beyond 64 bits" if _WHOLE.fullmatch(text) else "no whole number")
+    """Say what is wrong with a rank that is not a whole number."""
+    what = f"rank {quoted(text)} " + ("does not fit in 64 bits" if _WHOLE.fullmatch(text) else "is not a whole number")
     if kind.name == "msmarco":
-        return Fault("R115", what, "Ranks are whole numbers from 1, and all that such a run has to say.")
-    return Fault("R109", what, "Ranks are whole numbers from 1; the order comes from scores, but not in every program.")
+        return Fault("R115", what, "Write ranks as whole numbers from 1: this run is ordered by them alone.")
+    return Fault("R109", what, "Write ranks as whole numbers from 1: some programs order by them, not by scores.")
 
 
 def about_label(text: bytes) -> Fault:
-    """Say what is wrong with a label that is no whole number of 64 bits."""
+    """Say what is wrong with a label that is not a whole number of 64 bits."""
     shown = f"label {quoted(text)}"
     if _WHOLE.fullmatch(text):
-        return Fault("Q303", f"{shown} is beyond 64 bits", "Use smaller labels, such as 0, 1, 2.")
+        return Fault("Q303", f"{shown} does not fit in 64 bits", "Use smaller labels, such as 0, 1, 2.")
     leading = _LEADING_WHOLE.match(text)
     read = 0 if leading is None else min(max(integer(leading[0]), _LEAST), _MOST)
-    what = f"{shown} is no whole number, and trec_eval reads {read}"
-    return Fault("Q302", what, "Labels are whole numbers, such as 0, 1, 2.")
+    what = f"{shown} is not a whole number, and trec_eval reads {read}"
+    return Fault("Q302", what, "Write labels as whole numbers, such as 0, 1, 2.")
 
 
 def about_count(line: bytes, fields: list[bytes], kind: Kind) -> tuple[Fault, int]:
@@ -168,7 +168,7 @@ def about_count(line: bytes, fields: list[bytes], kind: Kind) -> tuple[Fault, in
     fault : Fault
         What is wrong.
     column : int
-        Where the line ends, of one that is too short; where what is too much begins, of one that is too long.
+        For a short line, its end; for a long line, the beginning of the surplus.
     """
     layout, count = kind.layout, len(fields)
     number = f"{'more than ' * (count > MOST_FIELDS)}{min(count, MOST_FIELDS)} field" + "s" * (count != 1)
@@ -176,9 +176,9 @@ def about_count(line: bytes, fields: list[bytes], kind: Kind) -> tuple[Fault, in
     what = f"{number}, but {layout.what} has {expected}"
     long = count > len(layout.fields)
     column = column_of(line, len(layout.fields)) if long else 1 + len(decode(line.rstrip()))
-    code, todo = "R101" if kind.rel is None else "Q301", "Mend the line, or delete it."
+    code, todo = "R101" if kind.rel is None else "Q301", "Correct the line, or delete it."
     if not line.isascii() and _ODD.search(decode(line)):
-        todo = "A space that is none holds two fields together: write a plain one."
+        todo = "A character that only looks like a space joins two fields: write a plain space."
     elif kind.name == "run":
         if lacks_tag(fields):
             code = "R118"
@@ -192,12 +192,12 @@ def about_count(line: bytes, fields: list[bytes], kind: Kind) -> tuple[Fault, in
 
 
 def lacks_tag(fields: list[bytes]) -> bool:
-    """Tell whether the fields are those of a run's line, but for the tag."""
+    """Tell whether a line has all fields of a run's line except the tag."""
     return len(fields) == 5 and is_whole(fields[3]) and is_number(fields[4])
 
 
 def _about_missing(fields: list[bytes]) -> str:
-    """Say which column a run's line lacks; nothing where its other columns do not show it."""
+    """Say which column is missing from a run's line; empty if its other columns do not show it."""
     if len(fields) == 5:
         if lacks_tag(fields):
             return "The tag is missing: write one at the end."
@@ -211,7 +211,7 @@ def _about_missing(fields: list[bytes]) -> str:
 
 
 def _as_in_c(text: bytes) -> str:
-    """Return what C's strtod makes of a text, which takes as much as it can."""
+    """Return the number that C's strtod reads from a text: it takes the longest beginning that is a number."""
     if found := _HEXADECIMAL.match(text):
         try:
             return _short(float.fromhex(found[0].decode()))

@@ -1,4 +1,4 @@
-"""What a check finds: where it is, what it is, what to do; and the collection of all that a file gives."""
+"""A finding of a check (where, what, what to do), and the collector of all findings of a file."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["ENDING", "ERROR", "NOTE", "SEVERITIES", "WARNING", "Code", "Collecto
 ERROR, WARNING, NOTE = "error", "warning", "note"
 
 SEVERITIES = (ERROR, WARNING, NOTE)
-"""From what cannot be scored, or only by accident, over what is likely a mistake, to what is good to know."""
+"""From data that cannot be scored reliably, through probable mistakes, to information."""
 
 ENDING = ("F001", "F002", "F005", "F006", "F007", "F010", "F017", "R112", "R113", "R114", "R116", "R117")
-"""What keeps a file, or the rest of it, from being looked at: if it were not told, the file would seem clean."""
+"""Findings that end the reading of a file: without them, an unread file would seem clean."""
 
 
 class Code(NamedTuple):
@@ -25,22 +25,22 @@ class Code(NamedTuple):
     Attributes
     ----------
     code : str
-        A letter and three digits: F is about any file, R a run, Q judgments, X a run beside judgments.
+        A letter and three digits: F for any file, R for a run, Q for judgments, X for a run with judgments.
     name : str
         A short name in lower case with hyphens, such as ``score-nan``.
     severity : str
-        ``error``: scoring refuses it, or other programs make numbers of it by accident. ``warning``: likely a mistake.
-        ``note``: no mistake, but good to know.
+        ``error``: scoring refuses the data, or other programs read numbers from it by accident. ``warning``: a probable
+        mistake. ``note``: not a mistake, but good to know.
     title : str
-        One sentence without full stop.
+        One sentence without a full stop.
     why : str
-        What it does to scores, and what other programs make of it; one or two paragraphs.
+        The effect on scores, and how other programs treat it; one or two paragraphs.
     example : str
-        Lines that give the finding.
+        Lines that produce the finding.
     todo : str
-        What to do about it, whole sentences.
+        What to do about it, in whole sentences.
     fixed : bool
-        Whether ``--fix`` mends it.
+        Whether ``--fix`` repairs it.
     """
 
     code: str
@@ -54,7 +54,7 @@ class Code(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """Something that a check found.
+    """One finding of a check.
 
     Attributes
     ----------
@@ -63,13 +63,13 @@ class Finding(NamedTuple):
     severity : str
         ``error``, ``warning`` or ``note``.
     file : str
-        The file as it was named.
+        The file, as the caller named it.
     line : int
-        The line of the file, from 1; 0 where it is about the file as a whole.
+        Line of the file, from 1; 0 if the finding is about the whole file.
     column : int
-        The character of the line, from 1; 0 where it is about the line, or the file, as a whole.
+        Character of the line, from 1; 0 if the finding is about the whole line or file.
     what : str
-        What was found, without full stop.
+        What was found, without a full stop.
     todo : str
         What to do about it, with full stops; may be empty.
     """
@@ -84,7 +84,7 @@ class Finding(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The file, with the line and the column where they are known."""
+        """The file, with line and column if known."""
         return self.file + "".join(f":{number}" for number in (self.line, self.column) if number)
 
     def __repr__(self) -> str:
@@ -98,26 +98,26 @@ class Finding(NamedTuple):
 
 
 class Collector:
-    """The findings of one file, so many of each code, and how many there were.
+    """The findings of one file: a limited number per code, and how many there were.
 
     Parameters
     ----------
     file : str
-        The file as messages name it.
+        The file, as messages name it.
     codes : mapping of str to Code
         All codes.
     most : int
-        How many findings of each code are kept; 0 keeps all.
+        Number of findings kept per code; 0 keeps all.
     select, ignore : collection of str
-        Codes, or their beginnings (``R``, ``R1``), that are kept or left out; without ``select`` all are kept. Those of
-        `ENDING` are left out only where ``ignore`` has exactly them.
+        Codes, or their beginnings (``R``, ``R1``), to keep or to leave out; without ``select`` all are kept. Codes of
+        `ENDING` are left out only if ``ignore`` names them in full.
 
     Attributes
     ----------
     counts : Counter
-        How many findings there are of each code that is wanted.
+        Number of findings per wanted code.
     every : Counter
-        How many there are of each code, wanted or not; of one that is not wanted, checks may have looked for none.
+        Number of findings per code, wanted or not; checks may skip the search for codes that are not wanted.
     """
 
     def __init__(
@@ -139,22 +139,22 @@ class Collector:
         self._findings: dict[str, list[Finding]] = {}
 
     def empty(self) -> Collector:
-        """Return another collector of the same file, with nothing in it."""
+        """Return an empty collector for the same file."""
         return Collector(self.file, self._codes, most=self.most, select=self._select, ignore=self._ignore)
 
     def wants(self, code: str) -> bool:
-        """Tell whether findings of a code are kept, so that what is costly to find need not be looked for."""
+        """Tell whether findings of a code are kept; if not, a costly search can be skipped."""
         if code in ENDING and code in self._codes:
             return code not in self._ignore
         chosen = not self._select or code.startswith(self._select)
         return chosen and not (self._ignore and code.startswith(self._ignore))
 
     def room(self, code: str) -> bool:
-        """Tell whether another finding of a code would be kept; if not, `count` is enough."""
+        """Tell whether another finding of a code would be kept; if not, call `count` instead."""
         return self.wants(code) and (not self.most or len(self._findings.get(code, ())) < self.most)
 
     def add(self, code: str, what: str, todo: str = "", *, line: int = 0, column: int = 0) -> None:
-        """Take a finding; ``what`` has no full stop, ``todo`` has."""
+        """Add a finding; ``what`` has no full stop at its end, ``todo`` has."""
         self.every[code] += 1
         if not self.wants(code):
             return
@@ -164,7 +164,7 @@ class Collector:
             self._findings.setdefault(code, []).append(found)
 
     def drop(self, codes: Collection[str]) -> None:
-        """Leave out findings of some codes, of which another one is the cause."""
+        """Remove the findings of some codes, because another finding is their cause."""
         for code in codes:
             self.counts.pop(code, None)
             self.every.pop(code, None)
@@ -194,5 +194,5 @@ class Collector:
 
     @property
     def errors(self) -> int:
-        """How many findings are errors, wanted or not."""
+        """Number of errors, including codes that are not wanted."""
         return sum(number for code, number in self.every.items() if self._codes[code].severity == ERROR)

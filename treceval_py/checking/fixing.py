@@ -1,8 +1,8 @@
-"""A mended copy of a run or of judgments, in which only that is changed which nobody can miss.
+"""Write a repaired copy of a run or of judgments, changing only what loses nothing.
 
-A file is read twice: first to see that it can be read to its end, and whether the lines of a query stand together;
-then to be mended and written, a chunk at a time. Where the lines of a query are scattered over the file, what becomes
-of them is found in between, a part of the queries at a time, and kept as numbers by line.
+A file is read twice: first to see whether it can be read to its end and whether the lines of each query are together;
+then to repair and write it, a chunk at a time. If queries are scattered over the file, the changes of their lines are
+found in between, for one part of the queries at a time, and kept as numbers per line.
 """
 
 from __future__ import annotations
@@ -33,34 +33,34 @@ from treceval_py.io.source import BYTE_ORDER_MARK, kept, name_of
 __all__ = ["Fixed", "fix"]
 
 _BEGINNING = re.compile(rb"(?:[\t\n\v\f\r ]|\xef\xbb\xbf)*")
-"""White space and byte-order marks; what follows stands at the beginning when blank lines are removed."""
+"""White space and byte-order marks; the text after them comes first once blank lines are removed."""
 
 PART_SIZE = 1 << 24
-"""About how many bytes of text of scattered queries are looked at in one reading."""
+"""Approximate number of bytes of text of scattered queries that are processed in one reading."""
 
 DROPPED = -(2**63)
-"""What a line that is left out has in the place of a new rank."""
+"""Replaces the new rank of a line that is removed."""
 
 ENDS = ("F001", "F002", "F005", "F006", "F007", "F010", "F017", "F018")
-"""Where these are found there is no text, or not all of it: a copy would lose something."""
+"""Findings of files that have no text, or not all of it: a copy would lose something."""
 
 DECODED = {
     "F003": "the byte-order mark was removed",
     "F004": "UTF-16 was rewritten as UTF-8",
     "F008": "carriage returns that end lines were replaced with newlines",
 }
-"""What reading mends by itself."""
+"""Repairs that reading makes by itself."""
 
 
 class Fixed(NamedTuple):
-    """What was mended.
+    """The repairs of a file.
 
     Attributes
     ----------
     repairs : tuple of str
-        What was done, such as ``12 exact duplicates were removed (first: line 7)``; empty where nothing was.
+        What was done, such as ``12 exact duplicates were removed (first: line 7)``; empty if nothing was changed.
     lines_in, lines_out : int
-        The lines of the file, and those of the copy.
+        Number of lines of the file, and of the copy.
     """
 
     repairs: tuple[str, ...]
@@ -69,35 +69,35 @@ class Fixed(NamedTuple):
 
 
 def fix(source: Source, target: BinaryIO, kind: Kind) -> Fixed:
-    """Write a mended copy of a run or of judgments.
+    """Write a repaired copy of a run or of judgments.
 
-    Text becomes UTF-8 without a byte-order mark, lines end with a newline, the last one too, and one space or tab
-    stands between fields; a space of another kind (no-break, zero-width, …) becomes a plain one where only then the
-    line has its fields, with numbers in their places. A header on the first line and quotes around fields are left
-    out, and lines of a run without a tag get one. Blank lines and exact duplicates are left out. Ranks of a query
-    that begin at 0, are all the same, come twice or have gaps are numbered from 1 in the order of the scores, equal
-    scores as the ranks were, and else by descending id as trec_eval orders them; never where they contradict the
-    scores. Ranks of an MS MARCO run, which has no scores, are only raised by 1 where a query begins at 0. All else,
-    also what is wrong, stays byte for byte.
+    Text becomes UTF-8 without a byte-order mark. Every line ends with a newline, and fields are separated by one space
+    or tab. A space of another kind (no-break, zero-width, …) becomes a plain space if the line only then has its
+    fields, with numbers in the right places. A header on the first line, quotes around fields, blank lines and exact
+    duplicates are removed; run lines without a tag get one. Ranks of a query that begin at 0, are all the same, are
+    repeated or have gaps are numbered from 1 by score. Documents with equal scores keep the order of their ranks; if
+    these are equal too, they are ordered by descending id, as in trec_eval. Ranks that contradict the scores are never
+    changed. Ranks of an MS MARCO run, which has no scores, are only raised by 1 if a query begins at 0. Everything
+    else, including errors, stays the same, byte for byte.
 
     Parameters
     ----------
     source : str, path or binary file
         The file.
     target : binary file
-        Where the copy is written.
+        The copy is written here.
     kind : Kind
-        What the file is.
+        Kind of the file.
 
     Returns
     -------
     Fixed
-        What was mended. A copy of what `fix` wrote is the same, byte for byte.
+        The repairs. Fixing the copy again gives the same bytes.
 
     Raises
     ------
     InputError
-        The file cannot be read to its end, or has no text. Unless it changes meanwhile, nothing was written then.
+        The file cannot be read to its end, or has no text. Nothing was written then, unless the file changed meanwhile.
     """
     with kept(source) as (first, again):
         fixing = _Fixing(kind, name_of(source))
@@ -107,7 +107,7 @@ def fix(source: Source, target: BinaryIO, kind: Kind) -> Fixed:
 
 
 class _Row(NamedTuple):
-    """A line that has its fields.
+    """A line with the right number of fields.
 
     Attributes
     ----------
@@ -116,9 +116,9 @@ class _Row(NamedTuple):
     docid : bytes
         The document.
     value : object
-        What must be the same in an exact duplicate: the score as a number if it is one, the label, ….
+        What must be equal in an exact duplicate: the score, as a number if it is one, or the label, ….
     rank : int or None
-        Its rank, if that is a whole number.
+        Its rank, if it is a whole number.
     """
 
     line: int
@@ -128,13 +128,13 @@ class _Row(NamedTuple):
 
 
 class _Edits(NamedTuple):
-    """What becomes of lines: their numbers, ascending, and for each the new rank, or `DROPPED`."""
+    """Changes of lines: their numbers, ascending, and for each the new rank, or `DROPPED`."""
 
     lines: IntArray
     ranks: IntArray
 
     def within(self, lines: Sequence[int]) -> dict[int, int]:
-        """Return what becomes of those lines of a chunk that change."""
+        """Return the changes of the lines of a chunk."""
         if not len(lines) or not len(self.lines):
             return {}
         start, stop = np.searchsorted(self.lines, [lines[0], lines[-1] + 1]).tolist()
@@ -142,7 +142,7 @@ class _Edits(NamedTuple):
 
 
 class _Fixing:
-    """One file on its way to a mended copy."""
+    """The repair of one file."""
 
     def __init__(self, kind: Kind, name: str) -> None:
         self._kind = kind
@@ -152,7 +152,7 @@ class _Fixing:
         self._ranked = Tally()
 
     def _chunks(self, source: Source, collector: Collector | None = None) -> Iterator[Chunk]:
-        """Yield the text of the file, or refuse a file that cannot be read to its end."""
+        """Yield the text of the file; raise if it cannot be read to its end."""
         if collector is None:
             collector = Collector(self._name, CODES, most=1, select=(*ENDS, *DECODED))
         empty, begun = True, False
@@ -162,20 +162,20 @@ class _Fixing:
                 text, begun = self._without_marks(raw)
             yield Chunk(first, text)
         for found in collector.sorted():
-            # UTF-16 that cannot be decoded on the way gives no text.
+            # UTF-16 in a compressed file cannot be decoded while reading, and gives no text.
             if found.code in ENDS or empty:
                 raise InputError(found.what, found.todo, file=self._name, line=found.line or None)
         if not begun:
             raise InputError("no line with data, only byte-order marks", "Is it the right file?", file=self._name)
 
     def _without_marks(self, text: bytes) -> tuple[bytes, bool]:
-        """Leave out all byte-order marks at the beginning, and tell whether anything follows them."""
+        """Remove all byte-order marks at the beginning, and tell whether anything follows them."""
         begins = len(text) - len(_BEGINNING.sub(b"", text, count=1))
         self._marked = self._marked or BYTE_ORDER_MARK in text[:begins]
         return text[:begins].replace(BYTE_ORDER_MARK, b"") + text[begins:], begins < len(text)
 
     def survey(self, source: Source) -> bool:
-        """Read the file, and tell whether lines of a query stand apart, with other queries between them."""
+        """Read the file, and tell whether lines of other queries separate the lines of a query."""
         seen: set[bytes] = set()
         scattered = False
         for chunk in self._chunks(source):
@@ -193,7 +193,7 @@ class _Fixing:
         return {query for query, _ in _queries(text, lines)}
 
     def edits_of_scattered(self, again: Callable[[], Source]) -> _Edits:
-        """Find what becomes of each line of scattered queries, reading the file once for each part of them."""
+        """Find the changes of the lines of scattered queries, reading the file once for each part of them."""
         lines: list[IntArray] = []
         ranks: list[IntArray] = []
         codes = Codes(min(self._size // PART_SIZE + 1, NO_CODE), list(map(self._coded, self._chunks(again()))))
@@ -235,7 +235,7 @@ class _Fixing:
         return _Edits(table[:, 0], table[:, 1])
 
     def write(self, source: Source, target: BinaryIO, edits: _Edits | None) -> Fixed:
-        """Write the copy; without edits, what becomes of lines is found in each chunk."""
+        """Write the copy; without edits, the changes are found in each chunk."""
         collector = Collector(self._name, CODES, most=1, select=(*ENDS, *DECODED))
         tally, lines_in, lines_out = Tally(), 0, 0
         for chunk in self._chunks(source, collector):
@@ -246,14 +246,14 @@ class _Fixing:
             target.write(text)
             lines_in = chunk.first - 1 + chunk.text.count(b"\n")
             lines_out += text.count(b"\n")
-        # A carriage return on a line of its own is not what reading mends.
+        # Reading does not repair a carriage return within a line.
         whole = {found.code for found in collector.sorted() if found.code != "F008" or not found.line}
         whole |= {"F003"} if self._marked else set()
         decoded = [sentence for code, sentence in DECODED.items() if code in whole]
         return Fixed((*decoded, *tally.sentences(), *self._ranked.sentences()), lines_in, lines_out)
 
     def _edits_of(self, text: bytes, lines: Sequence[int]) -> _Edits:
-        """Find what becomes of lines, among which are all of their queries."""
+        """Find the changes of lines that include all lines of their queries."""
         rows: dict[bytes, list[_Row]] = {}
         if not _is_sound(text, self._kind):
             _gather(rows, _fields(text, lines, self._kind), self._kind)
@@ -261,14 +261,14 @@ class _Fixing:
 
 
 def _is_sound(text: bytes, kind: Kind) -> bool:
-    """Tell, for all lines at once, that no line of a chunk has to change; where it is not known, it is not said."""
+    """Tell, for all lines of a chunk at once, that none needs a change; False also if that is uncertain."""
     if kind.layout not in (RUN, QRELS) or not text:
         return not text
     part = scanned(memoryview(text), 1, kind.layout)
     if part is None:
         return False
     query, docids, ranks = np.repeat(part.queries, np.diff(part.starts)), part.docids, part.ranks
-    if len(part.qids) != len(part.starts) - 1:  # lines of a query stand apart
+    if len(part.qids) != len(part.starts) - 1:  # the lines of a query are not together
         order = np.argsort(query, kind="stable")
         query, docids, ranks = query[order], docids.take(order), None if ranks is None else ranks[order]
     starts = np.searchsorted(query, np.arange(len(part.qids) + 1)).astype(np.int64)
@@ -289,7 +289,7 @@ def _queries(text: bytes, lines: Sequence[int]) -> Iterator[tuple[bytes, int]]:
 
 
 def _fields(text: bytes, lines: Sequence[int], kind: Kind) -> Iterator[tuple[bytes, int, list[bytes]]]:
-    """Yield the query, the number and the fields of each data line; no fields of one that is likely several."""
+    """Yield query, line number and fields of each data line; no fields if it is probably several lines."""
     for raw, line in zip(text.split(b"\n"), lines, strict=False):
         fields = kind.layout.cut(raw)
         if fields and not fields[0].startswith(b"#"):
@@ -297,7 +297,7 @@ def _fields(text: bytes, lines: Sequence[int], kind: Kind) -> Iterator[tuple[byt
 
 
 def _gather(rows: dict[bytes, list[_Row]], found: Iterable[tuple[bytes, int, list[bytes]]], kind: Kind) -> None:
-    """Put lines under their queries; one that lacks a field is there without a document, so that ranks stay."""
+    """Group lines by query; add a line that lacks a field without a document, so that its query keeps its ranks."""
     for query, line, fields in found:
         whole = kind.layout.fits(len(fields))
         row = _row(line, fields, kind) if whole else _Row(line, b"", None, None)
@@ -309,14 +309,14 @@ def _row(line: int, fields: list[bytes], kind: Kind) -> _Row:
     rank = None if kind.rank is None else _whole_number(fields[kind.rank])
     if kind.score is not None:
         return _Row(line, docid, _score(fields[kind.score]), rank)
-    if kind.rel is not None:  # the second field is a subtopic in some judgments
+    if kind.rel is not None:  # in some judgments the second field is a subtopic
         return _Row(line, docid, (fields[1], _or_text(fields[kind.rel])), None)
     return _Row(line, docid, fields[-1] if rank is None else rank, rank)
 
 
 def _whole_number(text: bytes) -> int | None:
     number = whole_number(text)
-    return number if number is not None and abs(number) < 10**18 else None  # so that a rank can grow
+    return number if number is not None and abs(number) < 10**18 else None  # leaves room for raising a rank
 
 
 def _or_text(text: bytes) -> int | bytes:
@@ -325,7 +325,7 @@ def _or_text(text: bytes) -> int | bytes:
 
 
 def _score(text: bytes) -> float | bytes:
-    """Return a score as reading a run takes it; as it is written, if reading refuses it."""
+    """Return a score as the run reader reads it, or its text if the reader refuses it."""
     try:
         value = float(text)
     except ValueError:
@@ -335,7 +335,7 @@ def _score(text: bytes) -> float | bytes:
 
 
 def _without_duplicates(rows: list[_Row]) -> tuple[list[_Row], list[int]]:
-    """Return the rows of a query without exact duplicates of earlier ones, and the lines of these."""
+    """Return the rows of a query without exact duplicates of earlier rows, and the lines of the duplicates."""
     seen: set[tuple[bytes, object]] = set()
     once: list[_Row] = []
     twice: list[int] = []
@@ -350,7 +350,7 @@ def _without_duplicates(rows: list[_Row]) -> tuple[list[_Row], list[int]]:
 
 
 def _new_ranks(rows: list[_Row], kind: Kind) -> list[tuple[int, int]]:
-    """Return the lines of a query that get another rank, with that rank."""
+    """Return the lines of a query whose ranks change, with their new ranks."""
     if kind.rank is None:
         return []
     ranked = [(row, row.rank) for row in rows if row.rank is not None]
@@ -358,7 +358,7 @@ def _new_ranks(rows: list[_Row], kind: Kind) -> list[tuple[int, int]]:
     if len(ranked) < len(rows) or ranks == list(range(1, len(rows) + 1)):
         return []
     if kind.score is None:
-        # A gap is a place that MS MARCO's script counts, and which of two equal ranks is meant nobody knows.
+        # MS MARCO's script counts a gap as a rank, and which of two equal ranks is right cannot be known.
         return [(row.line, rank + 1) for row, rank in ranked] if ranks[0] == 0 else []
     scored = [(row.value, rank, row) for row, rank in ranked if isinstance(row.value, float)]
     if len(scored) < len(rows):
@@ -372,7 +372,7 @@ def _new_ranks(rows: list[_Row], kind: Kind) -> list[tuple[int, int]]:
 
 
 def _edited(text: bytes, lines: Sequence[int], changed: dict[int, int], kind: Kind) -> bytes:
-    """Return a text without the lines that are dropped, and with the new ranks."""
+    """Return a text without the removed lines, and with the new ranks."""
     written: list[bytes] = []
     for raw, line in zip(text.split(b"\n"), lines, strict=False):
         rank = changed.get(line)

@@ -1,7 +1,7 @@
-"""Checks of judgments as a whole: lines that say the same or contradict each other, labels, and the ids of queries.
+"""Checks of judgments as a whole: repeated and contradictory lines, labels, and query ids.
 
-Of documents no more than those of one query are held. Where the lines of a query do not stand together, these are
-compared in a second reading, which brings them together.
+Only the documents of one query are held in memory. If the lines of a query are not together, documents are compared in
+a second pass, which brings the lines together.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ from treceval_py.data.qrels import Qrels
 __all__ = ["JudgmentChecks", "tell_labels"]
 
 LEAST_LABEL = -2
-"""The lowest label that tracks have used: junk pages of the Web Track."""
+"""The lowest label that any track has used, for junk pages in the Web Track."""
 
 LARGE_LABEL = 10
-"""From here on a label may be a slip of the finger (22 for 2), if it stands out; most scales end before."""
+"""Labels from here may be typing errors (22 for 2) if they are outliers; most scales end below."""
 
 RARE_LABEL = 0.01
-"""The share of positive labels up to which those that stand out are a slip rather than the top of a scale."""
+"""Outliers are typing errors, not the top of a scale, if they are less than this share of the positive labels."""
 
 MOST_LARGE = 200
-"""Different large labels that are kept; a file with more has no slips of the finger, but another scale."""
+"""Most different large labels that are kept; a file with more has another scale, not typing errors."""
 
-SEPARATE = "If they are one query, write its id in one way; if they are two, this is fine."
+SEPARATE = "If they are one query, write its id in one way; if they are two, ignore this."
 
 
 class _Place(NamedTuple):
-    """Where something stands first."""
+    """The first place of something."""
 
     line: int
     column: int
 
 
 class JudgmentChecks:
-    """Looks at all judgments of a file, chunk by chunk, and adds what it finds to a collector.
+    """Checks all judgments of a file, chunk by chunk, and adds its findings to a collector.
 
     Parameters
     ----------
     kind : Kind
         Judgments, or a judged ranking.
     collector : Collector
-        Takes the findings. Where the shape is scattered in the end, those of `Repetitions` are not among them.
+        Takes the findings. If the resulting shape is scattered, the findings of `Repetitions` are left out.
     scale : (int, int), optional
-        The least and the highest label; -1 and -2, which mark what was not judged, are always fine.
+        Lowest and highest label; -1 and -2, which mark documents that were not judged, are always allowed.
     """
 
     def __init__(self, kind: Kind, collector: Collector, *, scale: tuple[int, int] | None = None) -> None:
@@ -71,7 +71,7 @@ class JudgmentChecks:
         self._repeated = collector.empty()
         self._repetitions = Repetitions(kind, self._repeated)
         self._last: bytes | None = None
-        self._apart: dict[bytes, int] = {}  # the queries whose lines do not stand together, and where that shows
+        self._apart: dict[bytes, int] = {}  # queries whose lines are not together, and the line that shows it
         self._negative = 0
         self._first_negative = 0  # its line
         self._lowest = 0
@@ -80,7 +80,7 @@ class JudgmentChecks:
         self._documents = 0
 
     def take(self, rows: Rows) -> None:
-        """Look at the judgments of a chunk."""
+        """Check the judgments of a chunk."""
         rels = rows.rels
         if rels is None:
             raise ValueError("rows without labels")
@@ -93,7 +93,7 @@ class JudgmentChecks:
         self._look_at_labels(rows, rels)
 
     def finish(self) -> Shape:
-        """Add what can be said of the whole file, and return its queries and documents."""
+        """Add the findings about the whole file, and return its queries and documents."""
         self._tell_outstanding_labels()
         self._tell_negative_labels()
         self._tell_queries_without_relevant()
@@ -111,7 +111,7 @@ class JudgmentChecks:
         )
 
     def _look_at_queries(self, rows: Rows, rels: IntArray) -> None:
-        """Take note of the queries of a chunk, and of those whose lines do not stand together."""
+        """Record the queries of a chunk, and those whose lines are not together."""
         highest = np.maximum.reduceat(rels, rows.starts[:-1]).tolist()
         for stretch, (qid, (start, stop)) in enumerate(zip(rows.qids, pairwise(rows.starts.tolist()), strict=True)):
             if qid not in self._counts:
@@ -163,7 +163,7 @@ class JudgmentChecks:
         self._collector.add("Q312", f"label {rel} is {where}", todo, line=int(rows.lines[row]), column=column)
 
     def _keep_large(self, rows: Rows, rels: IntArray) -> None:
-        """Count positive labels, and keep where each large one stands first."""
+        """Count positive labels, and keep the first place of each large one."""
         if int(rels.max()) < LARGE_LABEL:
             numbers = np.bincount(np.maximum(rels, 0))
             labels = np.flatnonzero(numbers)
@@ -178,7 +178,7 @@ class JudgmentChecks:
                 self._large[label] = _Place(int(rows.lines[place]), rows.column(place, self._rel_field))
 
     def _tell_outstanding_labels(self) -> None:
-        """Tell large labels far above all others that hardly any document has."""
+        """Report rare labels that are far above all others."""
         if not self._large or len(self._large) > MOST_LARGE:
             return
         labels = sorted(self._by_label)
@@ -197,8 +197,8 @@ class JudgmentChecks:
         times = "once" if number == 1 else f"{number:,} times, first here"
         self._collector.add(
             "Q312",
-            f"label {label} comes {times}, while nearly all labels are at most {lower}",
-            "Correct it, or give --scale if it is meant.",
+            f"label {label} occurs {times}, while nearly all labels are at most {lower}",
+            "Correct it; if it is intended, give --scale.",
             line=first.line,
             column=first.column,
         )
@@ -209,11 +209,11 @@ class JudgmentChecks:
             what = (
                 f"{of} {'is' if self._negative == 1 else 'are'} negative, the lowest {self._lowest}; the first is here"
             )
-            todo = "trec_eval takes such documents as not judged; if they are not relevant, write 0."
+            todo = "trec_eval treats such documents as not judged; if they are not relevant, write 0."
             self._collector.add("Q313", what, todo, line=self._first_negative)
 
     def _tell_queries_without_relevant(self) -> None:
-        # In a ranking it is what happens to a run that finds nothing.
+        # In a judged ranking this is normal: the system found nothing relevant.
         without = [qid for qid, highest in self._highest.items() if highest <= 0] if self._kind.name == "qrels" else []
         if without:
             have = "has" if len(without) == 1 else "have"
@@ -231,15 +231,15 @@ class JudgmentChecks:
             of = _share(len(self._apart), len(self._counts), "query", "queries")
             self._collector.add(
                 "Q315",
-                f"the lines of {of} do not stand together; "
-                f"query {quoted(qid)}, which began on line {self._first_line[qid]}, goes on here",
-                "Some programs then lose lines; sort them by query, with a stable sort.",
+                f"the lines of {of} are not together; "
+                f"query {quoted(qid)}, which began on line {self._first_line[qid]}, continues here",
+                "Sort the lines by query, with a stable sort; some programs lose lines otherwise.",
                 line=line,
             )
 
 
 def tell_labels(qrels: Qrels, collector: Collector, scale: tuple[int, int] | None) -> None:
-    """Tell, once, the labels outside the scale of judgments that are no lines.
+    """Report once the labels outside the scale, for judgments that are not made of lines.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def tell_labels(qrels: Qrels, collector: Collector, scale: tuple[int, int] | Non
     collector : Collector
         Takes the finding.
     scale : (int, int) or None
-        As of `JudgmentChecks`.
+        See `JudgmentChecks`.
     """
     found = np.flatnonzero(_outside(qrels.rels, scale))
     if not len(found):
@@ -264,7 +264,7 @@ def tell_labels(qrels: Qrels, collector: Collector, scale: tuple[int, int] | Non
 
 
 def _outside(rels: IntArray, scale: tuple[int, int] | None) -> BoolArray:
-    """Return which labels are outside the scale; without one, which are below all that are in use."""
+    """Return which labels are outside the scale; without a scale, which are below all labels in use."""
     lowest, highest = (LEAST_LABEL, None) if scale is None else scale
     found: BoolArray = rels < min(lowest, LEAST_LABEL)
     if highest is not None:
@@ -273,9 +273,9 @@ def _outside(rels: IntArray, scale: tuple[int, int] | None) -> BoolArray:
 
 
 def _about_scale(scale: tuple[int, int] | None) -> tuple[str, str]:
-    """Say where such labels are, and what to do about them."""
+    """Say how such labels miss the scale, and what to do about them."""
     if scale is None:
-        return f"below {LEAST_LABEL}, the lowest in use", "Give --scale if it is meant."
+        return f"below {LEAST_LABEL}, the lowest label in use", "If it is intended, give --scale."
     return f"outside the scale from {scale[0]} to {scale[1]}", "Correct the label, or the scale."
 
 

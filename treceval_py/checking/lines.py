@@ -1,7 +1,7 @@
-"""Lines to rows for a check: good lines become columns, and every other line becomes a finding that says why.
+"""Turn lines into rows for a check: good lines become columns, and every other line becomes a finding that says why.
 
-A chunk in which all lines are plain is read by the compiled scanner, and looked at as a whole. Only where that finds
-something odd is the chunk read line by line.
+A chunk whose lines are all plain is read by the compiled scanner and checked as a whole. Only if that finds something
+odd is the chunk read line by line.
 """
 
 from __future__ import annotations
@@ -35,27 +35,27 @@ from treceval_py.io.rows import Part, scanned
 __all__ = ["TagWatch", "first_with_data", "looks_like", "recognise", "rows_of"]
 
 LONGEST_TAG = 64
-"""Bytes of a tag that are compared on all lines at once."""
+"""Longest tag, in bytes, that is compared on all lines at once."""
 
 
 class TagWatch:
-    """What is known of a file's lines from one chunk to the next.
+    """What is carried from one chunk of a file to the next.
 
     Attributes
     ----------
     begun : bool
-        Whether there was a line with data.
+        Whether a line with data was read.
     over : bool
-        Whether a cause was found for which all lines are wrong: from then on there are no rows and no findings, and
-        the rest of the file need not be read.
+        Whether one cause was found that makes all lines wrong: no rows and no findings follow, and the rest of the file
+        need not be read.
     tag : bytes or None
         The tag of the first line of a run.
     line : int
-        That line.
+        The number of that line.
     changed : bool
-        Whether there was another tag.
+        Whether another tag was seen.
     spaced : bool
-        Whether there was a tag with spaces.
+        Whether a tag with spaces was seen.
     """
 
     __slots__ = ("begun", "changed", "line", "over", "spaced", "tag")
@@ -77,16 +77,16 @@ def rows_of(chunk: Chunk, kind: Kind, collector: Collector, *, tags: TagWatch) -
     chunk : Chunk
         The lines.
     kind : Kind
-        What the file is.
+        Kind of the file.
     collector : Collector
         Takes a finding for each line that is wrong.
     tags : TagWatch
-        What is known of the lines before; the same for all chunks of a file.
+        What was seen in earlier chunks; the same object for all chunks of a file.
 
     Returns
     -------
     Rows or None
-        The lines that could be read; None where there is none.
+        The lines that could be read; None if there are none.
     """
     if tags.over:
         return None
@@ -114,7 +114,7 @@ def first_with_data(chunk: Chunk) -> int:
 
 
 def _all_plain(chunk: Chunk, kind: Kind, tags: TagWatch) -> Rows | None:
-    """Read a chunk in which there is nothing to find; None where there is, or might be, or where there is no row."""
+    """Read a chunk without findings; None if it has, or may have, findings, or has no rows."""
     if kind.name == "msmarco":
         part = scanned(memoryview(_INDENT_OR_QUERY.sub(rb"\1 0", chunk.text)), chunk.first, QRELS)
     else:
@@ -145,12 +145,12 @@ def _all_plain(chunk: Chunk, kind: Kind, tags: TagWatch) -> Rows | None:
     )
 
 
-# The query of each line but a comment, after which an iteration is written: then these are lines of judgments.
+# The query of each line except comments; an iteration is inserted after it, which makes lines of judgments.
 _INDENT_OR_QUERY = re.compile(rb"(?m)^([\t\v\f\r ]*[^\t\n\v\f\r #][^\t\n\v\f\r ]*)")
 
 
 def _is_plain_run(text: bytes, part: Part, at: Sequence[int], line: int, tags: TagWatch) -> bool:
-    """Tell whether all scores are finite, all ranks whole, and the tags one word that is the same on all lines."""
+    """Tell whether all scores are finite, all ranks whole numbers, and all tags the same single word."""
     if part.ranks is None or part.scores is None or not np.isfinite(part.scores).all():
         return False
     if not tags.begun and part.docids.raw(0, 1)[0].upper() == b"Q0":
@@ -171,19 +171,19 @@ def _is_plain_run(text: bytes, part: Part, at: Sequence[int], line: int, tags: T
 
 
 def _one_tag(text: bytes, tag: bytes, rows: int) -> bool:
-    """Tell whether surely each line has six fields and ends with the tag; False also where it may be so."""
+    """Tell whether each line certainly has six fields and ends with the tag; False also if that is uncertain."""
     raw = np.frombuffer(text, dtype=np.uint8)
     end = text.rstrip()
     before = end[: len(end) - len(tag)][-1:]
-    # Each line has five separators at least. With five a line on average none has more.
+    # Each line has at least five separators. If the average is five, no line has more.
     spaces = np.count_nonzero(raw == ord(" ")) + np.count_nonzero(raw == ord("\t"))
     if b"\v" in text or b"\f" in text or text.count(b"\r") > text.count(b"\r\n"):
-        return False  # these separate as well
+        return False  # these are separators too
     return bool(spaces == 5 * rows) and text.count(before + tag + text[len(end) :]) == rows
 
 
 def _fields_of(text: bytes) -> tuple[IntArray, IntArray]:
-    """Find where fields begin, and for each line, and for the end, how many begin before it."""
+    """Return where fields begin, and how many begin before each line and before the end."""
     raw = np.frombuffer(text, dtype=np.uint8)
     white = (raw == ord(" ")) | ((raw >= ord("\t")) & (raw <= ord("\r")))
     begins = ~white
@@ -194,11 +194,11 @@ def _fields_of(text: bytes) -> tuple[IntArray, IntArray]:
 
 
 def _all_are(field: bytes, text: bytes, starts: IntArray) -> bool:
-    """Tell whether the fields that begin there are all the same one."""
+    """Tell whether the fields that begin at these places are all equal to one."""
     if len(field) > LONGEST_TAG:
         return False
     raw = np.frombuffer(text, dtype=np.uint8)
-    # No newline is passed, as it differs from every byte of the field.
+    # A newline differs from every byte of the field, so the comparison stops there.
     if not all((raw[starts + place] == byte).all() for place, byte in enumerate(field)):
         return False
     after = raw[starts + len(field)]
@@ -225,7 +225,7 @@ class _Careful:
         self._unranked: list[int] = []
 
     def rows(self) -> Rows | None:
-        """Collect what is wrong, and return what is not."""
+        """Collect findings for bad lines, and return the others."""
         kind, layout = self._kind, self._kind.layout
         takes = {"run": self._take_run, "msmarco": self._take_ranking}.get(kind.name, self._take_judgment)
         for at, line in enumerate(self._chunk.text.split(b"\n")[:-1]):
@@ -246,7 +246,7 @@ class _Careful:
         return self._columns() if self._qids else None
 
     def _is_header(self, fields: list[bytes]) -> bool:
-        """Tell whether a line names the columns: the first one, or one without a score, label or rank."""
+        """Tell whether a line has column names: the first one, or one without a score, label or rank."""
         number = len(self._kind.layout.fields) - (2 if self._kind.score is not None else 1)
         data = self._begun and number < len(fields) and fields[number][-1:].isdigit()
         return not data and names_columns(fields)
@@ -273,7 +273,7 @@ class _Careful:
 
     def _take_run(self, fields: list[bytes], line: bytes, at: int) -> bool:
         if is_several(line, len(fields), self._kind.layout):
-            return False  # the carriage return was found
+            return False  # the carriage return is a finding already
         self._look_at_tag(fields, line, at)
         rank, score = fields[3], fields[4]
         whole = whole_number(rank)
@@ -314,7 +314,7 @@ class _Careful:
         if len(fields) > 6 and not tags.spaced:
             tags.spaced = True
             number = f"{len(fields)}" if len(fields) <= MOST_FIELDS else f"more than {MOST_FIELDS}"
-            what = f"{number} fields, where a run's line has 6: the tag has spaces"
+            what = f"{number} fields, but a run's line has 6: the tag contains spaces"
             todo = "Write the tag as one word: pytrec_eval and others refuse such lines."
             self._tell(Fault("R102", what, todo), at, line, 6)
         if tags.tag is None:
@@ -322,7 +322,7 @@ class _Careful:
         elif not tags.changed and fields[5] != tags.tag:
             tags.changed = True
             what = f"tag {quoted(fields[5])}, but {quoted(tags.tag)} from line {tags.line} on"
-            self._tell(Fault("R111", what, "A run has one tag: were two runs put into one file?"), at, line, 5)
+            self._tell(Fault("R111", what, "A run has one tag: were two runs joined into one file?"), at, line, 5)
 
     def _tell_count(self, line: bytes, fields: list[bytes], at: int) -> None:
         fault, column = about_count(line, fields, self._kind)
@@ -333,6 +333,5 @@ class _Careful:
         self._collector.add(fault.code, fault.what, fault.todo, line=self._chunk.first + at, column=column)
 
 
-_HEADER = ("a header line", "Delete it: trec_eval takes it for data.")
-
-_LATE_HEADER = ("a header line in the middle of the file", "Delete it: two files may have been put into one.")
+_HEADER = ("a header line", "Delete it: trec_eval reads it as data.")
+_LATE_HEADER = ("a header line in the middle of the file", "Delete it: two files may have been joined.")

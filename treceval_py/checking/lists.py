@@ -1,4 +1,4 @@
-"""The queries of some rows of a run as ranked lists, and where their fields stand: what checks of queries look at."""
+"""The queries of some rows of a run as ranked lists, with the places of their fields, for checks of queries."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from treceval_py.data.ids import quoted, shortened
 __all__ = ["QID", "Lists", "Seen", "Tally", "marked", "of_queries"]
 
 QID = 0
-"""Where the query stands on a line of any kind."""
+"""Position of the query on a line of any kind."""
 
 
 class Seen(NamedTuple):
-    """Where something was seen, and what, in words.
+    """A place in the file, and what was seen there, in words.
 
     Attributes
     ----------
     line, column : int
-        The line of the file and its character, from 1.
+        Line of the file and character of the line, from 1.
     words : str
-        What is to be seen there.
+        What was seen there.
     """
 
     line: int
@@ -36,31 +36,31 @@ class Seen(NamedTuple):
 
 
 class Lists:
-    """Rows in which each query has one stretch, as ranked lists; Q queries, D documents.
+    """Rows in which the rows of each query are together, as ranked lists; Q queries, D documents.
 
     Parameters
     ----------
     rows : Rows
         The rows.
     kind : Kind
-        What they are of.
+        Kind of the file.
 
     Attributes
     ----------
     qids : list of bytes, length Q
         The queries.
     offsets : (Q + 1,) int array
-        Where their documents begin, and D.
+        Where the documents of each query begin, then D.
     sizes : (Q,) int array
-        How many documents they have.
+        Number of documents of each query.
     query : (D,) int array
-        The number of the query of each document.
+        Number of each document's query.
     within : (D - 1,) bool array
-        Whether a document is of the same query as the next one.
+        Whether each document and the next one belong to the same query.
     scores, ranks : (D,) arrays or None
-        Those of the rows.
+        Scores and ranks of the rows.
     ranked : (Q,) bool array
-        Whether all ranks of a query are whole numbers.
+        Whether all ranks of each query are whole numbers.
     """
 
     def __init__(self, rows: Rows, kind: Kind) -> None:
@@ -79,18 +79,18 @@ class Lists:
 
     @cached_property
     def by_score(self) -> IntArray:
-        """The rows by query and descending score, equal ones as in the file."""
+        """The rows by query and descending score, equal scores in file order."""
         if self.scores is None:
-            raise AssertionError("what has no scores has no order by them")
+            raise AssertionError("a kind of file without scores cannot be ordered by score")
         if (self.within & (self.scores[1:] > self.scores[:-1])).any():
             return np.lexsort((-self.scores, self.query))
         return np.arange(len(self.query))
 
     @cached_property
     def by_rank(self) -> IntArray:
-        """The rows by query and rank, equal ones by descending score and then as in the file."""
+        """The rows by query and rank, equal ranks by descending score and then in file order."""
         if self.ranks is None:
-            raise AssertionError("what has no ranks has no order by them")
+            raise AssertionError("a kind of file without ranks cannot be ordered by rank")
         if not (self.within & (self.ranks[1:] <= self.ranks[:-1])).any():
             return np.arange(len(self.query))
         keys = (self.ranks, self.query) if self.scores is None else (-self.scores, self.ranks, self.query)
@@ -98,7 +98,7 @@ class Lists:
 
     @cached_property
     def same_rank(self) -> BoolArray:
-        """Whether ranks do not order a query: two or more that are the same, or some that are no numbers; (Q,)."""
+        """Whether ranks cannot order a query, because all are the same or some are not whole numbers; (Q,)."""
         if self.ranks is None:
             return np.zeros(len(self.sizes), dtype=bool)
         return self._same(self.ranks[self.by_rank]) | ~self.ranked
@@ -115,11 +115,11 @@ class Lists:
         return found
 
     def line(self, row: int) -> int:
-        """Return the line of the file on which a row stands."""
+        """Return the line of the file of a row."""
         return int(self.rows.lines[row])
 
     def column(self, row: int, field: int | None) -> int:
-        """Return at which character of its line a field of a row begins; 0 for no field."""
+        """Return the character of its line at which a field of a row begins; 0 without a field."""
         return 0 if field is None else column_of(self._text(row), field)
 
     def seen(self, row: int, field: int | None, words: str) -> Seen:
@@ -127,7 +127,7 @@ class Lists:
         return Seen(self.line(row), self.column(row, field), words)
 
     def written(self, row: int, field: int) -> str:
-        """Return a field of a row as it was written, for a message."""
+        """Return a field of a row as it is in the file, shortened for a message."""
         return shortened(self._text(row).split()[field])
 
     def document(self, row: int) -> str:
@@ -140,7 +140,7 @@ class Lists:
         return quoted(self.qids[number])
 
     def _text(self, row: int) -> bytes:
-        # The rows themselves search for the ends of lines each time, and there may be thousands of findings.
+        # `Rows.line_text` searches for the ends of lines each time, which is slow for thousands of findings.
         at = int(self.rows.at[row])
         return self.rows.text[int(self._line_starts[at]) : int(self._line_starts[at + 1]) - 1]
 
@@ -151,15 +151,15 @@ class Lists:
 
 
 class Tally:
-    """How many queries something is true of, and where that is seen first."""
+    """Number of queries for which something is true, and the first place where that is seen."""
 
     def __init__(self) -> None:
         self.count = 0
         self.first = Seen(0, 0, "")
-        self._begins = 0  # the line on which the first of the queries begins
+        self._begins = 0  # the line on which the first of these queries begins
 
     def take(self, lists: Lists, queries: BoolArray, seen: Callable[[int], Seen]) -> None:
-        """Count the queries that are marked, and look at the first one if it stands before those that were seen."""
+        """Count the marked queries, and look at the first one if it comes before those seen so far."""
         numbers = np.flatnonzero(queries)
         self.count += len(numbers)
         if len(numbers):
@@ -169,12 +169,12 @@ class Tally:
                 self._begins, self.first = begins, seen(number)
 
     def tell(self, collector: Collector, code: str, what: str, todo: str) -> None:
-        """Add a finding at the place that was seen first."""
+        """Add a finding at the first place that was seen."""
         collector.add(code, what, todo, line=self.first.line, column=self.first.column)
 
 
 def marked(lists: Lists, pairs: BoolArray) -> BoolArray:
-    """Return which queries, (Q,), have a pair of neighbours that is marked; (D - 1,), in any order within queries."""
+    """Return which queries, (Q,), have a marked pair of neighbours; pairs (D - 1,) follow any order within queries."""
     found = np.zeros(len(lists.sizes), dtype=bool)
     found[lists.query[1:][lists.within & pairs]] = True
     return found

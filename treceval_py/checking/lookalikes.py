@@ -1,8 +1,8 @@
-"""Ids that were meant to be the same: they differ only in the case of letters, leading zeros, punctuation and the like.
+"""Ids that were meant to be the same, but differ in the case of letters, leading zeros, punctuation and the like.
 
-Each way in which programs and people rewrite an id is a fold: it brings the ways of writing together (``37_1`` and
-``37.1``, ``D007`` and ``d7``). Two ids that are equal after all folds look alike, and the fewest folds that make them
-equal say in what they differ.
+Each way in which programs and people rewrite an id has a fold, which maps the variants to one form (``37_1`` and
+``37.1``, ``D007`` and ``d7``). Two ids that are equal after all folds look alike, and the smallest set of folds that
+makes them equal names their differences.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Known", "but_known", "difference", "key"]
 
 
 class _Fold(NamedTuple):
-    """A way in which an id is rewritten: what differs then, and the function that undoes it."""
+    """A way in which an id is rewritten: what differs, and the function that undoes it."""
 
     differs: str
     fold: Callable[[str], str]
@@ -36,7 +36,7 @@ def _without_folder(text: str) -> str:
 
 def _without_ending(text: str) -> str:
     once = _ENDING.sub("", text)
-    # Two of them: page.html.gz.
+    # Twice, for page.html.gz.
     return _ENDING.sub("", once) or once or text
 
 
@@ -63,18 +63,18 @@ _SPELLING = (
     _Fold("punctuation", _separated_alike),
     _Fold("leading zeros", _without_zeros),
 )
-"""What may differ in ids of any kind; in this order."""
+"""Differences that may occur in ids of any kind, in order of application."""
 
-# Spreadsheets and data frames make 301.0 of 301.
+# Spreadsheets and data frames turn 301 into 301.0.
 _FRACTION = (_Fold("a decimal point", _without_fraction),)
-_PREFIX = (_Fold("what stands before the number", _number_alone),)
+_PREFIX = (_Fold("the text before the number", _number_alone),)
 _FILE = (_Fold("the folder", _without_folder), _Fold("the ending", _without_ending))
 _ALL = (*_FILE, *_FRACTION, *_SPELLING, *_PREFIX)
 
 _PLAIN = re.compile(rb"[1-9][0-9]*")
 
 LONGEST = 1000
-"""Bytes of an id that is folded: a longer one is damage, and looks like no other."""
+"""Longest id, in bytes, that is folded: a longer one is damaged data."""
 
 
 def _folded(text: str, folds: Iterable[_Fold]) -> str:
@@ -84,7 +84,7 @@ def _folded(text: str, folds: Iterable[_Fold]) -> str:
 
 
 def key(raw: bytes) -> str:
-    """Return an id as it would be without case, punctuation and leading zeros; of ids that look alike it is the same.
+    """Return an id without case, punctuation and leading zeros; ids that look alike have the same key.
 
     Parameters
     ----------
@@ -96,12 +96,12 @@ def key(raw: bytes) -> str:
     >>> key(b"Q_037.1"), key(b"q-37#1")
     ('q-37-1', 'q-37-1')
     """
-    # Most ids of queries are plain numbers, and there may be a million.
+    # Most query ids are plain numbers, and there may be a million of them.
     return decode(raw) if len(raw) > LONGEST or _PLAIN.fullmatch(raw) else _folded(decode(raw), _SPELLING)
 
 
 def difference(one: bytes, other: bytes) -> str:
-    """Say in what two ids differ that look alike: the fewest things that must be left out to make them equal.
+    """Say how two similar ids differ: the smallest set of differences without which they are equal.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def difference(one: bytes, other: bytes) -> str:
     Returns
     -------
     str
-        Such as ``leading zeros`` or ``the case of letters and punctuation``; empty where they do not look alike.
+        Such as ``leading zeros`` or ``the case of letters and punctuation``; empty if they do not look alike.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def difference(one: bytes, other: bytes) -> str:
     'the folder, the ending and the case of letters'
     """
     first, second = decode(one), decode(other)
-    # Differences in spelling alone are likelier than others, also where there are more of them.
+    # Differences in spelling alone are likelier than others, even if there are more of them.
     for possible in (_SPELLING, _ALL):
         for count in range(1, len(possible) + 1):
             for folds in combinations(possible, count):
@@ -132,18 +132,18 @@ def difference(one: bytes, other: bytes) -> str:
 
 
 class Known:
-    """Ids among which those are found that look like others.
+    """A collection of ids in which look-alikes of other ids are found.
 
     Parameters
     ----------
     ids : iterable of bytes
         The ids.
     files : bool
-        Whether they may be names of files, so that folders and endings are left out.
+        Whether ids may be file names, so that folders and endings are ignored.
     """
 
     def __init__(self, ids: Iterable[bytes], *, files: bool = False) -> None:
-        # An ending is no accident of writing in the ids of queries: 37.a and 37.b are two turns.
+        # In query ids an ending is significant: 37.a and 37.b are two turns of a conversation.
         self._folds = (*(_FILE if files else ()), *_FRACTION, *_SPELLING)
         self._spelled: dict[str, bytes] = {}
         self._folded: dict[str, bytes] = {}
@@ -158,7 +158,7 @@ class Known:
                 self._numbered.setdefault(number, raw)
 
     def like(self, raw: bytes) -> bytes | None:
-        """Return the id that looks most like another one, or is it; None where none does."""
+        """Return the id that looks most like another one, or equals it; None if none does."""
         found = None if len(raw) > LONGEST else self._spelled.get(key(raw))
         if found is not None or len(raw) > LONGEST:
             return found
@@ -170,6 +170,6 @@ class Known:
 
 
 def but_known(raw: bytes, like: bytes) -> str:
-    """Say that an id is not judged although one is that looks like it, and in what they differ."""
+    """Say that an id is not judged although a similar one is, and how they differ."""
     what = difference(raw, like)
     return f"{quoted(raw)} is not judged, but {quoted(like)} is" + (f": they differ only in {what}" if what else "")

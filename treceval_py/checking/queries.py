@@ -1,4 +1,4 @@
-"""Checks of a run query by query: documents that come twice, lines that do not stand together, ranks, scores, depth."""
+"""Checks of a run, query by query: repeated documents, lines that are not together, ranks, scores, depth."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from treceval_py.data.ids import quoted, repeated
 __all__ = ["QueryChecks", "Shape"]
 
 SAME_DEPTH = 0.8
-"""The share of queries with the same number of documents from which the others are told. Where ranking by words finds
-fewer documents than were asked for, the share is less, and that is as it should be."""
+"""If at least this share of queries has the same number of documents, the others are reported. The share is lower, and
+rightly so, if a lexical ranking finds fewer documents than requested."""
 
 SAME_FROM = 3
-"""So many queries, with so many documents each, must have the same documents for it to be told."""
+"""Fewest queries, and documents per query, for reporting that all queries have the same documents."""
 
 SHOWN = 5
-"""Queries that a message names."""
+"""Most queries that a message names."""
 
 
 class Shape(NamedTuple):
-    """What a file is made of.
+    """The queries and documents of a file.
 
     Attributes
     ----------
     first_line : dict of bytes to int
         The first line of each query, in the order of the file.
     counts : dict of bytes to int
-        How many rows each query has, in the same order.
+        Number of rows of each query, in the same order.
     documents : int
-        How many rows there are.
+        Number of rows.
     tied : int
-        How many documents share their score with another one of their query.
+        Number of documents that share their score with another document of their query.
     contradicted : int
-        In how many queries ranks contradict scores.
+        Number of queries in which ranks contradict scores.
     scattered : bool
-        Whether the lines of a query do not stand together. Then what was found, but for the queries, is not complete,
-        and the rows must be looked at again as `scattered.grouped` gives them.
+        Whether the lines of a query are not together. If so, only the findings about queries are complete, and the rows
+        must be checked again as `scattered.grouped` returns them.
     distances : bool
         Whether scores look like distances.
     """
@@ -61,12 +61,12 @@ class Shape(NamedTuple):
 
 
 class QueryChecks:
-    """Look at the queries of a run, some after the others.
+    """Checks the queries of a run, chunk by chunk.
 
     Parameters
     ----------
     kind : Kind
-        What the rows are of.
+        Kind of the file.
     collector : Collector
         Takes the findings.
     """
@@ -81,23 +81,23 @@ class QueryChecks:
         self._counts: Counter[bytes] = Counter()
         self._scattered = False
         self._interleaved: dict[bytes, None] = {}
-        self._again = (0, 0)  # line and column where a query first comes again
+        self._again = (0, 0)  # line and column where a query first appears again
         self._last = b""
 
     def take(self, rows: Rows) -> None:
-        """Look at some rows; those of a query must come at once, else the shape is scattered."""
+        """Check some rows; the shape becomes scattered if a query appears in two calls or in two places."""
         lists = Lists(rows, self._kind)
         together = self._take_queries(lists)
-        # What comes after rows that do not stand together is looked at again, and better.
+        # Rows after the first scattered query are checked in a second, complete pass.
         if together and not self._scattered:
             again = self._take_duplicates(lists)
             self._ranks.take(lists)
             self._same.take(lists)
-            # What is the same document once more is no tie.
+            # A repeated line of the same document is not a tie.
             self._scores.take(Lists(_without(rows, again), self._kind) if again else lists)
 
     def _take_queries(self, lists: Lists) -> bool:
-        """Count queries and rows; return whether each query has one stretch, and none before."""
+        """Count queries and rows; return whether each query's rows are together and new."""
         qids, starts = lists.qids, lists.offsets.tolist()
         if len(set(qids)) == len(qids) and self._first_line.keys().isdisjoint(qids):
             lines = lists.rows.lines
@@ -118,7 +118,7 @@ class QueryChecks:
         return False
 
     def _take_duplicates(self, lists: Lists) -> list[int]:
-        """Tell documents that come again; return the rows of those that have a score which they had before."""
+        """Report repeated documents; return the rows that repeat both a document and its score."""
         docids, scores = lists.rows.docids, lists.scores
         again: list[int] = []
         if repeated(docids, lists.offsets) is None:
@@ -149,7 +149,7 @@ class QueryChecks:
         if not self._collector.room(code):
             self._collector.count(code)
             return
-        what = f"document {lists.document(row)} comes again in query {lists.name(number)}"
+        what = f"document {lists.document(row)} is listed again in query {lists.name(number)}"
         before = f"first on line {lists.line(first)}"
         if field is None or values is None:
             what, todo = f"{what} ({before})", "Delete one of the two lines."
@@ -162,7 +162,7 @@ class QueryChecks:
         self._collector.add(code, what, todo, line=lists.line(row), column=column)
 
     def finish(self) -> Shape:
-        """Tell what concerns the whole file, and return what it is made of."""
+        """Report findings about the whole file, and return its shape."""
         order = sorted(self._first_line, key=self._first_line.__getitem__)
         counts = {qid: self._counts[qid] for qid in order}
         first_line = {qid: self._first_line[qid] for qid in order}
@@ -180,14 +180,14 @@ class QueryChecks:
             return
         qid, (line, column) = next(iter(self._interleaved)), self._again
         what = (
-            f"the lines of {len(self._interleaved):,} of {len(self._counts):,} queries do not stand together: query "
-            f"{quoted(qid)} comes again here (first on line {self._first_line[qid]})"
+            f"the lines of {len(self._interleaved):,} of {len(self._counts):,} queries are not together: query "
+            f"{quoted(qid)} appears again here (first on line {self._first_line[qid]})"
         )
-        todo = "Values do not depend on it here, but some programs need all lines of a query together."
+        todo = "Values here do not depend on it, but some programs need all lines of a query together."
         self._collector.add("R122", what, todo, line=line, column=column)
 
     def _tell_depth(self, first_line: dict[bytes, int], counts: dict[bytes, int]) -> None:
-        """Tell which queries have another number of documents than nearly all have."""
+        """Report the queries whose number of documents differs from that of nearly all queries."""
         if not counts:
             return
         depth, usual = Counter(counts.values()).most_common(1)[0]
@@ -200,12 +200,12 @@ class QueryChecks:
             f"{usual:,} of {len(counts):,} queries have {depth:,} {'document' if depth == 1 else 'documents'}, but "
             f"query {named}{more}"
         )
-        todo = "Find out whether lines were lost or added, or whether no more documents were found."
+        todo = "Find out whether lines were lost or added, or whether fewer documents were found."
         self._collector.add("R132", what, todo, line=first_line[others[0]])
 
 
 class _SameDocuments:
-    """Whether all queries have the same documents, and in the same order; free once a query has others."""
+    """Whether all queries have the same documents, and in the same order; stops at the first query that differs."""
 
     def __init__(self) -> None:
         self._queries = 0
@@ -213,7 +213,7 @@ class _SameDocuments:
         self._same = self._same_order = True
 
     def take(self, lists: Lists) -> None:
-        """Look at some queries."""
+        """Check some queries."""
         for start, stop in pairwise(lists.offsets.tolist()):
             if not self._same or (self._queries and stop - start != len(self._first)):
                 self._same = False
@@ -231,7 +231,7 @@ class _SameDocuments:
                 self._same = set(ranked) == set(self._first)
 
     def tell(self, collector: Collector) -> None:
-        """Add a finding if it is so of all queries."""
+        """Add a finding if all queries have the same documents."""
         if not self._same or self._queries < SAME_FROM or len(self._first) < SAME_FROM:
             return
         what = f"all {self._queries:,} queries have the same {len(self._first):,} documents"
@@ -240,11 +240,11 @@ class _SameDocuments:
                 "R135", f"{what} in the same order", "The ranking does not depend on the query: find out why."
             )
         else:
-            collector.add("R136", f"{what}, in different orders", "Are these all documents that there are?")
+            collector.add("R136", f"{what}, in different orders", "Does the collection have no other documents?")
 
 
 def _without(rows: Rows, left_out: list[int]) -> Rows:
-    """Return rows without some of them, of which none is the first of its query."""
+    """Return rows without some of them; the first row of a query is never among these."""
     kept = np.ones(len(rows.docids), dtype=bool)
     kept[left_out] = False
     chosen = np.flatnonzero(kept)

@@ -13,12 +13,12 @@ from treceval_py.data.run import Run
 
 __all__ = ["RankChecks"]
 
-_SCORES_DECIDE = "Scoring goes by the scores and ignores ranks, as trec_eval does"
+_SCORES_DECIDE = "Scoring uses scores and ignores ranks, as trec_eval does"
 _FIX = "--fix numbers documents from 1 in the order of their scores"
 
 
 class RankChecks:
-    """What can be said of ranks, query by query, and is told once for a file.
+    """Checks ranks query by query, and reports each kind of finding once per file.
 
     Parameters
     ----------
@@ -29,17 +29,17 @@ class RankChecks:
     def __init__(self, collector: Collector) -> None:
         self._collector = collector
         self._scored = True
-        self._queries = 0  # whose ranks are whole numbers
+        self._queries = 0  # with ranks that are all whole numbers
         self._contradicting, self._constant, self._repeated = Tally(), Tally(), Tally()
         self._low, self._low_alone = Tally(), Tally()
 
     @property
     def contradicted(self) -> int:
-        """In how many queries ranks contradict scores."""
+        """Number of queries in which ranks contradict scores."""
         return self._contradicting.count
 
     def take(self, lists: Lists) -> None:
-        """Look at some queries."""
+        """Check some queries."""
         if lists.ranks is None:
             return
         self._scored, ranked = lists.scores is not None, lists.ranked
@@ -47,7 +47,7 @@ class RankChecks:
         self._contradicting.take(lists, _contradicting(lists), lambda number: _contradiction(lists, number))
         ranks = lists.ranks[lists.by_rank]
         least, constant, single = ranks[lists.offsets[:-1]], lists.same_rank & ranked, lists.sizes == 1
-        # In a run of MS MARCO ranks are all there is, so that constant ones are repeated, and no more than that.
+        # An MS MARCO run has only ranks, so constant ranks count as repeated ranks there.
         special = constant if self._scored else np.zeros_like(constant)
         self._constant.take(lists, special, lambda number: _constant(lists, number))
         low = ranked & (least < 1)
@@ -57,7 +57,7 @@ class RankChecks:
         self._repeated.take(lists, ranked & ~special & odd, lambda number: _odd(lists, number))
 
     def finish(self) -> None:
-        """Tell what was found."""
+        """Report what was found."""
         if self._scored:
             self._tell_contradictions()
             self._tell_constant()
@@ -68,7 +68,7 @@ class RankChecks:
         found = self._contradicting
         if found.count:
             what = f"ranks contradict scores {of_queries(found.count, self._queries)}: {found.first.words}"
-            todo = f"{_SCORES_DECIDE}; MS MARCO's script goes by the ranks. Find out which of the two is right."
+            todo = f"{_SCORES_DECIDE}; MS MARCO's script uses the ranks. Find out which of the two is right."
             found.tell(self._collector, "R123", what, todo)
 
     def _tell_constant(self) -> None:
@@ -79,7 +79,7 @@ class RankChecks:
 
     def _tell_low(self) -> None:
         found, alone, count = self._low, self._low_alone, self._low.count
-        if not self._constant.count:  # else a single document with rank 0 is one more whose rank is that constant
+        if not self._constant.count:  # else a single document with rank 0 is another case of constant ranks
             count += alone.count
             if alone.count and (not found.count or alone.first.line < found.first.line):
                 found = alone
@@ -89,7 +89,7 @@ class RankChecks:
         if self._scored:
             found.tell(self._collector, "R124", what, f"Ranks begin at 1. {_SCORES_DECIDE}; {_FIX}.")
         else:
-            found.tell(self._collector, "R133", what, "Ranks begin at 1: write each with 1 added.")
+            found.tell(self._collector, "R133", what, "Ranks begin at 1: add 1 to each.")
 
     def _tell_repeated(self) -> None:
         found = self._repeated
@@ -116,7 +116,7 @@ def _contradicting(lists: Lists) -> BoolArray:
 
 
 def _contradiction(lists: Lists, number: int) -> Seen:
-    """Show the first document by rank that has a higher score than the one before."""
+    """Describe the first document by rank that has a higher score than the one before."""
     if lists.scores is None:
         raise AssertionError("ranks contradict scores, so there are scores")
     start, stop = int(lists.offsets[number]), int(lists.offsets[number + 1])
@@ -145,7 +145,7 @@ def _begins(lists: Lists, number: int) -> Seen:
 
 
 def _odd(lists: Lists, number: int) -> Seen:
-    """Show the first rank, by size, that does not follow the one before, or is the first and above 1."""
+    """Describe the first rank, in rising order, that leaves a gap or repeats; or the lowest, if it is above 1."""
     if lists.ranks is None:
         raise AssertionError("ranks are odd, so there are ranks")
     start, stop = int(lists.offsets[number]), int(lists.offsets[number + 1])
@@ -158,7 +158,7 @@ def _odd(lists: Lists, number: int) -> Seen:
     at = int(np.flatnonzero(ranks[1:] - ranks[:-1] != 1)[0])
     before, row = sorted((int(order[at]), int(order[at + 1]))) if ranks[at] == ranks[at + 1] else order[at : at + 2]
     if lists.ranks[before] == lists.ranks[row]:
-        words = f"in query {query} rank {_rank(lists, row)} comes again (first on line {lists.line(before)})"
+        words = f"in query {query} rank {_rank(lists, row)} appears again (first on line {lists.line(before)})"
     else:
         words = f"in query {query} the next rank after {_rank(lists, before)} is {_rank(lists, row)}"
     return lists.seen(int(row), lists.kind.rank, words)

@@ -1,7 +1,7 @@
-"""A file for a check: its text in pieces of whole queries, and what is wrong with it as bytes.
+"""Read a file for a check: its text in pieces of whole queries, and faults of its bytes.
 
-Reading goes on wherever there is text to read: UTF-16 is decoded, a byte-order mark is left out, carriage returns that
-end lines alone become newlines. Where it cannot go on it ends, and the finding says why.
+Reading continues as long as there is text: UTF-16 is decoded, a byte-order mark is dropped, and carriage returns that
+end lines alone become newlines. If reading must stop, a finding says why.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Chunk(NamedTuple):
     Attributes
     ----------
     first : int
-        The number of its first line.
+        Number of its first line.
     text : bytes
-        Whole lines, each ended by a newline; whole queries, where the lines of each query stand together.
+        Whole lines, each with a newline; whole queries, if the lines of each query are together.
     """
 
     first: int
@@ -39,10 +39,10 @@ class Chunk(NamedTuple):
 
 
 ODD_SPACES = "\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"
-"""What looks like a space, or like nothing, but separates no fields: a class of characters for regular expressions."""
+"""Characters that look like a space or are invisible, but do not separate fields: a regular expression's class."""
 
 _INVISIBLE = "\u00ad\u200c-\u200f\u202a-\u202e"
-"""What is not seen, but takes the place of no space: it may be meant, as where a script joins letters."""
+"""Invisible characters that may be intended, for example where a script joins letters; no space replaces them."""
 
 _NUL = re.compile("\0")
 _CONTROL = re.compile("[\x01-\x08\x0e-\x1f\x7f-\x9f]")
@@ -56,7 +56,7 @@ _CONTROL_BYTES = re.compile(rb"[\x01-\x08\x0e-\x1f\x7f]|\xc2[\x80-\x9f]")
 
 
 _PLAIN = bytes([*b"\t\n\v\f\r", *range(0x20, 0x7F)])
-"""The bytes of which nothing needs to be said."""
+"""The bytes that never give a finding."""
 
 _CONTROLS = {
     "\x08": "a backspace",
@@ -67,20 +67,20 @@ _CONTROLS = {
 
 
 def chunks(source: Source, collector: Collector) -> Iterator[Chunk]:
-    """Yield the text of a file, and collect what is wrong with it as bytes.
+    """Yield the text of a file, and collect faults of its bytes.
 
     Parameters
     ----------
     source : str, path or binary file
         The file, ``"-"`` for standard input, or an open binary file; plain, gzip, bzip2, xz or zstd.
     collector : Collector
-        Takes the findings. Those that count something over the whole file come when reading ends.
+        Takes the findings. Those that count over the whole file are added when reading ends.
 
     Yields
     ------
     chunk : Chunk
-        Lines of the file, in its order. What is left out is a byte-order mark; what is changed is UTF-16, which
-        becomes UTF-8, and carriage returns that end lines alone.
+        Lines of the file, in order, without a byte-order mark. UTF-16 becomes UTF-8, and carriage returns that end
+        lines alone become newlines.
     """
     bytewise = _Bytes(collector)
     with ExitStack() as opened:
@@ -88,7 +88,7 @@ def chunks(source: Source, collector: Collector) -> Iterator[Chunk]:
             head, given = peek(source, HEAD)
             bytewise.head = head
             if given is not source:
-                opened.callback(cast("BinaryIO", given).close)  # of a pipe that was opened here
+                opened.callback(cast("BinaryIO", given).close)  # a pipe that was opened here
             text = text_of(given, head, collector, opened)
             if text is None:
                 return
@@ -100,7 +100,7 @@ def chunks(source: Source, collector: Collector) -> Iterator[Chunk]:
 
 
 def _numbered(source: Source, name: str, bytewise: _Bytes) -> Iterator[Chunk]:
-    """Yield blocks with the numbers of their first lines, once they were looked at."""
+    """Yield blocks with the numbers of their first lines, after checking their bytes."""
     found = blocks(source, name=name, whole_queries=True)
     while True:
         try:
@@ -114,19 +114,19 @@ def _numbered(source: Source, name: str, bytewise: _Bytes) -> Iterator[Chunk]:
 
 
 def without_data(text: bytes) -> tuple[IntArray, IntArray, int]:
-    """Find the lines that are blank and those that are comments, as readers skip them.
+    """Find blank lines and comments, by the rules of the readers.
 
     Parameters
     ----------
     text : bytes
-        Lines, each ended by a newline.
+        Lines, each with a newline.
 
     Returns
     -------
     blank, comments : (N,) int arrays
-        The numbers of these lines, from 0.
+        Numbers of these lines, from 0.
     lines : int
-        How many lines there are.
+        Number of lines.
     """
     raw = np.frombuffer(text, dtype=np.uint8)
     ends = np.flatnonzero(raw == ord("\n"))
@@ -134,7 +134,7 @@ def without_data(text: bytes) -> tuple[IntArray, IntArray, int]:
     begins = raw[starts]
     empty = begins == ord("\n")
     comment = begins == ord("#")
-    # A line that begins with white space may be blank, or a comment: such lines are few, and looked at one by one.
+    # A line that begins with white space may be blank or a comment. Such lines are few, so a loop is fast enough.
     indented = np.flatnonzero((begins == ord(" ")) | ((begins >= 9) & (begins <= 13) & ~empty))
     for line in indented:
         data = text[starts[line] : ends[line]].lstrip()
@@ -144,7 +144,7 @@ def without_data(text: bytes) -> tuple[IntArray, IntArray, int]:
 
 
 class _Tally:
-    """How often something comes in a file, and where it came first."""
+    """How often something occurs in a file, and where it occurs first."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -156,14 +156,14 @@ class _Tally:
 
 
 class _Bytes:
-    """Looks at the bytes of one chunk after the other.
+    """Checks the bytes of a file, chunk by chunk.
 
     Attributes
     ----------
     head : bytes
-        The beginning of the file.
+        Beginning of the file.
     lines : int
-        The lines that were looked at.
+        Number of lines checked so far.
     ended : bool
         Whether the file was read to its end.
     """
@@ -178,7 +178,7 @@ class _Bytes:
         self._mac = False
 
     def look(self, text: bytes) -> Chunk:
-        """Collect what is odd in a chunk; return it with its number, its lines ended as they should."""
+        """Collect odd bytes of a chunk; return it with its line number and with newlines at its line ends."""
         first = self.lines + 1
         if b"\r" in text:
             text = self._look_at_returns(text, first)
@@ -203,7 +203,7 @@ class _Bytes:
     def _look_at_returns(self, text: bytes, first: int) -> bytes:
         if first == 1 and b"\n" not in text.strip() and are_line_ends(text):
             self._mac = True
-            if not self._collector.counts["F008"]:  # compressed, it may have been told
+            if not self._collector.counts["F008"]:  # if compressed, it may have been reported
                 self._collector.add("F008", *MACINTOSH)
         if self._mac:
             return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -218,14 +218,14 @@ class _Bytes:
         return text
 
     def _look_at_odd(self, text: bytes, rest: bytes, first: int) -> None:
-        """Look for what is rare; ``rest`` has the bytes of the text that are not plain, which say what to look for."""
+        """Look for rare characters; ``rest`` holds the bytes of the text that are not plain, and so tells which."""
         decoded = text.decode("utf-8", "surrogateescape")
         if b"\0" in rest:
             line, column, _ = next(_first_of_lines(decoded, first, _NUL))
             self._nuls.take(rest.count(b"\0"), line, column)
         if not _is_utf_8(text):
             self._each(decoded, first, _NOT_UTF_8, "F011", _about_byte)
-        # Bytes that stood apart may now stand together, so this finds too much, never too little.
+        # Removing the plain bytes can join others, so these searches can find too much, but never too little.
         if _CONTROL_BYTES.search(rest):
             self._each(decoded, first, _CONTROL, "F012", _about_control)
         if _ODD_BYTES.search(rest):
@@ -239,15 +239,15 @@ class _Bytes:
                 self._collector.add(code, *about(found), line=line, column=column)
 
     def refuse(self, error: InputError) -> None:
-        """Collect that reading cannot go on."""
+        """Collect why reading had to stop."""
         code = next((code for code, words in _REFUSALS.items() if error.what.startswith(words)), "F002")
-        if code == "F005":  # too near the beginning for the reader, which takes it for UTF-16
+        if code == "F005":  # so near the beginning that the reader takes the file for UTF-16
             self._collector.add(code, "a NUL byte", _ABOUT_NULS, line=1, column=self.head.find(0) + 1)
         else:
             self._collector.add(code, error.what, error.todo, line=error.line or 0)
 
     def finish(self) -> None:
-        """Collect what was counted over the file."""
+        """Collect the findings that are counted over the whole file."""
         collector = self._collector
         if self.ended and self.lines == self._blank.count + self._comments.count + self._data.count:
             collector.add("F017", "no line with data, only blank lines or comments", "Is it the right file?")
@@ -267,15 +267,15 @@ _REFUSALS = {
     "F001": "the file is empty",
     "F005": "this looks like UTF-16",
     "F007": "the compressed data is damaged",
-    "F010": "a line of more than",
+    "F010": "a line has more than",
 }
-"""What reading says, in its own words, and which finding it is; all else is F002."""
+"""How the reader's messages begin, by finding; all other messages are F002."""
 
 _ABOUT_NULS = "Write the file again: NUL bytes come from a crash or from binary data."
 _DELETE = "Delete them."
-_ABOUT_DATA = "Lines that begin with # are left out: if they are meant, give their queries other ids."
+_ABOUT_DATA = "Lines that begin with # are skipped: if they are data, give their queries other ids."
 
-# A query's id that begins with #, and then what a line of a run, or of judgments, has.
+# A query id that begins with #, then the other fields of a line of a run or of judgments.
 _DATA = re.compile(
     rb"\s*#+[^\s#]\S*\s+(?:\S+\s+\S+\s+[+-]?[0-9]+\s+[+-]?\.?[0-9]\S*\s+\S|(?:[Qq]?0|[0-9]+)\s+\S+\s+[+-]?[0-9]+\s*\Z)"
 )
@@ -292,7 +292,7 @@ def _first_of_lines(text: str, first: int, pattern: re.Pattern[str]) -> Iterator
 
 
 def _inner_returns(text: bytes, first: int) -> Iterator[tuple[int, int]]:
-    """Yield line and column of the first carriage return between the fields of a line, of each line that has one."""
+    """Yield line and column of the first carriage return between fields, for each line that has one."""
     line, counted, at = first, 0, 0
     while (at := text.find(b"\r", at)) >= 0:
         start, end = text.rfind(b"\n", 0, at) + 1, text.index(b"\n", at)
@@ -313,7 +313,7 @@ def _is_utf_8(text: bytes) -> bool:
 
 
 def _about_byte(found: str) -> tuple[str, str]:
-    return f"byte {ord(found) - 0xDC00:02X} is no UTF-8", "Save the file as UTF-8."
+    return f"byte {ord(found) - 0xDC00:02X} is not valid UTF-8", "Save the file as UTF-8."
 
 
 def _about_control(found: str) -> tuple[str, str]:
@@ -324,5 +324,5 @@ def _about_control(found: str) -> tuple[str, str]:
 def _about_odd_space(found: str) -> tuple[str, str]:
     name = f"{unicodedata.name(found, 'space').lower()} (U+{ord(found):04X})"
     if not _SPACE.match(found):
-        return f"{name}, which nobody sees", "Delete it, unless the same id has it elsewhere."
-    return f"{name}, which separates no fields", "Write a plain space, or delete it."
+        return f"{name}, which is invisible", "Delete it, unless the same id has it elsewhere."
+    return f"{name}, which does not separate fields", "Write a plain space, or delete it."

@@ -1,7 +1,6 @@
-"""Documents that a query of judgments has more than once: lines that say the same, or contradict each other.
+"""Documents that a query of judgments lists more than once: repeated and contradictory lines.
 
-Of documents no more than those of one query are held, as columns. A dictionary is made only for queries in which
-something is repeated.
+Only the documents of one query are held, as columns. A dictionary is made only for queries with a repeated document.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ __all__ = ["Repetitions"]
 
 
 class _Judged(NamedTuple):
-    """The first line of a document in a query: its label, the number of the line, and its second column."""
+    """The first line of a document in a query: its label, line number and second column."""
 
     rel: int
     line: int
@@ -29,7 +28,7 @@ class _Judged(NamedTuple):
 
 
 class _Stretch(NamedTuple):
-    """Rows of a query that stand together: columns of a chunk, and the part of them."""
+    """Consecutive rows of a query: the columns of a chunk, and the part with these rows."""
 
     docids: Ids
     rels: IntArray
@@ -45,13 +44,13 @@ class _Stretch(NamedTuple):
         return zip(self.docids.raw(self.start, self.stop), map(_Judged, *columns), strict=True)
 
     def repeats(self) -> bool:
-        """Tell whether a document comes more than once."""
+        """Tell whether a document is listed more than once."""
         raw = self.docids.raw(self.start, self.stop)
         return len(set(raw)) < len(raw)
 
 
 class _Same(Sequence[bytes]):
-    """A column that has the same field in each row."""
+    """A column with the same field in each row."""
 
     def __init__(self, field: bytes, count: int) -> None:
         self._field = field
@@ -66,7 +65,7 @@ class _Same(Sequence[bytes]):
 
 
 class Repetitions:
-    """Looks for documents that a query has more than once.
+    """Finds documents that a query lists more than once.
 
     Parameters
     ----------
@@ -82,15 +81,15 @@ class Repetitions:
         self._kind = kind
         self._rel_field = kind.rel
         self._collector = collector
-        # The documents of the last query: as columns, or as a dictionary from when one was needed.
+        # The documents of the last query: as columns, or as a dictionary once one is needed.
         self._last: bytes | None = None
         self._stretches: list[_Stretch] = []
         self._known: dict[bytes, _Judged] | None = None
-        self._groups = 0  # judgments of documents that the query has from another group
+        self._groups = 0  # judgments of a document that the query also has from another group
         self._first_group: tuple[int, int, str] | None = None
 
     def take(self, rows: Rows) -> None:
-        """Look at the judgments of a chunk; a query may go on in the next one, and no further."""
+        """Check the judgments of a chunk; a query may continue in the next chunk, but must be in one piece."""
         rels = rows.rels
         if rels is None or not len(rels):
             return
@@ -105,17 +104,17 @@ class Repetitions:
                     self._stretches = [stretch]
                     continue
             if self._known is None:
-                # What was read of the query until now: no document came twice in it.
+                # No document was repeated in the part of the query read so far.
                 self._known = {docid: judged for part in self._stretches for docid, judged in part.rows()}
                 self._stretches = []
             self._compare(rows, stretch, qid, self._known)
 
     def finish(self) -> None:
-        """Add what can be said of the whole file."""
+        """Add the findings about the whole file."""
         if self._first_group is not None:
             line, column, what = self._first_group
-            also = "" if self._groups == 1 else f"; so it is of {self._groups:,} lines"
-            todo = "As judgments of groups or subtopics give it with -R qrels_jg; otherwise keep one group."
+            also = "" if self._groups == 1 else f"; {self._groups:,} lines are like this"
+            todo = "Read judgments of groups or subtopics with -R qrels_jg; otherwise keep one group."
             self._collector.add("Q317", what + also, todo, line=line, column=column)
 
     def _compare(self, rows: Rows, stretch: _Stretch, qid: bytes, known: dict[bytes, _Judged]) -> None:
@@ -127,7 +126,7 @@ class Repetitions:
                     what += f" {quoted(judged.group)} here, and one of {quoted(first.group)} on line {first.line}"
                     self._first_group = judged.line, rows.column(row, 1), what
                 self._groups += 1
-                # No id has a space.
+                # An id never contains a space.
                 first = known.setdefault(docid + b" " + judged.group, judged)
             if first.line != judged.line:
                 self._tell_twice(rows, row, f"document {quoted(docid)} of query {quoted(qid)}", first, judged)
@@ -139,17 +138,17 @@ class Repetitions:
             return
         if first.rel == judged.rel:
             column = rows.column(row, self._kind.docid)
-            what += f" comes twice with label {judged.rel} (first on line {first.line})"
+            what += f" is listed twice with label {judged.rel} (first on line {first.line})"
             todo = "Delete one of the two lines."
         else:
             column = rows.column(row, self._rel_field)
             what += f" has label {judged.rel} here and {first.rel} on line {first.line}"
-            todo = "Find out which is meant, and delete the other line."
+            todo = "Find out which label is right, and delete the other line."
         self._collector.add(code, what, todo, line=judged.line, column=column)
 
 
 def _second_column(rows: Rows) -> Sequence[bytes]:
-    """Return the second column, which says nothing in judgments of one group: mostly it is 0 in all lines."""
+    """Return the second column, which has no meaning in judgments of one group: usually it is 0 on all lines."""
     line = rows.line_text(0)
     field = line.split(None, 2)[1]
     at = line.index(field, len(line) - len(line.lstrip()) + len(rows.qids[0]))

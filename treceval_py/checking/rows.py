@@ -1,4 +1,4 @@
-"""The lines of a run or of judgments that could be read, as columns, for checks that look at many lines at once."""
+"""The lines of a run or of judgments that could be read, as columns, for checks that process many lines at once."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ __all__ = ["KINDS", "Kind", "Rows", "column_of", "is_several", "span_of"]
 
 
 class Kind(NamedTuple):
-    """What a file is.
+    """A kind of file.
 
     Attributes
     ----------
     name : str
         ``run``, ``msmarco`` (a run of three columns), ``qrels`` or ``judged-ranking``.
     what : str
-        How messages call it.
+        Its name in messages.
     layout : Layout
-        The fields of a line.
+        Its fields, line by line.
     docid, rank, score, rel : int or None
-        Where these fields stand, from 0.
+        Positions of these fields, from 0.
     """
 
     name: str
@@ -53,32 +53,32 @@ KINDS = {
 
 
 class Rows(NamedTuple):
-    """Lines of whole queries, in the order of the file; D rows, S stretches of rows of the same query.
+    """Lines of whole queries, in the order of the file: D rows in S groups of consecutive rows of the same query.
 
     Attributes
     ----------
     qids : list of bytes, length S
-        The query of each stretch.
+        The query of each group.
     starts : (S + 1,) int array
-        The rows at which stretches begin, and D.
+        The row at which each group begins, then D.
     docids : Ids, length D
         The documents.
     scores : (D,) float array or None
-        The scores of a run (finite, or infinite where that is written).
+        The scores of a run: finite, or infinite if the file says inf.
     ranks : (D,) int array or None
-        The rank column; None of what has none.
+        The rank column; None if there is none.
     rels : (D,) int array or None
         The labels of judgments.
     lines : sequence of int, length D
-        The line of the file on which each row stands.
+        The line of the file of each row.
     text : bytes
-        The text in which the rows stand, of whole lines.
+        Whole lines of text that include the rows.
     at : sequence of int, length D
-        The line of ``text`` on which each row stands, from 0.
+        The line of ``text`` of each row, from 0.
     ordered : bool
-        Whether it is known that ranks rise and scores fall, or stay, within each stretch.
+        True if ranks are known to rise, and scores never to rise, within each group.
     unranked : (D,) bool array or None
-        Which rows have no whole number for a rank, and 0 among the ranks; None where all have one.
+        Rows without a whole number as rank, which have 0 in ``ranks``; None if all ranks are whole numbers.
     """
 
     qids: list[bytes]
@@ -94,20 +94,20 @@ class Rows(NamedTuple):
     unranked: BoolArray | None = None
 
     def line_text(self, row: int) -> bytes:
-        """Return the line of a row, without its newline; costs the search for it in the text."""
+        """Return the line of a row, without its newline; it must first be found in the text."""
         wanted = int(self.at[row])
         ends = _line_ends(self.text)
         start = int(ends[wanted - 1]) + 1 if wanted else 0
         return self.text[start : int(ends[wanted])]
 
     def column(self, row: int, field: int) -> int:
-        """Return at which character of its line, from 1, a field (from 0) of a row begins."""
+        """Return the character of its line, from 1, at which a field (from 0) of a row begins."""
         return column_of(self.line_text(row), field)
 
 
 @lru_cache(maxsize=2)
 def _line_ends(text: bytes) -> IntArray:
-    """Return where lines end; of the texts that findings are told of, the last ones are remembered."""
+    """Return where lines end; the last texts are cached, since findings ask for the same text again."""
     return np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n"))
 
 
@@ -115,9 +115,9 @@ _FIELD = re.compile(rb"[^\t\n\v\f\r ]+")
 
 
 def column_of(line: bytes, field: int) -> int:
-    """Return at which character, from 1, a field of a line begins; the last field where there are fewer.
+    """Return the character, from 1, at which a field of a line begins; the last field if there are fewer.
 
-    Characters are those of UTF-8; a byte that belongs to none counts as one.
+    Characters are those of UTF-8; a byte that is not part of one counts as one.
     """
     start = 0
     for number, found in enumerate(_FIELD.finditer(line)):
@@ -128,10 +128,10 @@ def column_of(line: bytes, field: int) -> int:
 
 
 def span_of(line: bytes, field: int) -> tuple[int, int]:
-    """Return the bytes at which a field of a line, from 0, begins and ends."""
+    """Return the bytes at which a field (from 0) of a line begins and ends."""
     return next(islice(_FIELD.finditer(line), field, None)).span()
 
 
 def is_several(line: bytes, count: int, layout: Layout) -> bool:
-    """Tell whether a line of so many fields is likely several, which carriage returns end; readers refuse it."""
+    """Tell whether a line with too many fields is probably several, ended by carriage returns; readers refuse it."""
     return count > len(layout.fields) and b"\r" in line.strip()

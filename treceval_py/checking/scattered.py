@@ -1,7 +1,7 @@
-"""Read a file whose queries' lines do not stand together so that they do, with bounded memory.
+"""Bring together the lines of each query of a file in which they are scattered, with bounded memory.
 
-The queries are divided into so many parts that the lines of a part fit in memory, and the file is read once for each.
-Which part a line belongs to is found out once, and kept: two bytes a line.
+The queries are divided into parts whose lines fit in memory, and the file is read once for each part. The part of each
+line is computed once and kept, in two bytes a line.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from treceval_py.errors import InputError
 __all__ = ["NO_CODE", "Codes", "grouped", "lines_of"]
 
 PART_SIZE = 1 << 24
-"""About how many bytes of text are held at a time."""
+"""Approximate number of bytes of text held at a time."""
 
 NO_CODE = (1 << 16) - 1
-"""In the place of a code, for lines without data; and more parts there never are."""
+"""Replaces the code of lines without data; also the largest number of parts."""
 
 
 class Codes(NamedTuple):
-    """Which lines belong together: those of a query have the same code.
+    """Which lines belong together: the lines of a query have the same code.
 
     Attributes
     ----------
     parts : int
-        How many parts there are; that of a line is its code modulo this number.
+        Number of parts; the part of a line is its code modulo this number.
     of_lines : list of (L,) uint16 arrays
         The codes of the lines of each chunk.
     """
@@ -45,27 +45,27 @@ class Codes(NamedTuple):
 
 
 def grouped(again: Callable[[], Source], kind: Kind, *, size: int = PART_SIZE) -> Iterator[Rows]:
-    """Yield the rows of a file in such an order that those of a query stand together.
+    """Yield the rows of a file, with the rows of each query together.
 
     Parameters
     ----------
     again : callable
-        Returns the file for one more reading.
+        Returns the file for another reading.
     kind : Kind
-        What the file is.
+        Kind of the file.
     size : int
-        About how many bytes of text are held at a time; more where a single query has more.
+        Approximate number of bytes of text held at a time; more if a single query has more.
 
     Yields
     ------
     rows : Rows
-        All rows of some queries, one stretch a query, each in the order of the file and with its line number.
-        What is wrong with lines is not told again.
+        All rows of some queries, with the rows of each query together, in file order and with their line numbers.
+        Bad lines are not reported again.
 
     Raises
     ------
     InputError
-        The file cannot be read once more, or has changed.
+        The file cannot be read again, or has changed.
     """
     codes = _coded(again(), kind, size)
     for part in range(codes.parts):
@@ -94,7 +94,7 @@ def _coded(source: Source, kind: Kind, size: int) -> Codes:
 
 
 def _part(source: Source, kind: Kind, codes: Codes, part: int) -> Rows | None:
-    """Return the rows of a part of the queries; None if it has none."""
+    """Return the rows of one part of the queries; None if it has none."""
     text, numbers = lines_of(chunks(source, _silent()), codes, part)
     if not text:
         return None
@@ -103,12 +103,12 @@ def _part(source: Source, kind: Kind, codes: Codes, part: int) -> Rows | None:
 
 
 def lines_of(found: Iterable[Chunk], codes: Codes, part: int) -> tuple[bytes, IntArray]:
-    """Return the lines of a part of the queries, one after the other, and their numbers in the file.
+    """Return the lines of one part of the queries, joined, and their numbers in the file.
 
     Raises
     ------
     InputError
-        The file has changed since the codes were given.
+        The file has changed since the codes were made.
     """
     texts: list[bytes] = []
     numbers: list[IntArray] = []
@@ -117,7 +117,7 @@ def lines_of(found: Iterable[Chunk], codes: Codes, part: int) -> tuple[bytes, In
         here = next(known, None)
         ends = np.flatnonzero(np.frombuffer(chunk.text, dtype=np.uint8) == ord("\n")) + 1
         if here is None or len(here) != len(ends):
-            raise InputError("the file changed while it was read", "Run again when nothing writes to it.")
+            raise InputError("the file changed while it was being read", "Run again when nothing writes to it.")
         chosen = np.flatnonzero((here != NO_CODE) & (here % codes.parts == part))
         if len(chosen):
             lines = Ids(chunk.text, np.concatenate([[0], ends]))
@@ -127,7 +127,7 @@ def lines_of(found: Iterable[Chunk], codes: Codes, part: int) -> tuple[bytes, In
 
 
 def _together(rows: Rows, numbers: IntArray) -> Rows:
-    """Put the rows of each query together; ``numbers`` has the line of the file for each line of their text."""
+    """Put the rows of each query together; ``numbers`` holds the line of the file for each line of their text."""
     places: dict[bytes, int] = {}
     stretches = np.array([places.setdefault(qid, len(places)) for qid in rows.qids], dtype=np.int64)
     query = np.repeat(stretches, np.diff(rows.starts))

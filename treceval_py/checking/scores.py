@@ -1,4 +1,4 @@
-"""Checks of the scores of a run: constant, tied, made from document ids, or distances of which smaller is better."""
+"""Checks of the scores of a run: constant, tied, made from document ids, or distances (smaller is better)."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from treceval_py.data.ranking import FLOAT32, narrowed
 __all__ = ["ScoreChecks"]
 
 CONSTANT_FROM = 3
-"""Two documents with the same score are a tie; all of three or more are no ranking."""
+"""Fewest documents that count as constant: two with the same score are only a tie."""
 
 MANY_TIES = 0.2
-"""A share of documents with ties that is told."""
+"""Share of tied documents that is reported."""
 
 MANY_CLOSE = 0.01
-"""A share of neighbours that are ties in single precision only, and are told."""
+"""Share of neighbours that is reported if they are tied in single precision only."""
 
 FOLLOWS_FROM = 5
-"""So many documents a query must have for its order to be compared with that of ids."""
+"""Fewest documents of a query whose order is compared with that of ids."""
 
 UNLIKELY = math.log(10_000)
-"""Scores follow ids by chance less often than once in so many runs: else it is not told."""
+"""Logarithm of the odds against chance from which it is reported that scores follow ids."""
 
 DISTANCES_FROM, DISTANCES_FROM_LINES = 3, 5
-"""So many documents a query must have to look like distances: by its ranks, or only by the order of its lines."""
+"""Fewest documents of a query that can look like distances: judged by ranks, or only by the order of lines."""
 
 DISTANCES_SHARE = 0.9
-"""The share of such queries."""
+"""Share of such queries that is reported."""
 
 FIRST_LOOK = 1000
-"""Rows of a query that are compared with ids first, as most runs are known not to follow them by these."""
+"""Rows of a query that are compared with ids first; in most runs they suffice to rule out that scores follow ids."""
 
 _Key = Callable[[bytes], object]
 
 
 class ScoreChecks:
-    """What can be said of scores, query by query, and is told once for a file.
+    """Checks scores query by query, and reports each kind of finding once per file.
 
     Parameters
     ----------
@@ -53,9 +53,9 @@ class ScoreChecks:
     Attributes
     ----------
     tied : int
-        How many documents share their score with another one of their query.
+        Number of documents that share their score with another document of their query.
     distances : bool
-        Whether scores look like distances; known when all was told.
+        Whether scores look like distances; known after `finish`.
     """
 
     def __init__(self, collector: Collector) -> None:
@@ -68,7 +68,7 @@ class ScoreChecks:
         self._in_constant = self._close_pairs = self._ranked = self._in_line = 0
 
     def take(self, lists: Lists) -> None:
-        """Look at some queries."""
+        """Check some queries."""
         if lists.scores is None:
             return
         self._queries += len(lists.qids)
@@ -100,7 +100,7 @@ class ScoreChecks:
         self._close.take(lists, marked(lists, close), lambda number: _pair(lists, number, close))
 
     def _take_distances(self, lists: Lists) -> None:
-        """Count queries in which the score only grows with the rank, or, where ranks say nothing, from line to line."""
+        """Count queries whose scores only grow with the rank or, if ranks cannot order them, from line to line."""
         if lists.scores is None:
             return
         ranked = np.zeros(len(lists.sizes), dtype=bool) if lists.ranks is None else ~lists.same_rank
@@ -112,7 +112,7 @@ class ScoreChecks:
             return
         order = np.arange(len(lists.query))
         if ranked.any():
-            # By rank where these say something; elsewhere the lines stay as they are.
+            # By rank if the ranks can order the query; otherwise lines keep their order.
             rows = np.repeat(ranked, lists.sizes)
             order[rows] = lists.by_rank[rows]
         ordered = lists.scores[order]
@@ -120,7 +120,7 @@ class ScoreChecks:
         self._distances.take(lists, grows, lambda number: _grows(lists, number, int(order[lists.offsets[number]])))
 
     def finish(self) -> None:
-        """Tell what was found."""
+        """Report what was found."""
         self._tell_constant()
         self._following.tell(self._collector)
         self._tell_distances()
@@ -131,7 +131,7 @@ class ScoreChecks:
         found = self._constant
         if found.count:
             what = f"all scores of a query are the same {of_queries(found.count, self._queries)}: {found.first.words}"
-            todo = "The order of its documents then depends on their ids alone. Write the scores of the ranking."
+            todo = "The order of these documents depends only on their ids. Write the scores of the ranking."
             found.tell(self._collector, "R127", what, todo)
 
     def _tell_distances(self) -> None:
@@ -141,24 +141,24 @@ class ScoreChecks:
             return
         enough = f"{DISTANCES_FROM if self._ranked else DISTANCES_FROM_LINES} or more documents"
         if self._ranked and self._in_line:
-            enough += f", or of {DISTANCES_FROM_LINES} where ranks say nothing"
+            enough += f", or of {DISTANCES_FROM_LINES} if ranks are unusable"
         what = (
-            f"scores look like distances, of which smaller is better: {found.first.words}, and so "
+            f"scores look like distances, for which smaller is better: {found.first.words}, as "
             f"{of_queries(found.count, eligible)} of {enough}"
         )
-        todo = "Scoring puts the highest score first. If these are distances, write them with the sign changed."
+        todo = "Scoring puts the highest score first. If these are distances, write them with the opposite sign."
         found.tell(self._collector, "R129", what, todo)
 
     def _tell_ties(self) -> None:
-        # Where all scores are the same was told already.
+        # Queries with constant scores were already reported.
         tied, documents = self.tied - self._in_constant, self._documents - self._in_constant
         if not tied or tied < MANY_TIES * documents:
             return
         what = (
-            f"{tied:,} of {documents:,} documents ({_share(tied, documents)}) share their score with another one of "
-            f"their query: {self._ties.first.words}"
+            f"{tied:,} of {documents:,} documents ({_share(tied, documents)}) share their score with another document "
+            f"of their query: {self._ties.first.words}"
         )
-        todo = "Which of them stands first depends on ids; treceval --ties says how far values depend on it."
+        todo = "Their order depends on ids; treceval --ties shows how much values depend on it."
         self._ties.tell(self._collector, "R130", what, todo)
 
     def _tell_close(self) -> None:
@@ -169,12 +169,12 @@ class ScoreChecks:
             f"{count:,} of {self._neighbours:,} neighbours ({_share(count, self._neighbours)}) have scores that "
             f"differ, but not in single precision: {self._close.first.words}"
         )
-        todo = "trec_eval 9 and pytrec_eval take them for ties, and order them by id; this program does not."
+        todo = "trec_eval 9 and pytrec_eval treat them as ties, ordered by id; this program does not."
         self._close.tell(self._collector, "R131", what, todo)
 
 
 def _share(count: int, number: int) -> str:
-    """Return a share in per cent, rounded down, so that not all is never 100 %."""
+    """Return a share in per cent, rounded down so that only the whole is 100 %."""
     return f"{math.floor(1000 * count / number) / 10:.1f} %"
 
 
@@ -185,7 +185,7 @@ def _constant(lists: Lists, number: int) -> Seen:
 
 
 def _pair(lists: Lists, number: int, pairs: BoolArray) -> Seen:
-    """Show the first pair of neighbours of a query, in the order by score, that is marked."""
+    """Describe the first marked pair of neighbours of a query, in the order by score."""
     start, stop = int(lists.offsets[number]), int(lists.offsets[number + 1])
     at = start + int(np.flatnonzero(pairs[start : stop - 1])[0])
     before, row = sorted((int(lists.by_score[at]), int(lists.by_score[at + 1])))
@@ -207,7 +207,7 @@ def _score(lists: Lists, row: int) -> str:
 
 
 def _by_number(docid: bytes) -> tuple[bytes, int, bytes]:
-    """Return what orders ids that are alike but for the number at their end by that number."""
+    """Return a sort key that orders ids by the number at their end if the rest is equal."""
     before = docid.rstrip(b"0123456789")
     digits = docid[len(before) :].lstrip(b"0")  # not as an integer: there may be a million of them
     return before, len(digits), digits
@@ -218,7 +218,7 @@ def _by_text(docid: bytes) -> bytes:
 
 
 class _Way(NamedTuple):
-    """A way in which scores can follow ids: from the best document on, these rise or fall."""
+    """A way in which scores can follow ids: from the best document on, ids rise or fall."""
 
     words: str
     key: _Key
@@ -234,15 +234,15 @@ _WAYS: tuple[_Way, ...] = (
 
 
 class _Following:
-    """Whether in all queries of a run the order by score is that of document ids."""
+    """Whether in every query of a run the order by score is the order of document ids."""
 
     def __init__(self) -> None:
         self._ways = _WAYS
         self._queries = Tally()
-        self._evidence = 0.0  # minus the logarithm of how likely it is that ids stand in one given order by chance
+        self._evidence = 0.0  # minus the logarithm of the probability that ids are in one given order by chance
 
     def take(self, lists: Lists) -> None:
-        """Look at some queries, until one of them shows that its scores do not follow ids."""
+        """Check queries until one shows that scores do not follow ids."""
         if not self._ways or lists.scores is None:
             return
         looked_at = (lists.sizes >= FOLLOWS_FROM) & ~lists.same_score
@@ -258,16 +258,16 @@ class _Following:
         self._queries.take(lists, looked_at, lambda number: _best(lists, number))
 
     def tell(self, collector: Collector) -> None:
-        """Tell it, where that is not likely to be chance."""
+        """Add a finding if chance is an unlikely explanation."""
         if not self._ways or not self._queries.count or self._evidence < UNLIKELY:
             return
         count = self._queries.count
         those = "the only query" if count == 1 else f"each of the {count:,} queries"
         what = (
-            f"scores follow document ids: in {those} of {FOLLOWS_FROM} or more documents ids are "
+            f"scores follow document ids: in {those} with {FOLLOWS_FROM} or more documents, ids are "
             f"{self._ways[0].words} from the highest score on"
         )
-        self._queries.tell(collector, "R128", what, "Write the scores of the ranking, and no ids or row numbers.")
+        self._queries.tell(collector, "R128", what, "Write the scores of the ranking, not ids or row numbers.")
 
 
 def _follows(docids: list[bytes], scores: FloatArray, way: _Way) -> bool:

@@ -1,4 +1,4 @@
-"""What a check found: lines for people and for GitHub, SARIF, a table for all other formats; and what codes mean."""
+"""Show findings: as lines for people and for GitHub, as SARIF, as a table in all other formats; and explain codes."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ COLOURS = {ERROR: "\x1b[31m", WARNING: "\x1b[33m", NOTE: "\x1b[36m"}
 """Red, yellow and cyan."""
 
 COMMANDS = {ERROR: "error", WARNING: "warning", NOTE: "notice"}
-"""What GitHub calls severities."""
+"""GitHub's names for severities."""
 
 WIDTH = 100
 """Columns of an explanation."""
 
 
 def check_text(files: Sequence[Checked], colour: bool) -> str:
-    """Return a line for each finding, and one that counts them.
+    """Return one line for each finding, and one that counts them.
 
     Parameters
     ----------
     files : sequence of Checked
-        The files, in the order in which they are told.
+        The files, in the order of the output.
     colour : bool
         Whether terminal styles may be used.
     """
@@ -52,8 +52,8 @@ def document_of(found: Checked, _: Style) -> Document:
 def _document(files: Sequence[Checked]) -> Document:
     """Return the findings as a table.
 
-    People see the place, and what was found there. Programs get all fields of a finding, the name of its code, and
-    whether it is mended.
+    The text table has the place and what was found there. Formats for programs have all fields of a finding, the name
+    of its code, and whether --fix repairs it.
     """
     found = list(_findings(files))
     codes = [CODES[each.code] for each in found]
@@ -76,12 +76,12 @@ def _document(files: Sequence[Checked]) -> Document:
 
 
 def check_github(files: Sequence[Checked]) -> str:
-    """Return GitHub's commands that show each finding beside its line."""
+    """Return GitHub's workflow commands, which show each finding next to its line."""
     return "".join(f"{_command(each)}\n" for each in _findings(files))
 
 
 def check_sarif(files: Sequence[Checked]) -> str:
-    """Return the findings as SARIF 2.1.0, which code hosts and editors show beside lines."""
+    """Return the findings as SARIF 2.1.0, which code hosts and editors show next to lines."""
     import json
 
     found = list(_findings(files))
@@ -141,7 +141,7 @@ def _location(found: Finding) -> dict[str, object]:
 
 
 CHECK_FORMATS = ("text", *FORMATS, "github", "sarif")
-"""How findings can be printed."""
+"""The output formats of findings."""
 
 
 def check_output(files: Sequence[Checked], format: str, style: Style) -> str:
@@ -154,7 +154,7 @@ def check_output(files: Sequence[Checked], format: str, style: Style) -> str:
 
 
 def by_severity(counts: Mapping[str, int]) -> Counter[str]:
-    """Return how many findings there are of each severity, from those of each code."""
+    """Return the number of findings of each severity, from those of each code."""
     found: Counter[str] = Counter()
     for code, number in counts.items():
         found[CODES[code].severity] += number
@@ -162,7 +162,7 @@ def by_severity(counts: Mapping[str, int]) -> Counter[str]:
 
 
 def summary(files: Sequence[Checked]) -> str:
-    """Return how many findings there are, in how many files, and what is not shown, as one line."""
+    """Return one line with the number of findings and files, and what is not shown."""
     total = by_severity(sum((each.counts for each in files), Counter()))
     counted = [_count(total[severity], severity) for severity in SEVERITIES if total[severity]]
     found = ", ".join(counted) or "nothing found"
@@ -171,7 +171,7 @@ def summary(files: Sequence[Checked]) -> str:
 
 
 def left_out(files: Sequence[Checked]) -> str:
-    """Return what is not shown though it was found, and what was not looked at; empty where there is no such thing."""
+    """Return which findings are not shown, and which files were not read to their end; empty if there are none."""
     hidden: Counter[str] = Counter()
     for each in files:
         hidden.update(each.counts)
@@ -181,15 +181,15 @@ def left_out(files: Sequence[Checked]) -> str:
     codes = ", ".join(sorted({each.unread for each in unread}))
     parts = [
         f"{', '.join(more)} not shown (--max)" if more else "",
-        f"{_count(len(unread), 'file')} not looked at to the end ({codes})" if unread else "",
+        f"{_count(len(unread), 'file')} not read to the end ({codes})" if unread else "",
     ]
     return "; ".join(filter(None, parts))
 
 
 def explained(code: Code) -> str:
-    """Return all that is said of a kind of finding, as text for a terminal."""
+    """Return the explanation of a kind of finding, as text for a terminal."""
     example = "".join(f"    {visible(line)}\n" for line in code.example.splitlines())
-    todo = code.todo + (" 'treceval check --fix OUT' does it." if code.fixed and "--fix" not in code.todo else "")
+    todo = code.todo + (" 'treceval check --fix OUT' does this." if code.fixed and "--fix" not in code.todo else "")
     parts = [
         f"{code.code} {code.name} ({code.severity})\n{_filled(code.title + '.')}",
         *(_filled(paragraph) for paragraph in code.why.strip().split("\n\n")),
@@ -212,7 +212,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _coloured(found: Finding) -> str:
-    """Return the line of a finding with its place in bold and its severity in colour."""
+    """Return the line of a finding, with its place in bold and its severity in colour."""
     place = visible(found.place)
     rest = str(found)[len(place) + len(found.severity) + 2 :]
     return f"{BOLD}{place}{PLAIN}: {COLOURS[found.severity]}{found.severity}{PLAIN}{rest}"

@@ -1,4 +1,4 @@
-"""White space of a run or of judgments as it should be: what `fixing` does to a line by itself."""
+"""Cleans the white space of a run or of judgments: the repairs of `fixing` that need only a single line."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _WHITE = re.compile(rb"[\t\v\f\r ]+")
 _ODD = re.compile(f"[{ODD_SPACES}]")
 
 UNTIDY = (b"\r", b"\v", b"\f", b"  ", b" \t", b"\t ", b"\t\t", b"\n ", b"\n\t", b" \n", b"\t\n", b"\n\n")
-"""One of these stands in every text of which the white space is to be mended, unless the text begins with some."""
+"""Any text whose white space needs repair contains one of these, or begins with white space."""
 
 SAYS = {
-    "crlf": ("1 line that ended with a carriage return ends", "{} lines that ended with carriage returns end",
-             "with a newline alone"),
-    "odd": ("spaces of an odd kind on 1 line were", "spaces of an odd kind on {} lines were", "replaced"),
+    "crlf": ("1 line that ended with a carriage return now ends",
+             "{} lines that ended with carriage returns now end", "with a newline alone"),
+    "odd": ("unusual spaces on 1 line were", "unusual spaces on {} lines were", "replaced"),
     "white": ("superfluous white space on 1 line was", "superfluous white space on {} lines was", "removed"),
     "header": ("the header was", "{} headers were", "removed"),
     "quotes": ("quotes on 1 line were", "quotes on {} lines were", "removed"),
@@ -40,7 +40,7 @@ SAYS = {
     "duplicate": ("1 exact duplicate was", "{} exact duplicates were", "removed"),
     "rank": ("ranks of 1 query were", "ranks of {} queries were", "numbered from 1"),
 }  # fmt: skip
-"""How each repair is told: of one, of several, and what follows."""
+"""Sentences for each repair: for one, for several, and how both end."""
 
 
 class Tally:
@@ -49,9 +49,9 @@ class Tally:
     Attributes
     ----------
     begun : bool
-        Whether a line with data, or a header, was mended or found in order.
+        Whether a header or data line was seen, repaired or not.
     tag : bytes
-        The tag of the lines so far, which those without one get.
+        Tag of the last line that has one; lines without a tag get it.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Tally:
             self._first[repair] = min(line, self._first.get(repair, line))
 
     def sentences(self) -> list[str]:
-        """Return what was done, without full stops."""
+        """Return sentences about the repairs, without full stops."""
         told = []
         for repair, (one, several, end) in SAYS.items():
             count = self._counts[repair]
@@ -79,23 +79,23 @@ class Tally:
 
 
 def tidied(text: bytes, first: int, kind: Kind, tally: Tally) -> tuple[bytes, Sequence[int]]:
-    """Mend the white space of a text.
+    """Repair the white space of a text.
 
     Parameters
     ----------
     text : bytes
-        Whole lines, each ended by a newline.
+        Whole lines, each with a newline.
     first : int
-        The number of the first one.
+        Number of the first line.
     kind : Kind
-        What the file is. A line that has not its number of fields stays as it is, but for its end.
+        Kind of the file. In a line with the wrong number of fields, only the end is changed.
     tally : Tally
-        Is told what was mended.
+        Counts the repairs.
 
     Returns
     -------
     text : bytes
-        The text; the same object where nothing had to be mended.
+        The text; the same object if nothing needed repair.
     lines : sequence of int
         The numbers of its lines in the file.
     """
@@ -135,7 +135,7 @@ def _begins_with_names(text: bytes) -> bool:
 
 
 def _mended(raw: bytes, line: int, kind: Kind, tally: Tally) -> bytes | None:
-    """Return a line with its white space mended; None of a blank one."""
+    """Return a line with its white space repaired; None for a blank line."""
     body, layout = raw.rstrip(b"\r"), kind.layout
     plain = body if body.isascii() else encode(_ODD.sub(" ", decode(body)))
     fields = plain.split()
@@ -164,14 +164,14 @@ def _mended(raw: bytes, line: int, kind: Kind, tally: Tally) -> bytes | None:
     if not layout.fits(count) or is_several(body, count, layout):
         return body
     tidy = _WHITE.sub(_one, body.strip())
-    # White space that an odd space has left beside another is no repair of its own.
+    # White space that a replaced space leaves next to another is not a repair of its own.
     if tidy != body and not odd:
         tally.add("white", [line])
     return tidy
 
 
 def _with_fields(body: bytes, line: int, kind: Kind, tally: Tally) -> bytes:
-    """Return a line without quotes around its fields, and with a tag in a run; the same object if it is in order."""
+    """Return a line without quotes around its fields, and with a tag in a run; the same object if it needs neither."""
     if kind.name != "qrels" and is_quoted(body):
         tally.add("quotes", [line])
         body = unquoted(body)
@@ -186,17 +186,17 @@ def _with_fields(body: bytes, line: int, kind: Kind, tally: Tally) -> bytes:
 
 
 def _is_sound(fields: list[bytes], kind: Kind) -> bool:
-    """Tell whether fields are those of a line, and its constant and its numbers stand where they should."""
+    """Tell whether fields are those of a line, with its constant and its numbers in the right places."""
     if len(fields) != len(kind.layout.fields):
         return False
     if kind.name != "msmarco" and fields[1].upper() not in (b"Q0", b"0"):
         return False
     whole = kind.rank if kind.rel is None else kind.rel
     if kind.score is not None and (not is_number(fields[kind.score]) or is_number(fields[-1])):
-        return False  # a tag that is a number may be a score, of a line that lacks its tag
+        return False  # a numeric tag may be the score of a line without a tag
     return whole is None or is_whole(fields[whole])
 
 
 def _one(found: re.Match[bytes]) -> bytes:
-    """Return one white byte for several: a tab if there is one, which some programs take for the only separator."""
+    """Return one white byte for several: a tab if there is one, since some programs split at tabs only."""
     return b"\t" if b"\t" in found[0] else b" "

@@ -1,7 +1,7 @@
-"""Checks of a run beside judgments: which queries are judged, whether its documents are, and whether labels agree.
+"""Checks of a run against judgments: which queries are judged, whether documents are, and whether labels agree.
 
-Of a long run only the first documents of each query are looked up. All of them are looked at no longer than until one
-is found that is judged, so a run that fits its judgments costs hardly more than reading it.
+Only the first documents of each query are looked up, plus all others until a judged one is found. So checking a run
+that fits its judgments costs hardly more than reading it.
 """
 
 from __future__ import annotations
@@ -23,42 +23,42 @@ from treceval_py.data.qrels import Qrels
 __all__ = ["Together"]
 
 DEPTH = 10
-"""How many of the first documents of a query are looked up."""
+"""Number of first documents of a query that are looked up."""
 
 MOST_SAMPLED = 100_000
-"""Documents that are looked up; more would not change a share."""
+"""Most documents that are looked up; more would not change a share."""
 
 LEAST_SAMPLED = 50
-"""From so many documents on a share says something."""
+"""Fewest documents for which a share is meaningful."""
 
 FEW_JUDGED = 0.1
-"""The share of the first documents below which hardly any are judged."""
+"""If a smaller share of the first documents is judged, this is reported."""
 
 MOST_UNKNOWN = 0.5
-"""The share of the first documents from which on it is striking that no query's judgments have them."""
+"""If at least this share of the first documents is not judged for any query, this is reported."""
 
 POOLED = 20
-"""Judgments a query on average from which on they are a pool, of which a good run's first documents are part."""
+"""Judgments per query, on average, from which they count as a pool, which covers the top of a good run."""
 
 MOST_COMPARED = 300_000
-"""Judged documents that are compared with those of a run which finds none of them."""
+"""Most judged documents that are compared with the documents of a run in which no document is judged."""
 
 MOST_SPELLED = 100_000
-"""Queries that are not judged and are compared with those that are; in a file with more, spelling is not the fault."""
+"""Most unjudged queries that are compared with the judged ones; if a file has more, spelling is not the cause."""
 
 NAMED = 5
-"""How many of the queries that are missing a message names."""
+"""Most missing queries that a message names."""
 
 
 class _Sampled(NamedTuple):
-    """A document that was looked up and is not judged for its query: the query's row in QRELS, and its row."""
+    """A document that was looked up and is not judged for its query: the query's row in QRELS, and its own row."""
 
     query: int
     row: int
 
 
 class _Alike(NamedTuple):
-    """A document that is judged under an id that looks like the one of the run."""
+    """A document that is judged under an id similar to that in the run."""
 
     row: int
     docid: bytes
@@ -67,14 +67,14 @@ class _Alike(NamedTuple):
 
 
 class Together:
-    """Looks at a run, or a judged ranking, beside judgments, chunk by chunk, and adds what it finds to a collector.
+    """Checks a run, or a judged ranking, against judgments, chunk by chunk, and adds its findings to a collector.
 
     Parameters
     ----------
     qrels : Qrels
         The judgments.
     kind : Kind
-        What the file is.
+        Kind of the file.
     collector : Collector
         Takes the findings.
     """
@@ -86,20 +86,20 @@ class Together:
         self._pooled = len(qrels.docids) >= POOLED * len(qrels) and bool((qrels.rels <= 0).any())
         self._known: Known | None = None
         self._seen: set[bytes] = set()
-        self._spelled = 0  # queries that are not judged, and were compared with those that are
+        self._spelled = 0  # queries that are not judged, and were compared with the judged ones
         self._alike: set[bytes] = set()
         self._documents = 0  # of judged queries
         self._hit = False  # whether one of them is judged
         self._sampled = 0
         self._sampled_queries = 0
         self._sampled_judged = 0
-        self._strays: list[bytes] = []  # of the sampled documents those that are not judged for their query
-        # The first chunk with judged queries, and what of it was sampled: to find out why nothing is judged.
+        self._strays: list[bytes] = []  # sampled documents that are not judged for their query
+        # The first chunk with judged queries, and its sampled documents: to find out why nothing is judged.
         self._first: tuple[Rows, list[_Sampled]] | None = None
-        self._turned = False  # whether the documents of the first lines are queries that are judged
+        self._turned = False  # whether the documents of the first lines are ids of judged queries
 
     def take(self, rows: Rows) -> None:
-        """Look at the queries and documents of a chunk."""
+        """Check the queries and documents of a chunk."""
         starts = rows.starts.tolist()
         judged: list[tuple[int, int, int]] = []
         new: list[bool] = []
@@ -126,7 +126,7 @@ class Together:
             self._first = None
 
     def finish(self, shape: Shape) -> None:
-        """Add what can be said of the whole run.
+        """Add the findings about the whole run.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class Together:
             self._tell_few_judged()
 
     def _look_at_spelling(self, rows: Rows, row: int, qid: bytes) -> None:
-        """Tell a query that is not judged but looks like one that is."""
+        """Report a query that is not judged but looks like one that is."""
         self._spelled += 1
         if self._spelled > MOST_SPELLED:
             return
@@ -163,13 +163,13 @@ class Together:
         self._collector.add(
             "X204",
             f"query {but_known(qid, like)}",
-            "Write query ids as QRELS does.",
+            "Write query ids as in QRELS.",
             line=int(rows.lines[row]),
             column=rows.column(row, 0),
         )
 
     def _look_at_documents(self, rows: Rows, query: int, start: int, stop: int, sampled: list[_Sampled] | None) -> None:
-        """Look up documents of a judged query: the first ones where its lines are seen for the first time, or all."""
+        """Look up documents of a judged query: its first ones when it is seen for the first time, and all if needed."""
         chosen: Sequence[int] = ()
         if sampled is not None and self._sampled < MOST_SAMPLED:
             chosen = _first_of(rows, start, stop)
@@ -193,7 +193,7 @@ class Together:
             self._hit = not judged.isdisjoint(rows.docids.raw(start, stop))
 
     def _compare_labels(self, rows: Rows, query: int, start: int, stop: int) -> None:
-        """Tell the labels of a judged ranking that contradict the judgments."""
+        """Report labels of a judged ranking that contradict the judgments."""
         rels, field = rows.rels, self._kind.rel
         if rels is None or field is None:
             return
@@ -201,7 +201,7 @@ class Together:
         columns = zip(rows.docids.raw(start, stop), rels[start:stop].tolist(), strict=True)
         for row, (docid, rel) in enumerate(columns, start):
             judged = judgments.get(docid)
-            # Most collections take a document without a judgment as not relevant, as 0 says.
+            # Most collections treat a document without a judgment as not relevant, like label 0.
             if judged == rel or (judged is None and rel <= 0):
                 continue
             if not self._collector.room("X210"):
@@ -211,16 +211,16 @@ class Together:
             self._collector.add(
                 "X210",
                 f"{what}, but QRELS " + ("does not judge it" if judged is None else f"says {judged}"),
-                "Take the label of QRELS, or find out which one is right.",
+                "Use the label of QRELS, or find out which one is right.",
                 line=int(rows.lines[row]),
                 column=rows.column(row, field),
             )
 
     def _tell_no_common_query(self, shape: Shape) -> None:
         ours, theirs = _named(shape.first_line), _named(map(encode, self._qrels.qids))
-        todo = "Write query ids as QRELS does." if self._alike else "Is it a run for other queries?"
+        todo = "Write query ids as in QRELS." if self._alike else "Is it a run for other queries?"
         queries = (
-            f"not one of {len(shape.first_line):,} queries is" if len(shape.first_line) > 1 else "the only query is not"
+            f"none of {len(shape.first_line):,} queries is" if len(shape.first_line) > 1 else "the only query is not"
         )
         what = f"{queries} judged: here {ours}; in QRELS {theirs}"
         if self._turned:
@@ -235,24 +235,24 @@ class Together:
         missing = (qid for qid in map(encode, self._qrels.qids) if qid not in shape.first_line)
         noun, are = "query" if total == 1 else "queries", "is" if number == 1 else "are"
         what = f"{number:,} of {total:,} judged {noun} {are} missing from the run: {_named(missing)}"
-        self._collector.add("X202", what, "Where all judged queries are averaged, each of them counts as 0.")
+        self._collector.add("X202", what, "If all judged queries are averaged, each of them counts as 0.")
 
     def _tell_not_judged(self, shape: Shape) -> None:
         others = [qid for qid in shape.first_line if self._qrels.row_of(decode(qid)) is None]
-        if not others or self._alike.issuperset(others):  # each of them was told
+        if not others or self._alike.issuperset(others):  # each was reported
             return
-        # There is another one, which is judged.
+        # At least one other query is judged.
         are = "is" if len(others) == 1 else "are"
         of = f"{len(others):,} of {len(shape.first_line):,} queries of the run"
         self._collector.add(
             "X203",
             f"{of} {are} not judged; the first is {quoted(others[0])}",
-            "Scores leave it out." if len(others) == 1 else "Scores leave them out.",
+            "It is not scored." if len(others) == 1 else "They are not scored.",
             line=shape.first_line[others[0]],
         )
 
     def _tell_no_judged_document(self) -> None:
-        what = f"not one of {self._documents:,} documents is judged for its query"
+        what = f"none of {self._documents:,} documents is judged for its query"
         if self._documents == 1:
             what = "the only document is not judged for its query"
         alike = self._look_alike() if self._collector.wants("X205") else None
@@ -261,7 +261,7 @@ class Together:
             self._collector.add(
                 "X205",
                 f"{what}; {but_known(alike.docid, alike.judged)} (query {quoted(encode(alike.query))})",
-                "Write document ids as QRELS does.",
+                "Write document ids as in QRELS.",
                 line=int(rows.lines[alike.row]),
                 column=rows.column(alike.row, self._kind.docid),
             )
@@ -274,7 +274,7 @@ class Together:
         self._collector.add("X205", what, todo)
 
     def _tell_few_judged(self) -> None:
-        """Tell that hardly any of the first documents are judged for their query, or many for none at all."""
+        """Report that hardly any of the first documents are judged for their query, or many for no query."""
         few = self._sampled_judged < FEW_JUDGED * self._sampled
         if not few and len(self._strays) < MOST_UNKNOWN * self._sampled:
             return
@@ -287,15 +287,15 @@ class Together:
             what = f"{of} only {self._sampled_judged:,} {are} judged for their query"
             todo = "Are the query ids those of QRELS?"
             if unknown >= MOST_UNKNOWN * self._sampled:
-                what = f"{what}, and {unknown:,} for no query at all"
+                what = f"{what}, and {unknown:,} are not judged for any query"
                 todo = "Is it the version of the corpus that was judged?"
             self._collector.add("X206", what, todo)
         elif unknown >= MOST_UNKNOWN * self._sampled:
-            what = f"{of} {unknown:,} are judged for no query at all"
+            what = f"{of} {unknown:,} are not judged for any query"
             self._collector.add("X207", what, "Is it the version of the corpus that was judged?")
 
     def _elsewhere(self) -> int:
-        """Count the sampled documents that are not judged for their query, but for another one."""
+        """Count the sampled documents that are judged for another query, but not for their own."""
         wanted, found = set(self._strays), set()
         portion = 1 << 17
         for start in range(0, len(self._qrels.docids), portion):
@@ -304,7 +304,7 @@ class Together:
         return sum(docid in found for docid in self._strays)
 
     def _look_alike(self) -> _Alike | None:
-        """Find a document of the first chunk that is judged under an id which looks alike, at best for its query."""
+        """Find a document of the first chunk that is judged under a similar id, preferably for its query."""
         if self._first is None:
             return None
         rows, sampled = self._first
@@ -339,7 +339,7 @@ def _each(qrels: Qrels) -> Iterator[bytes]:
 
 
 def _first_of(rows: Rows, start: int, stop: int) -> Sequence[int]:
-    """Return the rows of the first documents of a query: by score, by rank where there is none, or by line."""
+    """Return the rows of the first documents of a query: by score, by rank if there are no scores, or by line."""
     column: FloatArray | IntArray | None = rows.ranks if rows.scores is None else rows.scores
     if rows.ordered or column is None:
         return range(start, min(start + DEPTH, stop))
@@ -349,6 +349,6 @@ def _first_of(rows: Rows, start: int, stop: int) -> Sequence[int]:
 
 
 def _named(qids: Iterable[bytes]) -> str:
-    """Return the first few of some queries for a message."""
+    """Return the ids of the first few queries for a message."""
     first = [shortened(qid) for qid in islice(qids, NAMED + 1)]
     return ", ".join([*first[:NAMED], *(["…"] if len(first) > NAMED else [])])

@@ -103,7 +103,7 @@ def agree(
 
 
 def _check_needless(scoring: Scoring, *, common: bool) -> None:
-    """Refuse options that would change nothing where there are no runs; level and profile say what is relevant."""
+    """Refuse options that have no effect without runs; level and profile still decide what is relevant."""
     from treceval_py.scoring.planning import Scoring
 
     alpha = click.get_current_context().get_parameter_source("alpha") is ParameterSource.COMMANDLINE
@@ -119,7 +119,7 @@ def _check_needless(scoring: Scoring, *, common: bool) -> None:
 
 
 def _each_once(files: Sequence[str]) -> Sequence[str]:
-    """Refuse a file that is given twice, by whatever path: a judge who agrees with himself says nothing."""
+    """Refuse a file that is given twice, even by different paths: a judge always agrees with himself."""
     import os
 
     places = [os.path.realpath(file) for file in files]
@@ -130,7 +130,7 @@ def _each_once(files: Sequence[str]) -> Sequence[str]:
 
 
 def _is_run(path: str) -> bool:
-    """Tell whether a file is a run by its first lines; a folder or a pattern stands for runs."""
+    """Tell by its first lines whether a file is a run; folders and patterns always are."""
     import glob
     import os
 

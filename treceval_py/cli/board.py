@@ -63,7 +63,7 @@ off the board; the exit status is then 1.
 @click.option(
     "--resample",
     type=click.Choice(["both", "queries", "collections"]),
-    help="Of COLLECTIONS: draw queries, collections or both for the intervals of ranks [both].",
+    help="For COLLECTIONS: draw queries, collections or both for the intervals of ranks [both].",
 )
 @number("--resamples", default=1000, least=100, most=1_000_000, help="Draws for the intervals of ranks [1000].")
 @number("--seed", default=1, help="Random seed [1].")
@@ -129,7 +129,7 @@ def board(
                 after=after,
                 **statistics,
             )
-    if not found.runs:  # a good board of another day is not replaced by an empty one
+    if not found.runs:  # an empty board does not replace an earlier good one
         _say_errors(ctx, found)
     style = style_for(output, digits)._replace(columns=int(columns or 1))
     document = show_of(found).document_of(found, style)
@@ -157,7 +157,7 @@ def _check_together(
         raise click.UsageError("--cache and --no-cache contradict each other; remove one of them.")
     if common and scoring.complete:
         raise click.UsageError(
-            "-c averages over all judged queries, --common over those that all runs have; remove one of them."
+            "-c averages over all judged queries, --common over the queries that all runs have; remove one of them."
         )
     if "-" in runs:
         raise click.UsageError("Standard input (-) cannot be put on a board; name a file or a folder.")
@@ -168,7 +168,7 @@ def _check_together(
     if not runs and cache is not None:
         raise click.UsageError("Each collection has a cache of its own; remove --cache.")
     if not runs and groups:
-        raise click.UsageError("--groups are groups of the queries of one collection; name judgments and RUNS.")
+        raise click.UsageError("--groups needs the queries of one collection; give its judgments and RUNS.")
 
 
 def _of_runs(

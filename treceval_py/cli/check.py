@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["check"]
 
 KIND_NAMES = ("run", "msmarco", "qrels", "judged-ranking")
-"""Those of `lint.rows.KINDS`, likewise."""
+"""The names of `checking.rows.KINDS`, repeated here so that help needs no import."""
 
 HELP = """Check runs and judgments line by line, and report every problem.
 
@@ -47,7 +47,7 @@ The exit status is 1 if there are errors (with --strict, also for warnings); wit
 
 
 class Settings(NamedTuple):
-    """What is looked for, as `lint.check` takes it."""
+    """The options of a check, as `checking.check` takes them."""
 
     most: int
     select: tuple[str, ...]
@@ -137,13 +137,13 @@ def _repeatable(path: str, opened: ExitStack) -> Callable[[], Source]:
 
     try:
         _, again = opened.enter_context(kept(path))
-    except InputError:  # the check says why
+    except InputError:  # the check reports why
         return lambda: path
     return again
 
 
 def _is_stream(path: str) -> bool:
-    """Tell whether it is standard input, a pipe or the like, which can be read only once."""
+    """Tell whether a file is standard input, a pipe or the like, which can be read only once."""
     return path == "-" or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path))
 
 
@@ -154,7 +154,7 @@ def _checked(source: Callable[[], Source], judgments: Qrels | None, kind: str | 
 
 
 def _as_run(source: Callable[[], Source], judgments: Qrels | None, kind: str | None, settings: Settings) -> Checked:
-    """Check a file that is given beside judgments: where others are in its place, say so."""
+    """Check a file given with judgments as a run, even if it looks like judgments."""
     found = _checked(source, judgments, kind, settings)
     if kind is None and found.kind is not None and found.kind.name == "qrels":
         return _checked(source, judgments, "run", settings)
@@ -162,7 +162,7 @@ def _as_run(source: Callable[[], Source], judgments: Qrels | None, kind: str | N
 
 
 def _judgments(path: str | None, settings: Settings, opened: ExitStack) -> tuple[list[Checked], Qrels | None]:
-    """Check the judgments, and read them where they can be read."""
+    """Check the judgments, and read them if they are readable."""
     if path is None:
         return [], None
     from treceval_py.io.named import read_qrels
@@ -206,7 +206,7 @@ def _targets(files: Sequence[str], fix: str | None, in_place: bool) -> list[str]
 
 
 class _NothingToFixError(Exception):
-    """Stops writing a file that would not change."""
+    """Raised to stop writing a file that would not change."""
 
 
 class _Fixing:
@@ -268,7 +268,7 @@ class _Fixing:
 
 
 def _told(checked: Checked, severity: str) -> str:
-    """Return how many findings of a severity there are, and of which codes; empty where there are none."""
+    """Return the number of findings of a severity and their codes; empty if there are none."""
     from treceval_py.checking.show import by_severity
 
     count = by_severity(checked.counts)[severity]
@@ -286,7 +286,7 @@ def _codes(texts: Iterable[str], option: str) -> tuple[str, ...]:
     chosen = []
     for several in texts:
         parts = [each.strip() for each in several.split(",")]
-        chosen += list(filter(None, parts)) or [""]  # after the last one may be a comma, but not alone
+        chosen += list(filter(None, parts)) or [""]  # a comma may follow the last code, but not be alone
     try:
         return codes_named(chosen, option)
     except EvaluationError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Collection, Sequence
 from importlib import import_module
@@ -10,9 +11,19 @@ from typing import Any, cast
 import click
 
 from treceval_py.cli.printing import lost, note, say
-from treceval_py.errors import TrecevalError, TrecevalWarning, visible
+from treceval_py.errors import OutputError, TrecevalError, TrecevalWarning, shortened
 
 __all__ = ["COMMANDS", "DefaultGroup", "PrefixCommand", "run", "treceval"]
+
+
+class _Context(click.Context):
+    """The context of a command, which reports help that cannot be printed."""
+
+    def get_help(self) -> str:
+        """Return the help; fail if it cannot be printed, which click would ignore."""
+        if sys.stdout is None:
+            raise OutputError("standard output is closed", "Redirect it to a file.")
+        return super().get_help()
 
 
 class DefaultGroup(click.Group):
@@ -42,7 +53,9 @@ class DefaultGroup(click.Group):
         if cmd_name not in self._names:
             return None
         module = import_module(f"treceval_py.cli.{cmd_name}")
-        return cast("click.Command", getattr(module, cmd_name))
+        command = cast("click.Command", getattr(module, cmd_name))
+        command.context_class = _Context
+        return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the default command before arguments that don't name one."""
@@ -96,12 +109,12 @@ COMMANDS = {
     "retrieve": "make a run: rank a collection with BGE and Faiss, or BM25",
     "rerank": "rerank the first documents of a run with a cross-encoder",
 }
-"""The commands beside the default one, with what each does, as the help of the default one lists them."""
+"""The other commands with a short description each, as the help of the default command lists them."""
 
 treceval = DefaultGroup("treceval", (DefaultGroup.default, *COMMANDS))
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(arguments: Sequence[str], program: click.Command = treceval) -> int:
     """Run the command line and return the exit status: 0 done, 1 bad data, 2 usage."""
     said: set[str] = set()
 
@@ -118,29 +131,29 @@ def run(arguments: Sequence[str]) -> int:
         # Not click's own `main`, which prints a line of its own when the program is interrupted.
         with (
             warnings.catch_warnings(),
-            treceval.make_context("treceval", list(arguments), obj=tuple(arguments)) as context,
+            program.make_context(program.name, list(arguments), obj=tuple(arguments)) as context,
         ):
             warnings.simplefilter("always", TrecevalWarning)
             warnings.showwarning = show  # type: ignore[assignment]
-            treceval.invoke(context)
+            program.invoke(context)
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except TrecevalError as error:
-        say(f"treceval: {error}" if error.file is None else str(error))
+        say(f"{program.name}: {error}" if error.file is None else str(error))
         return error.status
     except click.UsageError as error:
-        say(f"treceval: {_sentence(error.format_message())} See '{_command(error)} --help'.")
-        return 2
+        say(f"{program.name}: {_sentence(error.format_message())} See '{_command(error)} --help'.")
+        return error.exit_code
     except BrokenPipeError:
         raise
-    except OSError as error:  # help and usage, which click prints itself; what has a file is about that one
-        say(f"treceval: {lost(error)}" if error.filename is None else _about_file(error))
+    except OSError as error:  # help and usage, which click prints itself; an error with a file is about that file
+        say(f"{program.name}: {lost(error)}" if error.filename is None else _about_file(error))
         return 1
     return 0
 
 
 def _about_file(error: OSError) -> str:
-    return f"{visible(str(error.filename))}: {error.strerror or error}."
+    return f"{shortened(str(error.filename), 200)}: {error.strerror or error}."
 
 
 def _command(error: click.UsageError) -> str:
@@ -150,5 +163,5 @@ def _command(error: click.UsageError) -> str:
 
 
 def _sentence(text: str) -> str:
-    text = visible(" ".join(text.split()))
+    text = shortened(" ".join(text.split()))
     return text if text.endswith((".", "?", "!")) else text + "."

@@ -56,7 +56,7 @@ treceval compare --explain                     what each test does and assumes
 
 
 class Arguments(NamedTuple):
-    """What a command line names: judgments, if it needs them, and what is compared."""
+    """The files of a command line: the judgments, if needed, and the files to compare."""
 
     qrels: str | None
     files: list[str]
@@ -106,7 +106,7 @@ def gathered(
     files : sequence of str
         The arguments.
     scoring, reading, by, force, look
-        As of `gather`.
+        As in `gather`.
     outputs : sequence of str or None
         The files that will be written.
     again : bool
@@ -269,7 +269,7 @@ def compare(
         if explain:
             text += "\n" + _explanations(compared)
     put(text, output, styled=output_format == "table")
-    # Only now, so that output that cannot be written has one line to say so.
+    # Only now, so that output that cannot be written gives a single line.
     note(*about_runs(results for results in found.results if results is not None))
     if per_query is not None or agreement is not None or output_format in ("csv", "tsv"):
         note(*compared.notes)
@@ -301,7 +301,7 @@ def _check_together(
 
 
 def _check_layout(latex: Mapping[str, bool], others: Mapping[str, bool], output_format: str, *, tables: bool) -> None:
-    """Refuse options that would change nothing: of LaTeX in other formats, of the tables where there are others."""
+    """Refuse options without effect: those of LaTeX in other formats, those of the tables if others are printed."""
     for option, given in {**latex, **others}.items():
         if given and not tables:
             raise click.UsageError(f"{option} does not go with --per-query and --agreement.")

@@ -1,7 +1,7 @@
-"""Completion of what is typed in a shell: click's, with our default command, and words that have ``@`` and ``=``.
+"""Shell completion: click's, extended to our default command and to words with ``@`` and ``=``.
 
 ``_TRECEVAL_COMPLETE=bash_source treceval`` prints a script that the shell evaluates; it calls the command with
-``bash_complete`` whenever somebody presses the tab key. zsh and fish likewise.
+``bash_complete`` at each press of the tab key. zsh and fish likewise.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["NAMES", "VARIABLE", "complete"]
 PROGRAM = "treceval"
 
 VARIABLE = "_TRECEVAL_COMPLETE"
-"""The variable of the environment that asks for completion; the name is click's."""
+"""The environment variable that asks for completion; click gives it its name."""
 
 
 class _Names(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -41,7 +41,7 @@ class _Names(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     Parameters
     ----------
     names : callable
-        From what is typed to names that may be meant, with what they stand for. Case does not matter.
+        Returns the possible names and their meanings for a typed text. Case does not matter.
     """
 
     name = "name"
@@ -50,18 +50,18 @@ class _Names(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         self._names = names
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's
-        """Return the names that begin with what is typed."""
+        """Return the names that begin with the typed text."""
         found = self._names(incomplete)
         begins = incomplete
         if not any(name.startswith(begins) for name in found):
-            # In one spelling alone: a shell shortens what is typed to what its completions have in common.
+            # In one spelling only: a shell shortens the typed text to the common beginning of its completions.
             alike = [name[: len(begins)] for name in found if name.lower().startswith(begins.lower())]
             begins = alike[-1] if alike else begins
         return [CompletionItem(name, help=what) for name, what in found.items() if name.startswith(begins)]
 
 
 def _measures(typed: str) -> dict[str, str]:
-    """Return the names of measures; those with a cutoff once something is typed, as there are too many."""
+    """Return the names of measures; as there are many, those with a cutoff only once something is typed."""
     found: dict[str, str] = {}
     for family in FAMILIES.values():
         for name, mark in ((family.name, "."), *((name, "@") for name in family.notation[:1])):
@@ -122,8 +122,8 @@ NAMES: Mapping[str, Callable[[str], Mapping[str, str]]] = {
     "check select": _codes,
     "check ignore": _codes,
 }
-"""What parameters may be, by their names; where a name means several things, with the command before it. One that has
-choices needs no entry, and any other text is the name of a file."""
+"""The values of parameters, by name; if a name has several meanings, the command precedes it. A parameter with choices
+needs no entry, and any other text is a file name."""
 
 
 def _completed(command: str, parameter: click.Parameter) -> click.Parameter:
@@ -136,17 +136,17 @@ def _completed(command: str, parameter: click.Parameter) -> click.Parameter:
 
 
 class _Group(DefaultGroup):
-    """The commands, with what their parameters may be."""
+    """The commands, with the values of their parameters."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a copy of a command, the texts of which are of a kind that can be completed."""
+        """Return a copy of a command whose text parameters have types that can be completed."""
         command = copy(super().get_command(ctx, cmd_name))
         if command is not None:
             command.params = [_completed(cmd_name, parameter) for parameter in command.params]
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the default command before what names none; the first word may become either."""
+        """Put the default command before arguments that don't name one; the first word may become either."""
         return super().parse_args(ctx, args) if args else click.Group.parse_args(self, ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's
@@ -185,12 +185,12 @@ class _Shell(ShellComplete):
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
         """Return completions of a word, or of the value in ``--option=value``."""
-        # The command is looked for in the words before, and an option belongs to one.
+        # The words before determine the command, to which the option belongs.
         return super().get_completions(args or [DefaultGroup.default] * incomplete.startswith("-"), incomplete)
 
 
 class _Bash(_Shell, BashComplete):
-    """bash, which takes ``nDCG@10`` for three words and replaces only the last one."""
+    """bash, which splits ``nDCG@10`` into three words and replaces only the last one."""
 
     source_template = _BASH
 
@@ -237,7 +237,7 @@ _SHELLS: dict[str, type[ShellComplete]] = {"bash": _Bash, "zsh": _Zsh, "fish": _
 
 
 def complete(instruction: str) -> int:
-    """Do what a shell asks for, such as ``bash_source`` or ``zsh_complete``, and return the exit status."""
+    """Carry out an instruction of a shell, such as ``bash_source`` or ``zsh_complete``; return the exit status."""
     shell, _, what = instruction.partition("_")
     if shell not in _SHELLS or what not in ("source", "complete"):
         known = " or ".join(f"{name}_source" for name in _SHELLS)
@@ -251,5 +251,5 @@ def complete(instruction: str) -> int:
     try:
         click.echo(completion.complete())
     except (click.ClickException, TrecevalError):
-        return 1  # what is typed so far is no command line, and a message would be printed into it
+        return 1  # a message would be printed into the unfinished command line
     return 0

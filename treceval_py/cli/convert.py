@@ -45,7 +45,7 @@ def convert(
     target_format: str | None,
     tag: str | None,
 ) -> None:
-    """Convert a file and say what was lost."""
+    """Convert a file and report what was lost."""
     from treceval_py.io import conversion
     from treceval_py.io.named import QRELS_FORMATS, RUN_FORMATS
     from treceval_py.io.writing import QRELS_WRITERS, RUN_WRITERS
@@ -65,7 +65,7 @@ def convert(
             sys.stdout.buffer.flush()
     except BrokenPipeError:
         raise
-    except OSError as error:  # what is wrong with a file is an error of ours
+    except OSError as error:  # errors in a file are reported as ours
         raise lost(error) from None
     if done.guessed:
         note(

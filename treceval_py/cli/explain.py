@@ -65,7 +65,7 @@ def explain(
 
 
 def _of_query(qrels: str, run: str, query: str, scoring: Scoring, reading: Reading) -> list[Arithmetic]:
-    """Return the arithmetic of a query for each measure, or each signature."""
+    """Return the arithmetic of a query for each measure or signature."""
     from treceval_py.explaining import arithmetic
     from treceval_py.scoring.evaluation import Evaluator
     from treceval_py.scoring.profiles import profile_of

@@ -50,7 +50,7 @@ def _weights(text: str) -> tuple[float, ...]:
     try:
         return tuple(float(each) for each in text.split(","))
     except ValueError:
-        raise click.BadParameter(f"'{text}' is not numbers with commas between them, such as 0.3,0.7.") from None
+        raise click.BadParameter(f"'{text}' is not a list of numbers separated by commas, such as 0.3,0.7.") from None
 
 
 @click.command(
@@ -85,7 +85,7 @@ def _weights(text: str) -> tuple[float, ...]:
     metavar="QRELS",
     help="Choose the weights by these judgments, and among several methods and normalisations.",
 )
-@number("--folds", least=2, help="Folds of --tune: each is fused with what is best on the others [5].")
+@number("--folds", least=2, help="Folds of --tune: each is fused with the setting that is best on the others [5].")
 @click.option(
     "-m",
     "--measure",
@@ -104,7 +104,7 @@ def _weights(text: str) -> tuple[float, ...]:
 @paths_option
 @click.pass_context
 def fuse(ctx: click.Context, /, runs: tuple[str, ...], output: str, run_format: str | None, **options: Any) -> None:
-    """Fuse files, and tell what should be known of them."""
+    """Fuse files, and print notes about them."""
     from treceval_py.fusing.files import fuse_files
 
     _check_together(given(ctx), options)
@@ -127,7 +127,7 @@ def fuse(ctx: click.Context, /, runs: tuple[str, ...], output: str, run_format: 
 
 
 TUNING = ("folds", "measure", "profile")
-"""Options that --tune alone has a use for."""
+"""Options that need --tune."""
 
 SETTINGS = ("methods", "norms", "weights", "rrf_k", "rbc_phi", "tune", "tuned", *TUNING)
 """Options that decide how queries are fused."""
@@ -137,7 +137,7 @@ def _check_together(named: set[str], options: dict[str, Any]) -> None:
     """Refuse options that would be ignored or contradict each other."""
     if options["tuned"] is not None:
         for name in sorted(named.intersection(("methods", "norms", "weights", "rrf_k", "rbc_phi", "tune"))):
-            raise click.UsageError(f"--tuned has a setting already; leave {_flag(name)} out.")
+            raise click.UsageError(f"--tuned has a setting already; remove {_flag(name)}.")
     for name, method in (("rrf_k", "rrf"), ("rbc_phi", "rbc")):
         if name in named and method not in (options["methods"] or ("rrf",)):
             raise click.UsageError(f"{_flag(name)} is for the method {method}.")
@@ -164,7 +164,7 @@ def _fusion(chosen: dict[str, Any]) -> Fusion | Tuning | Before:
     if chosen["tune"] is None:
         return Fusion(methods[0], norms[0], chosen["weights"], **constants)
     if chosen["weights"] is not None:
-        raise click.UsageError("--tune chooses weights; leave --weights out.")
+        raise click.UsageError("--tune chooses weights; remove --weights.")
     from treceval_py.fusing.tuning import DEFAULT_MEASURE, Tuning, fusions_of
     from treceval_py.scoring.evaluation import Evaluator
     from treceval_py.scoring.planning import Scoring

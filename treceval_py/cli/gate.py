@@ -35,7 +35,7 @@ not compare. 2: wrong usage.
 """
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
-"""The variable of the environment that names the file of a workflow's summary."""
+"""The environment variable that holds the path of a workflow's summary."""
 
 
 @click.command("gate", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
@@ -79,7 +79,7 @@ def gate(
     digits: int | None,
     output: str | None,
 ) -> None:
-    """Decide: gather, test, print; the exit status is the verdict."""
+    """Gather, test and print; the exit status is the verdict."""
     from treceval_py.comparing.saved.reading import is_saved
     from treceval_py.gating.gate import gate_gathered, gate_settings, scoring_for
     from treceval_py.gating.show import finding, workflow_commands
@@ -101,7 +101,7 @@ def gate(
 
 
 def _by_measure(option: str, given: tuple[str, ...]) -> dict[str, str]:
-    """Return values by measure; one without a measure is for all of them."""
+    """Return values by measure; a value without a measure is for all of them."""
     found: dict[str, str] = {}
     for text in given:
         measure, equals, value = text.rpartition("=")

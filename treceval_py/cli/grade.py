@@ -26,7 +26,7 @@ BELOW = 3
 """The exit status of a single submission that was scored and is below the mark to pass."""
 
 SHOWN = 20
-"""Lines about submissions that could not be scored; the overview has all."""
+"""Most submissions that could not be scored to list on the terminal; the overview lists all."""
 
 HELP = """Grade a class: check and score the run in every submission, and verify the claimed values.
 
@@ -68,7 +68,7 @@ Exit status: 0: graded. 1: an input file is unreadable, or the single submission
     "--to",
     multiple=True,
     type=click.Choice(("moodle", "canvas", "gradescope")),
-    help="Also write an import file for this platform; repeatable. With --single: print Gradescope's results.json.",
+    help="Also write an import file for this platform. Repeatable. With --single: print Gradescope's results.json.",
 )
 @number("--workers", least=1, most=256, help="Grade with N processes [one per core].")
 @click.pass_context
@@ -118,29 +118,29 @@ def grade(
         "without": [] if rules_file is None else [rules_file],
         "to": tuple(dict.fromkeys(to)),
     }
-    with counting("submissions graded") as after:
-        if rules.tasks:
-            put(_course(submissions, output, {**shared, "after": after}), None)
-        else:
-            files = {"claims": claims, "baseline": baseline}
-            put(_class(qrels, submissions, output, {**shared, **files, "after": after}), None)
+    if rules.tasks:
+        put(_course(submissions, output, shared), None)
+    else:
+        put(_class(qrels, submissions, output, {**shared, "claims": claims, "baseline": baseline}), None)
 
 
 def _class(qrels: str, submissions: str, output: str, options: Mapping[str, Any]) -> str:
-    """Grade a class, note what is to be noted, and return the summary."""
+    """Grade a class, print notes, and return the summary."""
     from treceval_py.grading.grading import grade
 
-    book = grade(qrels, submissions, output, **options)
+    with counting("submissions graded") as after:
+        book = grade(qrels, submissions, output, after=after, **options)
     for line in book.notes:
         note(f"{line}.")
     return _summary(book, "") + _written(output)
 
 
 def _course(submissions: str, output: str, options: Mapping[str, Any]) -> str:
-    """Grade a course, as of `_class`."""
+    """Grade a course; arguments and result as of `_class`."""
     from treceval_py.grading.grading import grade_course
 
-    course = grade_course(submissions, output, **options)
+    with counting("submissions graded") as after:
+        course = grade_course(submissions, output, after=after, **options)
     books = dict(zip(course.names, course.tasks, strict=True))
     for line in (*(f"{name}: {line}" for name, book in books.items() for line in book.notes), *course.notes):
         note(f"{line}.")
@@ -211,7 +211,7 @@ def _status(entry: Entry) -> int:
 
 
 def _note_packages() -> None:
-    """Note, before the work begins, which files will not be written."""
+    """Print, before the work begins, which files will not be written."""
     for package, file in (("xlsxwriter", "gradebook.xlsx"), ("jinja2", "overview.html")):
         if find_spec(package) is None:
             note(f"{file} is not written because {package} is not installed. Run pip install 'treceval-py[grade]'.")
@@ -221,7 +221,7 @@ def _summary(book: Grades, task: str) -> str:
     from treceval_py.grading.attention import KINDS
     from treceval_py.grading.records import REPAIRED, SCORED, STATUSES
 
-    # The page with all of it is not written without its package.
+    # The page with all details needs a package that may not be installed.
     place = "overview" if find_spec("jinja2") else "gradebook"
     counts = Counter(entry.graded.status for entry in book.entries)
     parts = ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])

@@ -1,6 +1,6 @@
-"""The entry point: how the program ends, whatever happens.
+"""The entry point: ends the program properly, whatever happens.
 
-Everything else is imported inside, so that an interruption during the imports ends as quietly as any other.
+Everything else is imported inside functions, so that an interruption during the imports ends quietly too.
 """
 
 from __future__ import annotations
@@ -14,20 +14,28 @@ from typing import NoReturn
 
 __all__ = ["main"]
 
+CONTROL_C = 0xC000013A - 2**32
+"""The exit status on Windows of a program ended by Ctrl-C, as a signed number."""
+
 
 def main() -> NoReturn:
-    """Run the command line and exit: 0 done, 1 bad data, 2 usage; interrupted, as the signal says."""
-    # The imports make many objects and nothing makes cycles of them: collecting would only cost time.
+    """Run the command line and exit: 0 done, 1 bad data, 2 usage; interrupted, the signal's status."""
+    # The imports make many objects without cycles: garbage collection would only cost time.
     gc.disable()
     try:
         if hasattr(signal, "SIGPIPE"):
-            # A closed pipe (`treceval … | head`) ends the program as it ends every other one.
+            # A closed pipe (`treceval … | head`) ends the program, as usual.
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         _import_numpy()
         if "_TRECEVAL_COMPLETE" in os.environ:
             from treceval_py.cli.completion import complete
 
             status = complete(os.environ["_TRECEVAL_COMPLETE"])
+        elif os.path.splitext(os.path.basename(sys.argv[0]))[0] == "trec_eval":
+            from treceval_py.cli.commands import run
+            from treceval_py.cli.trec_eval import trec_eval
+
+            status = run(sys.argv[1:], trec_eval)
         else:
             from treceval_py.cli.commands import run
 
@@ -46,13 +54,13 @@ def _import_numpy() -> None:
     if variable in os.environ:
         return
     os.environ[variable] = "1"
-    import numpy  # noqa: F401 - only to be there
+    import numpy  # noqa: F401 - only to be loaded
 
-    del os.environ[variable]  # what is started or imported later may need its threads
+    del os.environ[variable]  # programs started or modules imported later may need their threads
 
 
 def _leave(status: int) -> NoReturn:
-    """End at once: everything is written, and to take numpy and click apart would cost more than most runs."""
+    """End at once: everything is written, and unloading numpy and click would take longer than scoring most runs."""
     if sys.gettrace() is not None or sys.getprofile() is not None:
         sys.exit(status)
     for stream in (sys.stdout, sys.stderr):
@@ -63,7 +71,11 @@ def _leave(status: int) -> NoReturn:
 
 
 def _die_of(number: signal.Signals) -> NoReturn:
-    """End as the signal would have ended the program, which shells and schedulers understand."""
+    """End with the status of a program ended by the signal, which shells and schedulers understand."""
+    if (
+        sys.platform == "win32"
+    ):  # `os.kill` would end it with the signal's number, 2, which is our status for wrong usage
+        os._exit(CONTROL_C)
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
     sys.exit(128 + number)

@@ -16,7 +16,7 @@ from treceval_py.measures.spelling import spellings_of
 from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.tables import Column, Document, Table
 
-__all__ = ["measures"]
+__all__ = ["explained", "measures"]
 
 
 @click.command("measures", context_settings={"help_option_names": ["-h", "--help"]})
@@ -36,7 +36,7 @@ def measures(names: tuple[str, ...], plugins: tuple[str, ...], output_format: st
         from treceval_py.measures.plugins import load_plugin
 
         load_plugin(plugin)
-    put_list(Document("measures", [_list(), _sets()], lambda _: Made()), names, _explained, output_format, output)
+    put_list(Document("measures", [_list(), _sets()], lambda _: Made()), names, explained, output_format, output)
 
 
 def _list() -> Table:
@@ -75,7 +75,8 @@ def _written(family: Family) -> str:
     return family.notation[0] + ("@k" if family.at is not None else "")
 
 
-def _explained(name: str) -> str:
+def explained(name: str) -> str:
+    """Return the explanation of a measure or of a set of measures."""
     if name in NICKNAMES:
         return f"{name}: {', '.join(NICKNAMES[name])}\n"
     family = _family_of(name)

@@ -1,4 +1,4 @@
-"""Options that several commands have: how runs are scored, and how they are compared."""
+"""Options shared by several commands: how runs are scored, and how they are compared."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ Callback: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Any], Any]
 
 MOST_DIGITS = 60
-"""A float64 has at most 17 significant digits; more are only zeros and what binary makes of a decimal."""
+"""A float64 has at most 17 significant digits; further digits are zeros or artefacts of the binary form."""
 
 
 def given(ctx: click.Context) -> set[str]:
     """Return the names of the parameters given on the command line."""
     sources = {each.name: ctx.get_parameter_source(each.name) for each in ctx.command.params if each.name}
-    # Before click 8.3, a list of files that is left out is an empty one from the command line.
+    # Before click 8.3, an omitted list of files is an empty one from the command line.
     absent = {name for name, value in ctx.params.items() if value == ()}
     return {name for name, source in sources.items() if source is ParameterSource.COMMANDLINE} - absent
 
@@ -96,7 +96,7 @@ def decimal(*names: str, help: str, default: float | None = None) -> Decorator:
 
 
 def tag_of(name: str) -> str:
-    """Return the tag of a run that is made by a model, or from a file, of this name."""
+    """Return the tag of a run made by the model, or from the file, of this name."""
     return re.sub(r"\s", "_", os.path.basename(os.path.abspath(name)))
 
 
@@ -221,7 +221,7 @@ paths_option = click.option(
 
 
 def running_options(command: Callback) -> Callback:
-    """Take how and where a model computes; the same for encoding and reranking."""
+    """Add the options on how and where a model computes; the same for encoding and reranking."""
     for option in reversed(
         [
             click.option(
@@ -246,14 +246,14 @@ def running_options(command: Callback) -> Callback:
 
 
 def rerank_options(prefix: str) -> Decorator:
-    """Take what is reranked; the options begin with a prefix."""
+    """Add the options of reranking, each beginning with a prefix."""
     options = [
         number(f"{prefix}depth", default=100, least=1, help="Documents per query to rerank [100]."),
         click.option(
             f"{prefix}below",
             type=click.Choice(["keep", "drop"]),
             default="keep",
-            help="Keep documents below that depth, after the reranked ones, or drop them [keep].",
+            help="Keep documents below the reranked ones, or drop them [keep].",
         ),
         number(
             f"{prefix}max-length",

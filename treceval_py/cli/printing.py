@@ -8,17 +8,20 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from click import UsageError
+from click import UsageError, get_current_context
 
 from treceval_py.data.ids import encode
-from treceval_py.errors import OutputError, visible
+from treceval_py.errors import OutputError, shortened
 from treceval_py.rendering import render
 from treceval_py.rendering.style import Style
 
 if TYPE_CHECKING:
     from treceval_py.rendering.tables import Document
 
-__all__ = ["check_targets", "lost", "note", "put", "put_list", "say", "style_for"]
+__all__ = ["SILENT", "check_targets", "lost", "note", "put", "put_list", "say", "style_for"]
+
+SILENT = "treceval_py.silent"
+"""The key that a command sets in its context's `meta` to suppress notes."""
 
 
 def put(text: str, path: str | None, *, styled: bool = False) -> None:
@@ -78,16 +81,19 @@ def put_list(
 
 
 def lost(error: OSError) -> OutputError:
-    """Give up standard output, and return the error to raise."""
-    # What is left in its buffer would be tried again at exit, with a traceback.
+    """Discard standard output, and return the error to raise."""
+    # Python would try to write the rest of the buffer at exit, with a traceback.
     sys.stdout = cast("Any", None)
     return OutputError(f"standard output cannot be written: {error.strerror or error}")
 
 
 def note(*texts: str) -> None:
-    """Write notes to standard error, so that standard output stays what a script can parse."""
+    """Write notes to standard error, so that scripts can parse standard output."""
+    context = get_current_context(silent=True)
+    if context is not None and SILENT in context.meta:
+        return
     for text in texts:
-        say(f"note: {visible(text)}")
+        say(f"note: {shortened(text)}")
 
 
 def say(line: str) -> None:
@@ -99,22 +105,24 @@ def say(line: str) -> None:
 
 
 def style_for(path: str | None, digits: int | None = None) -> Style:
-    """Return the style of tables where output goes: a terminal has a width, and colour unless that is refused."""
+    """Return the style of tables for the output: a terminal has a width, and colour unless turned off."""
     if path is not None or sys.stdout is None or not sys.stdout.isatty():
         return Style(digits)
     import shutil
 
     colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    if sys.platform == "win32":  # the old console shows style codes as text
+        colour = colour and bool(os.environ.get("WT_SESSION") or os.environ.get("TERM"))
     return Style(digits, colour, shutil.get_terminal_size().columns)
 
 
 def check_targets(targets: Sequence[str | None], sources: Iterable[str | None]) -> None:
-    """Refuse to write over a file that is read, or one file twice; nothing has been done yet.
+    """Refuse, before any work, to overwrite an input or to write a file twice.
 
     Raises
     ------
     OutputError
-        That would happen.
+        An output is an input or another output.
     """
     read = {os.path.realpath(each) for each in sources if each not in (None, "-")}
     written: set[str] = set()

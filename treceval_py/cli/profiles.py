@@ -41,8 +41,8 @@ def _side_by_side() -> Table:
         "profiles",
         notes=(
             *(f"{each.key}: {each.question} …" for each in CONVENTIONS.values()),
-            "-c: what a judged query that the run lacks counts when all judged queries are averaged (-c)",
-            "-l: least judgment that counts as relevant, unless -l or rel= says otherwise",
+            "-c: value of a judged query that the run lacks, when all judged queries are averaged (-c)",
+            "-l: lowest relevant judgment, unless set by -l or rel=",
         ),
     )
 

@@ -1,4 +1,4 @@
-"""A bar on standard error for reading that takes long, where somebody watches."""
+"""A progress bar for long reading, on standard error if that is a terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATIENCE = 1.0
 
 
 class Bar:
-    """A bar over the files of a command, which shows after a while.
+    """A bar over the files of a command, shown after a while.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ class Bar:
         self._shown: Progress | None = None
         self._task: TaskID | None = None
 
-    def watch(self, done: int, total: int | None) -> None:  # noqa: ARG002 - known already, for all files together
-        """Take how many bytes of the present file have been read."""
+    def watch(self, done: int, total: int | None) -> None:  # noqa: ARG002 - already known for all files together
+        """Update with the number of bytes read of the current file."""
         if time.monotonic() - self._begun < PATIENCE:
             return
         if self._shown is None or self._task is None:
@@ -48,7 +48,7 @@ class Bar:
         self._shown.update(self._task, completed=sum(self._sizes[: self._at]) + done, description=self._files[self._at])
 
     def next(self) -> None:
-        """Go on to the next file."""
+        """Advance to the next file."""
         self._at = min(self._at + 1, len(self._files) - 1)
 
     def _drawn(self) -> tuple[Progress, TaskID]:
@@ -61,7 +61,7 @@ class Bar:
         return shown, shown.add_task("", total=self._total)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._shown is not None:
             self._shown.stop()
 
@@ -81,12 +81,12 @@ def progress(files: Sequence[str]) -> Iterator[Bar | None]:
 
 @contextmanager
 def counting(what: str) -> Iterator[Callable[[], None] | None]:
-    """Yield what is to be called after each of many steps, and shows their number after a while.
+    """Yield a callback to call after each of many steps; their number is shown after a while.
 
     Parameters
     ----------
     what : str
-        What is counted.
+        The unit that is counted.
     """
     if sys.stderr is None or not sys.stderr.isatty():
         yield None

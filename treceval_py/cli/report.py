@@ -34,8 +34,8 @@ HELP = """Write a report that compares runs: one self-contained HTML file with t
 RUNs are as for 'treceval compare': run files, folders, patterns, or saved results, which need no QRELS and have no
 rankings. The page states the result, compares any two runs, shows how far values depend on ties and on unjudged
 documents, and puts the documents of two runs for a query side by side, with texts from --queries and --docs. It loads
-nothing and names files without their folders. If documents would take more than 1.5 MB, only the queries that differ
-most, the hardest, and some others have them.
+nothing and names files without their folders. If documents would take more than 1.5 MB, they are kept only for the
+queries that differ most, the hardest, and some others.
 
 \b
 treceval report qrels.txt runs/ -o report.html
@@ -48,11 +48,11 @@ Needs: pip install 'treceval-py[report]'
 """
 
 PLOTS = ("bars", "scatter", "deltas", "precision-recall", "recall-depth", "overlap")
-"""The plots by name; a test compares with those that the report has."""
+"""The plots by name; a test compares them with those of the report."""
 
 
 def _plot_and_file(_: click.Context, option: click.Parameter, given: Sequence[str]) -> list[tuple[str, str]]:
-    """Take PLOT=FILE apart."""
+    """Parse PLOT=FILE."""
     found = []
     for each in given:
         plot, equals, file = each.partition("=")
@@ -146,7 +146,7 @@ def report(
         title=title or f"Comparison of {len(compared.runs)} runs",
         command=shlex.join(["treceval", *map(without_folders, ctx.obj or sys.argv[1:])]),
     )
-    # All is drawn before anything is written.
+    # Everything is drawn before anything is written.
     drawn = [(file, image(payload, plot, kind, runs=chosen)) for kind, plot, file in plots]
     if output is not None:
         write_report(output, payload)
@@ -159,13 +159,13 @@ def report(
 
 
 class _Read:
-    """The runs that were read, as far as a report needs them."""
+    """Collects the parts of runs that a report needs."""
 
     def __init__(self) -> None:
         self._rankings: Rankings | None = None
 
     def add(self, evaluator: Evaluator, run: Run) -> None:
-        """Take what is needed of a run that was scored."""
+        """Keep what the report needs of a scored run."""
         from treceval_py.report.documents import Rankings
 
         if not isinstance(evaluator.judgments, Qrels):
@@ -187,7 +187,7 @@ def _texts_of_documents(name: str) -> Rows:
 
 
 def _pair(compared: Comparison, names: tuple[str, str] | None) -> tuple[int, int]:
-    """Return the numbers of the two runs that plots show: those named, or what the page shows first."""
+    """Return the numbers of the two runs that plots show: those named, or the two that the page shows first."""
     if names is None:
         base = 0 if compared.baseline is None else compared.baseline
         return (1 if base == 0 else 0), base

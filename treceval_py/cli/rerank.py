@@ -82,7 +82,7 @@ def rerank(run: str, output: str, corpus: str, queries: str, **options: Any) -> 
         stages.close()
         say(f"interrupted: scores so far are kept in {work}. To resume: {shlex.join(command)}")
         raise
-    except OSError as error:  # of the work folder or a disk
+    except OSError as error:  # from the work folder or a disk
         reason = f"cannot be used: {error.strerror or error}"
         raise OutputError(reason, "Work so far is kept.", file=str(error.filename or work)) from None
     finally:

@@ -66,13 +66,13 @@ RUN = (
     "depth", "tag", "index", "similarity", "search_parameters", "training", "rerank", "profile", "measures", "paths",
     "dry_run",
 )  # fmt: skip
-"""Options of what comes after encoding."""
+"""Options of the steps after encoding."""
 
 TEXTS = ("corpus", "queries", "protocol", "rerank", "precision", "devices", "batch_size")
 """Options that need texts."""
 
 MODELS = ("precision", "devices", "batch_size", "work", "ray")
-"""Options of whatever runs a model, reranking included."""
+"""Options of everything that runs a model, including reranking."""
 
 RERANK = ("rerank_depth", "rerank_below", "rerank_max_length")
 """Options of reranking."""
@@ -101,7 +101,7 @@ INDEX = ("search_parameters", "training")
     "--retriever",
     type=click.Choice(["dense", "sparse", "bm25", "jaccard"]),
     default="dense",
-    help="Ranking method [dense]; sparse: the words' weights of SPLADE or bge-m3.",
+    help="Ranking method [dense]; sparse: word weights of SPLADE or bge-m3.",
 )
 @number("-k", "--depth", default=1000, help="Documents per query [1000].", least=1)
 @click.option("--tag", help="The last column of RUN [the model's or the retriever's name].")
@@ -167,7 +167,7 @@ INDEX = ("search_parameters", "training")
     "--bm25",
     type=click.Choice(["bm25s", "anserini"]),
     default="bm25s",
-    help="BM25 preset; anserini stems, and takes words and lengths as Lucene does [bm25s].",
+    help="BM25 preset; anserini stems, and splits words and rounds lengths as Lucene does [bm25s].",
 )
 @click.option("--k1", type=click.FloatRange(min=0), help="BM25's k1 [1.5; anserini: 0.9].")
 @click.option("--b", type=click.FloatRange(0, 1), help="BM25's b [0.75; anserini: 0.4].")
@@ -181,9 +181,9 @@ INDEX = ("search_parameters", "training")
 @click.option("--probe/--no-probe", default=True, help="Measure times for --dry-run on a sample of the texts [yes].")
 @click.pass_context
 def retrieve(ctx: click.Context, /, source: str, output: str | None, dry_run: bool, **options: Any) -> None:
-    """Make a run: look, encode, search, write, score."""
+    """Make a run: inspect, encode, search, write, score."""
     _check_together(ctx, {**options, "output": output, "dry_run": dry_run})
-    output = output or ""  # which names nothing; embeddings alone need none
+    output = output or ""  # no collection is named; embeddings alone need none
     profile = _profile(options["profile"], options["measures"])
     long_work()
     from treceval_py.io.run_file import check_output
@@ -206,7 +206,7 @@ def retrieve(ctx: click.Context, /, source: str, output: str | None, dry_run: bo
     except KeyboardInterrupt:
         stages.close()
         _interrupted(output, options, dry_run=dry_run)
-    except OSError as error:  # of the work folder or a disk, and not of standard output as elsewhere
+    except OSError as error:  # from the work folder or a disk, not from standard output as elsewhere
         reason = f"cannot be used: {error.strerror or error}"
         raise OutputError(reason, "Work so far is kept.", file=str(error.filename or _work(output, options))) from None
     finally:
@@ -220,7 +220,7 @@ def retrieve(ctx: click.Context, /, source: str, output: str | None, dry_run: bo
 
 
 def _tell_first(collection: Collection, profile: Profile, options: dict[str, Any], stages: Stages) -> None:
-    """Say what there is to say of the collection, and refuse measures that its judgments are not enough for."""
+    """Print notes on the collection, and refuse measures that need more than its judgments."""
     from treceval_py.scoring.evaluation import check_kinds
 
     for sentence in collection.notes:
@@ -268,7 +268,7 @@ def _collection(source: str, options: dict[str, Any]) -> Collection:
 
 
 def _embedded(source: str, options: dict[str, Any]) -> Collection:
-    """Return vectors that are there as a collection; the other one has the judgments, if it is named."""
+    """Return existing vectors as a collection; a named collection supplies the judgments."""
     from treceval_py.io.named import read_qrels
     from treceval_py.retrieval.collection import Collection, open_collection
     from treceval_py.retrieval.external import read_vectors
@@ -312,7 +312,7 @@ def _check_together(ctx: click.Context, options: dict[str, Any]) -> None:
 
 
 def _profile(name: str | None, measures: tuple[str, ...]) -> Profile:
-    """Return the profile of the scores; names are looked at now, not after hours."""
+    """Return the profile of the scores; names are checked now, not after hours."""
     from treceval_py.scoring.profiles import DEFAULT_PROFILE, profile_named
 
     profile = profile_named(DEFAULT_PROFILE if name is None else name)
@@ -358,7 +358,7 @@ def _work(output: str, options: dict[str, Any]) -> str:
 
 
 def _retriever(collection: Collection, options: dict[str, Any], dry_run: bool) -> tuple[Retriever, str]:
-    """Return the retriever, and the tag that it gives the run."""
+    """Return the retriever and the tag of its run."""
     from treceval_py.retrieval import lexical
     from treceval_py.retrieval.external import Embedded, Imported
     from treceval_py.retrieval.pipeline import Dense, Jaccard
@@ -400,7 +400,7 @@ def _retriever(collection: Collection, options: dict[str, Any], dry_run: bool) -
         passage_max_length=options["passage_max_length"],
     )
     devices: list[str] = []
-    if options["ray"] is None:  # a cluster has devices of its own
+    if options["ray"] is None:  # a cluster has its own devices
         devices = devices_for(options["devices"])
         for device in devices:
             check_precision(settings.precision, device)
@@ -421,7 +421,7 @@ def _retriever(collection: Collection, options: dict[str, Any], dry_run: bool) -
 
 
 def _interrupted(output: str, options: dict[str, Any], *, dry_run: bool) -> NoReturn:
-    """Say how to go on, and end as an interrupted program ends."""
+    """Print how to resume, and end like an interrupted program."""
     again = shlex.join(["treceval", *sys.argv[1:]])
     if (options["retriever"] in MODEL or options["rerank"]) and not dry_run:
         say(f"interrupted: work so far is kept in {_work(output, options)}. To resume: {again}")
@@ -431,7 +431,7 @@ def _interrupted(output: str, options: dict[str, Any], *, dry_run: bool) -> NoRe
 
 
 def _keep_judgments(collection: Collection, output: str, *, whole: bool) -> str | None:
-    """Write judgments that are in no file, or are a part of one, beside the run, and return where."""
+    """Write judgments that are not a whole file next to the run, and return the path."""
     from treceval_py.io.writing import write_qrels
 
     if collection.qrels is None or (whole and os.path.isfile(collection.qrels_name or "")):
@@ -472,7 +472,7 @@ def _print_scores(
     usual = MEASURES if profile.measures == DEFAULT_MEASURES else profile.measures
     wanted = in_print_order(profile.parse(measures or usual))
     asked = {qid for qid, _ in collection.queries}
-    # A query that was asked and found nothing counts; one that was not asked does not.
+    # A query that was searched without result counts; one that was not searched does not.
     complete = set(qrels) <= asked
     scoring = Scoring(wanted, profile, level=level, complete=complete)
     results = Evaluator(qrels, scoring, Reading("trec_results")).scored(output)

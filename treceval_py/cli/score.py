@@ -13,7 +13,7 @@ from treceval_py.cli.options import digits_option, flag, format_option, groups_o
 from treceval_py.cli.printing import check_targets, note, put, style_for
 from treceval_py.cli.progress import progress
 from treceval_py.measures import in_print_order
-from treceval_py.scan import reader_name
+from treceval_py.scan import reader_name, why_python
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import DEFAULT_MEASURES, profile_of
@@ -54,7 +54,8 @@ This command is 'score'; its name may be omitted.
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
-        put(f"treceval_py {__version__} (agrees with trec_eval 10.0 and 9.0.8; reader: {reader_name()})\n", None)
+        reader = reader_name() + (f", as {why}" if (why := why_python()) else "")
+        put(f"treceval_py {__version__} (agrees with trec_eval 10.0 and 9.0.8; reader: {reader})\n", None)
         ctx.exit()
 
 
@@ -132,7 +133,7 @@ def score(
         scoring = _resolved(scoring, "coursework" if judged_rankings else None, RANGED if ranges else None)
     style = style_for(output, digits)
     form = "long" if long_signature else "short" if signature else ""
-    # Each judged ranking has judgments of its own.
+    # Each judged ranking has its own judgments.
     by_group = _read_groups(groups, output, no_summary=no_summary) if groups else ()
     options = Options(per_query, not no_summary, form, bool(judged_rankings), by_group)
     if ranges:
@@ -157,12 +158,12 @@ def score(
     notes = [line for results in scored for line in about(results)]
     notes += about_groups(scored, options) if groups else []
     put(results_text(scored, name, options, style, notes), output, styled=name == "table")
-    # Only now, so that output that cannot be written has one line to say so.
+    # Only now, so that output that cannot be written gives a single line.
     note(*notes)
 
 
 def _read_groups(files: Sequence[str], output: str | None, *, no_summary: bool) -> tuple[QueryGroups, ...]:
-    """Return the groups of queries in some files, to none of which is written."""
+    """Return the groups of queries in some files; refuse a file that is also an output."""
     from treceval_py.io.query_groups import read_query_groups
 
     if no_summary:
@@ -195,7 +196,7 @@ def _resolved(scoring: Scoring, profile: str | None, usual: Sequence[str] | None
 
 
 def _of_judged_ranking(file: str, scoring: Scoring, reading: Reading) -> Results:
-    """Score a judged ranking by its own judgments."""
+    """Score a judged ranking against its own judgments."""
     from treceval_py.io.judged_ranking import read_judged_ranking
 
     qrels, run = read_judged_ranking(file, reading.threads)

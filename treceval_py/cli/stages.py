@@ -1,4 +1,4 @@
-"""A bar for each stage of a long piece of work, or lines where nobody watches."""
+"""A progress bar for each stage of long work, or lines if there is no terminal."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ QUIET = 60.0
 
 
 def long_work() -> None:
-    """Undo what is right for a command of a tenth of a second and not for one of hours."""
+    """Undo settings that suit a command of a tenth of a second but not one of hours."""
     gc.enable()
     if hasattr(signal, "SIGPIPE"):
-        # A connection that breaks (the hub's, Ray's) is an error of that connection and not the end.
+        # A broken connection (the hub's, Ray's) is an error of that connection and must not end the program.
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
 
 class Stages:
-    """A reporter that shows bars on a terminal, with the time left, and otherwise writes a line now and then."""
+    """A reporter that shows bars with the time left on a terminal, and otherwise prints a line now and then."""
 
     def __init__(self) -> None:
         self._drawn = _drawn() if sys.stderr is not None and sys.stderr.isatty() else None
@@ -42,7 +42,7 @@ class Stages:
         self._told = 0.0
 
     def begin(self, stage: str, total: int | None, unit: str, done: int = 0) -> None:
-        """Begin a stage: another bar."""
+        """Begin a stage with a new bar."""
         self._stage, self._total, self._unit = stage, total, unit
         self._done = self._before = done
         self._since = self._told = time.monotonic()
@@ -51,7 +51,7 @@ class Stages:
             self._task = self._drawn.add_task(stage, total=total, completed=done, told=self._counted())
 
     def advance(self, count: int) -> None:
-        """Take note of units that are done."""
+        """Count finished units."""
         self._done += count
         now = time.monotonic()
         if self._drawn is not None and self._task is not None:
@@ -88,7 +88,7 @@ class Stages:
         return f"{self._counted()} in {_duration(time.monotonic() - self._since)}"
 
     def _left(self, now: float) -> str:
-        # What was there before took none of this time.
+        # Units finished earlier took none of this time.
         done = self._done - self._before
         if self._total is None or done <= 0:
             return ""

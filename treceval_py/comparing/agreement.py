@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 CELLS = 1 << 20
-"""How many documents of pairs of lists are looked at together."""
+"""Most documents of pairs of lists that are compared at once."""
 
 
 def kendall_tau(a: FloatArray, b: FloatArray) -> float:
@@ -108,7 +108,7 @@ def tau_ap(truth: FloatArray, tested: FloatArray) -> float:
     Notes
     -----
     Without ties this is the coefficient of Yilmaz, Aslam and Robertson. The value of ties, in either list, is its mean
-    over all orders in which the tied things could stand, each as likely as any other; a pair that is tied in `truth`
+    over all orders of the tied items, each equally likely; a pair that is tied in `truth`
     counts half. With ties in `tested` only this is the tau_AP,a of Urbano and Marrero. Two equal lists with ties have
     less than 1; where neither list is the truth, take `tau_ap_b`.
 
@@ -134,12 +134,12 @@ def tau_ap(truth: FloatArray, tested: FloatArray) -> float:
         return float("nan")
     order = np.argsort(-tested, kind="stable")
     ranked, true = tested[order], truth[order]
-    # Whether the thing of a column, which stands before that of a row, is truly above it; a half where none is.
+    # Whether the item of a column, tested above that of a row, is truly above it; a half if they are tied.
     agrees = (np.sign(true[None, :] - true[:, None]) + 1) / 2
     correct = (agrees * (ranked[None, :] > ranked[:, None])).sum(axis=1)
     _, group, sizes = np.unique(-ranked, return_inverse=True, return_counts=True)
-    # At each rank of a group of ties stands each of its things as likely as any other; of those of the group that stand
-    # before it, one half are expected to be truly above it.
+    # Each item of a group of ties is equally likely at each of its ranks; of the items of the group above it, one half
+    # are expected to be truly above it.
     above = np.bincount(group, correct) / sizes
     place = np.arange(len(ranked)) - (np.cumsum(sizes) - sizes)[group]
     expected = above[group] + place / 2
@@ -148,13 +148,13 @@ def tau_ap(truth: FloatArray, tested: FloatArray) -> float:
 
 
 def tau_ap_b(one: FloatArray, two: FloatArray) -> float:
-    r"""Return the AP correlation of two orders of which neither is the truth: symmetric, and ties have no order.
+    r"""Return the AP correlation of two orders, neither of which is the truth: symmetric, and ties have no order.
 
     .. math:: \frac{1}{2} \left( T(x, y) + T(y, x) \right), \quad
         T(x, y) = \frac{2}{N - t_1} \sum_{i \notin top} \frac{C(i)}{a(i)} - 1
 
-    where a(i) is the number of things strictly above i in y, C(i) the number of those that are strictly above it in x
-    as well, and the top those :math:`t_1` things that stand first in y.
+    where a(i) is the number of items strictly above i in y, C(i) the number of these that are also strictly above it in
+    x, and top the :math:`t_1` items tied for the first place in y.
 
     Parameters
     ----------
@@ -179,8 +179,8 @@ def tau_ap_b(one: FloatArray, two: FloatArray) -> float:
 
     Examples
     --------
-    In the second order A and B are tied above C: of the two above C both are above it in the first, 2 · (2 / 2) - 1. In
-    the first order B has A above it, which is not so in the second, and C has two: 2 · (0 / 1 + 2 / 2) / 2 - 1.
+    In the second order A and B are tied above C, and both are above C in the first: 2 · (2 / 2) - 1. In the first order
+    A is above B, which is not so in the second, and two items are above C: 2 · (0 / 1 + 2 / 2) / 2 - 1.
 
     >>> import numpy as np
     >>> tau_ap_b(np.array([3.0, 2, 1]), np.array([2.0, 2, 1]))
@@ -205,11 +205,11 @@ class Rbo(NamedTuple):
     Attributes
     ----------
     extrapolated : float
-        The point estimate: the agreement that was seen is taken to go on. NaN where a list is empty.
+        The point estimate, which assumes that the observed agreement continues. NaN if a list is empty.
     lowest : float
-        The least value that any continuation of the lists can give.
+        The lowest value over all continuations of the lists.
     residual : float
-        How much higher the highest value is.
+        The highest value minus the lowest.
     """
 
     extrapolated: float
@@ -218,13 +218,13 @@ class Rbo(NamedTuple):
 
 
 def rbo(a: Sequence[Hashable], b: Sequence[Hashable], p: float = 0.9) -> Rbo:
-    r"""Return the rank-biased overlap of two lists, which may differ in length and in what they hold.
+    r"""Return the rank-biased overlap of two lists, which may differ in length and in their items.
 
     .. math:: RBO = (1-p) \sum_{d=1}^{\infty} p^{d-1} \frac{X_d}{d}
 
-    where :math:`X_d` is the number of things that both lists have in their first d. A reader goes on from each depth to
-    the next one with the probability p. What lies behind the end of a list of length s is not known; with the longer
-    list's length l, the point estimate is
+    where :math:`X_d` is the number of items that both lists have in their first d. A reader continues from each depth
+    to the next with probability p. Items beyond the end of a list are unknown; with the length s of the shorter list
+    and the length l of the longer one, the point estimate is
 
     .. math:: RBO_{ext} = \frac{1-p}{p} \left[ \sum_{d=1}^{l} \frac{X_d}{d} p^d
               + \sum_{d=s+1}^{l} \frac{X_s (d-s)}{s d} p^d \right]
@@ -233,7 +233,7 @@ def rbo(a: Sequence[Hashable], b: Sequence[Hashable], p: float = 0.9) -> Rbo:
     Parameters
     ----------
     a, b : sequence
-        What is ranked, best first; no item occurs twice in a list.
+        The ranked items, best first; no item occurs twice in a list.
     p : float
         The persistence of the reader, between 0 and 1.
 
@@ -257,7 +257,7 @@ def rbo(a: Sequence[Hashable], b: Sequence[Hashable], p: float = 0.9) -> Rbo:
 
     Examples
     --------
-    Of (a, b) and (b, a) nothing is shared at depth 1 and all from depth 2 on: with p = 0.5 the sum is 1/4 + 1/8 + …
+    (a, b) and (b, a) share nothing at depth 1 and everything from depth 2 on: with p = 0.5 the sum is 1/4 + 1/8 + …
 
     >>> rbo("ab", "ba", p=0.5).extrapolated
     0.5
@@ -289,7 +289,7 @@ def _extrapolated(seen: IntArray, short: IntArray, long: IntArray, p: float) -> 
     Parameters
     ----------
     seen : (P, D) int array
-        How many things each pair shares in its first 1, …, D; D is at least the longest list.
+        Number of items that each pair shares in its first 1, …, D; D is at least the length of the longest list.
     short, long : (P,) int arrays
         The lengths of the shorter and the longer list, from 1.
     p : float
@@ -315,7 +315,7 @@ def rbo_of_lists(lists: IntArray, p: float) -> FloatArray:
     Parameters
     ----------
     lists : (S, L) int array
-        The things in each list by number, best first, none twice; negative after its end. None is empty.
+        The items of each list by number, best first, none twice; negative after its end. No list is empty.
     p : float
         The persistence.
 
@@ -327,7 +327,7 @@ def rbo_of_lists(lists: IntArray, p: float) -> FloatArray:
     there = lists >= 0
     lengths = there.sum(axis=1)
     known, number = np.unique(lists[there], return_inverse=True)
-    # Beyond the last number is the thing that no list has.
+    # The number after the last one is an item that no list has.
     coded = np.full(lists.shape, len(known))
     coded[there] = number
     kind = np.uint8 if depth < 255 else np.int64
@@ -352,7 +352,8 @@ def rbo_of_lists(lists: IntArray, p: float) -> FloatArray:
         missed = before[met].sum(axis=1)
         short, long = np.minimum(lengths[one + 1 :], size), np.maximum(lengths[one + 1 :], size)
         rate = (met < short[:, None]).sum(axis=1) / short
-        # The sum over depths of things shared so far / depth, and of those that the shorter list would go on to share.
+        # The sum over depths of items shared so far / depth, and of those that the shorter list would continue to
+        # share.
         total = shared * summed[long] - missed
         total += rate * (going_on[long] - going_on[short] - short * (summed[long] - summed[short]))
         found[one, one + 1 :] = (1 - p) / p * total + ((shared - rate * short) / long + rate) * p**long
@@ -360,10 +361,10 @@ def rbo_of_lists(lists: IntArray, p: float) -> FloatArray:
 
 
 def _bounds(seen: IntArray, short: int, long: int, p: float) -> tuple[float, float]:
-    """Return RBO_min and the residual: nothing more is shared, or as much as there can be.
+    """Return RBO_min and the residual: no more items are shared, or as many as possible.
 
-    At the most, each new thing of one list is among those of the other one, one at a depth while the longer list lasts
-    and two at a depth from there on, until the lists share all.
+    At most, each new item of one list is among those of the other: one at each depth up to the end of the longer list,
+    and then two at each depth, until the lists share all items.
     """
     shared = int(seen[-1])
     full = short + long - shared
@@ -388,7 +389,7 @@ class Orders(NamedTuple):
     tau : (M, M) float array
         Kendall's tau-b of the systems' means; NaN where all systems have the same mean.
     tau_ap : (M, M) float array
-        AP correlation, of which neither order is the truth (`tau_ap_b`).
+        AP correlation, symmetric (`tau_ap_b`).
     rbo : (M, M) float array
         Rank-biased overlap of the orders, extrapolated; systems with equal means in the order of their names.
     """
@@ -431,7 +432,7 @@ class Overlap(NamedTuple):
     rbo : (S, S) float array
         Rank-biased overlap, extrapolated.
     tau : (S, S) float array
-        Kendall's tau of the documents in both lists, over the queries in which they are two or more; NaN where there is
+        Kendall's tau of the documents in both lists, over the queries with two or more such documents; NaN if there is
         no such query.
     shared : (S, S) float array
         The share of documents in both lists: their number divided by the length of the longer list.
@@ -442,7 +443,7 @@ class Overlap(NamedTuple):
     p : float
         The persistence of the rank-biased overlap.
     tau_ap : (S, S) float array
-        AP correlation of the documents in both lists, the mean of both directions; NaN where `tau` is.
+        AP correlation of the documents in both lists, the mean of both directions; NaN if `tau` is.
     """
 
     runs: tuple[str, ...]
@@ -464,22 +465,22 @@ def overlap_of_runs(
     ranking: Ranking = PLAIN,
     qids: Sequence[str] | None = None,
 ) -> Overlap:
-    """Compare the lists of documents that runs have for the same queries.
+    """Compare the document lists of runs for the same queries.
 
     Parameters
     ----------
     runs : sequence of Run, length S
         The runs.
     names : sequence of str, length S
-        What they are called.
+        Their names.
     depth : int or None
-        How many documents of each list count; None for all.
+        Number of documents of each list that count; None for all.
     p : float
         The persistence of the rank-biased overlap, between 0 and 1.
     ranking : Ranking
         How documents are ranked. As there are no judgments, unjudged documents stay.
     qids : sequence of str, optional
-        The queries to look at; all by default. Only those count for which every run has documents.
+        The queries to use. Default: all. Only those count for which every run has documents.
 
     Returns
     -------
@@ -493,7 +494,7 @@ def overlap_of_runs(
     EvaluationError
         No query has documents of all runs.
     DataError
-        depth is negative; a run is to be ranked by ranks that it has not.
+        depth is negative; documents are ranked by the rank column, and a run has none.
 
     References
     ----------
@@ -552,14 +553,14 @@ def _documents(run: Run, qid: str, limit: int) -> list[bytes]:
 
 
 def _coded(documents: Sequence[list[bytes]]) -> tuple[IntArray, IntArray]:
-    """Give numbers to the documents of a query.
+    """Assign numbers to the documents of a query.
 
     Returns
     -------
     lists : (S, L) int array
         The numbers of the documents of each run, best first; the number of documents where a list has ended.
     ranks : (S, D + 1) int array
-        The rank of each document in each run, from 0; L where a run has it not.
+        The rank of each document in each run, from 0; L if a run lacks it.
     """
     codes: dict[bytes, int] = {}
     coded = [[codes.setdefault(docid, len(codes)) for docid in docids] for docids in documents]
@@ -573,7 +574,7 @@ def _coded(documents: Sequence[list[bytes]]) -> tuple[IntArray, IntArray]:
 
 
 def _compared(lists: IntArray, ranks: IntArray, first: IntArray, second: IntArray, p: float) -> FloatArray:
-    """Return overlap, tau, share and tau_AP (4, P) of pairs of runs in a query; NaN where they share less than two."""
+    """Return overlap, tau, share and tau_AP (4, P) of pairs of runs in a query; NaN if they share fewer than two."""
     depth = lists.shape[1]
     other = ranks[second[:, None], lists[first]]  # (P, L): where the other run has the documents of the first
     shared = other < depth
@@ -597,12 +598,12 @@ def _ap_correlations(ranks: IntArray, counts: IntArray) -> FloatArray:
     ranks : (N,) int array
         The ranks in the second run of the documents of the first, in its order, pair after pair.
     counts : (P,) int array
-        How many documents each pair shares.
+        Number of documents that each pair shares.
 
     Returns
     -------
     (P,) float array
-        The mean of both directions; NaN of less than two documents.
+        The mean of both directions; NaN for fewer than two documents.
     """
     found = np.full(len(counts), np.nan)
     ends = np.cumsum(counts)
@@ -614,13 +615,13 @@ def _ap_correlations(ranks: IntArray, counts: IntArray) -> FloatArray:
 
 
 def _above(places: IntArray) -> float:
-    """Return tau_AP of an order: for each thing but the first, how many of those before it have a lower place."""
+    """Return tau_AP of an order from, for each item but the first, the number of earlier items with a lower rank."""
     before = np.tril(places[None, :] < places[:, None], -1).sum(axis=1)[1:]
     return float(2 * (before / np.arange(1, len(places))).mean() - 1)
 
 
 def _inversions(segment: IntArray, values: IntArray, counts: IntArray) -> IntArray:
-    """Count, in each of several lists, the pairs of which the earlier one has the larger value.
+    """Count the inversions of several lists: pairs in which the earlier value is larger.
 
     Parameters
     ----------
@@ -629,7 +630,7 @@ def _inversions(segment: IntArray, values: IntArray, counts: IntArray) -> IntArr
     values : (N,) int array
         The values; none occurs twice in a list.
     counts : (P,) int array
-        How many values each list has.
+        Number of values in each list.
 
     Returns
     -------
@@ -638,8 +639,8 @@ def _inversions(segment: IntArray, values: IntArray, counts: IntArray) -> IntArr
 
     Notes
     -----
-    Bit by bit, from the highest: of values that are equal so far, each pair of an earlier 1 and a later 0 is an
-    inversion. Then zeros are put before ones, so that values that are still equal stand together in their order.
+    Bit by bit, from the highest: among values that are equal so far, each pair of an earlier 1 and a later 0 is an
+    inversion. Zeros are then moved before ones, so that values that are still equal stay adjacent and in order.
     """
     found = np.zeros(len(counts), dtype=np.int64)
     starts = np.repeat(np.cumsum(counts) - counts, counts)  # where the group of each value begins

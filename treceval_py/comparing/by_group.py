@@ -1,9 +1,9 @@
-"""Differences of runs in groups of queries, and whether the differences differ between groups.
+"""Differences of runs in groups of queries, and whether they depend on the group.
 
-A difference that is significant in one group and not in another is not thereby another one: that takes a test of its
-own, of the interaction of runs and groups (Gelman and Stern 2006). Here it is Welch's analysis of variance of the
-paired differences, with the groups as its factor. On real values, whose variances differ between groups, the usual
-analysis of variance is off by a factor of three where groups differ in size; docs/compare.md has the figures.
+A difference that is significant in one group and not in another need not differ between them. Showing that it does
+takes a test of the interaction of runs and groups (Gelman and Stern 2006). Here it is Welch's analysis of variance of
+the paired differences, with the group as the factor. The usual analysis of variance is wrong by a factor of three on
+real values, whose variances differ between groups, if groups differ in size; docs/compare.md has the figures.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from treceval_py.data.query_groups import QueryGroups
 __all__ = ["Corrections", "Welch", "corrections", "grouped", "is_simultaneous", "welch_anova"]
 
 LEAST = 2
-"""Queries that a group must have for a difference to be tested in it."""
+"""Fewest queries of a group in which differences are tested."""
 
 
 class Welch(NamedTuple):
-    """What Welch's analysis of variance found for each pair of runs.
+    """Result of Welch's analysis of variance for each pair of runs.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Welch(NamedTuple):
     degrees : int
         Degrees of freedom of the groups, G - 1.
     error_degrees : (P,) float array
-        Those of the error, which need not be whole.
+        Degrees of freedom of the error, not always whole.
     p : (P,) float array
         The p-value.
     """
@@ -53,7 +53,8 @@ class Corrections(NamedTuple):
     Attributes
     ----------
     within : str
-        Over the differences within groups. Bonferroni's in place of Holm's, which would find more than intervals show.
+        Over the differences within groups. Bonferroni's instead of Holm's, which would mark more than the intervals
+        show.
     between : str
         Over the interactions.
     """
@@ -68,14 +69,14 @@ def welch_anova(groups: Sequence[FloatArray]) -> Welch:
     Parameters
     ----------
     groups : sequence of (Q, P) float arrays, length G
-        The differences in each group: a row for each query, of which groups may have different numbers, and a column
-        for each pair of runs.
+        The differences in each group: a row for each query and a column for each pair of runs. Groups may differ in
+        size.
 
     Returns
     -------
     Welch
-        The test of each pair. NaN if there are fewer than two groups, or if in one of them there are fewer than two
-        queries or the differences do not vary. Where none vary at all, and all are equal, p = 1.
+        The test of each pair. NaN if there are fewer than two groups, or if a group has fewer than two queries or
+        differences that do not vary. If no differences vary and all are equal, p = 1.
 
     Notes
     -----
@@ -102,7 +103,7 @@ def welch_anova(groups: Sequence[FloatArray]) -> Welch:
         return Welch(unknown, max(count - 1, 0), unknown, unknown)
     sizes = np.array([[len(group)] for group in found], dtype=np.float64)
     means = np.array([group.mean(axis=0) for group in found])
-    # What varies by less than rounding does not vary.
+    # A variation within rounding errors counts as none.
     varying = np.array([np.ptp(settled(group - group[0]), axis=0) > 0 for group in found])
     with np.errstate(divide="ignore", invalid="ignore"):
         weights = np.where(varying, sizes / np.array([group.var(axis=0, ddof=1) for group in found]), np.nan)
@@ -117,7 +118,7 @@ def welch_anova(groups: Sequence[FloatArray]) -> Welch:
 
 
 def is_simultaneous(settings: Settings) -> bool:
-    """Tell whether the intervals within groups hold together: where p-values are corrected for any false finding."""
+    """Return whether the intervals within groups hold simultaneously: if the correction is for any false finding."""
     return settings.interval == SIMULTANEOUS and corrections(settings).within == "bonferroni"
 
 
@@ -142,7 +143,7 @@ def grouped(measures: Sequence[Compared], groups: Sequence[QueryGroups], setting
     Returns
     -------
     tuple of Grouped
-        For each measure the groups of each attribute. p-values are corrected over all that is returned: those within
+        For each measure, the groups of each attribute. p-values are corrected over everything returned: those within
         groups together, and those of interactions together.
     """
     found = [_Cells(compared, each) for compared in measures for each in groups]
@@ -166,7 +167,7 @@ def grouped(measures: Sequence[Compared], groups: Sequence[QueryGroups], setting
 
 
 def _confidence(settings: Settings, count: int) -> float:
-    """Return the confidence of each of so many intervals: together they have that of the settings, if asked for."""
+    """Return the confidence of each of several intervals; simultaneous ones together have that of the settings."""
     return 1 - (1 - settings.confidence) / max(count, 1) if is_simultaneous(settings) else settings.confidence
 
 
@@ -177,7 +178,7 @@ def _corrected(parts: Sequence[FloatArray], correction: str) -> list[FloatArray]
 
 
 class _Cells:
-    """The differences of the pairs of a measure in each group, and what was tested of them."""
+    """The differences of the pairs of a measure in each group, with their tests."""
 
     def __init__(self, compared: Compared, groups: QueryGroups) -> None:
         self.measure = compared.measure
@@ -195,7 +196,7 @@ class _Cells:
     def differences(
         self, adjusted: Sequence[FloatArray], confidence: float, settings: Settings
     ) -> Iterator[GroupDifference]:
-        """Yield the differences, group by group, with corrected p-values and intervals of a confidence."""
+        """Yield the differences, group by group, with corrected p-values and intervals of this confidence."""
         for (label, outcome), corrected in zip(self.tested.items(), adjusted, strict=True):
             column = self.columns[label]
             low, high = (
@@ -208,7 +209,7 @@ class _Cells:
                 yield GroupDifference(run, other, label, len(column), *each)
 
     def interactions(self, adjusted: FloatArray) -> Iterator[Interaction]:
-        """Yield the interaction of each pair with a corrected p-value; none of fewer than two groups."""
+        """Yield the interaction of each pair with a corrected p-value; none if there are fewer than two groups."""
         if self.welch.degrees:
             numbers = (self.welch.statistic, self.welch.error_degrees, self.welch.p, adjusted)
             for (run, other), each in zip(self.pairs, np.column_stack(numbers).tolist(), strict=True):

@@ -210,12 +210,12 @@ def query_groups(given: AnyGroups) -> tuple[QueryGroups, ...]:
 
 
 def _in_order(qrels: Any, runs: Any) -> tuple[Any, Any]:
-    """Return judgments and runs, also where they were given in the order of version 0.1.
+    """Return judgments and runs, even if they were given in the order of version 0.1.
 
     Raises
     ------
     EvaluationError
-        There is one run in the place of several.
+        A single run was given instead of several.
     """
     if runs is None:
         qrels, runs = None, qrels
@@ -235,7 +235,7 @@ def _in_order(qrels: Any, runs: Any) -> tuple[Any, Any]:
 
 
 def _are_judgments(given: Any) -> bool:
-    """Tell whether an object is judgments in a form that version 0.1 took, and not several runs."""
+    """Return whether an object is judgments in a form that version 0.1 accepted, and not several runs."""
     if isinstance(given, Mapping) and not isinstance(given, (Qrels, Run)):
         first: Any = next((each for each in given.values() if not isinstance(each, Mapping) or each), None)
         numbers = isinstance(first, Mapping) and not isinstance(first, (Qrels, Run, Results))
@@ -245,12 +245,12 @@ def _are_judgments(given: Any) -> bool:
 
 
 def checked(settings: Settings, threads: int | None = None) -> Settings:
-    """Return settings as plain numbers and with nothing left to be chosen, and refuse those out of range.
+    """Return settings as plain numbers and with all defaults filled in; refuse those out of range.
 
     Raises
     ------
     MeasureError
-        One is; it says which and what is possible.
+        A setting is out of range; the message has the range.
     """
     settings = settings._replace(
         resamples=_whole("resamples", settings.resamples),
@@ -272,7 +272,7 @@ def checked(settings: Settings, threads: int | None = None) -> Settings:
     for name in ("alpha", "confidence", "power"):
         value = getattr(settings, name)
         if not 0 < value < 1:
-            raise MeasureError(f"{name} must lie between 0 and 1, not {value:g}")
+            raise MeasureError(f"{name} must be between 0 and 1, not {value:g}")
     for name in ("resamples", "bootstrap"):
         if not 1 <= getattr(settings, name) <= MOST_RESAMPLES:
             raise MeasureError(f"{name} must be 1 to {MOST_RESAMPLES}, not {getattr(settings, name)}")
@@ -286,7 +286,7 @@ def checked(settings: Settings, threads: int | None = None) -> Settings:
 
 
 def _chosen(settings: Settings) -> Settings:
-    """Choose what goes with the test where nothing was asked for: tests, intervals and letters are of one procedure."""
+    """Fill in defaults that match the test: tests, intervals and letters come from one procedure."""
     others = any(name != SIMULTANEOUS for name in settings.tests)
     if settings.correction is not None and not others:
         what = f"the {SIMULTANEOUS} test is already corrected over all pairs of runs"
@@ -331,7 +331,7 @@ def compare_gathered(
     force: bool = False,
     threads: int | None = None,
 ) -> Comparison:
-    """Compare what was gathered; parameters and errors as of `compare`."""
+    """Compare gathered runs; parameters and errors as of `compare`."""
     settings = checked(settings, threads)
     runs = found.runs
     if len(runs) < 2:
@@ -392,7 +392,7 @@ def _baseline(names: Sequence[str], files: Sequence[str], wanted: str | int | No
 def _compared(
     each: Aligned, which: Sequence[tuple[int, int]], settings: Settings, tested: int, threads: int | None
 ) -> Compared:
-    """Compare the runs in one measure; p-values are not corrected yet, of which ``tested`` are to be."""
+    """Compare the runs in one measure, without corrections; ``tested`` p-values will be corrected together."""
     values = each.values
     means = values.mean(axis=1)
     low, high = mean_interval(values, settings.confidence)
@@ -492,7 +492,7 @@ def _intervals(
 
 
 def _corrected(measures: Sequence[Compared], settings: Settings) -> tuple[Compared, ...]:
-    """Correct the p-values of each test over all differences of all measures, except for those that are corrected."""
+    """Correct the p-values of each test over all differences of all measures, except those already corrected."""
     flat = [each for compared in measures for each in compared.differences]
     for name in settings.tests:
         if name != SIMULTANEOUS and settings.correction is not None:
@@ -523,7 +523,7 @@ def _letters(
 
 
 def _once(columns: Sequence[Aligned]) -> tuple[list[Aligned], list[str]]:
-    """Leave out measures that are another one by another name, which would count twice in the correction."""
+    """Leave out measures that repeat another one under another name, as they would count twice in the correction."""
     kept: list[Aligned] = []
     notes = []
     for each in columns:

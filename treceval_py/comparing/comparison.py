@@ -1,4 +1,4 @@
-"""A comparison of runs as callers have it: looked up by measure and run, and printed in every format."""
+"""The comparison of runs that callers get: looked up by measure and run, and printed in every format."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class Comparison(Outcome):
         Parameters
         ----------
         format : str
-            One of `rendering.FORMATS`.
+            ``table``, ``markdown`` or another format of ``--format``.
         digits : int, optional
             Decimals. Default: 4, or all in csv, tsv and json.
         colour : bool
@@ -136,7 +136,7 @@ class Comparison(Outcome):
             Order of the runs, as of `sorted`. Default: by the first measure in table, markdown, latex and html, and as
             given in csv, tsv and json.
         rows : int, optional
-            Show only so many runs, and the baseline, in table, markdown, latex and html.
+            Show only this number of runs, and the baseline, in table, markdown, latex and html.
 
         Raises
         ------
@@ -149,7 +149,7 @@ class Comparison(Outcome):
         return render(document_of(self.sorted_for(format, sort), style), format, style)
 
     def sorted_for(self, format: str, by: str | None = None) -> Comparison:
-        """Return the comparison with its runs as a format has them if no order is asked for, or as `sorted`."""
+        """Return the comparison with its runs in the requested order, or else in the format's default order."""
         return self.sorted("given" if by is None and format in ("csv", "tsv", "json") else by)
 
     def to_latex(
@@ -169,11 +169,11 @@ class Comparison(Outcome):
         digits : int, optional
             Decimals. Default: 4.
         columns : {1, 2}
-            How wide the tables may be: one column of text in every usual style, or a page (``table*``).
+            Width of the tables: one column of text in every usual style, or a page (``table*``).
         siunitx : bool
             Align numbers by the package siunitx.
         raw_names : bool
-            Name measures as they were asked for, not as papers do (MAP, nDCG@10).
+            Name measures as requested, not as papers do (MAP, nDCG@10).
         sort, rows
             As of `to_text`.
 
@@ -198,7 +198,7 @@ class Comparison(Outcome):
     def plot(
         self, plot: str = "bars", *, measure: str | None = None, runs: tuple[str | int, str | int] | None = None
     ) -> Plot:
-        """Return a plot, as reports have it; it shows itself in notebooks, and can be saved.
+        """Return a plot, as in reports, to show in a notebook or to save.
 
         Parameters
         ----------
@@ -214,7 +214,7 @@ class Comparison(Outcome):
         MeasureError
             The plot, the measure or a run is unknown.
         EvaluationError
-            The plot needs the runs themselves, so that only a report has it.
+            The plot needs the runs themselves, so only a report has it.
         """
         names = [each.measure for each in self.measures]
         measure = None if measure is None else names[place_of(names, measure)]

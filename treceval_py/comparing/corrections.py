@@ -26,7 +26,8 @@ def holm(p: FloatArray) -> FloatArray:
     Returns
     -------
     (N,) float array
-        From the smallest on, p times the number of those that are no smaller, at least what came before, at most 1.
+        In ascending order: p times the number of p-values that are at least as large, not below the previous one, at
+        most 1.
 
     Notes
     -----
@@ -91,8 +92,9 @@ def benjamini_hochberg(p: FloatArray) -> FloatArray:
 
     Notes
     -----
-    Controls the false discovery rate: on average at most that share of the findings is false, which is a weaker promise
-    than Holm's, and more are found. Assumes tests that are independent, or positively dependent in a certain way.
+    Controls the false discovery rate: on average, at most that share of the findings is false. This is a weaker
+    guarantee than Holm's, with more findings. Assumes tests that are independent, or positively dependent in a certain
+    way.
 
     References
     ----------

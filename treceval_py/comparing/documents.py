@@ -18,10 +18,10 @@ from treceval_py.scoring.signatures import Signature
 __all__ = ["Moved", "QueryDifference", "largest_differences", "read_query_texts", "with_documents"]
 
 ROUNDING = 1e-13
-"""Contributions closer than this, relative to them, are equal: they were divided and multiplied on other ways."""
+"""Contributions with a smaller relative difference are equal: only the order of their computation differed."""
 
 SAME = 1e-9
-"""Values closer than this are those that were compared."""
+"""Values closer than this to the compared ones are the same."""
 
 
 class Moved(NamedTuple):
@@ -32,11 +32,11 @@ class Moved(NamedTuple):
     docid : str
         The document.
     label : int or None
-        Its judgment; None for one that is not judged.
+        Its judgment; None if it is not judged.
     rank, other_rank : int or None
-        Its ranks; None where the run did not retrieve it, or not among the documents that count.
+        Its ranks; None if the run did not retrieve it, or not among the documents that count.
     contribution, other_contribution : float
-        What it adds to the value; NaN for a measure that is not taken apart.
+        Its contribution to the value; NaN if the measure is not a sum over documents.
     delta : float
         `contribution` minus `other_contribution`.
     """
@@ -62,15 +62,15 @@ class QueryDifference(NamedTuple):
     delta : float
         `value` minus `other_value`.
     moved : tuple of Moved
-        The documents that moved, largest absolute delta first, as many as were asked for.
+        The documents that moved, largest absolute delta first, up to the requested number.
     apart : bool
         Whether the measure is a sum over documents. The deltas of `moved`, and `rest`, then add up to `delta`.
     text : str
-        The text of the query; empty where it is not known.
+        The text of the query; empty if unknown.
     rest : float
-        The sum of the deltas of all other documents; NaN for a measure that is not taken apart.
+        The sum of the deltas of all other documents; NaN if the measure is not a sum over documents.
     rest_documents : int
-        How many documents these are.
+        Number of these documents.
     """
 
     qid: str
@@ -94,11 +94,11 @@ def largest_differences(
     comparison : Comparison
         The comparison.
     measure : str
-        The measure, as it is called there.
+        The measure, by its name in the comparison.
     run, other : int
         The numbers of the runs.
     count : int
-        How many queries at most. Queries in which the runs are equal are never among them.
+        Most queries to return. Queries in which the runs are equal are never among them.
 
     Returns
     -------
@@ -139,9 +139,9 @@ def with_documents(
     run_table, other_table : Run
         The runs.
     signature : Signature
-        How the values of both were made.
+        How the values of both were computed.
     count : int
-        How many documents of a query at most; the others are summed up in `QueryDifference.rest`.
+        Most documents of a query; the others are summed up in `QueryDifference.rest`.
 
     Returns
     -------
@@ -151,11 +151,11 @@ def with_documents(
     Raises
     ------
     EvaluationError
-        The signature is of other judgments, a query is not judged, or its value is not the one that was compared.
+        The signature belongs to other judgments, a query is not judged, or its value differs from the compared one.
     MeasureError
         The measure has no value from relevance judgments, or the count is negative.
     DataError
-        The signature ranks by ranks that a run has not.
+        The signature ranks by the rank column, and a run has none.
 
     Notes
     -----
@@ -164,11 +164,11 @@ def with_documents(
     sum, scaled so that the terms add up to the value; so the differences of the contributions of all documents add up
     to the difference of the values. What a document adds can depend on those above it (in AP on how many of them are
     relevant, in ERR on how relevant they are), so one that keeps its rank can have moved. Each run is scaled by itself,
-    which matters where the divisor is the run's own: with nDCG(ideal=retrieved) or AP(norm=retrieved) a document that
-    stands at one rank in both runs contributes differently if they retrieved other relevant documents.
+    which matters if the divisor is the run's own: with nDCG(ideal=retrieved) or AP(norm=retrieved), a document at the
+    same rank in both runs contributes differently if the runs retrieved different relevant documents.
 
-    Of other measures, and where ties are averaged, the judged documents whose ranks differ are listed, the most
-    relevant and highest first, without contributions.
+    For other measures, and if ties are averaged, the judged documents whose ranks differ are listed without
+    contributions, the most relevant and highest first.
     """
     _check_count(count, "documents")
     task = task_of_signature(signature, qrels)
@@ -186,7 +186,7 @@ def read_query_texts(path: str) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        The text of each query, as it stands in the file.
+        The text of each query, as in the file.
 
     Raises
     ------
@@ -250,7 +250,7 @@ def _contributed(mine: Dissection, others: Dissection, labels: Mapping[str, int]
 
 
 def _contributions(found: Dissection) -> dict[str, float]:
-    """Return what each document adds to the value."""
+    """Return the contribution of each document to the value."""
     terms, value = found.arithmetic.terms, found.arithmetic.value
     total = terms[-1].total if terms else 0.0
     return {term.docid: term.value * (value / total) for term in terms} if total else {}

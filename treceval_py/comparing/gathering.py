@@ -37,7 +37,7 @@ Compares: TypeAlias = "Results | Scored | Source | Run | Mapping[str, Mapping[st
 
 
 class Gathered(NamedTuple):
-    """What is compared, scored.
+    """The runs of a comparison, scored.
 
     Attributes
     ----------
@@ -46,9 +46,9 @@ class Gathered(NamedTuple):
     sources : tuple, length S
         The run of each, as it was given; None for saved results.
     evaluator : Evaluator or None
-        The judgments, and how runs were scored that were not saved results.
+        The judgments and the scoring of the runs; None if all are saved results.
     results : tuple of Results or None, length S
-        The results of runs that were scored now.
+        The results of runs that were scored now; None for saved results.
     notes : tuple of str
         What was left out or assumed.
     digests : tuple of str, length S
@@ -67,11 +67,11 @@ class Gathered(NamedTuple):
 
     @property
     def judgments(self) -> Judgments | None:
-        """The judgments, where there are any."""
+        """The judgments; None if all runs are saved results."""
         return None if self.evaluator is None else self.evaluator.judgments
 
     def tuned(self, qids: Sequence[str]) -> list[str]:
-        """Return what is to be said of runs whose settings were chosen on some of these queries."""
+        """Return notes about runs whose settings were chosen on some of these queries."""
         files = [os.fsdecode(each) if isinstance(each, (str, os.PathLike)) else "" for each in self.sources]
         return about_tuned(zip([run.name for run in self.runs], files, self.digests, strict=True), qids)
 
@@ -96,31 +96,31 @@ def gather(
     after: Callable[[], None] | None = None,
     look: Callable[[Evaluator, Run], None] | None = None,
 ) -> Gathered:
-    """Score and read what is compared.
+    """Score the runs and read the saved results of a comparison.
 
     Parameters
     ----------
     given : sequence, length S
-        Results, files of saved results (of which each may have several runs), and runs.
+        Results, files of saved results (each may have several runs), and runs.
     qrels : judgments, optional
-        The judgments; needed where there are runs.
+        The judgments; needed if there are runs.
     scoring : Scoring
-        How runs are scored. Beside saved results that say how they were made, and without options of their own, runs
-        are scored in the same way.
+        How runs are scored. Without options, runs given with saved results are scored as the signatures of these
+        describe.
     reading : Reading
         How files are read.
     names : sequence of str, length S, optional
-        What the runs are called; by default by their tags where these are different, else by their files.
+        Names of the runs. Default: their tags if these are unique, else their files.
     by : {"tag", "file"}, optional
-        By what runs are named.
+        How runs are named.
     force : bool
-        Whether runs are scored as `scoring` says also where saved results say something else.
+        Score runs by `scoring` even if the signatures of saved results differ.
     watch : callable, optional
         As of `evaluate`.
     after : callable, optional
-        Is called after each run that was scored.
+        Called after each scored run.
     look : callable, optional
-        Is called with each run that is scored, as a table, so that whoever needs more of it reads no file again.
+        Called with each scored run as a table, so that the caller need not read the file again.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def gather(
 def _looked_at(
     evaluator: Evaluator, run: AnyRun, watch: Watch | None, look: Callable[[Evaluator, Run], None]
 ) -> Results:
-    """Score a run that is held whole, and show it."""
+    """Score a run held in memory, and pass it to ``look``."""
     if evaluator.plan.duplicates == "last":  # how many lines were replaced is known only where a file is scored
         results = evaluator.scored(run, watch)
         look(evaluator, evaluator.table(run))
@@ -189,7 +189,7 @@ def _looked_at(
 
 
 def _saved_of(given: Compares) -> list[Scored] | None:
-    """Return what was scored before; None for a run."""
+    """Return saved results; None for a run."""
     if isinstance(given, Scored):
         return [given]
     if isinstance(given, Results):
@@ -200,24 +200,24 @@ def _saved_of(given: Compares) -> list[Scored] | None:
 
 
 def fit(measure: Measure) -> bool:
-    """Tell whether a measure compared by default is useful: it has a value per query and is not a count."""
+    """Return whether a measure is useful to compare by default: it has a value per query and is not a count."""
     return measure.family.per_query and measure.family.kind not in (TEXT, COUNT)
 
 
 def comparable(measures: str | Measure | Iterable[str | Measure], profile: Profile) -> tuple[list[Measure], list[str]]:
-    """Return the measures that were asked for; of sets of measures those that can be compared.
+    """Return the requested measures; of sets of measures, those that can be compared.
 
     Returns
     -------
     measures : list of Measure
         The measures, each once.
     notes : list of str
-        What is left out of sets.
+        Notes about measures left out of sets.
 
     Raises
     ------
     MeasureError
-        A measure is unknown, or one that was named has no number for each query.
+        A measure is unknown, or a named measure has no number for each query.
     """
     wanted: list[Measure] = []
     notes = []
@@ -239,7 +239,7 @@ def comparable(measures: str | Measure | Iterable[str | Measure], profile: Profi
 
 
 def _check_not_scored(qrels: object, scoring: Scoring) -> None:
-    """Refuse judgments and options of scoring where nothing is scored: they would be dropped in silence."""
+    """Refuse judgments and scoring options if nothing is scored: they would be silently ignored."""
     if qrels is not None:
         raise EvaluationError("every file holds saved results, so judgments are not used", "Remove the judgments file.")
     if scoring.chosen:
@@ -250,7 +250,7 @@ def _check_not_scored(qrels: object, scoring: Scoring) -> None:
 
 
 def _chosen(wanted: list[Measure], known: Sequence[Scored], profile: Profile) -> tuple[list[Measure | str], list[str]]:
-    """Return the measures to compare: those asked for; or the usual ones, or all, that saved results have."""
+    """Return the measures to compare: the requested ones; or the usual ones, or all, that saved results have."""
     if wanted:
         return list(wanted), []
     if not known:
@@ -289,7 +289,7 @@ def _same(name: str, chosen: Measure | str) -> bool:
 
 
 def _only(scored: Scored, chosen: Sequence[Measure | str]) -> Scored:
-    """Return what was scored with the chosen measures only, in their order."""
+    """Return scored runs with only the chosen measures, in their order."""
     places = []
     for each in chosen:
         place = next((at for at, name in enumerate(scored.measures) if _same(name, each)), None)
@@ -310,7 +310,7 @@ def _only(scored: Scored, chosen: Sequence[Measure | str]) -> Scored:
 
 
 def _signatures(known: Sequence[Scored], chosen: Sequence[Measure | str]) -> list[Signature] | None:
-    """Return how saved results were made, for runs to be scored likewise; None where that is not known."""
+    """Return how saved results were computed, to score runs in the same way; None if unknown."""
     for scored in known:
         places = [[at for at, name in enumerate(scored.measures) if _same(name, each)] for each in chosen]
         found = [scored.signatures[place[0]] if place else None for place in places]

@@ -1,4 +1,4 @@
-"""What is to be said of a comparison: what was left out or forced, and where its tests can find nothing."""
+"""Notes about a comparison: what was left out or forced, and which tests cannot find anything."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FEW_IN_GROUP = 20
 
 
 def about_queries(columns: Sequence[Aligned], names: Sequence[str], *, scored: bool) -> list[str]:
-    """Say what was forced, which queries are left out, and which runs are the same."""
+    """Yield notes about forced comparisons, omitted queries and equal runs."""
     notes = [f"by force: {said}." for each in columns for said in each.forced]
     versions = list(dict.fromkeys(version for each in columns for version in each.versions))
     if len(versions) > 1:
@@ -59,7 +59,7 @@ def about_queries(columns: Sequence[Aligned], names: Sequence[str], *, scored: b
 
 
 def about_tests(measures: Sequence[Compared], names: Sequence[str], settings: Settings) -> list[str]:
-    """Say where a test speaks for the run with the lower mean."""
+    """Yield notes about tests that favour the run with the lower mean."""
     found = []
     for compared in measures:
         for each in compared.differences:
@@ -78,7 +78,7 @@ def about_tests(measures: Sequence[Compared], names: Sequence[str], settings: Se
 
 
 def about_resamples(settings: Settings, family: int) -> list[str]:
-    """Say where so few resamples are drawn that nothing can be significant."""
+    """Yield notes about tests with too few resamples for any significance."""
     notes = []
     least = 1 / (settings.resamples + 1)
     factor = family if settings.correction in ("holm", "bonferroni") else 1
@@ -102,7 +102,7 @@ def about_resamples(settings: Settings, family: int) -> list[str]:
 
 
 def about_groups(measures: Sequence[Compared], groups: Sequence[QueryGroups], by_group: Sequence[Grouped]) -> list[str]:
-    """Say which queries and groups do not fit together, and which groups are too small to say much."""
+    """Yield notes about queries without a group, groups without queries, and groups that are too small."""
     every = max((compared.qids for compared in measures), key=len)
     notes = [note for each in groups for note in each.notes(every)]
     for each in by_group[: len(groups)]:

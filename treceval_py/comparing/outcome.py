@@ -78,19 +78,19 @@ class Settings(NamedTuple):
 
 
 class Tested(NamedTuple):
-    """What a test found.
+    """The result of a test.
 
     Attributes
     ----------
     statistic : float
-        Its statistic; NaN where there is none.
+        Its statistic; NaN if there is none.
     p : float
-        Its two-sided p-value; NaN where it cannot be had, as of one query. That of the simultaneous test is corrected.
+        Its two-sided p-value; NaN if there is none, as for a single query. That of the simultaneous test is corrected.
     adjusted : float
         The p-value corrected over the family that is compared.
     direction : int
-        1 where the test speaks for the run, -1 where it speaks for the other, else 0. The sign test counts queries and
-        Wilcoxon's adds ranks, so that they can speak against the run with the higher mean.
+        1 if the test favours the run, -1 if it favours the other, else 0. The sign test counts queries and Wilcoxon's
+        test adds ranks, so they can favour the run with the lower mean.
     """
 
     statistic: float
@@ -100,7 +100,7 @@ class Tested(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """How a run differs from another one in a measure: their paired difference over the queries.
+    """The paired difference of two runs in a measure over the queries.
 
     Attributes
     ----------
@@ -111,16 +111,16 @@ class Difference(NamedTuple):
     low, high : float
         Its confidence interval, of the kind that the settings name.
     tests : dict of str to Tested
-        What each test found, by its name.
+        The result of each test, by its name.
     effect, effect_low, effect_high : float
         The standardised effect size d_z, mean / standard deviation of the differences, with its confidence interval.
     wins, ties, losses : int
         Queries in which the run is better than the other, equal, and worse.
     equivalence : float
-        p-value of the test of equivalence; NaN where no margin is given.
+        p-value of the test of equivalence; NaN without a margin.
     needed : float
-        Queries needed to mark the observed effect with the power that the settings name, by a t-test whose level is
-        `Compared.level`; infinite where there is none.
+        Queries needed to mark the observed effect with the power of the settings, by a t-test at `Compared.level`;
+        infinite if there is no effect.
     """
 
     run: int
@@ -147,7 +147,7 @@ class Compared(NamedTuple):
     measure : str
         The measure.
     signature : Signature or None
-        How the values were made, where that is known.
+        How the values were computed, if known.
     qids : tuple of str, length Q
         The queries.
     values : (S, Q) float array
@@ -161,17 +161,17 @@ class Compared(NamedTuple):
     letters : tuple of str, length S
         Groups of runs: two runs that share a letter do not differ significantly. Empty texts without groups.
     anova : Anova or None
-        Two-way analysis of variance, of queries and systems; None of one query.
+        Two-way analysis of variance, of queries and systems; None for a single query.
     together : Simultaneous or None
-        The simultaneous test of all pairs of runs, whichever test decides the marks; None of one query.
+        The simultaneous test of all pairs of runs, whichever test decides the marks; None for a single query.
     differences : tuple of Difference
         The requested differences: from the baseline, or of each pair of runs.
     left_out : tuple of str
-        Queries that some runs have and some have not.
+        Queries that only some of the runs have.
     level : float
-        The level of a two-sided paired t-test that marks a difference as readily as this comparison does. Of the
-        simultaneous test, the level whose critical |t| is that of all pairs; of corrected tests, alpha over the number
-        of p-values, at which a difference is marked whatever the others are. NaN of one query.
+        The level at which a two-sided paired t-test is as strict as this comparison. For the simultaneous test: the
+        level whose critical |t| is that of all pairs. For corrected tests: alpha divided by the number of p-values, at
+        which a difference is marked whatever the others are. NaN for a single query.
     """
 
     measure: str
@@ -211,7 +211,7 @@ class Compared(NamedTuple):
 
 
 class GroupDifference(NamedTuple):
-    """How a run differs from another one in a measure, in one group of queries.
+    """The paired difference of two runs in a measure, in one group of queries.
 
     Attributes
     ----------
@@ -220,13 +220,13 @@ class GroupDifference(NamedTuple):
     group : str
         The group.
     queries : int
-        Its queries that are compared, 1 or more.
+        Number of its queries that are compared, 1 or more.
     mean : float
         The mean difference in the group.
     low, high : float
-        Its confidence interval; NaN of one query.
+        Its confidence interval; NaN for a single query.
     statistic, p : float
-        Of the paired t-test in the group; NaN of one query.
+        Statistic and p-value of the paired t-test in the group; NaN for a single query.
     adjusted : float
         The p-value corrected over all differences in groups of the comparison.
     """
@@ -253,7 +253,7 @@ class Interaction(NamedTuple):
     groups : tuple of str
         The groups that are compared: those with two queries or more.
     statistic : float
-        F; NaN where it cannot be tested, as differences do not vary in a group.
+        F; NaN if it cannot be tested because differences do not vary in a group.
     degrees : int
         Degrees of freedom of the groups.
     error_degrees : float
@@ -282,17 +282,17 @@ class Grouped(NamedTuple):
     measure : str
         The measure.
     attribute : str
-        What distinguishes the groups.
+        The attribute that defines the groups.
     labels : tuple of str, length G
         The groups.
     queries : tuple of int, length G
-        How many queries of each are compared.
+        Number of queries of each group that are compared.
     means : (S, G) float array
-        The mean of each run in each group; NaN of a group without queries.
+        The mean of each run in each group; NaN for a group without queries.
     differences : tuple of GroupDifference
-        The differences in each group, group by group, of the pairs that the comparison has.
+        The differences in each group, group by group, for the pairs of the comparison.
     interactions : tuple of Interaction
-        For each of these pairs whether its difference is the same in all groups; none with fewer than two groups.
+        For each of these pairs, whether its difference is the same in all groups; empty for fewer than two groups.
     """
 
     measure: str
@@ -325,7 +325,7 @@ class Grouped(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """The fields of a `Comparison`, which says what each is, and adds how they are looked up and printed."""
+    """The fields of a `Comparison`, which describes them and adds look-up and printing."""
 
     runs: tuple[str, ...]
     baseline: int | None
@@ -353,7 +353,7 @@ class Outcome:
 
 
 def in_order(outcome: Outcome, runs: Sequence[int]) -> dict[str, Any]:
-    """Return the fields of an outcome that are other ones with its runs in another order, given by their numbers."""
+    """Return the fields of an outcome that change if its runs are put in another order, given by their numbers."""
     return {
         "runs": tuple(outcome.runs[run] for run in runs),
         "baseline": None if outcome.baseline is None else runs.index(outcome.baseline),

@@ -3,10 +3,10 @@
 Every function takes differences of shape (Q, P): a row for each query, a column for each pair of runs, the value of one
 run minus that of the other, none of them NaN. Shape letters: S runs, Q queries, P pairs, B resamples.
 
-Nothing here warns of values up to 1e100, and no column of them is refused. A difference of at most `SAME` counts as 0,
-because a measure is a sum, and the same sum in another order differs in its last bits. A column whose differences are
-all 0 has p = 1, the interval (0, 0) and the effect 0. Where all are equal and not 0, nothing varies: p = 0 in a t-test,
-the interval is that one number, and the effect is infinite. From one query no p-value and no interval can be had; they
+Values up to 1e100 cause no warnings and are never refused. A difference of at most `SAME` counts as 0, because a
+measure is a sum, and the same sum in another order differs in its last bits. If all differences of a column are 0, p =
+1, the interval is (0, 0) and the effect is 0. If all are equal but not 0, nothing varies: p = 0 in a t-test, the
+interval is that one number, and the effect is infinite. A single query gives neither a p-value nor an interval; they
 are NaN.
 """
 
@@ -53,14 +53,14 @@ NODES = 128
 """Nodes of the quadrature of the noncentral t distribution; its error is then below 1e-13."""
 
 MOST_QUERIES = 1e8
-"""Above so many queries their number is that of an approximation, as its last digits mean nothing."""
+"""Numbers of queries above this are approximate, because their last digits mean nothing."""
 
 BATCH = 2**20
-"""Numbers that the bootstrap holds at once."""
+"""Most numbers that the bootstrap holds in memory at once."""
 
 
 class Outcome(NamedTuple):
-    """What a test found for each pair.
+    """The result of a test for each pair.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Effect(NamedTuple):
 
 
 def settled(differences: FloatArray) -> FloatArray:
-    """Return the differences with those that are nothing but rounding set to 0.
+    """Return the differences with rounding errors set to 0.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def wilcoxon(differences: FloatArray) -> Outcome:
 
 
 def signed_ranks(differences: FloatArray) -> IntArray:
-    """Return 1 where the ranks of positive differences outweigh those of negative ones, -1 where it is otherwise.
+    """Return 1 if the ranks of positive differences outweigh those of negative ones, -1 if the reverse.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def signed_ranks(differences: FloatArray) -> IntArray:
     Returns
     -------
     (P,) int array
-        1, 0 or -1: for which of both runs Wilcoxon's test speaks.
+        1, 0 or -1: the run that Wilcoxon's test favours.
     """
     from scipy.stats import rankdata  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
@@ -353,12 +353,12 @@ def mean_interval(values: FloatArray, confidence: float) -> tuple[FloatArray, Fl
     Returns
     -------
     low, high : (S,) float arrays
-        The limits, which may lie outside of the measure's range; NaN of one query.
+        The limits, which may lie outside of the measure's range; NaN for a single query.
 
     Notes
     -----
-    It tells how far the mean may lie from that of all queries like these. Two runs are not compared by it: most of it
-    is the variation between queries, which both share. `t_interval` of their differences compares them.
+    It shows how far the mean may be from the mean over all queries of this kind. It does not compare two runs: most of
+    its width is the variation between queries, which both share. `t_interval` of their differences compares them.
     """
     return t_interval(values.T, confidence)
 
@@ -377,13 +377,12 @@ def bca_interval(
     resamples : int
         B, how many times the queries are drawn with replacement.
     seed : int
-        The same seed gives the same interval. Each pair starts anew from it, so that its interval does not depend on
-        which other pairs there are.
+        The same seed gives the same interval. Each pair starts from it, so its interval does not depend on other pairs.
 
     Returns
     -------
     low, high : (P,) float arrays
-        The limits; NaN of one query, and where B is so small that all resampled means lie on one side of the mean.
+        The limits; NaN for a single query, and if B is so small that all resampled means are on one side of the mean.
 
     Notes
     -----
@@ -477,14 +476,13 @@ def equivalence(differences: FloatArray, margin: float) -> Outcome:
     Returns
     -------
     Outcome
-        The t of that one of the two tests that has the larger p-value, and this p-value. A small one says that the runs
-        are equivalent within the margin.
+        The t and p-value of the test with the larger p-value. If p is small, the runs are equivalent within the margin.
 
     Notes
     -----
-    That a test finds no difference does not say that there is none; this one can say so. The margin is to be chosen
-    before the values are seen. Assumes what `paired_t` assumes. Where all differences are equal, p is 0 if they are
-    smaller than the margin, and 1 if not; so of runs with the same values, which are as equivalent as can be, it is 0.
+    A test that finds no difference does not show that there is none; this test can show it. Choose the margin before
+    you see the values. It has the assumptions of `paired_t`. If all differences are equal, p is 0 if they are smaller
+    than the margin, and 1 if not; so p is 0 for runs with the same values.
 
     References
     ----------
@@ -519,7 +517,7 @@ def queries_needed(effect: FloatArray, *, alpha: float, power: float, sides: int
     alpha : float
         The level of significance of the test, between 0 and 1.
     power : float
-        The probability with which the effect is to be found, between 0 and 1.
+        The probability of finding the effect, between 0 and 1.
     sides : {2, 1}
         Whether the test is two-sided, or one-sided towards the effect.
 
@@ -531,9 +529,9 @@ def queries_needed(effect: FloatArray, *, alpha: float, power: float, sides: int
 
     Notes
     -----
-    The power is that of the noncentral t distribution, of all tails of the test. Assumes that the effect is the true
-    one. An effect that was observed is an estimate, and one that was chosen because it is significant is too large; so
-    the number tells the size of the next experiment, and not whether this one had enough queries.
+    The power comes from the noncentral t distribution, with all tails of the test. Assumes that the effect is the true
+    one. An observed effect is an estimate, and one chosen because it is significant is too large. So the number is for
+    planning the next experiment; it does not show whether this one had enough queries.
 
     References
     ----------
@@ -590,9 +588,9 @@ def _unknown(differences: FloatArray) -> FloatArray:
 
 
 def _of_all_signs(column: FloatArray) -> tuple[float, float]:
-    """Return Wilcoxon's statistic and its exact p-value, by going through all signs.
+    """Return Wilcoxon's statistic and its exact p-value, by enumerating all signs.
 
-    So does `scipy.stats.wilcoxon` where there are ties; but it ranks anew each time, and takes 100 times as long.
+    `scipy.stats.wilcoxon` does the same if there are ties, but ranks again each time, and takes 100 times as long.
     """
     from scipy import stats
 
@@ -604,7 +602,7 @@ def _of_all_signs(column: FloatArray) -> tuple[float, float]:
 
 
 def constant(differences: FloatArray) -> BoolArray:
-    """Tell which columns hold one number only, but for rounding."""
+    """Return which columns have only one value, apart from rounding errors."""
     room = SAME * np.maximum(1.0, np.abs(differences).max(axis=0))
     same: BoolArray = np.ptp(differences, axis=0) <= room
     return same
@@ -634,9 +632,9 @@ def _power(effect: FloatArray, queries: FloatArray, tail: float, sides: int) -> 
 def _noncentralities(t: FloatArray, df: int, confidence: float) -> list[FloatArray]:
     """Return the confidence limits of the noncentrality of observed t, low and high.
 
-    The probability that t is exceeded grows with the noncentrality, from 0 to 1. It is that of t·S + Z lying below the
-    noncentrality, where Z is normal and S² is χ² / df: so limits are quantiles of t·S + Z, and quantiles of t·S and of
-    Z that leave out half as much each enclose them.
+    The probability of exceeding t grows with the noncentrality, from 0 to 1. It is the probability that t·S + Z is
+    below the noncentrality, where Z is normal and S² is χ² / df. So the limits are quantiles of t·S + Z. They are
+    enclosed by sums of quantiles of t·S and of Z that leave out half as much each.
     """
     from scipy import special
     from scipy.optimize import elementwise  # type: ignore[import-untyped,import-not-found,unused-ignore]

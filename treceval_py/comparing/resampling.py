@@ -1,12 +1,12 @@
-"""Randomisation tests: what differences would be if it were chance alone that shared values among runs.
+"""Randomisation tests: how large differences would be if values were assigned to runs by chance alone.
 
 Resamples come in blocks, and each block has a random generator of its own, made of the seed and the number of the
 block. How many resamples a block has depends on the data alone; so p-values are the same with any number of threads.
 Shape letters: S runs, Q queries, P pairs, B resamples.
 
-Differences of measures are often equal, and so are sums of them: many resamples come exactly to what was observed, and
-count. A sum that is made in another order differs in its last bits; so what comes within 1e-12 of the sum of absolute
-values counts as equal.
+Differences of measures are often equal, and so are their sums: many resamples equal the observed sum exactly, and
+count. The same sum in another order differs in its last bits, so sums count as equal if they differ by less than 1e-12
+of the sum of absolute values.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ SIGNS = 2**19
 """Numbers in a block of signs, and in a block of sums."""
 
 SHUFFLED = 2**16
-"""Numbers that are shuffled at once; they fit in the cache of a core."""
+"""Numbers shuffled at once; they fit in the cache of a core."""
 
 DOUBLED = 16
-"""Of so many differences the sums under all signs are held at once: half a megabyte."""
+"""Most differences whose sums under all signs are held at once: half a megabyte."""
 
 
 def randomisation(differences: FloatArray, *, resamples: int, seed: int, threads: int | None = None) -> Outcome:
@@ -43,8 +43,8 @@ def randomisation(differences: FloatArray, *, resamples: int, seed: int, threads
     differences : (Q, P) float array
         The differences, none of them NaN. Those of at most 1e-12 count as 0.
     resamples : int
-        B, at least 1. Where the signs of the differences that are not 0 have no more than B combinations, all of them
-        are gone through, and the p-value is exact.
+        B, at least 1. If the signs of the differences that are not 0 have at most B combinations, all of them are
+        enumerated, and the p-value is exact.
     seed : int
         At least 0; the same seed gives the same p-values, whatever the number of threads.
     threads : int, optional
@@ -53,16 +53,16 @@ def randomisation(differences: FloatArray, *, resamples: int, seed: int, threads
     Returns
     -------
     Outcome
-        The mean difference, and its p-value: the share of resamples whose mean is as far from 0; where signs were
-        drawn, (count + 1) / (B + 1), as what was observed is one of them. p = 1 where all differences are 0, NaN of one
-        query.
+        The mean difference, and its p-value: the share of resamples whose mean is at least as far from 0; if signs were
+        drawn, (count + 1) / (B + 1), because the observed signs are one of them. p = 1 if all differences are 0, NaN
+        for a single query.
 
     Notes
     -----
-    Assumes that under the null hypothesis the two runs could be exchanged in each query, so that each difference could
-    as well have the other sign; nothing about its distribution. All pairs are tested with the same signs: the p-value
-    of a pair does not depend on which others there are. A p-value p that was drawn has the standard error
-    √(p (1 - p) / B); of 100,000 resamples it is 0.0007 at p = 0.05.
+    Assumes that under the null hypothesis the two runs are exchangeable in each query, so each difference could also
+    have the other sign; nothing is assumed about its distribution. All pairs are tested with the same signs, so the
+    p-value of a pair does not depend on other pairs. A p-value p from drawn signs has the standard error √(p (1 - p) /
+    B); with 100,000 resamples this is 0.0007 at p = 0.05.
 
     References
     ----------
@@ -109,13 +109,14 @@ def randomised_tukey(values: FloatArray, *, resamples: int, seed: int, threads: 
     Returns
     -------
     (S, S) float array
-        p-values: (count + 1) / (B + 1), where the count is that of resamples in which the highest mean is at least as
-        far from the lowest as these two runs' means are from each other. The diagonal is 1; else NaN of one query.
+        p-values: (count + 1) / (B + 1), where count is the number of resamples in which the highest and the lowest mean
+        are at least as far apart as the means of these two runs. The diagonal is 1; all others are NaN for a single
+        query.
 
     Notes
     -----
-    In each resample the values of each query are shuffled among the runs. Assumes that under the null hypothesis, that
-    all runs are alike, they could be exchanged in each query. The p-values need no further correction.
+    In each resample, the values of each query are shuffled among the runs. Assumes that under the null hypothesis that
+    all runs are equally good, they are exchangeable in each query. The p-values need no further correction.
 
     References
     ----------
@@ -143,7 +144,7 @@ def generator_of(seed: int, block: int) -> np.random.Generator:
 def blocks(
     resamples: int, size: int, threads: int | None, work: Callable[[int, int], FloatArray | IntArray]
 ) -> list[FloatArray | IntArray]:
-    """Return what ``work(block, rows)`` makes of each block, in order."""
+    """Return the result of ``work(block, rows)`` for each block, in order."""
     starts = range(0, resamples, size)
     crew = min(available_threads() if threads is None else threads, len(starts))
     items = ((number, min(size, resamples - start)) for number, start in enumerate(starts))
@@ -152,7 +153,7 @@ def blocks(
 
 
 def _least(differences: FloatArray) -> FloatArray:
-    """Return the absolute sums from which on a resample counts as being as far from 0 as what was observed."""
+    """Return the absolute sums from which on a resample counts as at least as far from 0 as the observed one."""
     least: FloatArray = np.abs(differences.sum(axis=0)) - ROOM * np.abs(differences).sum(axis=0)
     return least
 
@@ -161,7 +162,7 @@ def _enumerated(column: FloatArray) -> float:
     """Return the exact p-value of differences, from the sums under all combinations of signs."""
     moved = column[column != 0]
     least = float(_least(moved))
-    # With the other sign everywhere a sum is as far from 0, so the first sign can stay.
+    # With all signs reversed, a sum is as far from 0, so the first sign can stay.
     inner = _all_sums(moved[: DOUBLED + 1])
     outer = _all_sums(np.concatenate([np.zeros(1), moved[DOUBLED + 1 :]]))
     count = sum(int(np.count_nonzero(np.abs(inner + offset) >= least)) for offset in outer.tolist())
@@ -177,10 +178,10 @@ def _all_sums(values: FloatArray) -> FloatArray:
 
 
 def _as_far(differences: FloatArray, resamples: int, seed: int, threads: int | None) -> IntArray:
-    """Count the resamples whose mean is as far from 0 as that of the differences."""
+    """Count the resamples whose mean is at least as far from 0 as that of the differences."""
     queries, pairs = differences.shape
     total, least = differences.sum(axis=0), _least(differences)
-    size = min(max(1, SIGNS // queries), 8192)  # not by the number of pairs, on which no p-value is to depend
+    size = min(max(1, SIGNS // queries), 8192)  # not by the number of pairs, because no p-value may depend on it
     width = max(1, SIGNS // size)
 
     def count(block: int, rows: int) -> IntArray:
@@ -190,7 +191,7 @@ def _as_far(differences: FloatArray, resamples: int, seed: int, threads: int | N
         for start in range(0, pairs, width):
             part = slice(start, start + width)
             sums = turned @ differences[:, part]
-            sums *= -2.0  # a sign that is turned takes away a difference twice
+            sums *= -2.0  # reversing a sign subtracts the difference twice
             sums += total[part]
             np.abs(sums, out=sums)
             found[part] = np.count_nonzero(sums >= least[part], axis=0)
@@ -201,7 +202,7 @@ def _as_far(differences: FloatArray, resamples: int, seed: int, threads: int | N
 
 
 def _shuffled_ranges(values: FloatArray, resamples: int, seed: int, threads: int | None) -> FloatArray:
-    """Return how far apart the highest and the lowest sum are, in each resample."""
+    """Return the distance between the highest and the lowest sum in each resample."""
     columns = np.ascontiguousarray(values.T)
 
     def ranges(block: int, rows: int) -> FloatArray:

@@ -1,4 +1,4 @@
-"""The values that are compared: one for each run, query and measure, over the same queries for all runs."""
+"""The values to compare: one for each run, query and measure, over the same queries for all runs."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ class Scored(NamedTuple):
     Attributes
     ----------
     name : str
-        What the run is called where it is compared.
+        The run's name in comparisons.
     file : str
-        The file that it, or its saved results, come from.
+        The file of the run or of its saved results.
     tag : str
-        The run's tag; empty where it is not known.
+        The run's tag; empty if unknown.
     measures : tuple of str, length M
-        The measures that have a number for each query, by the names they were asked for.
+        The measures that have a number for each query, named as requested.
     qids : tuple of str, length Q
         The queries, in the order of their bytes.
     values : (Q, M) float array
         The values; NaN where a query does not count for a measure.
     signatures : tuple of Signature or None, length M
-        How the values were made; None where that is not known.
+        How the values were computed; None if unknown.
     missing : tuple of str
-        Judged queries that the run lacks, as far as that is known.
+        Judged queries that the run lacks, as far as known.
     digits : int or None
-        Decimals of values that were rounded when they were saved; None where they were not.
+        Decimals of values that were rounded when saved; None if they were not.
     """
 
     name: str
@@ -66,13 +66,13 @@ class Aligned(NamedTuple):
     values : (S, Q) float array
         The values, a row for each run; no NaN.
     signature : Signature or None
-        How the first run's values were made, where it is known.
+        How the first run's values were computed; None if unknown.
     left_out : tuple of str
-        Queries that some runs have and some have not.
+        Queries that only some of the runs have.
     forced : tuple of str
-        How values differ that are compared by force.
+        Differences between how values were computed, if compared with force.
     versions : tuple of str
-        The versions of treceval_py that made the values, as far as they are known.
+        The versions of treceval_py that computed the values, as far as known.
     """
 
     measure: str
@@ -85,11 +85,11 @@ class Aligned(NamedTuple):
 
 
 MOST = 1e100
-"""Larger values have no standard deviation that a float could hold."""
+"""The standard deviation of larger values overflows a float."""
 
 
 def scored_of(results: Results, name: str) -> Scored:
-    """Return the values of results that can be compared: numbers that each query has.
+    """Return the comparable values of results: measures with a number for each query.
 
     Raises
     ------
@@ -132,8 +132,8 @@ def scored_of(results: Results, name: str) -> Scored:
 def aligned(runs: Sequence[Scored], *, force: bool = False) -> list[Aligned]:
     """Return the values of the measures that all runs have, each over the queries that all runs have for it.
 
-    Which queries a run has is decided by the conventions of its scores: where missing queries count, each run has all
-    judged queries, and else only its own.
+    The conventions of its scores decide which queries a run has: all judged queries if missing queries count, otherwise
+    only its own.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def _aligned(runs: Sequence[Scored], name: str, *, force: bool) -> Aligned:
     known = [(run, signature) for run, signature in made if signature is not None]
     forced = []
     for run, signature in known[1:]:
-        # Versions alone are no difference: what was scored long ago would compare with nothing.
+        # A different version alone is ignored: otherwise old results could not be compared with anything.
         found = known[0][1]._replace(version=signature.version).differences(signature)
         if found:
             said = f"{name} of {known[0][0].name} and of {run.name} were made differently: {'; '.join(found)}"
@@ -191,7 +191,7 @@ def _aligned(runs: Sequence[Scored], name: str, *, force: bool) -> Aligned:
     qids = tuple(sorted(common, key=encode))
     values = np.array([[column[qid] for qid in qids] for column in columns], dtype=np.float64)
     left_out = tuple(sorted(every - common, key=encode))
-    # The queries are those that are compared, which can be fewer than the run has.
+    # The queries are those compared, which can be fewer than the run has.
     first = known[0][1]._replace(queries=len(qids), query_set=fingerprint_of_queries(qids)) if known else None
     versions = tuple(dict.fromkeys(each.version for _, each in known))
     return Aligned(name, qids, values, first, left_out, tuple(forced), versions)

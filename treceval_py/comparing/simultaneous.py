@@ -1,8 +1,8 @@
-"""All pairs of runs at once: paired t statistics, referred to the largest one that chance makes among all pairs.
+"""Simultaneous test of all pairs of runs: paired t statistics, compared with the largest one expected by chance.
 
-Whoever looks at a comparison may take any run as the reference after having seen the values. So the family of tests is
-all pairs of runs of a measure, and one number, the critical |t|, decides each of them and gives the interval of each:
-tests, intervals and groups cannot contradict each other. Shape letters: S runs, Q queries, B resamples.
+Readers of a comparison may pick any run as the reference after seeing the values. So the family of tests is all pairs
+of runs of a measure, and one number, the critical |t|, decides each test and gives each interval: tests, intervals and
+groups cannot contradict each other. Shape letters: S runs, Q queries, B resamples.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from treceval_py.comparing.resampling import blocks, generator_of
 __all__ = ["SIMULTANEOUS", "Simultaneous", "simultaneous"]
 
 SIMULTANEOUS = "simultaneous"
-"""What users write for this test of all pairs of a measure, the usual one of marks, intervals and letters."""
+"""The name of this test for users; the default for marks, intervals and letters."""
 
 ADDED = 2
-"""So many queries that vary as much as was observed are added to each resample when its variance is estimated."""
+"""Queries with the observed variance that are added to each resample when its variance is estimated."""
 
 LEAST = 0.25
 """The variance of a resample counts as no less than this share of what was observed."""
@@ -40,11 +40,11 @@ LEVELS = (0.1, 0.05, 0.01, 0.001)
 """The usual levels of significance."""
 
 FEWEST = 2000
-"""Resamples that are drawn however many pairs there are, unless fewer are asked for."""
+"""Fewest resamples, however many pairs there are, unless the caller asks for fewer."""
 
 
 class Simultaneous(NamedTuple):
-    """What the test of all pairs of runs found in a measure.
+    """Result of the test of all pairs of runs for a measure.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Simultaneous(NamedTuple):
     largest: FloatArray
 
     def in_order(self, runs: Sequence[int]) -> Simultaneous:
-        """Return the test with the runs of these numbers, in this order."""
+        """Return the test for the runs with these numbers, in this order."""
         of_runs = np.ix_(runs, runs)
         return self._replace(t=self.t[of_runs], error=self.error[of_runs], p=self.p[of_runs])
 
@@ -209,7 +209,7 @@ def simultaneous(values: FloatArray, *, resamples: int, seed: int, threads: int 
 
 
 def _observed(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return t and the standard errors, of each two runs. Both (S, S)."""
+    """Return t and the standard errors of each pair of runs. Both (S, S)."""
     runs, queries = values.shape
     if queries < 2:
         return np.full((runs, runs), np.nan), np.full((runs, runs), np.nan)

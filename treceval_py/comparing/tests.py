@@ -1,4 +1,4 @@
-"""What each statistical method is: declared once, for the command line, its explanations and the documentation."""
+"""The statistical methods, declared once for the command line, its explanations and the documentation."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class Test(NamedTuple):
     Attributes
     ----------
     name : str
-        What users write.
+        Its name for users.
     title : str
-        What it is called in a sentence.
+        Its name in a sentence.
     function : callable
-        What computes it; its docstring says more.
+        Its implementation; the docstring has details.
     assumes : str
-        What has to hold for its numbers to mean what they say.
+        Its assumptions.
     reference : str
-        Where it comes from.
+        Its source.
     weaknesses : str
-        What it is bad at, or cannot tell.
+        Its weaknesses.
     """
 
     name: str
@@ -84,8 +84,8 @@ _ALL_PAIRS = Test(
     "nor that runs vary alike.",
     "Peter Hall. The Bootstrap and Edgeworth Expansion. Springer, 1992. Peter H. Westfall and S. Stanley Young. "
     "Resampling-Based Multiple Testing. Wiley, 1993.",
-    "All pairs are corrected for, also those that nobody asks about: with many runs it finds less than a test of one "
-    "difference that was chosen beforehand. Its p-values depend on which runs are compared, and are not below "
+    "It corrects for all pairs, even those of no interest: with many runs it finds less than a test of one difference "
+    "that was chosen beforehand. Its p-values depend on the runs that are compared, and are never below "
     "1 / (resamples + 1).",
 )
 
@@ -115,20 +115,20 @@ TESTS = _by_name(
         sign_test,
         "Queries are independent.",
         "William J. Conover. Practical Nonparametric Statistics. 3rd edition, Wiley, 1999, section 3.4.",
-        "It counts how often a run is better and not by how much: it has little power, and tests the median, which can "
-        f"differ where the means do not. See {URBANO}",
+        "It counts how often a run is better, not by how much. It has little power, and tests the median, which can "
+        f"differ when the means do not. See {URBANO}",
     ),
     Test(
         "randomisation",
         "two-sided randomisation test",
         randomisation,
-        "Under the null hypothesis the two runs could be exchanged in each query. Nothing is assumed of the "
+        "Under the null hypothesis, the two runs are exchangeable in each query. Nothing is assumed about the "
         "distribution of the differences.",
         "Mark D. Smucker, James Allan and Ben Carterette. A comparison of statistical significance tests for "
         "information retrieval evaluation. In Proceedings of the 16th ACM Conference on Information and Knowledge "
         "Management, 623-632, 2007.",
-        "Where signs are drawn at random, p is not below 1 / (resamples + 1), and has a standard error that more "
-        "resamples lower. With fewer than six queries that differ it cannot come below 0.05.",
+        "If signs are drawn at random, p is never below 1 / (resamples + 1), and has a standard error that more "
+        "resamples lower. With fewer than six queries that differ, p cannot be below 0.05.",
     ),
 )
 """The tests of differences between two runs, by the names that users write."""
@@ -146,30 +146,30 @@ LETTERS = _by_name(
         "distributed with the same variance for all runs.",
         "John W. Tukey. The problem of multiple comparisons. Mimeographed manuscript, Princeton University, 1953; in "
         "The Collected Works of John W. Tukey, volume VIII, Chapman and Hall, 1994.",
-        "One variance stands for all pairs: two runs that are much alike seem less different than they are, and a run "
-        "unlike all others more. Its p-values depend on which runs are compared.",
+        "It uses one variance for all pairs: two runs that are much alike seem less different than they are, and a run "
+        "unlike all others seems more different. Its p-values depend on the runs that are compared.",
     ),
     Test(
         "randomised-tukey",
         "randomised Tukey HSD test",
         randomised_tukey,
-        "Under the null hypothesis, that all runs are alike, they could be exchanged in each query. Nothing is assumed "
-        "of the distribution of values.",
+        "Under the null hypothesis, all runs are equally good and exchangeable in each query. Nothing is assumed "
+        "about the distribution of values.",
         CARTERETTE,
-        "All runs are taken to be alike at once, so that its p-values depend on which runs are compared, and it finds "
-        "less where some of them are far apart. p is not below 1 / (resamples + 1).",
+        "Its null hypothesis is that all runs are alike, so its p-values depend on the runs that are compared, and it "
+        "finds less if some of them are far apart. p is never below 1 / (resamples + 1).",
     ),
 )
-"""The tests of all runs together, which say what runs share a letter, by the names that users write."""
+"""The tests of all runs together, which assign the letters, by the names that users write."""
 
 METHODS = _by_name(
     Test(
         "t-interval",
         "confidence interval of the mean difference by Student's t",
         t_interval,
-        "As of the t-test: queries are independent, and the mean of the differences is about normally distributed.",
+        "As for the t-test: queries are independent, and the mean of the differences is about normally distributed.",
         STUDENT,
-        "It is symmetric even where the differences are skewed.",
+        "It is symmetric even if the differences are skewed.",
     ),
     Test(
         "bca",
@@ -189,13 +189,13 @@ METHODS = _by_name(
         "Geoff Cumming and Sue Finch. A primer on the understanding, use, and calculation of confidence intervals that "
         "are based on central and noncentral distributions. Educational and Psychological Measurement 61(4), 532-574, "
         "2001.",
-        "It is large where runs are alike in most queries, however small the difference is in units of the measure.",
+        "It is large if runs are alike in most queries, however small the difference is in units of the measure.",
     ),
     Test(
         "equivalence",
         "test of equivalence within a margin: two one-sided t-tests (TOST)",
         equivalence,
-        "As of the t-test; and the margin was chosen before the values were seen.",
+        "As for the t-test; and the margin was chosen before the values were seen.",
         "Donald J. Schuirmann. A comparison of the two one-sided tests procedure and the power approach for assessing "
         "the equivalence of average bioavailability. Journal of Pharmacokinetics and Biopharmaceutics 15(6), 657-680, "
         "1987.",
@@ -205,10 +205,10 @@ METHODS = _by_name(
         "queries-needed",
         "number of queries with which a paired t-test finds the observed effect with a given power",
         queries_needed,
-        "As of the t-test; and the observed effect is the true one.",
+        "As for the t-test; and the observed effect is the true one.",
         f"{COHEN} Tetsuya Sakai. Topic set size design. Information Retrieval Journal 19(3), 256-283, 2016.",
-        "The observed effect is an estimate, and too large where it was chosen for being significant. The number is "
-        "one for the next experiment, and says nothing about whether this one had enough queries.",
+        "The observed effect is an estimate, and too large if it was chosen because it is significant. The number is "
+        "for planning the next experiment, and does not show whether this one had enough queries.",
     ),
     Test(
         "anova",
@@ -218,7 +218,7 @@ METHODS = _by_name(
         "distributed with the same variance for all runs and queries.",
         "Jean Tague-Sutcliffe and James Blustein. A statistical analysis of the TREC-3 data. In Overview of the Third "
         "Text REtrieval Conference (TREC-3), NIST Special Publication 500-225, 385-398, 1995.",
-        "It says that some runs differ and not which. Where some queries suit some runs, which is common, that counts "
+        "It shows that some runs differ, not which. If some queries suit some runs, which is common, this counts "
         "as error.",
     ),
     Test(
@@ -229,7 +229,7 @@ METHODS = _by_name(
         "variance may differ from group to group.",
         "Bernard L. Welch. On the comparison of several mean values: an alternative approach. Biometrika 38(3/4), "
         "330-336, 1951.",
-        "It says that the difference depends on the group and not in which groups it is another one. With small groups "
+        "It shows that the difference depends on the group, not which groups differ. With small groups "
         "it finds little.",
     ),
     Test(
@@ -248,7 +248,7 @@ METHODS = _by_name(
         "Nothing of how the tests depend on each other.",
         "Olive Jean Dunn. Multiple comparisons among means. Journal of the American Statistical Association 56(293), "
         "52-64, 1961.",
-        "Holm's correction promises the same and never finds less.",
+        "Holm's correction gives the same guarantee and never finds less.",
     ),
     Test(
         "benjamini-hochberg",
@@ -257,7 +257,7 @@ METHODS = _by_name(
         "The tests are independent, or depend on each other positively.",
         "Yoav Benjamini and Yosef Hochberg. Controlling the false discovery rate: a practical and powerful approach to "
         "multiple testing. Journal of the Royal Statistical Society, Series B 57(1), 289-300, 1995.",
-        "It limits the share of false findings and not the chance of one: among many findings some may be false.",
+        "It limits the share of false findings, not the chance of one: among many findings, some may be false.",
     ),
     Test(
         "kendall",
@@ -271,7 +271,7 @@ METHODS = _by_name(
         "tau_ap",
         "τ_AP,b, a rank correlation that counts the top more",
         tau_ap_b,
-        "Nothing; it describes how far two orders agree, of which neither is the truth.",
+        "Nothing; it describes how far two orders agree, neither of which is the truth.",
         "Emine Yilmaz, Javed A. Aslam and Stephen Robertson. A new rank correlation coefficient for information "
         "retrieval. In Proceedings of the 31st Annual International ACM SIGIR Conference, 587-594, 2008. Ties: Julián "
         "Urbano and Mónica Marrero. The treatment of ties in AP correlation. In Proceedings of the ACM SIGIR "
@@ -282,8 +282,8 @@ METHODS = _by_name(
         "rbo",
         "rank-biased overlap",
         rbo,
-        "A reader of both lists goes on from each rank to the next with probability p. Lists may be of different "
-        "lengths, and hold different documents.",
+        "A reader of both lists continues from each rank to the next with probability p. Lists may have different "
+        "lengths and different documents.",
         "William Webber, Alistair Moffat and Justin Zobel. A similarity measure for indefinite rankings. ACM "
         "Transactions on Information Systems 28(4), article 20, 2010.",
         "Its value depends on p; below the end of the lists it is extrapolated.",
@@ -293,12 +293,12 @@ METHODS = _by_name(
 
 
 def explanations(settings: Settings | None = None, *, groups: bool = False) -> str:
-    """Say of statistical methods what they are, what they assume, what they are bad at and where they come from.
+    """Explain statistical methods: definition, assumptions, weaknesses and source.
 
     Parameters
     ----------
     settings : Settings, optional
-        Say it of what a comparison with these settings computes; by default of all there is.
+        Explain only the methods of a comparison with these settings. Default: all methods.
     groups : bool
         Whether it compares runs in groups of queries, too.
 

@@ -1,4 +1,4 @@
-"""Tell where the settings of a run were chosen on queries that it is now compared on."""
+"""Notes on runs whose settings were chosen on queries of the comparison."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["about_tuned"]
 
 
 def about_tuned(runs: Iterable[tuple[str, str, str]], qids: Sequence[str]) -> list[str]:
-    """Return a note for each run whose record says that its settings were chosen on some of the queries.
+    """Return a note for each run whose settings, by its record, were chosen on some of the queries.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def about_tuned(runs: Iterable[tuple[str, str, str]], qids: Sequence[str]) -> li
     Returns
     -------
     list of str
-        The notes; cross-validated runs, whose queries were each fused without being looked at, have a milder one.
+        The notes; cross-validated runs, whose settings for each query were chosen without it, get a milder one.
     """
     notes: list[str] = []
     hashes: set[str] = set()

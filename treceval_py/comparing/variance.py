@@ -143,7 +143,7 @@ def tukey(values: FloatArray) -> FloatArray:
 
     with the mean square of the error of the two-way analysis of variance, and its (S - 1)(Q - 1) degrees of freedom.
     The p-value is the probability that the studentised range of S means is at least q: no correction for the number of
-    pairs is to be added. Of two runs it is the paired t-test.
+    pairs is needed. For two runs it is the paired t-test.
 
     Parameters
     ----------
@@ -329,6 +329,6 @@ def _places(group: int) -> list[int]:
 
 
 def _letter(number: int) -> str:
-    """Return the letter of a group by its number: a, b, …, z, a1, b1 and so on, which can stand side by side."""
+    """Return the letter of a group by its number: a, b, …, z, a1, b1 and so on, which can be concatenated."""
     turn, place = divmod(number, 26)
     return chr(ord("a") + place) + (str(turn) if turn else "")

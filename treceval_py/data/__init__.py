@@ -1,1 +1,1 @@
-"""Judgments and runs as columns that read as dictionaries, and the one rule by which documents are ordered."""
+"""Judgments and runs as columns that can be read as dictionaries, and the rules that order documents."""

@@ -1,7 +1,4 @@
-"""Names of the columns of judgments and of runs.
-
-They are the same for DataFrames, records, JSON Lines and Parquet.
-"""
+"""Names of the columns of judgments and runs, for DataFrames, records, JSON Lines and Parquet."""
 
 from __future__ import annotations
 
@@ -26,16 +23,16 @@ __all__ = [
 
 
 class Field(NamedTuple):
-    """What a column holds, and its names.
+    """The content of a column, and its names.
 
     Attributes
     ----------
     what : str
-        What it holds, for messages.
+        The content, for messages.
     names : tuple of str
         The names of such a column, in lower case; a table must not have two of them.
     last : tuple of str
-        Names that count only if the table has none of the others, as they often mean something else.
+        Names that are used only if the table has none of the others, because they often mean something else.
     """
 
     what: str
@@ -48,31 +45,31 @@ class Field(NamedTuple):
         return self.names + self.last
 
 
-QUERY = Field("query id", ("qid", "query_id", "query-id", "q_id"), ("query",))  # often the text of the query
+QUERY = Field("query id", ("qid", "query_id", "query-id", "q_id"), ("query",))  # often the query's text
 DOCUMENT = Field("document id", ("docid", "doc_id", "doc-id", "docno", "corpus-id", "corpus_id", "pid"), ("doc",))
-JUDGMENT = Field("judgment", ("rel", "relevance", "label", "grade"), ("score",))  # BEIR's; else that of a run
+JUDGMENT = Field("judgment", ("rel", "relevance", "label", "grade"), ("score",))  # in BEIR; elsewhere a run's
 SCORE = Field("score", ("score", "sim", "similarity"))
 RANK = Field("rank", ("rank",))
-GROUP = Field("subtopic", ("subtopic", "subtopic_id", "group"), ("iteration",))  # nearly always 0 otherwise
+GROUP = Field("subtopic", ("subtopic", "subtopic_id", "group"), ("iteration",))  # in other files nearly always 0
 TAG = Field("tag", ("tag",), ("run",))
 
 
 def column_of(there: Iterable[object], field: Field, word: str = "column", *, within: str = "") -> Any:
-    """Return the name of the column that holds a field, None if there is none.
+    """Return the name of the column for a field, or None if there is none.
 
     Parameters
     ----------
     there : iterable
-        The names of all columns. Upper and lower case are the same.
+        The names of all columns, in any case.
     field : Field
-        What is looked for.
+        The field.
     word, within : str
-        What messages call a column, and the table.
+        The words for a column and for the table in messages.
 
     Raises
     ------
     DataError
-        Two columns could be it; nothing tells which one is.
+        Two columns are candidates.
     """
     names = [(name, str(name).strip().lower()) for name in there]
     found = [name for name, folded in names if folded in field.names]
@@ -85,7 +82,7 @@ def column_of(there: Iterable[object], field: Field, word: str = "column", *, wi
 
 
 def needed(there: Sequence[object], field: Field, word: str = "column", *, within: str = "") -> Any:
-    """Return the name of the column that holds a field; a table without it is refused, too."""
+    """Return the name of the column for a field; refuse a table without it."""
     found = column_of(there, field, word, within=within)
     if found is None:
         first, *others = field.every

@@ -1,4 +1,4 @@
-"""Judgments by several assessors, or of several subtopics."""
+"""Judgments by several assessors, or for several subtopics."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class JudgmentGroups:
     Attributes
     ----------
     qids : tuple of str, length Q
-        The queries, in the order of their first line.
+        The queries, in order of their first lines.
     groups : dict
-        ``groups[qid][group][docid]`` is the judgment, ids as bytes, groups in the order of their bytes.
+        ``groups[qid][group][docid]`` is the judgment; ids are bytes, groups are in byte order.
     name : str
-        Where the judgments come from, for messages.
+        The judgments' origin, for messages.
     """
 
     __slots__ = ("groups", "name", "qids")
@@ -44,7 +44,7 @@ class JudgmentGroups:
         Raises
         ------
         DataError
-            An identifier that is not text, a judgment that is not an integer.
+            An id is not text, or a judgment is not an integer.
 
         Examples
         --------
@@ -73,14 +73,14 @@ class JudgmentGroups:
                 of_group = dict(zip(encode_all(docids), rels, strict=True))
                 if encode(group) in of_query or len(of_group) < len(labels):
                     kind = "documents of a group" if len(of_group) < len(labels) else "groups"
-                    what = f"two {kind} of query {shown(qid)} are written with the same bytes"
+                    what = f"two {kind} of query {shown(qid)} are encoded as the same bytes"
                     raise DataError(what, "Use valid Unicode text.")
                 of_query[encode(group)] = of_group
         return cls(nested)
 
     @property
     def max_rel(self) -> int:
-        """The highest judgment of any query, at least 1: the top of the scale, as far as the judgments show it."""
+        """The highest judgment of any query, at least 1: the top of the scale as far as the judgments show it."""
         labels = (sets.values() for groups in self.groups.values() for sets in groups.values())
         return max(1, max((max(each, default=1) for each in labels), default=1))
 

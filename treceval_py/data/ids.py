@@ -1,7 +1,7 @@
-"""Identifiers of queries and documents: text for people, bytes in one buffer for columns.
+"""Identifiers of queries and documents: text for callers, bytes in one buffer for columns.
 
-From files they are bytes, decoded as UTF-8 with ``surrogateescape``, so that any byte survives a round trip. Their
-order is the order of their bytes.
+Ids from files are bytes, decoded as UTF-8 with ``surrogateescape``, so that any byte survives a round trip. They are
+sorted by their bytes.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ __all__ = [
 ]
 
 LONGEST_SHOWN = 80
-"""Most bytes of a field that a message shows."""
+"""Number of bytes of a field that a message shows."""
 
 PORTION = 1 << 17
-"""Rows that are reordered at a time."""
+"""Number of rows reordered at a time."""
 
 
 def encode(text: str) -> bytes:
@@ -56,12 +56,12 @@ def shortened(text: bytes) -> str:
 
 
 def quoted(text: bytes) -> str:
-    """Return a field in quotes for a message."""
+    """Return a field in quotes, for a message."""
     return f"'{shortened(text)}'"
 
 
 def shown(value: object) -> str:
-    """Return a value for a message: shortened, and of a container only its type."""
+    """Return a value for a message: shortened; only the type of a container."""
     if isinstance(value, str):
         return f"'{value[:LONGEST_SHOWN]}{'…' * (len(value) > LONGEST_SHOWN)}'"
     if isinstance(value, bytes):
@@ -75,17 +75,17 @@ def shown(value: object) -> str:
 
 
 def first_of(qids: Sequence[str]) -> str:
-    """Return the first few of some queries for a message."""
+    """Return the first few queries, for a message."""
     return ", ".join(shortened(encode(qid)) for qid in qids[:3]) + (", …" if len(qids) > 3 else "")
 
 
 class Ids(Sequence[str]):
-    """A column of identifiers: one buffer of bytes and the offsets that cut it.
+    """A column of identifiers: one buffer of bytes, and the offsets of the identifiers in it.
 
     Parameters
     ----------
     buffer : bytes
-        The identifiers, one directly after the other.
+        The concatenated identifiers.
     offsets : (D + 1,) int array
         ``buffer[offsets[i]:offsets[i + 1]]`` is identifier ``i``.
     """
@@ -105,7 +105,7 @@ class Ids(Sequence[str]):
 
     @classmethod
     def concatenate(cls, columns: Sequence[Ids]) -> Ids:
-        """Put columns one after the other."""
+        """Concatenate columns."""
         sizes = [len(column.buffer) for column in columns]
         starts = np.cumsum([0, *sizes])
         parts = [column.offsets[:-1] + start for column, start in zip(columns, starts, strict=False)]
@@ -114,11 +114,14 @@ class Ids(Sequence[str]):
 
     def take(self, order: IntArray) -> Ids:
         """Return the column with its rows in another order; ``order`` (N,) holds row numbers."""
+        compiled = scanner()
+        if compiled is not None:
+            return Ids(*compiled.take(self.buffer, self.offsets, np.ascontiguousarray(order, dtype=np.int64)))
         offsets = np.zeros(len(order) + 1, dtype=np.int64)
         np.cumsum(np.diff(self.offsets)[order], out=offsets[1:])
         raw: ByteArray = np.frombuffer(self.buffer, dtype=np.uint8)
         parts = []
-        # A portion at a time, because each byte needs an index of 8 bytes.
+        # In portions, because the index takes 8 bytes per byte of the buffer.
         for start in range(0, len(order), PORTION):
             cuts = offsets[start : start + PORTION + 1]
             shifts = self.offsets[order[start : start + PORTION]] - cuts[:-1]
@@ -161,17 +164,20 @@ def repeated(docids: Ids, offsets: IntArray) -> tuple[int, int, int] | None:
     docids : Ids, length D
         The documents.
     offsets : (Q + 1,) int array
-        Where the rows of each query begin, and D.
+        The first row of each query, and D.
 
     Returns
     -------
     tuple or None
         The number of the query and the two rows; None if no document occurs twice.
     """
-    compiled = scanner()
-    if compiled is not None and compiled.repeated(docids.buffer, docids.offsets, offsets.astype(np.int64)) < 0:
-        return None
-    for query, (start, stop) in enumerate(pairwise(offsets.tolist())):
+    compiled, begin = scanner(), 0
+    if compiled is not None:
+        row = compiled.repeated(docids.buffer, docids.offsets, offsets.astype(np.int64))
+        if row < 0:
+            return None
+        begin = int(np.searchsorted(offsets, row, side="right")) - 1
+    for query, (start, stop) in enumerate(pairwise(offsets[begin:].tolist()), begin):
         raw = docids.raw(start, stop)
         if len(set(raw)) == len(raw):
             continue

@@ -1,14 +1,14 @@
-"""Judgments and runs as Python objects: which form an object has, and its columns.
+"""Judgments and runs as Python objects: detect an object's form, and extract its columns.
 
-The plain form, ``{qid: {docid: value}}`` with ids as text, is read by `table.from_nested`; this module takes others:
+`table.from_nested` reads the plain form, ``{qid: {docid: value}}`` with ids as text. This module reads other forms:
 
 * frames of pandas, polars (also lazy), pyarrow and DuckDB, through the package ``narwhals``; a dictionary of columns; a
   structured NumPy array;
 * rows: named tuples and other objects with fields, dictionaries, plain tuples ``(qid, docid, value)``;
-* ``{qid: …}`` with numbers as ids, with ``[docid, …]`` (of a run the best first, of judgments the relevant ones), or
-  with ``[(docid, value), …]``.
+* ``{qid: …}`` with numbers as ids, with ``[docid, …]`` (for a run the ranking, for judgments the relevant documents),
+  or with ``[(docid, value), …]``.
 
-Values have the names of `data.columns`.
+Columns and fields have the names in `data.columns`.
 """
 
 from __future__ import annotations
@@ -50,24 +50,24 @@ __all__ = [
 
 FIELDS = (QUERY, DOCUMENT, JUDGMENT, SCORE, RANK, GROUP)
 Named = Mapping[Field, "str | None"]
-"""Columns that the caller names himself."""
+"""Columns named by the caller."""
 
 
 class Grouped(NamedTuple):
-    """Rows as columns, grouped by query, as a `Table` has them.
+    """Rows as columns, grouped by query, as in a `Table`.
 
     Attributes
     ----------
     qids : list of str, length Q
         The queries.
     offsets : (Q + 1,) int array
-        The rows at which queries begin, and D.
+        The first row of each query, and D.
     docids : Ids, length D
         The documents.
     values : (D,) array
-        Their judgments, or their scores.
+        Their judgments or scores.
     ranks : (D,) int array or None
-        Their ranks, if these are known.
+        Their ranks, if known.
     """
 
     qids: list[str]
@@ -83,7 +83,7 @@ def qrels_columns(given: object, named: Named | None = None) -> Grouped:
     Raises
     ------
     DataError
-        The object has none of the forms, or a value is not what it must be; the message says where.
+        The object has an unsupported form, or a value is invalid; the message tells where.
     """
     table = _table_of(given, "judgments")
     if table is None:
@@ -93,7 +93,7 @@ def qrels_columns(given: object, named: Named | None = None) -> Grouped:
 
 
 def run_columns(given: object, named: Named | None = None) -> Grouped:
-    """Return the columns of a run; one without scores is ordered by its ranks. Errors as of `qrels_columns`."""
+    """Return the columns of a run; without scores, ranks order it. Errors as for `qrels_columns`."""
     table = _table_of(given, "run")
     if table is None:
         return _nested(given, "run")
@@ -112,7 +112,7 @@ def run_columns(given: object, named: Named | None = None) -> Grouped:
 
 
 def nested_groups(given: object) -> dict[str, dict[str, dict[str, int]]]:
-    """Return judgments by subtopics as ``{qid: {subtopic: {docid: rel}}}``; errors as of `qrels_columns`."""
+    """Return judgments by subtopic as ``{qid: {subtopic: {docid: rel}}}``; errors as for `qrels_columns`."""
     table = _table_of(given, "judgments")
     if table is None or not table.names:
         what = f"judgments by subtopics cannot be made from {shown(given)}"
@@ -131,7 +131,7 @@ def nested_groups(given: object) -> dict[str, dict[str, dict[str, int]]]:
 
 
 def columns_by_query(given: object) -> tuple[list[str], dict[str, list[Any]]]:
-    """Return the queries of a frame, or of rows with fields, and its other columns by name; errors as above."""
+    """Return the queries of a frame, or of rows with fields, and the other columns by name; errors as above."""
     table = _table_of(given, "groups")
     if table is None or not table.names:
         _refuse(given, "groups")
@@ -143,9 +143,9 @@ def columns_by_query(given: object) -> tuple[list[str], dict[str, list[Any]]]:
 
 
 def could_be(given: object) -> frozenset[Literal["run", "qrels"]]:
-    """Return what an object can be by the names of its columns: ``run``, ``qrels``, or both.
+    """Return what an object can be, by the names of its columns: ``run``, ``qrels``, or both.
 
-    Of rows that can be read only once, and of dictionaries, nothing is known.
+    Both for rows that can be read only once, and for dictionaries.
     """
     both = frozenset[Literal["run", "qrels"]](("run", "qrels"))
     if isinstance(given, Iterator):
@@ -161,7 +161,7 @@ def could_be(given: object) -> frozenset[Literal["run", "qrels"]]:
 
 
 def flat_columns(qids: Sequence[Any], docids: Sequence[Any], values: Any, what: str) -> Grouped:
-    """Return the columns of ``judgments`` or of a ``run`` given as three of them, (D,) each; errors as above."""
+    """Return the columns of ``judgments`` or a ``run`` given as three columns, (D,) each; errors as above."""
     read: Any = judgments_of if what == "judgments" else scores_of
     columns = [_listed(column) for column in (qids, docids, values)]
     if len(set(map(len, columns))) > 1:
@@ -171,21 +171,21 @@ def flat_columns(qids: Sequence[Any], docids: Sequence[Any], values: Any, what: 
 
 
 def is_array(given: object) -> bool:
-    """Tell whether an object is an array or a tensor, without columns of its own."""
+    """Return whether an object is an array or a tensor without named columns."""
     return hasattr(given, "shape") and hasattr(given, "dtype") and not getattr(given.dtype, "names", None)
 
 
 class _Table(NamedTuple):
-    """Something with named columns.
+    """An object with named columns.
 
     Attributes
     ----------
     names : sequence
-        The names of the columns; none if they are qid, docid and value in this order.
+        The names of the columns; empty if they are qid, docid and value, in this order.
     take : callable
         Returns some columns as lists.
     word, within : str
-        What messages call a column, and the table.
+        The words for a column and for the table in messages.
     """
 
     names: Sequence[Any]
@@ -194,12 +194,12 @@ class _Table(NamedTuple):
     within: str = ""
 
     def columns(self, fields: Sequence[Field], named: Named | None = None) -> list[list[Any]]:
-        """Return the columns of some fields, of equal lengths.
+        """Return the columns of some fields, which have equal lengths.
 
         Raises
         ------
         DataError
-            One is missing, could be either of two, or there are no rows.
+            A column is missing or ambiguous, or there are no rows.
         """
         wanted = [self._name(field, (named or {}).get(field)) for field in fields]
         columns = self.take(wanted)
@@ -225,7 +225,7 @@ class _Table(NamedTuple):
 
 
 def _table_of(given: object, what: str) -> _Table | None:
-    """Return an object that has columns or rows as a table, None for a dictionary by queries."""
+    """Return an object that has columns or rows as a table; None for a dictionary by query."""
     if isinstance(given, Mapping):
         return _columns_by_name(given)
     if isinstance(given, (str, bytes, bytearray)) or is_array(given):
@@ -253,7 +253,7 @@ _NOUNS = {"judgments": "judgments", "run": "a run", "groups": "groups of queries
 
 
 def _columns_by_name(given: Mapping[Any, Any]) -> _Table | None:
-    """Return a dictionary of columns: one with names for queries and documents, which no query has."""
+    """Return a dictionary of columns; its keys include names for queries and documents, unlike query ids."""
     names = [name for name in given if isinstance(name, str)]
     if not names or column_of(names[:99], QUERY) is None or column_of(names[:99], DOCUMENT) is None:
         return None
@@ -275,13 +275,13 @@ def _frame(given: Any, what: str) -> _Table:
     def read(step: Callable[[], Any]) -> Any:
         try:
             return step()
-        except Exception as error:  # noqa: BLE001 - each library has its own
+        except Exception as error:  # noqa: BLE001 - each library has its own exceptions
             reason = " ".join(str(error).split()).rstrip(".")
             raise DataError(f"the {kind} cannot be read: {reason[:200]}", FORMS[what]) from None
 
     def framed() -> Any:
         native = given
-        # What a frame was grouped or indexed by is a column to its owner.
+        # The columns that a frame was grouped or indexed by are ordinary columns to its owner.
         levels = [name for name in getattr(getattr(given, "index", None), "names", ()) if name is not None]
         kept = [name for name in levels if any(str(name).lower() in field.every for field in FIELDS)]
         kept = [name for name in kept if name not in given.columns]
@@ -328,7 +328,7 @@ def _records(rows: list[Any], what: str) -> _Table:
 
 
 def _each(rows: list[Any], value: Callable[[Any], Any], name: object) -> list[Any]:
-    """Return a field of all rows."""
+    """Return one field of all rows."""
     column = []
     for number, row in enumerate(rows):
         try:
@@ -362,7 +362,7 @@ def _grouped(
 
 
 def _whole_numbers(values: Sequence[Any]) -> IntArray | None:
-    """Return whole numbers as integers, None if there are others."""
+    """Return whole numbers as integers; None if there are other values."""
     try:
         return judgments_of(values, _row)
     except DataError:
@@ -382,7 +382,7 @@ def _nested(given: Any, what: str) -> Grouped:
     check_no_duplicates(qids, offsets, column, what)
     values: list[Any] = []
     for ids, valued in lists:
-        # As of a file of MS MARCO: the rank decides, and the score is its negative.
+        # As in MS MARCO's files: the score is the negative rank.
         values += valued if valued is not None else [1] * len(ids) if judged else range(-1, -len(ids) - 1, -1)
     place = place_in(qids, offsets, column)
     if judged:
@@ -397,7 +397,7 @@ def _of_query(qid: str) -> Place:
 
 
 def _documents(qid: object, given: Any, what: str) -> tuple[list[Any], list[Any] | None]:
-    """Return the documents of a query and their values, None if it has only their order."""
+    """Return the documents of a query and their values; None instead of values if only the order is given."""
     if isinstance(given, Mapping):
         return list(given), list(given.values())
     is_list = isinstance(given, (Sequence, Iterator)) or (isinstance(given, np.ndarray) and given.ndim == 1)
@@ -405,7 +405,7 @@ def _documents(qid: object, given: Any, what: str) -> tuple[list[Any], list[Any]
         raise DataError(f"query {shown(qid)} has a set of documents, which has no order", "Give a list, best first.")
     if isinstance(given, (str, bytes)) or not (is_list or isinstance(given, AnySet)):
         raise DataError(f"query {shown(qid)} has {shown(given)} instead of documents", FORMS[what])
-    # In the order of their text, as that of a set differs from one start of Python to the next.
+    # In order of their text, because the order of a set differs between Python processes.
     entries = sorted(given, key=str) if isinstance(given, AnySet) else list(given)
     if not any(isinstance(entry, (tuple, list)) for entry in entries):
         return entries, None

@@ -15,7 +15,19 @@ __all__ = [
 
 
 class Preference(NamedTuple):
-    """One line of preference judgments: the level of a document in a sub-group of a group."""
+    """One line of preference judgments: the level of a document in a sub-group of a group.
+
+    Attributes
+    ----------
+    group, subgroup : bytes
+        The group of preferences, and the sub-group in which documents are compared.
+    docid : bytes
+        The document.
+    level : float
+        Its level; higher levels are preferred.
+    line : int
+        The line of the file, from 1; 0 if unknown.
+    """
 
     group: bytes
     subgroup: bytes
@@ -29,16 +41,16 @@ class Preference(NamedTuple):
 
 
 class Preferences:
-    """Preference judgments: within a sub-group a document of a higher level is preferred to one of a lower level.
+    """Preference judgments: within a sub-group, a document with a higher level is preferred to one with a lower level.
 
     See trec_eval's formats ``prefs`` and ``qrels_prefs``.
 
     Attributes
     ----------
     qids : tuple of str, length Q
-        The queries, in the order of their first line.
+        The queries, in order of their first lines.
     rows : dict
-        The lines of each query, in the order of the file.
+        The lines of each query, in file order.
     name : str
         The judgments' origin, for messages.
     """

@@ -20,22 +20,22 @@ __all__ = [
 ]
 
 QRELS_NAME = "<judgments>"
-"""The name in messages of judgments that are not from a file."""
+"""The name, in messages, of judgments that are not from a file."""
 
 
 class Ideal(NamedTuple):
-    """All judgments as the best possible run would rank the documents: by descending judgment.
+    """All judgments in the order of the best possible ranking: by descending judgment.
 
     Attributes
     ----------
     rows : (Q,) int array
-        The rows of the queries in the order of their bytes.
+        The rows of the queries, in byte order of their ids.
     query, rank, rel : (D,) int arrays
-        The row of the query, the rank from 1 and the judgment, sorted by place in `rows` and rank.
+        The row of the query, the rank from 1, and the judgment; sorted by position in `rows`, then by rank.
     place : (D,) int array
-        The place of the query in `rows`.
+        The position of the query in `rows`.
     qids : tuple of str, length Q
-        The queries in the order of their bytes.
+        The queries in byte order.
     """
 
     rows: IntArray
@@ -52,9 +52,9 @@ class Qrels(Table[int]):
     Parameters
     ----------
     judgments : mapping, frame or rows
-        ``{qid: {docid: rel}}``. Or ``{qid: [docid, …]}``, the relevant documents, which are judged 1; a DataFrame of
-        pandas, polars, pyarrow or DuckDB with columns such as ``qid``, ``docid`` and ``rel``; or rows of these. Whole
-        numbers are ids, written in decimal. Negative rel means in the pool but not judged.
+        ``{qid: {docid: rel}}``. Or ``{qid: [docid, …]}``, the relevant documents, judged 1; a DataFrame of pandas,
+        polars, pyarrow or DuckDB with columns such as ``qid``, ``docid`` and ``rel``; or rows of these. Whole numbers
+        are ids, written in decimal. A negative rel means in the pool but not judged.
 
     Attributes
     ----------
@@ -64,7 +64,8 @@ class Qrels(Table[int]):
     Raises
     ------
     DataError
-        An object of another form, an id that is neither text nor a whole number, a judgment that is not a whole number.
+        The object has an unsupported form, an id is neither text nor a whole number, or a judgment is not a whole
+        number.
 
     Examples
     --------
@@ -89,30 +90,30 @@ class Qrels(Table[int]):
             return
         qids, offsets, docids, values = plain
         self._set(qids, offsets, docids, judgments_of(values, place_in(qids, offsets, docids)), name=QRELS_NAME)
-        # The ids of the caller serve for looking up, if they are plain, and so are the labels: text whose bytes and
-        # whose comparison nobody can have changed. Copied now, as he may change his dictionary afterwards.
+        # Look-ups use the caller's ids and labels if they are of plain types, whose bytes and comparison cannot be
+        # overridden. They are copied now, because the caller may change the dictionary later.
         if docids.buffer.isascii() and _plain(nested.values(), values):
             self._given = [dict(labels) for labels in nested.values()]
 
     def _set(self, qids: Sequence[str], offsets: IntArray, docids: Ids, rels: IntArray, *, name: str) -> None:
         super().__init__(qids, offsets, docids, name=name)
         self.rels = np.ascontiguousarray(rels, dtype=np.int64)
-        # Made on first use, once for all the runs that are scored.
+        # Computed on first use, and shared by all runs that are scored.
         self._judgments: dict[int, dict[bytes, int]] = {}
         self._given = None
         self._by_text: dict[str, dict[str, int]] | None = None
         self._ideal: Ideal | None = None
         self._pool: frozenset[bytes] | None = None
-        # What measures and judging find out from the judgments alone.
+        # Facts that measures and judging derive from the judgments alone.
         self.known: dict[object, Any] = {}
-        # The hash of the judgments, which the fingerprints of all results made with them share.
+        # The hash of the judgments, shared by the fingerprints of all results made with them.
         self.digest: str | None = None
 
     @classmethod
     def from_columns(
         cls, qids: Sequence[str], offsets: IntArray, docids: Ids, rels: IntArray, *, name: str = QRELS_NAME
     ) -> Qrels:
-        """Build from columns as the attributes describe them; nothing is checked."""
+        """Build from columns as described by the attributes, without checks."""
         self = cls.__new__(cls)
         self._set(qids, offsets, docids, rels, name=name)
         return self
@@ -121,14 +122,14 @@ class Qrels(Table[int]):
     def from_frame(
         cls, frame: Frame, *, qid: str | None = None, docid: str | None = None, rel: str | None = None
     ) -> Qrels:
-        """Build from a frame whose columns have names of their own.
+        """Build from a frame with other column names.
 
         Parameters
         ----------
         frame : DataFrame
             One row per judgment; of pandas, polars, pyarrow or DuckDB.
         qid, docid, rel : str, optional
-            The names of its columns. Default: recognised.
+            The names of its columns. Default: detected.
 
         Raises
         ------
@@ -155,7 +156,7 @@ class Qrels(Table[int]):
         Raises
         ------
         DataError
-            Lengths differ, an id is neither text nor a whole number, a judgment is not a whole number, a document is
+            Lengths differ, an id is neither text nor a whole number, a judgment is not a whole number, or a document is
             judged twice for a query.
         """
         from treceval_py.data.objects import flat_columns
@@ -172,7 +173,7 @@ class Qrels(Table[int]):
         return self.rels
 
     def judgments(self, row: int) -> dict[bytes, int]:
-        """Return the judgments of query number ``row`` as ``{docid: rel}`` with ids as bytes, made once."""
+        """Return the judgments of query number ``row`` as ``{docid: rel}`` with ids as bytes; cached."""
         found = self._judgments.get(row)
         if found is None:
             start, stop = self.span(row)
@@ -181,9 +182,9 @@ class Qrels(Table[int]):
         return found
 
     def by_text(self) -> dict[str, dict[str, int]]:
-        """Return all judgments as ``{qid: {docid: rel}}``, queries in the order of their bytes, made once.
+        """Return all judgments as ``{qid: {docid: rel}}``, with queries in byte order; cached.
 
-        No look-up in it runs code of the caller's: ids are plainly str.
+        Look-ups in it never run the caller's code: ids are plain str.
         """
         if self._by_text is None:
             given = self._given or [self[qid] for qid in self.qids]
@@ -194,19 +195,19 @@ class Qrels(Table[int]):
 
     @property
     def pool(self) -> frozenset[bytes]:
-        """The ids of all documents that have a judgment for any query, made once."""
+        """The ids of all documents with a judgment for any query; cached."""
         if self._pool is None:
             self._pool = frozenset(self.docids.raw())
         return self._pool
 
     @property
     def max_rel(self) -> int:
-        """The highest judgment of any query, at least 1: the top of the scale, as far as the judgments show it."""
+        """The highest judgment of any query, at least 1: the top of the scale as far as the judgments show it."""
         return max(1, int(self.rels.max(initial=1)))
 
     @property
     def ideal(self) -> Ideal:
-        """All judgments as the best possible run would rank the documents, made once."""
+        """All judgments in the order of the best possible ranking; cached."""
         if self._ideal is None:
             qids = self.qids if "".join(self.qids).isascii() else list(map(encode, self.qids))
             rows = np.array(sorted(range(len(qids)), key=qids.__getitem__), dtype=np.int64)
@@ -228,7 +229,7 @@ class Qrels(Table[int]):
 
 
 def _plain(queries: Iterable[Mapping[str, int]], labels: Iterable[int]) -> bool:
-    """Tell whether dictionaries, ids and labels are of the plain types, not of types derived from these."""
+    """Return whether dictionaries, ids and labels have plain types rather than derived ones."""
     if set(map(type, queries)) != {dict} or set(map(type, labels)) != {int}:
         return False
     return set(map(type, chain.from_iterable(queries))) == {str}

@@ -1,4 +1,4 @@
-"""Groups of queries: an attribute, such as a topic set or a kind of question, with a label for each query."""
+"""Groups of queries: an attribute, such as a topic set or kind of question, with a label for each query."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from treceval_py.errors import DataError, brief, listed
 __all__ = ["ATTRIBUTE", "QueryGroups", "check_attributes"]
 
 ATTRIBUTE = "group"
-"""The name of an attribute that has none."""
+"""The default name of an attribute."""
 
 FEWEST = 3
-"""With so many queries, labels that all differ are taken for something else than groups, such as texts."""
+"""From this number of queries on, labels that all differ are taken for other data, such as texts."""
 
 
 class QueryGroups(NamedTuple):
@@ -27,13 +27,13 @@ class QueryGroups(NamedTuple):
     attribute : str
         What distinguishes the groups, such as ``topic_set``.
     labels : tuple of str, length G
-        The groups, in the order of their first queries.
+        The groups, in order of their first queries.
     of : mapping of str to str
-        The group of each query. A query that it lacks is in no group.
+        The group of each query. Other queries belong to no group.
     name : str
-        Where the groups come from, for messages.
+        The groups' origin, for messages.
     lines : mapping of str to int
-        The line of each query, where they come from a file.
+        The line of each query, if the groups come from a file.
     digest : str
         The SHA-256 of that file.
 
@@ -57,14 +57,14 @@ class QueryGroups(NamedTuple):
     def from_labels(
         cls, attribute: str, labels: Mapping[str, str], *, name: str = "", lines: Mapping[str, int] | None = None
     ) -> QueryGroups:
-        """Build from the label of each query; an empty one is that of a query in no group.
+        """Build from the label of each query; an empty label means that the query belongs to no group.
 
-        Any white space within an attribute or a label becomes one space, as lines of output hold them.
+        White space within an attribute or a label becomes a single space, as in lines of output.
 
         Raises
         ------
         DataError
-            No query has a label, or each of three or more queries has a label of its own.
+            No query has a label, or all of at least three queries have different labels.
         """
         attribute = " ".join(attribute.split())
         of = {qid: written for qid, label in labels.items() if (written := " ".join(label.split()))}
@@ -75,14 +75,14 @@ class QueryGroups(NamedTuple):
             )
         if len(found) == len(of) >= FEWEST:
             raise DataError(
-                f"each of {len(of)} queries has a {shown(attribute)} of its own, which makes no groups",
-                f"Choose another {'column, as FILE:COLUMN' if name else 'attribute'}.",
+                f"each of {len(of)} queries has a different {shown(attribute)}, so there are no groups",
+                f"Choose another {'column, as in FILE:COLUMN' if name else 'attribute'}.",
                 file=name or None,
             )
         return cls(attribute, found, of, name, lines or {})
 
     def members(self, qids: Sequence[str]) -> dict[str, list[int]]:
-        """Return for each group the places of its queries among some queries, in their order.
+        """Return, for each group, the positions of its members in a list of queries.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class QueryGroups(NamedTuple):
         Returns
         -------
         dict of str to list of int
-            All groups, in the order of `labels`; the places are numbers from 0 to Q - 1.
+            All groups, in the order of `labels`; positions are numbers from 0 to Q - 1.
         """
         found: dict[str, list[int]] = {label: [] for label in self.labels}
         for place, qid in enumerate(qids):
@@ -101,21 +101,21 @@ class QueryGroups(NamedTuple):
         return found
 
     def notes(self, qids: Sequence[str]) -> list[str]:
-        """Say which of some queries are in no group, and which queries and groups are not among them."""
+        """Return notes on queries without a group, and on groups and their queries that are not in the list."""
         said = []
         without = [qid for qid in qids if qid not in self.of]
         if without:
             are = "1 query is" if len(without) == 1 else f"{len(without)} queries are"
-            said.append(f"{are} in no group of {self.attribute} ({first_of(without)}), and left out of its groups.")
+            said.append(f"{are} in no group of {self.attribute} ({first_of(without)}) and left out.")
         there = frozenset(qids)
         unknown = [qid for qid in self.of if qid not in there]
         if unknown:
             are = "1 query is" if len(unknown) == 1 else f"{len(unknown)} queries are"
             line = self.lines.get(unknown[0])
-            file = os.path.basename(self.name) or self.name  # notes are passed on, folders are not
+            file = os.path.basename(self.name) or self.name  # notes may be passed on: without folders
             place = (f"{file}:{line}: " if line else f"{file}: ") if file else ""
             said.append(
-                f"{place}{are} in groups of {self.attribute} and not among the {len(qids)} with values "
+                f"{place}{are} in groups of {self.attribute} but not among the {len(qids)} with values "
                 f"({first_of(unknown)})."
             )
         used = {self.of[qid] for qid in qids if qid in self.of}
@@ -131,12 +131,12 @@ class QueryGroups(NamedTuple):
 
 
 def check_attributes(groups: Iterable[QueryGroups]) -> None:
-    """Refuse two attributes of one name, which could not be told apart.
+    """Refuse two attributes with the same name.
 
     Raises
     ------
     DataError
-        There are such.
+        Two attributes have the same name.
     """
     seen: dict[str, str] = {}
     for each in groups:

@@ -1,8 +1,8 @@
-"""How documents are ranked: by which column, in which width, and in which order if scores are equal.
+"""How documents are ranked: by which column, in which precision, and in which order if scores are equal.
 
-Within a query documents are ordered by descending score; documents with equal scores are in descending order of the
-bytes of their ids, which is trec_eval's rule. Every other rule is brought down to that one: a run is given scores that
-rank its documents as the rule does, and of which no two are equal.
+Within a query, documents are sorted by descending score, and documents with equal scores by descending bytes of their
+ids, which is trec_eval's rule. Every other rule is reduced to this one: a run gets new scores, all different within a
+query, that rank its documents as the rule does.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ FLOAT32 = "float32"
 FLOAT64 = "float64"
 
 WIDTHS = (FLOAT64, FLOAT32)
-"""In which width scores are compared."""
+"""Precisions in which scores are compared."""
 
 
 ORDERS = ("score", "rank", "line")
-"""By what documents are ranked: scores, the rank column, or the order of lines (of a dictionary: of its items)."""
+"""How documents are ranked: by score, by the rank column, or by line order (of a dictionary: the order of items)."""
 
 TIES = ("docid-desc", "docid-asc", "line", "ranx", "worst")
-"""Which of two documents with equal scores stands first: that with the larger id, the smaller id, or the earlier line;
-that which ranx's sort puts there; or that with the lower label. Ids are compared byte by byte."""
+"""Which of two documents with equal scores is ranked first: the one with the larger id, the smaller id or the earlier
+line; the one that ranx's sort puts first; or the one with the lower label. Ids are compared byte by byte."""
 
 
 class Ranking(NamedTuple):
@@ -59,29 +59,29 @@ class Ranking(NamedTuple):
     Attributes
     ----------
     depth : int or None
-        How many documents of each query count.
+        Number of documents that count in each query.
     judged_only : bool
-        Whether documents without a judgment are taken out.
+        Remove documents without a judgment.
     score_type : {"float64", "float32"}
-        The width in which scores are compared.
+        Precision in which scores are compared.
     order : {"score", "rank", "line"}
-        By what documents are ranked.
+        How documents are ranked.
     ties : {"docid-desc", "docid-asc", "line", "ranx", "worst"}
         Which of two documents with equal scores is ranked first.
     tied : bool
-        Whether to keep the ranks that documents could have if ties were broken differently.
+        Keep the ranks that documents could have if ties were broken differently.
     drop_self : bool
-        Whether documents whose id is that of the query are taken out.
+        Remove documents whose id is the query's id.
     pooled : bool
-        Whether to keep the documents that are judged for other queries only, as if they were judged negative.
+        Keep documents that are judged only for other queries, as if they were judged negative.
     confidence : bool
-        Whether to keep what the scores of a query say of how sure the system was.
+        Keep the system's confidence in each query, computed from the scores.
     documents : bool
-        Whether to keep all documents with their ids and scores, not only the ranks of judged ones.
+        Keep all documents with their ids and scores, not only the ranks of judged ones.
     positive : bool
-        Whether only documents with a score above 0 can be relevant; the others keep their ranks.
+        Only documents with a score above 0 can be relevant; the others keep their ranks.
     known : {"all", "retrieved"}
-        Which judgments of a query are known: all, or only those of the documents that were retrieved.
+        Which judgments of a query are used: all, or only those of retrieved documents.
     """
 
     depth: int | None = None
@@ -99,7 +99,7 @@ class Ranking(NamedTuple):
 
     @property
     def plain(self) -> bool:
-        """Whether documents are ranked by score and ties by descending id, and no more is asked of their ranks."""
+        """Whether documents are ranked by score, ties by descending id, and nothing else is required."""
         return self[3:-1] == PLAIN[3:-1]
 
 
@@ -108,12 +108,12 @@ PLAIN = Ranking()
 
 
 MOST_DOCUMENTS = 2**62
-"""More than any run has, and a number that the scanner can hold."""
+"""More documents than any run has; the scanner can hold this number."""
 
 
 @lru_cache(maxsize=256)
 def limit_of(depth: int | None) -> int:
-    """Return how many documents of a query count."""
+    """Return the number of documents of a query that count."""
     if depth is None:
         return MOST_DOCUMENTS
     if operator.index(depth) < 0:
@@ -131,7 +131,7 @@ def order_of(docids: Sequence[bytes], scores: FloatArray, *, later_first: bool =
     scores : (N,) float array
         Their scores, without NaN.
     later_first : bool
-        Whether of documents with equal scores the one with the larger id (by bytes) is first.
+        Of documents with equal scores, the one with the larger id (compared as bytes) comes first.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def order_of(docids: Sequence[bytes], scores: FloatArray, *, later_first: bool =
     equal = ordered[1:] == ordered[:-1]
     if not equal.any():
         return order
-    # Only the stretches of equal scores need their ids compared.
+    # Ids are compared only within stretches of equal scores.
     edges = np.flatnonzero(np.diff(np.concatenate([[False], equal, [False]]).astype(np.int8)))
     for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
         stretch = order[first : last + 1].tolist()
@@ -154,24 +154,24 @@ def order_of(docids: Sequence[bytes], scores: FloatArray, *, later_first: bool =
 
 
 def documents(run: Run, row: int, score_type: str) -> tuple[list[bytes], FloatArray]:
-    """Return the documents and scores (float64) of a query of a run, scores rounded to their width."""
+    """Return the documents of a query of a run, and their scores (float64) rounded to the given precision."""
     start, stop = run.span(row)
     return run.docids.raw(start, stop), narrowed(run.scores[start:stop], score_type)
 
 
 class Arranged(NamedTuple):
-    """A run with scores that rank it as a ranking does: no two documents of a query have equal scores.
+    """A run with scores that rank it as a ranking does; no two documents of a query have equal scores.
 
     Attributes
     ----------
     run : Run
         The run.
     order : (D,) int array
-        Its rows by query and rank.
+        Its rows, by query and rank.
     ranks : (D,) int array or None
-        The rank of each place of `order`, where ranks are those of the rank column and may have gaps.
+        The rank at each position of `order`, if ranks come from the rank column and may have gaps.
     first, last : (D,) int arrays or None
-        The first and last rank of the documents that are tied with that at each place of `order`.
+        The first and last rank of the documents tied with the one at each position of `order`.
     """
 
     run: Run
@@ -182,21 +182,21 @@ class Arranged(NamedTuple):
 
 
 def arrange(run: Run, ranking: Ranking, labels: IntArray | None = None) -> Arranged:
-    """Rank all documents of a run by the ranking, but for depth.
+    """Rank all documents of a run, ignoring the ranking's depth.
 
     Parameters
     ----------
     run : Run
         The run.
     ranking : Ranking
-        How it is ranked.
+        How the run is ranked.
     labels : (D,) int array, optional
-        The labels of its rows, for ties by label; without them all are 0, and the earlier line is first.
+        The labels of its rows, for ties by label. Default: all 0, with the earlier line first.
 
     Raises
     ------
     DataError
-        It is ranked by ranks that it has not, or by ranks where scores decide what is relevant.
+        The ranking needs ranks that the run lacks, or uses ranks although scores determine what can be relevant.
     """
     if ranking.drop_self:
         run = without_self(run)
@@ -206,12 +206,12 @@ def arrange(run: Run, ranking: Ranking, labels: IntArray | None = None) -> Arran
             raise DataError("a ranking by the rank column has no scores above 0", "Use another profile.")
         return _arranged_by_rank(run, query)
     order = np.arange(len(query))
-    tie = np.zeros(len(query), dtype=bool)  # whether a document at a place has the score of the one before
+    tie = np.zeros(len(query), dtype=bool)  # whether the document at a position has the same score as the previous one
     if ranking.order == "score":
         scores = narrowed(run.scores, ranking.score_type)
         within = query[1:] == query[:-1]
-        if (within & (scores[1:] > scores[:-1])).any():  # most runs stand in order already
-            order = np.lexsort((-scores, query))  # of equal scores the earlier line stays first
+        if (within & (scores[1:] > scores[:-1])).any():  # most runs are already in order
+            order = np.lexsort((-scores, query))  # stable: among equal scores, the earlier line stays first
         ordered = scores[order]
         tie[1:] = (ordered[1:] == ordered[:-1]) & within
         if ranking.ties == "ranx":
@@ -234,13 +234,13 @@ def arrange(run: Run, ranking: Ranking, labels: IntArray | None = None) -> Arran
 
 
 def _order_ties(run: Run, order: IntArray, tie: BoolArray, *, later_first: bool) -> None:
-    """Put rows with equal scores in the order of their ids."""
+    """Sort rows with equal scores by id."""
     if not tie.any():
         return
     places = np.flatnonzero(tie | np.append(tie[1:], False))
     sizes = np.diff(np.flatnonzero(~tie[places]), append=len(places)).tolist()
     rows = order[places]
-    # All at once, as a run can have tens of thousands of pairs with equal scores.
+    # All at once, because a run can have tens of thousands of pairs with equal scores.
     buffer, cuts = run.docids.buffer, run.docids.offsets
     ids = [buffer[a:b] for a, b in zip(cuts[rows].tolist(), cuts[rows + 1].tolist(), strict=True)]
     start = 0
@@ -256,26 +256,26 @@ def _order_ties(run: Run, order: IntArray, tie: BoolArray, *, later_first: bool)
 
 
 SORTED_BY_INSERTION = 15
-"""So many documents ranx sorts stably."""
+"""Number of documents up to which ranx's sort is stable."""
 
 
 def _order_as_ranx(run: Run, scores: FloatArray, order: IntArray, tie: BoolArray) -> None:
-    """Put the rows of queries with equal scores in the order that ranx leaves them in."""
+    """Reorder the rows of queries with equal scores as ranx does."""
     ties = np.concatenate([[0], np.cumsum(tie)])
     for number in np.flatnonzero(np.diff(run.offsets) > SORTED_BY_INSERTION).tolist():
         start, stop = (int(each) for each in run.offsets[number : number + 2])
         if ties[stop] > ties[start]:
             keys = (-scores[start:stop]).tolist()
-            once = _quicksorted(keys)  # when the run is made
-            twice = _quicksorted([keys[at] for at in once])  # by make_comparable
+            once = _quicksorted(keys)  # when the run is created
+            twice = _quicksorted([keys[at] for at in once])  # in make_comparable
             order[start:stop] = [start + once[at] for at in twice]
 
 
 def _quicksorted(keys: list[float]) -> list[int]:
-    """Return the positions of keys in ascending order, equal ones as Numba's quicksort leaves them.
+    """Return the positions of keys in ascending order; equal keys are ordered as in Numba's quicksort.
 
-    The pivot is the median of the first, the middle and the last key. Keys equal to it stop the search from either side
-    and are exchanged. What is left of at most 15 keys is sorted stably.
+    The pivot is the median of the first, middle and last key. Keys equal to the pivot stop the search from either side
+    and are exchanged. Remaining parts of at most 15 keys are sorted stably.
     """
     keys, order = list(keys), list(range(len(keys)))
 
@@ -313,20 +313,20 @@ def _quicksorted(keys: list[float]) -> list[int]:
 
 
 def without_self(run: Run) -> Run:
-    """Take out the documents whose id is that of the query."""
+    """Remove documents whose id is the query's id."""
     buffer, cuts = run.docids.buffer, run.docids.offsets
     names = [encode(qid) for qid in run.qids]
     query = np.repeat(np.arange(len(names)), np.diff(run.offsets))
     long = np.fromiter(map(len, names), dtype=np.int64, count=len(names))
     keep = np.ones(len(run.docids), dtype=bool)
-    alike = np.flatnonzero(np.diff(cuts) == long[query])  # only ids of that length need be looked at
+    alike = np.flatnonzero(np.diff(cuts) == long[query])  # only ids of the same length need to be compared
     for row, number in zip(alike.tolist(), query[alike].tolist(), strict=True):
         keep[row] = buffer[cuts[row] : cuts[row + 1]] != names[number]
     return run if keep.all() else run.where(keep)
 
 
 def _arranged_by_rank(run: Run, query: IntArray) -> Arranged:
-    """Rank by the rank column; of several lines with one rank the last one counts, as in MS MARCO's script."""
+    """Rank by the rank column; of several lines with the same rank, the last counts, as in MS MARCO's script."""
     if run.ranks is None:
         raise DataError(f"{run.name} has no rank column of whole numbers to rank it by", "Use another profile.")
     if len(run.ranks) and int(run.ranks.min()) < 1:
@@ -339,7 +339,7 @@ def _arranged_by_rank(run: Run, query: IntArray) -> Arranged:
     last[:-1] = (ranks[1:] != ranks[:-1]) | (query[1:] != query[:-1])
     kept = order[last]
     offsets = np.searchsorted(query[kept], np.arange(len(run.qids) + 1)).astype(np.int64)
-    # As many documents as before, so none was left out, and they stand in order already: the ids need not be moved.
+    # No document was removed and all are already in order: the ids need not be moved.
     same = len(kept) == len(order) and bool((kept[1:] > kept[:-1]).all())
     docids = run.docids if same else run.docids.take(kept)
     scores = -np.arange(len(kept), dtype=np.float64)
@@ -348,20 +348,20 @@ def _arranged_by_rank(run: Run, query: IntArray) -> Arranged:
 
 
 def narrowed(scores: FloatArray, score_type: str) -> FloatArray:
-    """Return scores in their width, as float64."""
+    """Return scores rounded to a precision, as float64."""
     if score_type != FLOAT32:
         return scores
-    with np.errstate(over="ignore"):  # as in C, what is too large becomes infinite
+    with np.errstate(over="ignore"):  # as in C, too large values become infinite
         return scores.astype(np.float32).astype(np.float64)
 
 
 def arranged(run: Run, ranking: Ranking) -> Run:
-    """Return a run whose scores rank documents as the ranking does, but for depth; no two scores of a query are equal.
+    """Return a run whose scores, all different within a query, rank it as the ranking does, ignoring depth.
 
     Raises
     ------
     DataError
-        It is ranked by ranks that it has not.
+        The ranking needs ranks that the run lacks.
     """
     return arrange(run, ranking._replace(tied=False)).run
 
@@ -374,7 +374,7 @@ class RankContradictions(NamedTuple):
     qids : tuple of str
         Queries in which a document with a smaller rank has a lower score than one with a larger rank.
     reversed : bool
-        Whether in all of them the score only grows with the rank, as distances do.
+        Whether in all of them scores only grow with the rank, as distances do.
     """
 
     qids: tuple[str, ...] = ()
@@ -390,7 +390,7 @@ def rank_contradictions(run: Run) -> RankContradictions:
     Parameters
     ----------
     run : Run
-        The run. Without a rank column nothing is found; equal ranks contradict nothing.
+        The run. Without a rank column there are no contradictions; equal ranks contradict nothing.
     """
     if run.ranks is None:
         return RankContradictions()
@@ -409,12 +409,12 @@ def rank_contradictions(run: Run) -> RankContradictions:
 
 
 def _by_rank(query: IntArray, ranks: IntArray, scores: FloatArray) -> IntArray:
-    """Order rows by query and rank, equal ranks by descending score."""
+    """Sort rows by query and rank, and equal ranks by descending score."""
     least, most = int(ranks.min()), int(ranks.max())
     if (int(query[-1]) + 1) * (most - least + 1) < 2**62:
         keys = query * (most - least + 1) + (ranks - least)
         order = np.argsort(keys)
         ordered = keys[order]
-        if (ordered[1:] > ordered[:-1]).all():  # much faster, and the same where no rank comes twice in a query
+        if (ordered[1:] > ordered[:-1]).all():  # much faster, and the same if no rank occurs twice in a query
             return order
     return np.lexsort((-scores, ranks, query))

@@ -30,10 +30,10 @@ __all__ = [
 ]
 
 DEFAULT_TAG = "run"
-"""The tag of a run that has none."""
+"""The tag of a run without one."""
 
 RUN_NAME = "<run>"
-"""The name in messages of a run that is not from a file."""
+"""The name, in messages, of a run that is not from a file."""
 
 
 class Run(Table[float]):
@@ -46,7 +46,7 @@ class Run(Table[float]):
         first; a DataFrame of pandas, polars, pyarrow or DuckDB with columns such as ``qid``, ``docid`` and ``score``
         (or only ``rank``); or rows of these. Whole numbers are ids, written in decimal.
     tag : str, optional
-        The name of the system that made the run.
+        The name of the system that produced the run.
 
     Attributes
     ----------
@@ -55,13 +55,13 @@ class Run(Table[float]):
     tag : str
         The tag of the file's last line, or as given.
     ranks : (D,) int array or None
-        The rank column of the file, if it holds whole numbers. Scores decide; ranks are only compared with them.
-        Where only an order is given, the scores are the negative ranks.
+        The rank column of the file, if it has whole numbers only. The scores rank documents; ranks are only compared
+        with them. If only an order is given, scores are the negative ranks.
 
     Raises
     ------
     DataError
-        An object of another form, an id that is neither text nor a whole number, a score that is not a number.
+        The object has an unsupported form, an id is neither text nor a whole number, or a score is not a number.
 
     Examples
     --------
@@ -108,7 +108,7 @@ class Run(Table[float]):
         name: str = RUN_NAME,
         ranks: IntArray | None = None,
     ) -> Run:
-        """Build from columns as the attributes describe them; nothing is checked."""
+        """Build from columns as described by the attributes, without checks."""
         self = cls.__new__(cls)
         self._set(qids, offsets, docids, scores, tag=tag, name=name)
         self.ranks = ranks
@@ -124,21 +124,21 @@ class Run(Table[float]):
         score: str | None = None,
         tag: str = DEFAULT_TAG,
     ) -> Run:
-        """Build from a frame whose columns have names of their own.
+        """Build from a frame with other column names.
 
         Parameters
         ----------
         frame : DataFrame
             One row per document of a query, in any order; of pandas, polars, pyarrow or DuckDB.
         qid, docid, score : str, optional
-            The names of its columns. Default: recognised.
+            The names of its columns. Default: detected.
         tag : str
             The name of the system.
 
         Raises
         ------
         DataError
-            A column is missing, an id is neither text nor a whole number, a score is not a number, a document occurs
+            A column is missing, an id is neither text nor a whole number, a score is not a number, or a document occurs
             twice in a query.
         """
         from treceval_py.data.objects import run_columns
@@ -163,23 +163,23 @@ class Run(Table[float]):
         qids : sequence of str or int, length Q
             The queries.
         ids : (Q, k) array of int or str
-            The documents found. Integers are positions in `docids`, or, without it, are written in decimal. A
-            negative integer (Faiss fills up with -1) or an empty text means that nothing was found and is left out.
+            The documents found. Integers are positions in `docids` or, without it, ids in decimal. A negative integer
+            (Faiss pads with -1) or an empty text marks a missing result, which is left out.
         scores : (Q, k) array
-            Their scores, higher is better. For a distance, give its negative.
+            Their scores, higher is better. Negate distances.
         docids : sequence of str, optional
-            The identifier of each position of the index.
+            The id at each position of the index.
         tag : str
             The name of the system.
 
         Notes
         -----
-        With `ids` and `scores` of shape (Q,), each is one row of a document with its query.
+        If `ids` and `scores` have shape (Q,), each element is one document of the query in the same place.
 
         Raises
         ------
         DataError
-            Shapes differ, a position is beyond `docids`, a document occurs twice in a query, a score is NaN.
+            Shapes differ, a position is beyond `docids`, a document occurs twice in a query, or a score is NaN.
 
         Examples
         --------
@@ -210,7 +210,7 @@ class Run(Table[float]):
         values, lengths = scores[there], there.reshape(len(ids), -1).sum(axis=1)
         kept = [qid for qid, length in zip(names, lengths.tolist(), strict=True) if length]
         offsets = np.concatenate([[0], np.cumsum(lengths[lengths > 0])]).astype(np.int64)
-        if len(set(kept)) < len(kept):  # a query in several rows
+        if len(set(kept)) < len(kept):  # a query occurs in several rows
             each = np.repeat(np.array(kept, dtype=object), lengths[lengths > 0]).tolist()
             kept, offsets, column, order = from_flat(each, column.text(), "run")
             values = values[order]
@@ -220,7 +220,7 @@ class Run(Table[float]):
         return cls.from_columns(kept, offsets, column, numbers, tag=tag)
 
     def where(self, keep: BoolArray) -> Run:
-        """Return the run with the rows where ``keep`` (D,) is true; a query may be left without documents."""
+        """Return the run with only the rows where ``keep`` (D,) is true; a query may lose all documents."""
         before = np.concatenate([[0], np.cumsum(keep)]).astype(np.int64)
         return Run.from_columns(
             self.qids,
@@ -233,17 +233,17 @@ class Run(Table[float]):
         )
 
     def to_arrays(self) -> tuple[list[str], AnyArray, FloatArray]:
-        """Return the run as a vector index would: for each query its k best documents, best first.
+        """Return the run like the results of a vector index: for each query its k best documents, best first.
 
         Returns
         -------
         qids : list of str, length Q
             The queries.
         ids : (Q, k) array of str objects
-            Their documents in the order of `scores`, equal ones as in the table; k is the length of the longest list.
-            Shorter ones are filled up with empty texts.
+            Their documents by descending score, equal scores in table order; k is the length of the longest list.
+            Shorter lists are padded with empty texts.
         scores : (Q, k) float64 array
-            The scores, filled up with minus infinity.
+            The scores, padded with minus infinity.
         """
         longest = int(np.diff(self.offsets).max(initial=0))
         ids = np.full((len(self), longest), "", dtype=object)
@@ -276,7 +276,7 @@ def _run_from_columns(
 
 
 def _names_of(positions: AnyArray, docids: Sequence[str] | None) -> Ids:
-    """Return the ids at positions of an index, which without ids of its own has its positions in decimal."""
+    """Return the ids at positions of an index; without ids, the positions in decimal."""
     if docids is not None:
         beyond = int(positions.max(initial=-1))
         if beyond >= len(docids):
@@ -289,8 +289,8 @@ def _names_of(positions: AnyArray, docids: Sequence[str] | None) -> Ids:
 
 
 def decimal(numbers: AnyArray) -> Ids:
-    """Return whole numbers from 0 as a column of ids, without making a text of each."""
-    # As text of one width, padded with NULs, which are then left out.
+    """Return non-negative whole numbers as a column of ids, without creating a text per number."""
+    # As text of equal width, padded with NULs, which are then removed.
     digits = numbers.astype("S20").view(np.uint8).reshape(len(numbers), 20)
     written = digits != 0
     offsets = np.zeros(len(numbers) + 1, dtype=np.int64)

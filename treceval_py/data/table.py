@@ -1,8 +1,8 @@
-"""What judgments and runs have in common: columns that read as per-query dictionaries.
+"""The common base of judgments and runs: columns that can be read as per-query dictionaries.
 
-A table keeps its rows in the order of the file, grouped by query: ``offsets[i]:offsets[i + 1]`` are the rows of
-``qids[i]``. Document ids lie in one buffer (`Ids`), so that a run of millions of lines costs its bytes and not a
-Python object a line. Reading a table as a mapping builds the dictionary of one query on access.
+A table keeps its rows in file order, grouped by query: ``offsets[i]:offsets[i + 1]`` are the rows of ``qids[i]``.
+Document ids are in one buffer (`Ids`), so a run of millions of lines takes the memory of its bytes, not of a Python
+object per line. Reading a table as a mapping builds one query's dictionary on access.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ FORMS = {
 """The forms that judgments, runs and groups of queries can have, for messages."""
 
 Place = Callable[[int], str]
-"""Names a row, by its number from 0, for a message: ``" of document 'a' of query '1'"``, with the space."""
+"""Describes a row, by its number from 0, for a message: ``" of document 'a' of query '1'"``, with the space."""
 
 
 class Table(Mapping[str, dict[str, Value]]):
@@ -57,11 +57,11 @@ class Table(Mapping[str, dict[str, Value]]):
     Attributes
     ----------
     qids : tuple of str, length Q
-        The queries in the order of their first row.
+        The queries, in order of their first rows.
     offsets : (Q + 1,) int array
         The rows of ``qids[i]`` are ``offsets[i]:offsets[i + 1]``.
     docids : Ids, length D
-        The documents, in the order of the file within a query.
+        The documents, in file order within a query.
     name : str
         The table's origin, for messages.
     """
@@ -78,11 +78,11 @@ class Table(Mapping[str, dict[str, Value]]):
         self._rows = {qid: row for row, qid in enumerate(self.qids)}
 
     def row_of(self, qid: str) -> int | None:
-        """Return the position of a query in `qids`, None if it is not there."""
+        """Return the position of a query in ``qids``, or None."""
         return self._rows.get(qid)
 
     def span(self, row: int) -> tuple[int, int]:
-        """Return the first row of query number ``row``, and the row after its last."""
+        """Return the first row of query number ``row``, and the row after its last one."""
         return int(self.offsets[row]), int(self.offsets[row + 1])
 
     def _column(self) -> AnyArray:
@@ -118,7 +118,7 @@ class Table(Mapping[str, dict[str, Value]]):
 
 
 def from_nested(nested: object) -> tuple[list[str], IntArray, Ids, list[Any]] | None:
-    """Turn ``{qid: {docid: value}}`` with ids as text into columns; None for anything else."""
+    """Convert ``{qid: {docid: value}}`` with ids as text to columns; None for anything else."""
     if not isinstance(nested, Mapping):
         return None
     docids: list[Any] = []
@@ -132,7 +132,7 @@ def from_nested(nested: object) -> tuple[list[str], IntArray, Ids, list[Any]] | 
         cuts.append(len(docids))
     try:
         text = "".join(docids)
-    except TypeError:  # something that is not text
+    except TypeError:  # an id is not text
         return None
     qids, offsets = list(nested), np.array(cuts, dtype=np.int64)
     if not text.isascii():
@@ -143,7 +143,7 @@ def from_nested(nested: object) -> tuple[list[str], IntArray, Ids, list[Any]] | 
 
 
 def is_nested(given: object) -> bool:
-    """Tell whether an object is ``{qid: {…: …}}`` with text for queries; what is within is not looked at."""
+    """Return whether an object is ``{qid: {…: …}}`` with text for queries; inner dictionaries are not checked."""
     return isinstance(given, Mapping) and set(map(type, given)) <= _TEXT and set(map(type, given.values())) <= {dict}
 
 
@@ -151,17 +151,17 @@ _TEXT = {str, np.str_}
 
 
 def encoded_ids(qids: Sequence[str], cuts: Sequence[int], docids: Sequence[str]) -> Ids:
-    """Return ids as a column; refuse those of a query with the same bytes."""
+    """Return ids as a column; refuse ids of one query with the same bytes."""
     encoded = encode_all(docids)
     for qid, start, stop in zip(qids, cuts, cuts[1:], strict=False):
         if len(set(encoded[start:stop])) < stop - start:
-            what = f"two documents of query {shown(qid)} are written with the same bytes"
+            what = f"two documents of query {shown(qid)} are encoded as the same bytes"
             raise DataError(what, "Use valid Unicode text.")
     return Ids.from_bytes(encoded)
 
 
 def from_flat(qids: Sequence[str], docids: Sequence[str], what: str) -> tuple[list[str], IntArray, Ids, IntArray]:
-    """Turn one row per document into columns grouped by query; also return the order in which rows were taken."""
+    """Convert one row per document to columns grouped by query; also return the new order of the rows."""
     first = {qid: number for number, qid in enumerate(dict.fromkeys(qids))}
     query = np.fromiter(map(first.__getitem__, qids), dtype=np.int64, count=len(qids))
     order = np.argsort(query, kind="stable")
@@ -174,7 +174,7 @@ def from_flat(qids: Sequence[str], docids: Sequence[str], what: str) -> tuple[li
 def check_no_duplicates(
     qids: Sequence[str], offsets: IntArray, docids: Ids, what: str, order: IntArray | None = None
 ) -> None:
-    """Refuse a document that occurs twice in a query; ``order`` (D,) are the rows of the caller."""
+    """Refuse a document that occurs twice in a query; ``order`` (D,) has the caller's rows."""
     twice = repeated(docids, offsets)
     if twice is not None:
         query, *rows = twice
@@ -188,12 +188,12 @@ def encode_all(docids: Iterable[str]) -> list[bytes]:
     docids = list(docids)
     try:
         return list(map(str.encode, docids))
-    except UnicodeEncodeError:  # bytes that came from a file and were not UTF-8
+    except UnicodeEncodeError:  # bytes from a file that were not UTF-8
         return list(map(encode, docids))
 
 
 def place_in(qids: Sequence[str], offsets: IntArray, docids: Ids) -> Place:
-    """Return how rows of a table are named in messages: by their document and query."""
+    """Return a function that describes rows of a table in messages by document and query."""
 
     def place(row: int) -> str:
         query = int(np.searchsorted(offsets, row, side="right")) - 1
@@ -203,21 +203,21 @@ def place_in(qids: Sequence[str], offsets: IntArray, docids: Ids) -> Place:
 
 
 def ids_of(values: Sequence[Any], what: str, place: Place) -> list[str]:
-    """Return ids as text: text as it is, and whole numbers in decimal if all of them are.
+    """Return ids as text: text unchanged, and whole numbers in decimal if all ids are numbers.
 
     Parameters
     ----------
     values : sequence, length D
         The ids.
     what : str
-        Whose ids they are, for messages: ``query`` or ``document``.
+        The kind of ids, for messages: ``query`` or ``document``.
     place : callable
-        Names a row in messages.
+        Describes a row in messages.
 
     Raises
     ------
     DataError
-        One is missing or of another type, or some are text and others numbers.
+        An id is missing or has another type, or some are text and others numbers.
     """
     kinds = set(map(type, values))
     if kinds <= {str}:
@@ -233,19 +233,19 @@ def ids_of(values: Sequence[Any], what: str, place: Place) -> list[str]:
         if isinstance(value, str) or (isinstance(value, (int, np.integer)) and not isinstance(value, bool)):
             continue
         if is_missing(value):
-            raise DataError(f"the {what} id{place(row)} is missing", "Fill it in, or leave out the row.")
+            raise DataError(f"the {what} id{place(row)} is missing", "Fill it in, or remove the row.")
         if isinstance(value, (float, np.floating)):
             what = f"the {what} id{place(row)} is {shown(value)}, a number with a decimal point"
-            todo = "Whole numbers become such where a column has gaps (a join). Make them text before that."
+            todo = "Whole numbers become floats in a column with gaps (after a join). Convert them to text first."
             raise DataError(what, todo)
         raise DataError(f"the {what} id{place(row)} is {shown(value)}, not text", "Ids are text, or all whole numbers.")
     row = next(row for row, value in enumerate(values) if not isinstance(value, str))
-    what = f"some {what} ids are text, and others are numbers, such as {shown(values[row])}{place(row)}"
+    what = f"some {what} ids are text, but others are numbers, such as {shown(values[row])}{place(row)}"
     raise DataError(what, "Make all of them text.")
 
 
 def is_missing(value: object) -> bool:
-    """Tell whether a value is what stands for none: None, NaN, and pandas' NA and NaT."""
+    """Return whether a value means "missing": None, NaN, and pandas' NA and NaT."""
     if isinstance(value, (float, np.floating)):
         return bool(np.isnan(value))
     if isinstance(value, Decimal):
@@ -259,7 +259,7 @@ def scores_of(values: Sequence[Any] | AnyArray, place: Place) -> FloatArray:
     Raises
     ------
     DataError
-        One is missing, NaN, beyond float64, or not a number.
+        A score is missing, NaN, beyond float64, or not a number.
     """
     if isinstance(values, np.ndarray) and values.dtype.kind not in "iuf":
         values = values.tolist()
@@ -276,12 +276,12 @@ def scores_of(values: Sequence[Any] | AnyArray, place: Place) -> FloatArray:
 
 
 def judgments_of(values: Sequence[Any] | AnyArray, place: Place) -> IntArray:
-    """Return judgments as 64-bit integers; 1.0 is one, as a column with gaps makes them. (D,).
+    """Return judgments as 64-bit integers; 1.0 is accepted, because columns with gaps become floats. (D,).
 
     Raises
     ------
     DataError
-        One is missing, not a whole number, or beyond 64 bits.
+        A judgment is missing, not a whole number, or beyond 64 bits.
     """
     if isinstance(values, np.ndarray):
         values = values.tolist()
@@ -294,16 +294,16 @@ def judgments_of(values: Sequence[Any] | AnyArray, place: Place) -> IntArray:
 
 
 def _number(value: Any, what: str, place: Place, row: int) -> Any:
-    """Return a number of any type as one of Python's."""
+    """Convert a number of any type to a Python number."""
     if isinstance(value, np.floating):
         return float(value)
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
-        value = value.item()  # an array or a tensor of one number
+        value = value.item()  # an array or tensor with one number
     if isinstance(value, (int, float)):
         return value
     if is_missing(value):
-        raise DataError(f"the {what}{place(row)} is missing", "Fill it in, or leave out the row.")
-    if isinstance(value, Decimal):  # what a database makes of 0.5
+        raise DataError(f"the {what}{place(row)} is missing", "Fill it in, or remove the row.")
+    if isinstance(value, Decimal):  # a database's 0.5
         number = float(value)
         return int(value) if number.is_integer() and value == value.to_integral_value() else number
     what = f"the {what}{place(row)} is {shown(value)}, of type {type(value).__name__}"
@@ -313,6 +313,6 @@ def _number(value: Any, what: str, place: Place, row: int) -> Any:
 def _whole(value: float, place: Place, row: int) -> int:
     if isinstance(value, float) and not value.is_integer():
         if is_missing(value):
-            raise DataError(f"the judgment{place(row)} is missing", "Fill it in, or leave out the row.")
+            raise DataError(f"the judgment{place(row)} is missing", "Fill it in, or remove the row.")
         raise DataError(f"the judgment{place(row)} is {value!r}, not a whole number", "Use 0, 1, 2 and so on.")
     return int(value)

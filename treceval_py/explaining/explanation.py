@@ -1,4 +1,4 @@
-"""Why a number is what it is: what each profile gives, and which of them, or which mistake, gives a claimed number."""
+"""Explain a number: its value under each profile, and the profile, change or mistake that gives a claimed value."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ DEFAULT_MEASURES = ("RR@10", "nDCG@10", "AP")
 CUT_OFF = "cut off, not rounded"
 
 MOST_MATCHES = 12
-"""So many ways that are no program's are named."""
+"""Most matches named that are not a program's own way of scoring."""
 
 MOST_DIGITS = 20
 MOST_ROWS_FOR_PAIRS = 300_000
-"""Above so many documents two changes at once are not tried, which would take minutes."""
+"""Most documents for which two changes at once are tried; more would take minutes."""
 
 
 class Claim(NamedTuple):
-    """A number that somebody gives for a measure.
+    """A value reported for a measure.
 
     Attributes
     ----------
     measure : Measure
         The measure.
     text : str
-        The number as it was written.
+        The value as it was written.
     value : float
-        The number.
+        The value.
     digits : int
         Its decimals.
     percent : bool
@@ -70,7 +70,7 @@ class Claim(NamedTuple):
     percent: bool = False
 
     def met(self, value: float) -> str | None:
-        """Say how a value gives this number: ``"exactly"``, or in which way otherwise; None where it does not."""
+        """Return how a value matches this claim, such as ``"exactly"`` or ``"as a percentage"``; None if it doesn't."""
         if not math.isfinite(value):
             return None
         if self.percent:
@@ -90,14 +90,14 @@ class Claim(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A profile's number; ``outcome`` is None where it has none."""
+    """The value under a profile; ``outcome`` is None if it has no value."""
 
     variant: Variant
     outcome: Outcome | None
 
 
 class Match(NamedTuple):
-    """A way of making a number that gives the claimed one, and how."""
+    """A variant that gives the claimed value, and how exactly."""
 
     variant: Variant
     outcome: Outcome
@@ -105,31 +105,31 @@ class Match(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """The steps from our way of making a number to another one."""
+    """The steps from our way of scoring to another one."""
 
     to: str
     steps: list[Step]
 
 
 class Explained(NamedTuple):
-    """What is known about a measure.
+    """The explanation of one measure.
 
     Attributes
     ----------
     measure : Measure
-        The measure as it was asked for.
+        The measure as requested.
     rows : list of Row
-        The number of each profile.
+        The value under each profile.
     claim : Claim or None
-        The number that is claimed for it.
+        The value claimed for it.
     matches : list of Match
-        The ways that give the claimed number, those that are most like what a program does first.
+        The variants that give the claimed value, the most plausible first.
     tried : int
-        How many ways were tried.
+        Number of variants tried.
     nearest : list of Match
-        Where none gives it, those that come nearest.
+        The nearest variants if none gives the claimed value.
     walks : list of Walk
-        The walks that were asked for, and that to the first match.
+        The requested walks, and the walk to the first match.
     """
 
     measure: Measure
@@ -147,11 +147,11 @@ class Explanation(NamedTuple):
     Attributes
     ----------
     run_name, judgments_name : str
-        Where they come from.
+        Names of the run and the judgments: their files, if they come from files.
     profile : str
         Our profile, from which walks start.
     queries : tuple of int
-        Numbers of judged queries, of the run's queries, and of those in both.
+        Number of judged queries, of queries in the run, and of queries in both.
     measures : list of Explained
         The explanation of each measure.
     """
@@ -178,7 +178,7 @@ class Explanation(NamedTuple):
         return text_of(self, "html")
 
     def plot(self, measure: str | Measure | None = None) -> Plot:
-        """Return bars of a measure's values by profile; they show themselves in notebooks, and can be saved.
+        """Plot a measure's value under each profile as bars, to show in a notebook or to save.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ def read_claim(text: str, names_here: Mapping[str, str] = MappingProxyType({})) 
     Raises
     ------
     MeasureError
-        It is none, or of an unknown measure.
+        It is not a claim, or its measure is unknown.
     """
     name, equals, number = text.rpartition("=")
     written = number.strip()
@@ -338,7 +338,7 @@ def _explained(
     changes = variants_of(start, situation)
     if len(unchanged) > 1:
         changes += [each._replace(name=f"{each.name} (-c)") for each in variants_of(complete, situation)]
-    # What changes nothing would only repeat what was said before it.
+    # A walk without an effect would only repeat the one before it.
     made = [row for row in _rows(scorer, changes) if row.outcome is None or row.outcome.mean not in unchanged]
     found = [*rows, *made]
     matches = _matches(claim, found)
@@ -361,7 +361,7 @@ def _rows(scorer: Scorer, variants: Sequence[Variant]) -> list[Row]:
 
 
 def _matches(claim: Claim, rows: Sequence[Row]) -> list[Match]:
-    """Return the ways that give the claimed number, nearest to a program's own first."""
+    """Return the variants that give the claimed value, the most plausible first."""
     found = [
         Match(variant, outcome, how)
         for variant, outcome in rows

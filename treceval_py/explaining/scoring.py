@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
     qids : tuple of str, length Q
         All queries.
     values : (Q,) float array
-        Their values; NaN where a query does not count.
+        Their values; NaN for queries that do not count.
     counted : (Q,) bool array
         Which queries count.
     """
@@ -55,12 +55,12 @@ class Outcome(NamedTuple):
 
     @property
     def queries(self) -> int:
-        """How many queries are averaged."""
+        """Number of queries averaged."""
         return int(self.counted.sum())
 
 
 class Scorer:
-    """Judgments and a run, to be scored in many ways.
+    """Scores one run against one set of judgments in many ways.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Scorer:
         )
 
     def scored(self, variants: Sequence[Variant]) -> list[Outcome | None]:
-        """Return the results of variants; None for one that cannot be computed, as on too short a scale."""
+        """Return the results of variants; None for one that cannot be computed, such as a grade beyond the scale."""
         wanted: dict[str, list[Task]] = {}
         for variant in variants:
             if (variant.run, variant.task) not in self._known:
@@ -98,7 +98,7 @@ class Scorer:
         return [self._outcome(variant) for variant in variants]
 
     def raise_for(self, task: Task) -> None:
-        """Raise the error with which a task cannot be carried out, if there is one."""
+        """Raise the error that keeps a task from being computed, if there is one."""
         self.scored([Variant("", task)])
         found = self._known[AS_IS, task]
         if isinstance(found, TrecevalError):
@@ -125,7 +125,7 @@ class Scorer:
         return found._replace(mean=float(values @ weights / weights.sum()))
 
     def _only(self, found: Outcome, source: str, count: int, task: Task) -> Outcome | None:
-        """Return the result of the first queries of the run or the judgments alone; None where none of them counts."""
+        """Return the result of only the first queries of the run or the judgments; None if none of them counts."""
         first = set(self._orders[source][:count])
         counted = found.counted & np.array([qid in first for qid in found.qids], dtype=bool)
         if not counted.any():
@@ -134,7 +134,7 @@ class Scorer:
         return Outcome(mean, found.qids, np.where(counted, found.values, np.nan), counted)
 
     def _weights(self, variant: Variant, qids: Sequence[str]) -> FloatArray:
-        """Return what each query's sum is divided by, up to a factor: how little a single document at rank 1 adds."""
+        """Return each query's divisor, up to a factor: the inverse of what a single document at rank 1 adds."""
         task = variant.task
         judged = self._judging[variant.run].judged(task.ranking, complete=True)
         if not isinstance(judged, JudgedRun):
@@ -180,7 +180,7 @@ class Scorer:
 
 
 class _Late(JudgedOnce):
-    """A run whose ranks, and those of the ideal ranking, are counted from 2."""
+    """A judged run that counts ranks from 2, those of the ideal ranking included."""
 
     def judged(self, ranking: Ranking, *, complete: bool, extra: bool = False) -> Judged:
         """Judge the run; parameters and errors as of `JudgedOnce`."""
@@ -193,7 +193,7 @@ class _Late(JudgedOnce):
 
 
 def _ties(run: Run) -> bool:
-    """Tell whether some documents of a query have equal scores."""
+    """Return whether any documents of a query have equal scores."""
     query = np.repeat(np.arange(len(run.qids)), np.diff(run.offsets))
     order = np.lexsort((run.scores, query))
     scores, query = run.scores[order], query[order]
@@ -201,7 +201,7 @@ def _ties(run: Run) -> bool:
 
 
 def qrels_of(evaluator: Evaluator) -> Qrels:
-    """Return the judgments of an evaluator, all measures of which are computed from relevance judgments."""
+    """Return the judgments of an evaluator whose measures all use relevance judgments."""
     if not isinstance(evaluator.judgments, Qrels):
         raise AssertionError("measures that need relevance judgments are computed from them")
     return evaluator.judgments

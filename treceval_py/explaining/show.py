@@ -83,7 +83,7 @@ def _queries(count: int) -> str:
 
 
 class Given(NamedTuple):
-    """A number, as it is printed, over how many queries, and the profiles that give it."""
+    """A printed value, the number of queries averaged, and the profiles that give it."""
 
     value: str
     queries: int
@@ -96,7 +96,7 @@ class Given(NamedTuple):
 
 
 def by_value(rows: Sequence[Row]) -> list[Given]:
-    """Return each distinct number with the profiles that give it, the highest first."""
+    """Return each distinct value with the profiles that give it, the highest first."""
     groups: dict[tuple[str, int], list[str]] = {}
     for variant, outcome in rows:
         if outcome is not None:
@@ -111,7 +111,7 @@ def by_value(rows: Sequence[Row]) -> list[Given]:
 
 
 def _values(rows: Sequence[Row]) -> list[str]:
-    """Return a line for each distinct number."""
+    """Return a line for each distinct value."""
     lines = [f"  {each.value:7} {each.queries:7}  {', '.join(each.names)}" for each in by_value(rows)]
     return ["  value   queries  given by", *lines]
 
@@ -209,7 +209,7 @@ def document_of(found: Explanation | Arithmetic, _: Style) -> Document:
 
 
 def _claim(each: Explained) -> Iterator[Table]:
-    """Lay out the ways that give a claimed number, or come nearest to it."""
+    """Lay out the variants that give a claimed value, or come nearest to it."""
     if each.claim is None:
         return
     by = "given by" if each.matches else f"given by none of the {each.tried} ways that were tried; nearest"
@@ -251,7 +251,7 @@ def _walks(each: Explained, profile: str) -> Iterator[Table]:
 
 
 def _terms(found: Arithmetic) -> Table:
-    """Lay out the documents that a query's value comes from."""
+    """Lay out the documents behind a query's value."""
     terms = found.terms
     columns = (
         Column("rank", [term.rank for term in terms]),

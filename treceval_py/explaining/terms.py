@@ -30,7 +30,7 @@ __all__ = ["Arithmetic", "Dissection", "Ranked", "Term", "arithmetic", "dissecte
 
 
 class Term(NamedTuple):
-    """What a document adds.
+    """The contribution of a document.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Term(NamedTuple):
 
 
 class Arithmetic(NamedTuple):
-    """How a query's value comes about.
+    """The arithmetic of one query's value.
 
     Attributes
     ----------
@@ -71,13 +71,13 @@ class Arithmetic(NamedTuple):
     formula : str
         Its formula.
     terms : list of Term
-        The judged documents in rank order; for a measure whose sum is not taken apart, without what they add.
+        The judged documents in rank order; without contributions if the measure's sum cannot be split.
     closing : str
-        What is done with the sum, in figures.
+        The calculation from the sum to the value, in figures.
     value : float
-        The value, as it is computed for the results.
+        The value, as in the results.
     apart : bool
-        Whether the terms and the closing give the value.
+        Whether the terms and the closing calculation give the value.
     """
 
     qid: str
@@ -120,14 +120,14 @@ class Ranked(NamedTuple):
 
 
 class Dissection(NamedTuple):
-    """How a query's value comes about, and what was retrieved.
+    """The arithmetic of one query's value, and the documents retrieved.
 
     Attributes
     ----------
     arithmetic : Arithmetic
         The value, term by term.
     documents : list of Ranked
-        The documents that count, in rank order: all of them, or those within the depth, or those that are judged.
+        The documents that count, in rank order: all, those within the depth, or the judged ones.
     """
 
     arithmetic: Arithmetic
@@ -135,7 +135,7 @@ class Dissection(NamedTuple):
 
 
 class _Query(NamedTuple):
-    """What the sums need: retrieved documents, all judgments, the last rank of the tie at each rank, the measure."""
+    """Input of the sums: retrieved documents, all judgments, the last rank of the tie at each rank, the measure."""
 
     documents: list[Ranked]
     labels: list[int]
@@ -210,14 +210,14 @@ def _check_number(measure: Measure) -> None:
 
 
 def task_of_signature(signature: Signature, judgments: Qrels) -> Task:
-    """Return what a signature computes.
+    """Return the task that a signature describes.
 
     Raises
     ------
     MeasureError
         Its measure has no value from relevance judgments.
     EvaluationError
-        It is of other judgments.
+        It belongs to other judgments.
     """
     _check_number(signature.measure)
     checked = Scoring(signatures=[signature]).checked()
@@ -225,16 +225,16 @@ def task_of_signature(signature: Signature, judgments: Qrels) -> Task:
 
 
 def dissected(task: Task, judgments: Qrels, run: Run, qid: str) -> Dissection:
-    """Return how the value of a query comes about, and the documents that count; only this query is looked at.
+    """Return the arithmetic of a query's value, and the documents that count; other queries are not scored.
 
     Parameters
     ----------
     task : Task
-        What is computed. A query that it leaves out of the mean has a value here all the same.
+        The measure, its parameters and the conventions. A query left out of the mean still has a value here.
     judgments : Qrels
         The judgments.
     run : Run
-        The run; one that lacks the query retrieved nothing for it.
+        The run; if it lacks the query, nothing was retrieved for it.
     qid : str
         The query.
 
@@ -243,7 +243,7 @@ def dissected(task: Task, judgments: Qrels, run: Run, qid: str) -> Dissection:
     EvaluationError
         The query is not judged.
     DataError
-        The run is ranked by ranks that it has not.
+        The task ranks by the rank column, and the run has none.
     """
     if qid not in judgments:
         raise EvaluationError(f"query '{qid}' is not judged", "Choose a judged query.", file=judgments.name)
@@ -277,7 +277,7 @@ _WITHOUT = {
     "found": "1, without relevant documents retrieved",
     "nonrelevant": "1, without documents retrieved that are not relevant",
 }
-"""What is said in place of a sum for a query in which a measure has no value of its own."""
+"""Shown instead of a sum for a query in which a measure has no value of its own."""
 
 
 def _taken_apart(qid: str, query: _Query, value: float) -> Arithmetic:
@@ -302,7 +302,7 @@ def _formula(measure: Measure) -> str:
 
 
 def _query_of(run: Run, qid: str) -> Run:
-    """Return a run of one query alone, without a copy of the others; without any query where the run lacks it."""
+    """Return a run with this query alone, without copying the others; an empty run if it lacks the query."""
     number = run.row_of(qid)
     start, stop = (0, 0) if number is None else run.span(number)
     cuts = run.docids.offsets[start : stop + 1]
@@ -375,7 +375,7 @@ def _shown(value: float) -> str:
 
 
 def _each(query: _Query, _: Given) -> Taken:
-    """Ask the measure what each document adds where no other judged one is retrieved."""
+    """Compute what each document adds by scoring it as the only judged document retrieved."""
     judged = [each for each in query.documents if each.label is not None]
     labels = np.array([*(each.label for each in judged), 0], dtype=np.int64)
     ranks = np.array([*(each.rank for each in judged), 0], dtype=np.int64)
@@ -535,4 +535,4 @@ _TAKEN_APART: dict[Sums, Callable[[_Query, Given], Taken]] = {
     Sums.CASCADE: _err,
     Sums.CASCADE_OF_IDEAL: _nerr,
 }
-"""How a value is written as a sum. A sum that is not the value, as that of tied documents averaged, is not shown."""
+"""The sums by kind. A sum that differs from the value, such as one averaged over ties, is not shown."""

@@ -1,4 +1,4 @@
-"""The ways in which a number could have been made: each profile, each convention changed, and common mistakes."""
+"""Variants, the ways in which a value could have been computed: profiles, single changes, common mistakes."""
 
 from __future__ import annotations
 
@@ -34,38 +34,38 @@ __all__ = [
 
 DEPTHS = (10, 20, 50, 100, 200, 500, 1000)
 MOST_GRADES = 100
-"""Grades that are tried as levels, and named in a gain map."""
+"""Most grades that are tried as levels, and named in a gain map."""
 
 TREC_DEPTH = 1000
-"""So many documents of a ranking are handed in at TREC, and some programs count no more."""
+"""Length of a ranking submitted to TREC; some programs ignore documents below it."""
 
 CUTOFFS = (1, 3, 5, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
 
 AS_IS, ASCENDING, REVERSED, DOCIDS, LATE = "as it is", "ascending", "reversed", "docids", "late"
-"""What is done to the run first: nothing; the lowest score stands first; that, and equal scores in reverse order; the
-document ids are read as scores; ranks are counted from 2, also those of the ideal ranking."""
+"""What happens to the run first: nothing; the lowest score comes first; the same, with equal scores reversed; document
+ids are read as scores; ranks are counted from 2, those of the ideal ranking included."""
 
 USUAL, OF_RUN, MEDIAN, POOLED = "usual", "of the run", "median", "pooled"
-"""What becomes of the values of queries: the measure's own average; their sum divided by the number of queries in the
-run; their median; the sum of what is counted divided by the sum of what it is divided by (micro-average)."""
+"""How the values of queries are averaged: the measure's own average; their sum divided by the number of queries in the
+run; their median; the sum of numerators divided by the sum of denominators (micro-average)."""
 
 FIRST_QUERIES = (10, 20, 50, 100, 200, 500, 1000)
-"""So many queries are taken for a trial. If any number was tried, one would give almost any value."""
+"""Numbers of queries that people use for a trial. If any number were tried, some would give almost any value."""
 
 DEFAULT, OPTION, CHANGE, MISTAKE, PAIR = range(5)
-"""How far a way of making a number is from what a program does by itself: its default, an option of it, one change, a
-mistake, two changes."""
+"""How far a variant is from what a program does on its own: its default, one of its options, one change, a mistake, two
+changes."""
 
 
 class Situation(NamedTuple):
-    """What is known of the judgments and the run, as it decides what could have been done with them.
+    """Facts about the judgments and the run that decide which variants are possible.
 
     Attributes
     ----------
     max_rel : int
         The highest judgment.
     grades : tuple of int
-        The judgments above 0 that occur, ascending; the lowest ones, where there are very many.
+        The judgments above 0 that occur, ascending; only the lowest ones if there are very many.
     has_ranks : bool
         Whether there is a rank column from 1 on.
     has_numbers : bool
@@ -75,7 +75,7 @@ class Situation(NamedTuple):
     ties : bool
         Whether some documents of a query have equal scores.
     lists : mapping of str to int
-        How many queries the run has, and the judgments if those in both come in another order there.
+        Number of queries in the run; and in the judgments, if they list the common queries in another order.
     """
 
     max_rel: int
@@ -88,31 +88,31 @@ class Situation(NamedTuple):
 
     @property
     def binary(self) -> bool:
-        """Whether the grades are few enough to be named one by one, as all of them having the gain 1."""
+        """Whether the grades are few enough to be named one by one in a gain map."""
         return 0 < len(self.grades) < MOST_GRADES
 
 
 class Variant(NamedTuple):
-    """One way in which a number could have been made.
+    """One way in which a value could have been computed.
 
     Attributes
     ----------
     name : str
-        What is done, in words.
+        Description in words.
     task : Task
         The measure, its parameters and the conventions.
     profile : str
-        The profile whose number this is; empty for a change of somebody's own.
+        The profile that gives this value; empty if none does.
     cost : int
-        How far this is from what a program does by itself: `DEFAULT`, `OPTION`, `CHANGE`, `MISTAKE` or `PAIR`.
+        Distance from what a program does on its own: `DEFAULT`, `OPTION`, `CHANGE`, `MISTAKE` or `PAIR`.
     run : str
-        What is done to the run first: `AS_IS`, `ASCENDING`, `REVERSED`, `DOCIDS` or `LATE`.
+        What happens to the run first: `AS_IS`, `ASCENDING`, `REVERSED`, `DOCIDS` or `LATE`.
     average : str
-        What becomes of the values of queries: `USUAL`, `OF_RUN`, `MEDIAN` or `POOLED`.
+        How the values of queries are averaged: `USUAL`, `OF_RUN`, `MEDIAN` or `POOLED`.
     first : tuple of (str, int), or None
-        Only so many queries count, the first of the run or of the judgments; None, all.
+        Count only this number of queries, the first of the run or of the judgments; None for all.
     mistake : bool
-        Whether this is a common mistake; otherwise it is a convention, which somebody may well have chosen.
+        Whether this is a common mistake; otherwise it is a convention that somebody may have chosen.
     """
 
     name: str
@@ -126,12 +126,12 @@ class Variant(NamedTuple):
 
     @property
     def plain(self) -> bool:
-        """Whether the task says all that is done."""
+        """Whether the task alone describes the variant."""
         return (self.run, self.average, self.first) == (AS_IS, USUAL, None)
 
 
 class _Change(NamedTuple):
-    """What else could be meant by a measure, in words, and whether to mean it is a mistake."""
+    """Another meaning of a measure, in words, and whether taking it is a mistake."""
 
     words: str
     measure: Measure
@@ -139,24 +139,24 @@ class _Change(NamedTuple):
 
 
 def task_of(measure: Measure, profile: Profile, situation: Situation, scoring: Scoring = AS_USUAL) -> Task:
-    """Return what a profile computes when a measure is asked for, with the other options of some way of scoring."""
+    """Return the task that a profile makes of a measure, with the other options of a scoring."""
     checked = replace(scoring, measures=(), profile=profile).checked()
     # Profiles that compute the same have the same task, whatever they are called.
     return checked.task(measure, situation.max_rel)._replace(profile="")
 
 
 def has_number(measure: Measure) -> bool:
-    """Tell whether a measure is a number that is computed from relevance judgments."""
+    """Return whether a measure is a number computed from relevance judgments."""
     return measure.family.from_relevance
 
 
 def possible(task: Task, situation: Situation) -> bool:
-    """Tell whether a run has what a task needs."""
+    """Return whether a run has what a task needs."""
     return task.conventions.order != "rank" or situation.has_ranks
 
 
 def profile_variants(measure: Measure, situation: Situation, scoring: Scoring = AS_USUAL) -> list[Variant]:
-    """Return what each profile computes for a measure, by default and with all judged queries averaged."""
+    """Return each profile's task for a measure, by default and with all judged queries averaged."""
     usual, all_queries = replace(scoring, complete=None), replace(scoring, complete=True)
     found = []
     for profile in PROFILES.values():
@@ -164,7 +164,7 @@ def profile_variants(measure: Measure, situation: Situation, scoring: Scoring = 
         if not possible(task, situation) or (profile.computes and measure.family.name not in profile.computes):
             continue
         found.append(Variant(profile.name, task, profile.name))
-        # Where only what was retrieved is known, so are its queries: nothing else could be averaged.
+        # A profile that knows only retrieved documents also knows only the run's queries; it cannot average others.
         if task.conventions.missing == "out" and task.conventions.known == "all":
             complete = task_of(measure, profile, situation, all_queries)
             found.append(Variant(f"{profile.name} with all judged queries (-c)", complete, profile.name, cost=OPTION))
@@ -172,7 +172,7 @@ def profile_variants(measure: Measure, situation: Situation, scoring: Scoring = 
 
 
 def variants_of(task: Task, situation: Situation) -> list[Variant]:
-    """Return what one change makes of a task: of a convention, of the measure, or by a mistake."""
+    """Return the variants one change away from a task: a convention, the measure, or a mistake."""
     found = [
         Variant(
             _changed_words(name, value),
@@ -192,7 +192,7 @@ def variants_of(task: Task, situation: Situation) -> list[Variant]:
 
 
 def _mistakes(task: Task, situation: Situation) -> Iterator[Variant]:
-    """Yield what common mistakes make of a task."""
+    """Yield the variants that common mistakes give."""
     made = Variant("", task, cost=MISTAKE, mistake=True)
     yield made._replace(name="sorted by ascending score", run=ASCENDING)
     backwards = _OPPOSITE.get(task.conventions.ties)
@@ -214,7 +214,7 @@ def _mistakes(task: Task, situation: Situation) -> Iterator[Variant]:
 
 
 def _averages(task: Task, situation: Situation) -> Iterator[Variant]:
-    """Yield what other averages make of a task: over other queries, or of another kind."""
+    """Yield the variants with another average: over other queries, or of another kind."""
     made = Variant("", task, cost=MISTAKE, mistake=True)
     yield made._replace(name="divided by the number of queries in the run, judged or not", average=OF_RUN)
     if task.resolved.family.average.over is not None:
@@ -233,7 +233,7 @@ def _averages(task: Task, situation: Situation) -> Iterator[Variant]:
 
 
 _OPPOSITE = {"docid-desc": "docid-asc", "docid-asc": "docid-desc", "line": "line"}
-"""How equal scores stand in a list that is read from its end; its lines are then in the reverse order as well."""
+"""The order of ties in a list that is read from its end; its lines are then reversed, too."""
 
 _POOLED = frozenset(
     {
@@ -248,11 +248,11 @@ _POOLED = frozenset(
         Sums.CASCADE_OF_IDEAL,
     }
 )
-"""What can be added up over all queries, and divided by the sum of what it is divided by in each."""
+"""Measures whose numerators and denominators can be added up over all queries."""
 
 
 def _late(measure: Measure) -> _Change | None:
-    """Return a measure for ranks that are counted from 2, None where that is no common mistake."""
+    """Return a measure for ranks counted from 2; None if that is not a common mistake."""
     values, at = given(measure), measure.family.at
     if measure.family.sums is Sums.FIRST:
         words = "1 / (rank + 1) instead of 1 / rank"
@@ -269,13 +269,13 @@ def _late(measure: Measure) -> _Change | None:
 
 
 def pairs_of(task: Task, situation: Situation) -> list[Variant]:
-    """Return what two changes make of a task, of which at most one is a mistake, or else rare."""
+    """Return the variants two changes away from a task, at most one of them a mistake or rare."""
     conventions = list(_other_conventions(task.conventions, situation))
     measures = list(_other_measures(task.resolved, situation))
     found = []
 
     def pair(words: Sequence[str], task: Task, mistakes: Sequence[bool], rare: Sequence[bool]) -> None:
-        # There are hundreds of pairs, and each may give a number by chance.
+        # There are hundreds of pairs, and each may give a value by chance.
         if not all(rare):
             found.append(Variant("; ".join(words), task, cost=PAIR, mistake=any(mistakes)))
 
@@ -298,7 +298,7 @@ def pairs_of(task: Task, situation: Situation) -> list[Variant]:
 
 
 _RARE = {"order", "ties", "self_hits", "judged_only"}
-"""What moves few numbers, or few people choose: beside a mistake, or one another, it is hardly ever what was done."""
+"""Changes that move few values, or that few people choose: hardly ever combined with each other or with a mistake."""
 
 
 def _rare(name: str, value: Any) -> bool:
@@ -306,7 +306,7 @@ def _rare(name: str, value: Any) -> bool:
 
 
 def _cuts(name: str, value: Any) -> bool:
-    """Tell whether a change of a convention leaves out documents at which no program stops: a mistake."""
+    """Return whether a change of a convention cuts rankings where no program does, which is a mistake."""
     return name == "depth" and value is not None and value < TREC_DEPTH
 
 
@@ -316,10 +316,10 @@ def _changed_words(name: str, value: Any) -> str:
 
 
 def _other_conventions(conventions: Conventions, situation: Situation) -> Iterator[tuple[str, Any]]:
-    """Yield each convention with each other value that could make a difference, those of most programs first."""
+    """Yield each convention with each other value that could matter, the most common among programs first."""
     found = []
-    # What few programs decide otherwise is a part of their profiles. By itself it says in other words that the ideal is
-    # that of the retrieved documents, or that the sum is divided by the queries of the run.
+    # A convention that few programs change belongs to their profiles. Changed alone, it only repeats in other words
+    # that the ideal comes from the retrieved documents, or that the sum is divided by the queries of the run.
     usual = [(name, convention) for name, convention in CONVENTIONS.items() if not convention.rare]
     for name, convention in reversed(usual):
         values: Sequence[Any] = [convention.parse(text) for text in convention.meanings]
@@ -333,18 +333,18 @@ def _other_conventions(conventions: Conventions, situation: Situation) -> Iterat
 
 @cache
 def _programs(name: str, value: Any) -> int:
-    """Count the programs that decide a convention in a way, for some measures at least."""
+    """Count the programs that have this value of a convention, at least for some measures."""
     ways = [[each.conventions, *map(each.conventions.changed, each.exceptions.values())] for each in PROFILES.values()]
     return sum(any(getattr(each, name) == value for each in way) for way in ways)
 
 
 _NOT_TRIED = {("duplicates", "refuse"), ("duplicates", "last"), ("missing", "zero"), ("ties", "ranx")}
-"""A run that is scored has no document twice, a missing query that counts 0 counts as an empty ranking does, and ranx's
-order of equal scores is nobody's but ranx's, which has a profile."""
+"""Values that are not tried alone: a scored run has no duplicates, a missing query that counts 0 is like an empty
+ranking, and only ranx, which has a profile, has ranx's order of ties."""
 
 
 def _other_measures(measure: Measure, situation: Situation) -> Iterator[_Change]:
-    """Yield what else could be meant by the name of a measure."""
+    """Yield other meanings of a measure's name."""
     family = measure.family
     given = dict(measure.parameters)
     for words, changes, mistake in _parameter_changes(given, situation):
@@ -360,7 +360,7 @@ def _other_measures(measure: Measure, situation: Situation) -> Iterator[_Change]
 
 
 def _parameter_changes(given: Mapping[str, Any], situation: Situation) -> Iterator[tuple[str, dict[str, Any], bool]]:
-    """Yield words, parameters, and whether to take these is a mistake."""
+    """Yield words, parameters, and whether choosing them is a mistake."""
     level = given.get("level")
     if isinstance(level, int):
         for other in sorted({0, 1, level - 1, level + 1, *situation.grades}):
@@ -396,7 +396,7 @@ _CUT_OFF, _NOT_CUT_OFF = "cut off", "without the cutoff"
 
 
 def _kin(measure: Measure) -> Iterator[_Change]:
-    """Yield what other families of the same name make of a measure."""
+    """Yield the measures of other families with the same name."""
     given, uncut = dict(measure.parameters), measure.family.uncut
     found = [(uncut, _NOT_CUT_OFF)] if uncut is not None else []
     found += [(family, _CUT_OFF) for family in FAMILIES.values() if family.uncut is measure.family]
@@ -412,7 +412,7 @@ def _kin(measure: Measure) -> Iterator[_Change]:
 
 
 def _with(measure: Measure, **changes: Any) -> Measure | None:
-    """Return a measure with other parameters, None where it has not all of them."""
+    """Return a measure with other parameters; None if it lacks one of them."""
     if not all(measure.family.takes(name) for name in changes):
         return None
     given = {**dict(measure.parameters), **changes}

@@ -1,4 +1,4 @@
-"""From one way of making a number to another, a convention at a time."""
+"""Walks from one way of scoring to another, one convention at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_MOVES = 3
 
 
 class Move(NamedTuple):
-    """What a step does to a query; None where the query does not count."""
+    """A query's value before and after a step; None if the query does not count."""
 
     qid: str
     before: float | None
@@ -26,22 +26,22 @@ class Move(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A convention that is changed on the way.
+    """The change of one convention.
 
     Attributes
     ----------
     what : str
-        What is changed, in words; empty for where the walk begins.
+        The change, in words; empty for the start of the walk.
     mean : float
         The mean after it.
     delta : float
-        By how much it moves the mean.
+        The difference from the mean before it.
     queries : int
-        How many queries are averaged after it.
+        Number of queries averaged after it.
     touched : int
-        How many queries have another value, begin to count or no longer count.
+        Number of queries that change their value, begin to count or no longer count.
     moves : tuple of Move
-        The queries that move most.
+        The queries with the largest changes.
     """
 
     what: str
@@ -55,13 +55,13 @@ class Step(NamedTuple):
 def walk(scorer: Scorer, start: Task, end: Task) -> list[Step]:
     """Change one convention after the other until ``start`` has become ``end``.
 
-    The order is that of `CONVENTIONS`, the measure at last; in another order the steps would share the difference out
-    otherwise, but it is the same in sum.
+    The order is that of `CONVENTIONS`, with the measure last. In another order, the steps would divide the same
+    difference differently.
 
     Returns
     -------
     list of Step
-        The first one is where the walk begins.
+        The first one is the start of the walk.
     """
     stations: list[tuple[str, Task]] = [("", start)]
     task = start
@@ -90,7 +90,7 @@ def _steps(words: Sequence[str], outcomes: Sequence[Outcome | None]) -> list[Ste
 
 
 def _moves(before: Outcome, after: Outcome) -> list[Move]:
-    """Return the queries that move, most first."""
+    """Return the queries that change, the largest change first."""
     earlier, later = (_values(outcome) for outcome in (before, after))
     moves = [
         Move(qid, earlier.get(qid), later.get(qid))

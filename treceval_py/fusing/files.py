@@ -26,16 +26,16 @@ __all__ = ["FusedFile", "fuse_files"]
 
 
 class FusedFile(NamedTuple):
-    """What was written.
+    """The record and notes of a fused file.
 
     Attributes
     ----------
     record : dict
-        The record beside the run.
+        The record written next to the run.
     notes : list of str
-        What people should know.
+        Notes for people.
     tuned : Tuned or None
-        The settings, where they were chosen.
+        The settings, if they were chosen by judgments.
     """
 
     record: dict[str, Any]
@@ -65,7 +65,7 @@ def fuse_files(
     output : str
         The file of the fused run; the record is ``output.json``.
     fusion : Fusion, Tuning or Before
-        The method and its settings, how they are to be chosen, or as what they were chosen before.
+        The method and its settings, the way to choose them, or an earlier choice.
     depth, k, strict, tag
         As for `treceval_py.fuse`.
     format : str, optional
@@ -73,7 +73,7 @@ def fuse_files(
     command : sequence of str
         The command line, for the record.
     paths : bool
-        Whether the record has paths, or the names of files only.
+        Whether the record has full paths or only file names.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def fuse_files(
     Raises
     ------
     DataError
-        The runs, their scores or the tag do not allow it.
+        The runs, their scores or the tag do not allow fusing.
     InputError
         A run cannot be read.
     OutputError
@@ -108,7 +108,7 @@ def fuse_files(
         with written_whole(output) as stream:
             for lines in fused.groups(lambda group: trec_lines(group, name, fast=fast)):
                 stream.write(lines)
-        remove_sidecar(output)  # of the run that was replaced; if writing fails, that one stays, and so does its record
+        remove_sidecar(output)  # the record of the replaced run; if writing fails, that run and its record both stay
         notes += fused.notes(usual)
         inputs = [_about(*each) for each in zip(runs, listed, digests(), strict=True)]
     seen = fused.observed
@@ -126,7 +126,7 @@ def fuse_files(
         **provenance(command, begun, ["numpy"], paths=paths),
         "notes": notes,
     }  # fmt: skip
-    if os.path.isfile(output):  # and not a pipe or a device
+    if os.path.isfile(output):  # not a pipe or a device
         record["run"]["sha256"] = digest_of_file(output)
         write_sidecar(output, record, paths=paths)
     return FusedFile(record, notes, tuned)
@@ -143,11 +143,11 @@ RULES = {
     "missing_queries": "a query is fused from the runs that have it",
     "ranks": "by descending score; of equal scores the larger id (by bytes) is first",
 }
-"""What holds for every fusion, for the record."""
+"""Rules of every fusion, for the record."""
 
 
 MANY = 200_000
-"""Rows of all runs together for which importing pyarrow is worth it."""
+"""Total rows of all runs from which importing pyarrow pays off."""
 
 
 def _is_fast(runs: Sequence[ListedRun]) -> bool:
@@ -156,7 +156,7 @@ def _is_fast(runs: Sequence[ListedRun]) -> bool:
 
 @contextmanager
 def _digests(runs: Sequence[str]) -> Iterator[Callable[[], list[str]]]:
-    """Compute the SHA-256 of files beside other work, and yield what waits for them."""
+    """Compute the SHA-256 of files during other work, and yield a function that waits for them."""
     pool = ThreadPoolExecutor(1)
     try:
         digests = [pool.submit(digest_of, run) for run in runs]
@@ -166,7 +166,7 @@ def _digests(runs: Sequence[str]) -> Iterator[Callable[[], list[str]]]:
 
 
 def _about(file: str, run: ListedRun, digest: str) -> dict[str, Any]:
-    """Return the record of an input, with the record beside it, if there is one."""
+    """Return the record of an input, including the record next to its file, if there is one."""
     return {
         "file": file, "sha256": digest or None, "tag": run.tag, "lines": run.num_rows, "queries": len(run.spans),
         "record": read_sidecar(file, digest) if digest else None,
@@ -174,14 +174,14 @@ def _about(file: str, run: ListedRun, digest: str) -> dict[str, Any]:
 
 
 def _judged(evaluator: Evaluator) -> dict[str, Any]:
-    """Return by what settings were chosen."""
+    """Return the record of how settings were chosen."""
     (task,) = evaluator.plan.tasks
     name = evaluator.judgments.name
     return {"resolved": task.resolved.name, "qrels": {"file": name, "sha256": digest_of(name) or None}}
 
 
 def _tuned(inputs: Sequence[dict[str, Any]], own: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return on which queries settings were chosen: those of the inputs are settings of the fused run, too."""
+    """Return the queries on which settings were chosen, including those of the inputs' settings."""
     said = [(about["record"] or {}).get("tuned") for about in inputs]
     known = [each for each in (*said, own) if isinstance(each, Mapping) and isinstance(each.get("queries"), list)]
     if not known:
@@ -192,11 +192,11 @@ def _tuned(inputs: Sequence[dict[str, Any]], own: Mapping[str, Any] | None) -> d
 
 
 def _check_files(runs: Sequence[str], output: str) -> None:
-    """Refuse what cannot be read or written as a run."""
+    """Refuse files that cannot be read or written as runs."""
     if runs.count("-") > 1:
-        raise DataError("standard input is given for several runs", "Give files, and - once.")
+        raise DataError("standard input (-) is given for several runs", "Give - only once.")
     if output in {"", "-"} or output.endswith(os.sep):
-        raise OutputError("a run is a file, with its record beside it", "Name a file.", file=output or "''")
+        raise OutputError("a run is a file, with its record next to it", "Name a file.", file=output or "''")
     check_sidecar(output)
-    if not os.path.exists(output) or os.path.isfile(output):  # and not a pipe or a device
+    if not os.path.exists(output) or os.path.isfile(output):  # not a pipe or a device
         check_folder(output)

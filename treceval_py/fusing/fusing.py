@@ -25,10 +25,10 @@ __all__ = ["Fused", "FusedQuery", "fuse", "opened"]
 Made = TypeVar("Made")
 
 GROUP = 64
-"""Queries that one thread fuses at a time."""
+"""Queries that a thread fuses at a time."""
 
 TRIED = 1024
-"""Queries that settings are tried on at a time: scoring them has a cost that grows with all judged queries."""
+"""Queries on which settings are tried at a time: each scoring has a cost that grows with all judged queries."""
 
 
 class FusedQuery(NamedTuple):
@@ -39,7 +39,7 @@ class FusedQuery(NamedTuple):
     qid : str
         The query.
     docids : list of bytes, length N
-        Its documents, best first; of equal ones the larger id (by bytes) is first.
+        Its documents, best first; ties are ordered by descending id (by bytes).
     scores : (N,) float array
         Their scores.
     """
@@ -57,16 +57,16 @@ class Fused:
     runs : sequence of ListedRun
         The runs.
     fusion_of : callable
-        How a query is fused.
+        Returns the fusion of a query.
     depth, k, strict
         As for `fuse`.
     threads : int, optional
-        How many threads work; by default one for each core.
+        Number of threads. Default: one per core.
 
     Attributes
     ----------
     observed : Observed
-        What was seen of the queries so far.
+        The statistics of the queries fused so far.
 
     Raises
     ------
@@ -85,10 +85,10 @@ class Fused:
         threads: int | None = None,
     ) -> None:
         if len(runs) < 2:
-            raise DataError("1 run to fuse" if runs else "no run to fuse", "Give two or more.")
+            raise DataError("there is only 1 run to fuse" if runs else "there is no run to fuse", "Give two or more.")
         for what, number in (("depth", depth), ("k", k)):
             if number is not None and (not isinstance(number, (int, np.integer)) or number < 1):
-                raise DataError(f"{what} is {shown(number)}", "Give a whole number from 1, or leave it out.")
+                raise DataError(f"{what} is {shown(number)}", "Give a whole number from 1, or omit it.")
         self.runs = runs
         self.observed = Observed(len(runs))
         self.qids = list(dict.fromkeys(chain.from_iterable(run.spans for run in runs)))
@@ -99,22 +99,22 @@ class Fused:
         for run in self.runs:
             others = [other for other in self.runs if other is not run]
             if not any(qid in other.spans for other in others for qid in run.spans):
-                what = f"{run.name} has no query in common with {'the other runs' if others[1:] else others[0].name}"
+                what = f"{run.name} shares no query with {'the other runs' if others[1:] else others[0].name}"
                 raise DataError(what, "Give runs of the same queries.")
             lacking = [qid for qid in self.qids if qid not in run.spans] if strict else []
             if lacking:
                 what = f"{run.name} lacks {len(lacking)} of {len(self.qids)} queries ({first_of(lacking)})"
-                raise DataError(what, "Leave strict out to fuse each query from the runs that have it.")
+                raise DataError(what, "Remove strict to fuse each query from the runs that have it.")
 
     def groups(self, made: Callable[[list[FusedQuery]], Made]) -> Iterator[Made]:
-        """Yield what is made of some fused queries at a time, which any thread does.
+        """Apply a function to groups of fused queries in several threads, and yield its results.
 
-        They are in the order of the first run, then come those that only later runs have.
+        Queries are in the order of the first run, followed by those that only later runs have.
 
         Raises
         ------
         DataError
-            Scores cannot be fused by the method.
+            The method cannot fuse the scores.
         InputError
             A document occurs twice in a query of a run.
         """
@@ -151,7 +151,7 @@ class Fused:
         return FusedQuery(qid, lists.docids[order[: self._k]].tolist(), scores[: self._k])
 
     def tried(self, qids: Sequence[str], settings: Sequence[Fusion]) -> Iterator[tuple[list[str], Iterator[Run]]]:
-        """Yield some of the queries at a time, with a run of these queries for each setting, made when it is taken."""
+        """Yield groups of queries, each with an iterator over their fused runs, one per setting."""
         rest = iter(qids)
         for group in iter(lambda: list(islice(rest, TRIED)), []):
             aligned = [align([run.lists(qid) for run in self.runs], self._depth) for qid in group]
@@ -170,15 +170,15 @@ class Fused:
         return Run.from_columns(qids, np.append(0, np.cumsum(sizes)), docids, scores, tag=tag)
 
     def notes(self, fusion: Fusion) -> list[str]:
-        """Return what people should know of the runs, when all queries are fused."""
+        """Return notes for people on the runs, once all queries are fused."""
         return self.observed.notes(self.runs, fusion, self._k)
 
 
 @contextmanager
 def opened(runs: Sequence[Run | Data | Source], format: str | None = None) -> Iterator[list[ListedRun]]:
-    """Read runs and yield them as lists; objects that are given in place of files are taken as they are."""
+    """Read runs and yield them as lists; objects given instead of files are used as they are."""
     if not isinstance(runs, Iterable) or isinstance(runs, (str, bytes, os.PathLike, Mapping, Run)):
-        raise DataError(f"{shown(runs)} in place of runs", "Give a list of two or more.")
+        raise DataError(f"runs cannot be {shown(runs)}", "Give a list of two or more.")
     with ExitStack() as stack:
         found: list[ListedRun] = []
         for number, run in enumerate(runs, 1):
@@ -209,28 +209,28 @@ def fuse(
     Parameters
     ----------
     runs : sequence of Run, path, or objects of other forms
-        Two runs or more. A document is ranked by its scores, as when a run is scored; a query is fused from the
-        runs that have it.
+        Two or more runs. Documents are ranked by score, as when a run is scored; a query is fused from the runs that
+        have it.
     method : str
         ``rrf``, ``combsum``, ``combmnz``, ``weighted``, ``isr``, ``rbc``, ``borda``, ``combanz``, ``combmin``,
         ``combmax`` or ``combmed``.
     norm : str, optional
-        How the scores of each list are normalised, for methods that take scores: ``min-max`` (the default), ``zmuv``,
+        Normalisation of the scores of each list, for methods that use scores: ``min-max`` (the default), ``zmuv``,
         ``sum``, ``max``, ``rank`` or ``none``.
     weights : sequence of float, optional
-        The weight of each run, for ``weighted``, ``rrf``, ``rbc`` and ``borda``. By default runs count alike.
+        The weight of each run, for ``weighted``, ``rrf``, ``rbc`` and ``borda``. Default: equal weights.
     rrf_k : float
         The constant of ``rrf``.
     rbc_phi : float
         The persistence of ``rbc``, between 0 and 1.
     depth : int, optional
-        How many documents of each list count; by default all. The rest is cut off before scores are normalised.
+        Documents used of each list. Default: all. The rest is cut off before scores are normalised.
     k : int or None
-        How many documents of a query are kept.
+        Documents kept per query; None keeps all.
     strict : bool
-        Whether runs with different queries are refused.
+        Refuse runs with different queries.
     tag : str, optional
-        The name of the run; by default it says how it was fused, as in ``rrf-k60``.
+        The name of the run. Default: the method and its settings, such as ``rrf-k60``.
 
     Returns
     -------
@@ -240,18 +240,18 @@ def fuse(
     Raises
     ------
     DataError
-        A setting is unknown or does not fit, there are fewer than two runs, or scores cannot be fused by the method.
+        A setting is unknown or unsuitable, there are fewer than two runs, or the method cannot fuse the scores.
     InputError
         A run cannot be read.
 
     Warns
     -----
     TrecevalWarning
-        Runs lack queries, are the same, have hardly any documents in common, or have scores that should be looked at.
+        Runs lack queries, are identical, have hardly any documents in common, or have unusual scores.
 
     Notes
     -----
-    `docs/fuse.md` has the formulas and says what is done about missing documents and ties.
+    ``docs/fuse.md`` has the formulas and explains the treatment of missing documents and ties.
 
     Examples
     --------

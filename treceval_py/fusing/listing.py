@@ -1,7 +1,7 @@
-"""Runs whose lists are asked for one query at a time, in any order, and need not fit in memory.
+"""Runs read one list at a time, in any order of queries, that need not fit in memory.
 
-A run in TREC's format is read once, in pieces. Its columns go to temporary files as soon as they are larger than a few
-megabytes; what stays in memory is where the rows of each query are.
+A run in TREC's format is read once, in pieces. Columns larger than a few megabytes go to temporary files; the
+positions of each query's rows stay in memory.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from treceval_py.io.source import name_of
 __all__ = ["ListedRun", "listed", "read_listed"]
 
 IN_MEMORY = 1 << 22
-"""Bytes of a column that are kept in memory."""
+"""Most bytes of a column that are kept in memory."""
 
 
 @dataclass(slots=True)
 class ListedRun:
-    """A run that is asked for one list at a time.
+    """A run that gives one list at a time.
 
     Attributes
     ----------
     name, tag : str
-        Where it comes from, and its tag.
+        Its source, and its tag.
     spans : dict
-        The rows of each query, as stretches from a first row to the one after the last, in the order of the run.
+        The rows of each query, as ranges from the first row to the one after the last, in the order of the run.
     buffer, offsets, scores : columns
-        The bytes of all document ids, where each begins, and the scores. A slice of them is an array.
+        The bytes of all document ids, the start of each id, and the scores. A slice of a column is an array.
     contradicting : set of str
-        Queries in which the rank column contradicts the scores, as far as a piece of the file shows it.
+        Queries in which the rank column contradicts the scores, as far as a single piece of the file shows.
     reversed : bool
-        Whether in all of these the scores grow with the rank.
+        Whether scores grow with the rank in all of these.
     """
 
     name: str
@@ -63,7 +63,7 @@ class ListedRun:
 
     @property
     def num_rows(self) -> int:
-        """How many documents it has in all queries together."""
+        """Total number of documents over all queries."""
         return sum(stop - start for spans in self.spans.values() for start, stop in spans)
 
     def lists(self, qid: str) -> tuple[Ids, FloatArray]:
@@ -78,7 +78,7 @@ class ListedRun:
         parts = [self._rows(start, stop) for start, stop in spans]
         ids = parts[0][0] if len(parts) == 1 else Ids.concatenate([part[0] for part in parts])
         scores = parts[0][1] if len(parts) == 1 else np.concatenate([np.empty(0), *(part[1] for part in parts)])
-        if self._lines:  # otherwise it was a table, in which no document occurs twice
+        if self._lines:  # otherwise the run was a table, in which no document occurs twice
             self._check_repeated(qid, ids)
         return ids, scores
 
@@ -105,14 +105,14 @@ class ListedRun:
         return self._lines[number][row - self._starts[number]]
 
     def add(self, part: Part) -> None:
-        """Take the rows of a part of its file."""
+        """Add the rows of a part of the file."""
         first = self._starts[-1] + len(self._lines[-1]) if self._lines else 0
         self._starts.append(first)
         whole = range(part.lines[0], part.lines[-1] + 1)
         self._lines.append(whole if len(whole) == len(part.lines) else part.lines)
         for query, (start, stop) in zip(part.queries.tolist(), pairwise(part.starts.tolist()), strict=True):
             self.spans.setdefault(decode(part.qids[query]), []).append((first + start, first + stop))
-        # Where ids begin in the buffer of all parts, which ends with the number of its bytes.
+        # Starts of ids in the buffer of all parts; the last entry is the buffer's size.
         begun = len(self.buffer)
         self.buffer.extend(np.frombuffer(part.docids.buffer, dtype=np.uint8))
         self.offsets.extend(part.docids.offsets[1 if self.offsets else 0 :] + begun)
@@ -127,7 +127,7 @@ class ListedRun:
 
 
 class _Column:
-    """A column of numbers that grows at its end, and is kept in a file when it is long."""
+    """A column of numbers that can be appended to, and moves to a file when it is long."""
 
     def __init__(self, stack: ExitStack, dtype: Any) -> None:
         self._file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - the stack closes it
@@ -139,7 +139,7 @@ class _Column:
         return self._length
 
     def extend(self, values: AnyArray) -> None:
-        """Add values; called before any is read."""
+        """Append values; called before any value is read."""
         self._file.write(np.ascontiguousarray(values, dtype=self._dtype).data)
         self._length += len(values)
 
@@ -158,9 +158,9 @@ def read_listed(source: Source, format: str | None = None, *, threads: int | Non
     source : str, path or binary file
         The file; ``"-"`` for standard input.
     format : str, optional
-        The format, by default recognised. A run in another format than TREC's is held in memory.
+        The format. Default: recognised. A run in a format other than TREC's is held in memory.
     threads : int, optional
-        How many threads read; by default one for each core.
+        Number of reading threads. Default: one per core.
 
     Raises
     ------
@@ -179,7 +179,7 @@ def read_listed(source: Source, format: str | None = None, *, threads: int | Non
         run = ListedRun(name, "", {}, buffer, offsets, scores)
         try:
             gathered(source, RUN, name, threads, run.add)
-        except OSError as error:  # not of the source, whose errors are others
+        except OSError as error:  # not from the source, which has its own errors
             what = f"temporary files cannot be written: {error.strerror or error}"
             raise OutputError(what, "Set TMPDIR to a folder with more space.", file=tempfile.gettempdir()) from None
         yield run

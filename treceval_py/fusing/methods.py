@@ -1,7 +1,7 @@
-"""How the lists of several runs for one query become one: normalisations of scores, and methods of fusion.
+"""Fuse the lists of several runs for a query: normalisations of scores, and fusion methods.
 
-A method gives each document of a list a value, from its score or its rank, and combines the values of all lists. What
-they compute is in the docstring of `Fusion`; sums are exact, so that they do not depend on the order of the runs.
+A method gives each document of a list a value, from its score or its rank, and combines the values of all lists.
+`NORMS` and `METHODS` have the formulas. Sums are exact, so they do not depend on the order of the runs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _share(scores: FloatArray) -> FloatArray:
 
 
 def _standard(scores: FloatArray) -> FloatArray:
-    # The same as of the scores themselves, whose squares can be too small for a number.
+    # The same result as from the scores themselves, whose squares can underflow.
     scaled = _min_max(scores)
     return (scaled - float(scaled.mean())) / float(scaled.std())
 
@@ -44,13 +44,13 @@ class Norm(NamedTuple):
     Attributes
     ----------
     formula : str
-        What it computes.
+        The formula.
     values : callable
-        The same, of scores in descending order that are not all equal.
+        Its implementation, for scores in descending order that are not all equal.
     constant : callable
-        The values of the documents of a list whose scores are all equal, also of a single document.
+        The values of the documents of a list whose scores are all equal, including a list of a single document.
     says : str
-        What these are, where the formula does not say it.
+        These values in words, if the formula does not give them.
     """
 
     formula: str
@@ -79,43 +79,43 @@ NORMS: dict[str, Norm] = {
 
 
 def _total(values: FloatArray) -> FloatArray:
-    """Add up the values of each document, correctly rounded; in a list that lacks it, it has the value 0."""
+    """Add up the values of each document, correctly rounded; lists that lack the document add 0."""
     terms = np.where(np.isnan(values), 0.0, values)
-    # The sum of two numbers is correctly rounded already. Of more, it would depend on their order: documents at ranks
+    # The sum of two numbers is already correctly rounded. A longer sum would depend on their order: documents at ranks
     # 1, 2 and 3 of three runs, and at 3, 1 and 2, would not be tied.
     return terms.sum(axis=0) if len(terms) < 3 else np.array(list(map(math.fsum, terms.T.tolist())))
 
 
 def _count(values: FloatArray) -> IntArray:
-    """Return how many lists have each document."""
+    """Return the number of lists that have each document."""
     count: IntArray = (~np.isnan(values)).sum(axis=0)
     return count
 
 
 def _borda(values: FloatArray) -> FloatArray:
-    """Return points by rank; a list shares those that it leaves over between the documents that it lacks."""
+    """Return points by rank; a list divides its remaining points equally among the documents that it lacks."""
     documents = values.shape[1]
     left = (documents - _count(values.T) + 1) / 2
     return np.asarray(np.where(np.isnan(values), left[:, None], documents - values + 1))
 
 
 class Method(NamedTuple):
-    """A method of fusion.
+    """A fusion method.
 
     Attributes
     ----------
     formula : str
-        What it computes for a document, for help and documentation.
+        The formula for a document, for help and documentation.
     combine : callable
-        The same, of the values of the documents in each list (n, D), NaN where a list lacks a document.
+        Its implementation, given the values of the documents in each list (n, D), NaN where a list lacks a document.
     value : callable or None
         The value of a document by its rank; None for the normalised score.
     weighted : bool
-        Whether runs may have weights, by which their values are multiplied.
+        Whether runs may have weights, which multiply their values.
     points : callable or None
-        Changes the values first, where they depend on all lists together.
+        Changes the values first, if they depend on all lists together.
     zero : bool
-        Whether a document counts as 0 in a list that lacks it, so that values below 0 are worse than none.
+        Whether a document counts as 0 in a list that lacks it, so that being in a list with a value below 0 is worse.
     """
 
     formula: str
@@ -164,7 +164,7 @@ def weights_of(given: Iterable[Any]) -> tuple[float, ...]:
     Raises
     ------
     DataError
-        They are not.
+        They are not numbers.
     """
     try:
         return tuple(map(float, [given] if isinstance(given, str) else given))
@@ -174,7 +174,7 @@ def weights_of(given: Iterable[Any]) -> tuple[float, ...]:
 
 
 LARGEST = 1e150
-"""Numbers below it have sums, and products of two, that are finite."""
+"""Sums, and products of two, of numbers below it are finite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +186,9 @@ class Fusion:
     method : str
         One of `METHODS`.
     norm : str, optional
-        One of `NORMS`, for a method that takes scores; by default min-max.
+        One of `NORMS`, for a method that uses scores. Default: min-max.
     weights : sequence of float, optional
-        The weight of each run, for a method that takes weights; by default all runs count alike.
+        The weight of each run, for a method that takes weights. Default: equal weights.
     rrf_k : float
         The constant of RRF [1]_.
     rbc_phi : float
@@ -220,9 +220,9 @@ class Fusion:
         if self.norm is not None and (not isinstance(self.norm, str) or self.norm not in NORMS):
             raise DataError(f"unknown normalisation {shown(self.norm)}", f"There are {', '.join(NORMS)}.")
         if not by_score and self.norm not in (None, "none"):
-            raise DataError(f"{self.method} takes ranks, not scores", "Leave the normalisation out.")
+            raise DataError(f"{self.method} uses ranks, not scores", "Remove the normalisation.")
         if self.method == "combmnz" and self.norm == "zmuv":
-            what = "combmnz multiplies by the number of runs, which lowers the values below 0 of zmuv"
+            what = "combmnz multiplies by the number of runs, which lowers zmuv's values below 0"
             raise DataError(what, "Use combsum or min-max.")
         if not isinstance(self.rrf_k, Real) or not 0 <= self.rrf_k < math.inf:
             raise DataError(f"the constant of rrf is {shown(self.rrf_k)}", "Give a number from 0; 60 is usual.")
@@ -244,16 +244,16 @@ class Fusion:
 
     @property
     def takes_scores(self) -> bool:
-        """Whether the method takes scores; the others take ranks."""
+        """Whether the method uses scores; the others use ranks."""
         return METHODS[self.method].value is None
 
     @property
     def constant(self) -> str:
-        """What a document of a list with one score for all counts as, where the normalisation does not say it."""
+        """The value of documents whose scores are all equal, if the formula does not give it."""
         return NORMS[str(self.norm)].says if self.takes_scores else ""
 
     def settings(self) -> dict[str, Any]:
-        """Return all settings that matter to the method, for records."""
+        """Return all settings that affect the method, for records."""
         return {
             "method": self.method,
             "formula": METHODS[self.method].formula,
@@ -265,7 +265,7 @@ class Fusion:
         }
 
     def tag(self, depth: int | None = None) -> str:
-        """Return a name for a run that is fused so, such as ``rrf-k60`` or ``weighted-min-max-0.7-0.3+depth100``."""
+        """Return a name for a run fused this way, such as ``rrf-k60`` or ``weighted-min-max-0.7-0.3+depth100``."""
         parts = [self.method]
         if self.takes_scores:
             parts.append(str(self.norm))
@@ -279,14 +279,14 @@ class Fusion:
         Raises
         ------
         DataError
-            There are more weights, or fewer.
+            The number of weights is not that of the runs.
         """
         if self.weights is not None and len(self.weights) != count:
             are = "is 1 weight" if len(self.weights) == 1 else f"are {len(self.weights)} weights"
-            raise DataError(f"there {are} for {count} runs", "Give each run one.")
+            raise DataError(f"there {are} for {count} runs", "Give one weight per run.")
 
     def fault(self, scores: FloatArray) -> str:
-        """Say why the scores of a list cannot be fused; ``""`` if they can.
+        """Return why the scores of a list cannot be fused; ``""`` if they can.
 
         Parameters
         ----------
@@ -299,7 +299,7 @@ class Fusion:
         if self.norm != "rank" and max(highest, -lowest) >= LARGEST:
             return f"scores go from {lowest} to {highest}, and only those within ±{LARGEST} can be fused"
         if self.norm == "max" and lowest < 0 and highest <= 0:
-            return f"the largest score is {highest}, by which scores are to be divided"
+            return f"the largest score is {highest}, by which scores cannot be divided"
         if self.norm == "max" and highest > 0 and -lowest / LARGEST >= highest:
             return f"scores go from {lowest} to {highest}, by which they cannot be divided"
         if METHODS[self.method].zero and self.norm in ("max", "none") and lowest < 0:
@@ -308,7 +308,7 @@ class Fusion:
 
     @property
     def instead(self) -> str:
-        """What takes scores that this method does not."""
+        """Methods or normalisations that accept scores which this one refuses."""
         return "min-max or rrf" if self.norm in ("max", "none") else "rank or rrf"
 
     def values(self, scores: FloatArray) -> FloatArray:
@@ -361,7 +361,7 @@ class Lists(NamedTuple):
     scores: list[FloatArray]
 
     def values(self, fusion: Fusion) -> FloatArray:
-        """Return what `Fusion.combine` takes."""
+        """Return the argument of `Fusion.combine`."""
         values = np.full((len(self.places), len(self.docids)), np.nan)
         for row, (places, scores) in enumerate(zip(self.places, self.scores, strict=True)):
             if len(places):
@@ -375,13 +375,13 @@ class Lists(NamedTuple):
     def best(self, fusion: Fusion) -> tuple[IntArray, FloatArray]:
         """Return the documents as positions in `docids`, best first, and their fused scores."""
         fused = self.fused(fusion)
-        # Documents ascend, so that among equal scores the last one is the first of the list.
+        # Documents are in ascending order, so among equal scores the last one comes first.
         order = len(fused) - 1 - np.argsort(-fused[::-1], kind="stable")
-        return order, fused[order] + 0.0  # which makes negative zero zero
+        return order, fused[order] + 0.0  # turns negative zero into zero
 
 
 LONGEST_WORD = 8
-"""Bytes of a document id that are compared as one number."""
+"""Longest document id, in bytes, that is compared as one number."""
 
 
 def align(lists: Sequence[tuple[Ids, FloatArray]], depth: int | None = None) -> Lists:
@@ -392,12 +392,12 @@ def align(lists: Sequence[tuple[Ids, FloatArray]], depth: int | None = None) -> 
     lists : sequence of (Ids, (N,) float array)
         The documents of each run for a query and their scores, in any order; a run may have none.
     depth : int, optional
-        How many documents of each list count; by default all.
+        Documents used of each list. Default: all.
 
     Returns
     -------
     Lists
-        Documents by descending score; of equal ones the larger id (by bytes) is first, as trec_eval ranks them.
+        Documents by descending score; ties are ordered by descending id (by bytes), as in trec_eval.
     """
     cuts = np.cumsum([0, *(len(ids) for ids, _ in lists)])
     docids, codes = _numbered(Ids.concatenate([ids for ids, _ in lists]))
@@ -424,7 +424,7 @@ def _numbered(ids: Ids) -> tuple[AnyArray, IntArray]:
         different = sorted(set(raw))
         number = {docid: at for at, docid in enumerate(different)}
         return np.array(different, dtype=object), np.array([number[docid] for docid in raw], dtype=np.int64)
-    # Short ids, such as MS MARCO's, are numbers of 8 bytes, and many times as fast.
+    # Short ids, such as MS MARCO's, fit in numbers of 8 bytes, which sort many times faster.
     padded = np.zeros((len(ids), LONGEST_WORD), dtype=np.uint8)
     padded[np.arange(LONGEST_WORD) < lengths[:, None]] = np.frombuffer(ids.buffer, dtype=np.uint8)
     words, codes = np.unique(padded.view(">u8")[:, 0].astype(np.uint64), return_inverse=True)

@@ -1,4 +1,4 @@
-"""What is seen of runs while they are fused, and what of it is worth a note."""
+"""Statistics of runs collected while they are fused, and notes on them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from treceval_py.fusing.methods import Fusion, Lists
 __all__ = ["Observed"]
 
 CUTOFFS = (10, 100, None)
-"""Ranks down to which lists are compared; None is their end."""
+"""Depths at which lists are compared; None is the whole list."""
 
 FEW_QUERIES = 0.9
-"""Runs of one set of queries have at least this share of them in common."""
+"""Runs of the same set of queries share at least this part of them."""
 
 FEW_DOCUMENTS = 0.01
-"""Runs of one collection have at least this share of their lists in common with another run."""
+"""Runs of the same collection share at least this part of their lists with another run."""
 
 OTHER_SCALE = 10
-"""One run decides where its usual score is so many times that of another one."""
+"""A run dominates if its typical score is this many times that of another run."""
 
 
 class Observed:
@@ -32,21 +32,20 @@ class Observed:
     Attributes
     ----------
     queries, complete : int
-        The queries, and those that all runs have.
+        The number of queries, and of those that all runs have.
     tied, single : (n,) int arrays
-        Documents of each run whose score another one of the list has as well, and lists of each run in which all
-        documents have one score.
+        Documents of each run whose score another document of the list shares, and lists of each run whose scores
+        are all equal.
     middle, lists : (n,) arrays
         The sum of the absolute scores in the middle of the lists of each run, and the number of its lists.
     shared, possible : (3, n, n) int arrays
-        How many documents the lists of two runs have in common down to each of `CUTOFFS`, and the most that is
-        possible.
+        Documents that the lists of two runs share down to each of `CUTOFFS`, and the largest possible number.
     alike : (n, n) bool array
         Whether two runs have the same documents in the same order in every query.
     cut : int
-        Queries with more documents than are kept.
+        Queries that have more documents than are kept.
     kept, fused_ties : int
-        Documents that are kept, and those of them with the fused score of another one.
+        Documents kept, and those whose fused score another one shares.
     """
 
     def __init__(self, runs: int) -> None:
@@ -57,7 +56,7 @@ class Observed:
         self.alike = np.ones((runs, runs), dtype=bool)
 
     def see(self, lists: Lists) -> None:
-        """Take the lists of a query."""
+        """Add the lists of a query."""
         sizes = np.array([len(places) for places in lists.places])
         self.queries += 1
         self.complete += bool(sizes.all())
@@ -67,7 +66,8 @@ class Observed:
                 equal = scores[1:] == scores[:-1]
                 self.tied[row] += np.count_nonzero(np.append(equal, False) | np.append(False, equal))
                 self.single[row] += scores[0] == scores[-1]
-                self.middle[row] += abs(scores[len(scores) // 2])
+                # only orders of magnitude count, and the sum must be finite
+                self.middle[row] += min(abs(scores[len(scores) // 2]), 1e290)
         for number, cutoff in enumerate(CUTOFFS):
             there = np.zeros((len(sizes), len(lists.docids)))
             for row, places in enumerate(lists.places):
@@ -80,7 +80,7 @@ class Observed:
                 self.alike[one, other] = np.array_equal(lists.places[one], lists.places[other])
 
     def add(self, other: Observed) -> None:
-        """Take what was seen of other queries."""
+        """Add the statistics of other queries."""
         self.alike &= other.alike
         for name in ("queries", "complete", "cut", "kept", "fused_ties"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -98,7 +98,7 @@ class Observed:
         ]
 
     def notes(self, runs: Sequence[ListedRun], fusion: Fusion, k: int | None) -> list[str]:
-        """Return what people should know of the runs, in sentences."""
+        """Return notes for people on the runs, as sentences."""
         return [
             *self._about_queries(runs),
             *self._about_pairs(runs),
@@ -141,25 +141,25 @@ class Observed:
             if run.contradicting:
                 where = f"{run.name}: in {len(run.contradicting)} of {len(run.spans)} queries"
                 notes.append(
-                    f"{where} scores grow with the rank. If they are distances, give their negatives: more is better."
+                    f"{where} scores grow with the rank. If they are distances, negate them: higher scores rank first."
                     if run.reversed
-                    else f"{where} the rank column contradicts the scores, which decide."
+                    else f"{where} the rank column contradicts the scores; the scores are used."
                 )
             if by_rank and tied:
                 notes.append(
-                    f"{run.name}: {tied} documents share their score with another one of their query; the larger id is "
+                    f"{run.name}: {tied} documents have the same score as another one of their query; the larger id is "
                     "ranked first."
                 )
             if not by_rank and single and fusion.constant:
                 count = "1 list has" if single == 1 else f"{single} lists have"
-                notes.append(f"{run.name}: {count} one score for all documents, which count as {fusion.constant}.")
+                notes.append(f"{run.name}: {count} the same score for all documents, which count as {fusion.constant}.")
         if fusion.takes_scores and fusion.norm == "none":
             usual = self.middle / np.maximum(self.lists, 1)
             low, high = int(usual.argmin()), int(usual.argmax())
             if usual[high] > OTHER_SCALE * usual[low]:
                 notes.append(
                     f"{runs[high].name} has scores around {usual[high]:.3g} and {runs[low].name} around "
-                    f"{usual[low]:.3g}: the first one decides. Choose a normalisation."
+                    f"{usual[low]:.3g}, so the former dominates. Choose a normalisation."
                 )
         return notes
 

@@ -1,4 +1,4 @@
-"""The settings that were chosen for a fusion, as a table."""
+"""The settings chosen for a fusion, as a table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def words_of(fusion: Fusion) -> str:
 
 
 def document_of(tuned: Tuned, files: tuple[str, ...] = ()) -> Document:
-    """Return the settings of each fold, and what they gain.
+    """Return a table of the settings of each fold and their gains.
 
     Parameters
     ----------
@@ -60,4 +60,4 @@ def _about_means(tuned: Tuned) -> str:
 
 
 def _about_alike(tuned: Tuned) -> str:
-    return f"alike: how many of the {tuned.chosen.settings} settings are within one standard error of the best."
+    return f"alike: number of settings, of {tuned.chosen.settings}, within one standard error of the best."

@@ -1,8 +1,8 @@
-"""Choose the weights of a fusion by judgments, and estimate honestly what that gains.
+"""Choose the weights of a fusion by judgments, and estimate the gain without bias.
 
-A setting that was chosen on the queries on which it is tested looks better there than it is. So queries are divided
-into folds, and the queries of a fold are fused with the setting that is best on those of the other folds. What is
-reported is the mean of this run, no query of which had a say in its own setting.
+A setting tested on the queries on which it was chosen looks better than it is. So queries are divided into folds, and
+each fold is fused with the setting that is best on the other folds. The reported mean is that of this run, in which no
+query influenced its own setting.
 """
 
 from __future__ import annotations
@@ -49,31 +49,31 @@ __all__ = [
 ]
 
 DEFAULT_MEASURE = "ndcg_cut.10"
-"""The measure whose mean decides, where no other one is named."""
+"""The default measure, whose mean decides."""
 
 MOST_SETTINGS = 1001
-"""Weights of five runs in steps of 0.1; with more runs the steps are larger."""
+"""Most weightings to try: those of five runs in steps of 0.1; with more runs the steps are larger."""
 
 STEPS = (10, 5, 4, 2)
-"""Into how many parts the sum of the weights is divided, the finest first."""
+"""Numbers of parts into which the sum of the weights may be divided, finest first."""
 
 
 class Choice(NamedTuple):
-    """The setting that was chosen on some queries.
+    """The setting chosen on some queries.
 
     Attributes
     ----------
     fusion : Fusion
         The setting.
     mean : float
-        The mean of the measure on the queries that it was chosen on.
+        The mean of the measure on the queries on which it was chosen.
     held_out : float
-        The mean on the queries of the fold, which had no say; NaN for the choice on all queries.
+        The mean on the queries of the fold, which were not used; NaN for the choice on all queries.
     queries : int
-        How many queries had a say.
+        Number of queries used.
     alike : int
-        How many settings are within one standard error of the best, itself included: the error of the mean difference
-        between the two over these queries.
+        Number of settings within one standard error of the best, itself included: the standard error of their mean
+        difference over these queries.
     """
 
     fusion: Fusion
@@ -84,20 +84,20 @@ class Choice(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """What was chosen, and what it gains.
+    """The chosen settings and their gains.
 
     Attributes
     ----------
     folds : tuple of Choice
-        The choice for the queries of each fold, made on all other folds.
+        The choice for each fold, made on all other folds.
     final : Choice
-        The choice on all queries, for queries without judgments.
+        The choice made on all queries, for queries without judgments.
     usual : float
         The mean over all queries of the first setting, with equal weights.
     nested : float
         The mean over all queries, each with the setting of its fold: the estimate for new queries.
     settings : int
-        How many settings were tried.
+        Number of settings tried.
     first : Fusion
         The first setting.
     """
@@ -111,7 +111,7 @@ class Chosen(NamedTuple):
 
 
 class Tuned(NamedTuple):
-    """Settings of a fusion that were chosen by judgments.
+    """Settings of a fusion chosen by judgments.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class Tuned(NamedTuple):
     measure : str
         The measure whose mean was maximised.
     folds : dict of str to int
-        The fold of each query that had a say, from 0.
+        The fold of each judged query, from 0.
     """
 
     chosen: Chosen
@@ -137,7 +137,7 @@ class Tuned(NamedTuple):
         return self.chosen.final.fusion if fold is None else self.chosen.folds[fold].fusion
 
     def record(self) -> dict[str, Any]:
-        """Return what the record of a run says: all choices, and the hashes of the queries that they were made on."""
+        """Return the entry for the record of a run: all choices, and the hashes of the queries used."""
         return {
             "nested": True,
             "queries": sorted(map(hash_of_query, self.folds)),
@@ -152,13 +152,13 @@ class Tuned(NamedTuple):
 
 def _record(choice: Choice) -> dict[str, Any]:
     said = {**choice._asdict(), "fusion": asdict(choice.fusion)}
-    if math.isnan(choice.held_out):  # which JSON lacks
+    if math.isnan(choice.held_out):  # JSON has no NaN
         del said["held_out"]
     return said
 
 
 class Tuning(NamedTuple):
-    """How settings are to be chosen.
+    """How to choose settings.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ class Tuning(NamedTuple):
     evaluator : Evaluator
         Judgments, and one measure.
     folds : int
-        How many parts the queries are divided into.
+        Number of parts that the queries are divided into.
     """
 
     fusions: list[Fusion]
@@ -176,18 +176,18 @@ class Tuning(NamedTuple):
 
 
 class Before(NamedTuple):
-    """What was chosen for an earlier fusion.
+    """The setting chosen for an earlier fusion.
 
     Attributes
     ----------
     fusion : Fusion
         The setting.
     tuned : dict
-        On which queries it was chosen, for the record of a run that is fused with it.
+        The queries on which it was chosen, for the record of a run fused with it.
     tags : list of str
-        The tags of the runs that it was chosen for.
+        The tags of the runs for which it was chosen.
     depth : int or None
-        How many documents of each list counted.
+        Documents used of each list.
     """
 
     fusion: Fusion
@@ -196,12 +196,12 @@ class Before(NamedTuple):
     depth: int | None
 
     def check_runs(self, runs: Sequence[ListedRun], depth: int | None) -> list[str]:
-        """Refuse runs that the setting cannot be for, and return notes on what is otherwise.
+        """Refuse runs that do not fit the setting, and return notes on other differences.
 
         Raises
         ------
         DataError
-            There are more runs or fewer, or weights would go to other runs than those that they were chosen for.
+            The number of runs differs, or weights would apply to other runs than those for which they were chosen.
         """
         tags, record = [run.tag for run in runs], self.tuned["chosen_in"]
         if len(tags) != len(self.tags):
@@ -221,17 +221,17 @@ class Before(NamedTuple):
 
 
 def tuned_before(record: str) -> Before:
-    """Return the final setting of a fusion that was tuned before, and what it was chosen for.
+    """Return the final setting of an earlier tuned fusion, with the runs for which it was chosen.
 
     Parameters
     ----------
     record : str
-        The record beside the tuned run.
+        The record next to the tuned run.
 
     Raises
     ------
     DataError
-        It cannot be read, or does not say that settings were chosen.
+        It cannot be read, or is not the record of a tuned fusion.
     """
     try:
         with open(record, "rb") as stream:
@@ -262,7 +262,7 @@ def grid(fusions: Sequence[Fusion], runs: int) -> list[Fusion]:
     fusions : sequence of Fusion
         The methods with their normalisations, without weights; the first one is the usual one.
     runs : int
-        How many runs are fused.
+        Number of runs to fuse.
 
     Returns
     -------
@@ -276,7 +276,7 @@ def grid(fusions: Sequence[Fusion], runs: int) -> list[Fusion]:
         A method has weights already, or there is nothing to choose from.
     """
     if any(each.weights is not None for each in fusions):
-        raise DataError("weights cannot be both given and chosen", "Leave one of the two out.")
+        raise DataError("weights cannot be both given and chosen", "Remove one of the two.")
     found = list(dict.fromkeys(fusions))
     for fusion in fusions:
         if METHODS[fusion.method].weighted:
@@ -292,9 +292,9 @@ def _weighted() -> Iterator[str]:
 
 
 def _weights(runs: int) -> list[tuple[float, ...]]:
-    """Return weights that sum to 1, without equal ones, by their distance from these."""
+    """Return weights that sum to 1, except equal weights, by their distance from equal weights."""
     parts = next((each for each in STEPS if math.comb(each + runs - 1, runs - 1) <= MOST_SETTINGS), STEPS[-1])
-    # Bars between stars: where the bars are decides how many parts each run has.
+    # Stars and bars: the positions of the bars determine the number of parts of each run.
     found = [
         tuple(np.diff([-1, *bars, parts + runs - 1]) - 1)
         for bars in itertools.combinations(range(parts + runs - 1), runs - 1)
@@ -305,7 +305,7 @@ def _weights(runs: int) -> list[tuple[float, ...]]:
 
 
 def folds_of(qids: Sequence[str], folds: int) -> IntArray:
-    """Return the fold of each query: by the hash of its id, so that the order of queries does not matter.
+    """Return the fold of each query, by the hash of its id, so the order of queries does not matter.
 
     Raises
     ------
@@ -375,7 +375,7 @@ def tune(fused: Fused, tuning: Tuning) -> Tuned:
     fused : Fused
         The runs.
     tuning : Tuning
-        What to choose from, and by what.
+        The settings to choose from, and the judgments and measure to choose by.
 
     Returns
     -------
@@ -385,9 +385,9 @@ def tune(fused: Fused, tuning: Tuning) -> Tuned:
     Raises
     ------
     DataError
-        There is nothing to choose from, too few queries are judged, or scores cannot be fused by one of the methods.
+        There is nothing to choose from, too few queries are judged, or a method cannot fuse the scores.
     EvaluationError
-        The measure is several, or has no value for each query.
+        The name means several measures, or the measure has no value per query.
     """
     evaluator = tuning.evaluator
     settings = grid(tuning.fusions, len(fused.runs))
@@ -403,7 +403,7 @@ def tune(fused: Fused, tuning: Tuning) -> Tuned:
     for group, runs in fused.tried(judged, settings):
         results = [evaluator.scored(run) for run in runs]
         first, those = results[0], set(group)
-        # Under some profiles, queries that a run lacks count too: here, those of the other groups.
+        # Under some profiles, queries that a run lacks count too; here, these are the queries of the other groups.
         rows = [row for row, qid in enumerate(first.qids) if qid in those and first.counted[row, 0]]
         qids += [first.qids[row] for row in rows]
         columns.append(np.stack([each.matrix[rows, 0] for each in results]))
@@ -416,7 +416,7 @@ def tune(fused: Fused, tuning: Tuning) -> Tuned:
 
 
 class TunedFusion(NamedTuple):
-    """A fused run, each query of which has the setting that was chosen without it, and the settings.
+    """A fused run, in which each query has a setting chosen without it, and the settings.
 
     Attributes
     ----------
@@ -449,45 +449,45 @@ def tune_fusion(
     strict: bool = False,
     tag: str | None = None,
 ) -> TunedFusion:
-    """Fuse runs with weights chosen by cross-validation, so that the fused run shows what they gain on new queries.
+    """Fuse runs with weights chosen by cross-validation; the fused run shows their gain on new queries.
 
     Parameters
     ----------
     runs : sequence of Run, path, or objects of other forms
-        As of `fuse`.
+        As in `fuse`.
     qrels : judgments
-        As of `evaluate`. Queries without judgments are fused with the setting that is best on all others.
+        As in `evaluate`. Queries without judgments are fused with the setting that is best on all judged ones.
     method : str or sequence of str
-        The methods to choose from, as of `fuse`; with weights where they take weights.
+        The methods to choose from, as in `fuse`, each with weights if it takes them.
     norm : str or sequence of str, optional
-        The normalisations to choose from, for methods that take scores; by default min-max.
+        The normalisations to choose from, for methods that use scores. Default: min-max.
     measure : str or Measure
-        Whose mean over queries decides.
+        The measure whose mean over queries decides.
     folds : int
-        How many parts queries are divided into, by a hash of their ids. Each part is fused with what is best on the
-        others.
+        Number of parts that queries are divided into, by a hash of their ids. Each part is fused with the setting that
+        is best on the others.
     profile : str or Profile, optional
         The conventions of the measure.
     rrf_k, rbc_phi, depth, k, strict, tag
-        As of `fuse`.
+        As in `fuse`.
 
     Returns
     -------
     TunedFusion
-        The run and the settings; ``tuned.chosen.final`` is the one for other queries.
+        The run and the settings; ``tuned.chosen.final`` is the setting for other queries.
 
     Raises
     ------
     DataError
-        As of `fuse`, or too few queries are judged, or there is nothing to choose from.
+        As in `fuse`, or too few queries are judged, or there is nothing to choose from.
     MeasureError
         The measure is unknown.
     EvaluationError
-        The measure has no value for each query.
+        The measure has no value per query.
 
     Examples
     --------
-    The second run finds the relevant document of each query and the first one does not, so all weight goes to it:
+    Only the second run finds the relevant document of each query, so it gets more weight:
 
     >>> qrels = {f"q{number}": {"a": 1} for number in range(8)}
     >>> one, other = ({qid: {first: 2.0, "c": 1.0} for qid in qrels} for first in "ba")
@@ -519,7 +519,7 @@ def fusions_of(methods: Sequence[str], norms: Sequence[str | None], rrf_k: float
     Raises
     ------
     DataError
-        A method or normalisation is unknown, or no method takes one.
+        A method or normalisation is unknown, or no method uses a normalisation.
     """
     by_score = [
         each for each in methods if not isinstance(each, str) or each not in METHODS or METHODS[each].value is None

@@ -1,11 +1,11 @@
 """A gate for continuous integration: whether a candidate is worse than a baseline by more than a margin.
 
-There are three outcomes, as a test that finds no difference does not show that there is none. The candidate *passes* if
-it is shown in every measure that it is not lower by more than the margin: the tests of all measures must reject, so
-each is made at the level alpha (Berger's intersection-union test). It is *worse* if it is shown in any measure that it
-is lower by more than the margin: one rejection is enough, so these p-values are corrected. Otherwise the gate *cannot
-tell*. A candidate whose true difference is within the margin, such as an equal one, is called worse with a probability
-of at most alpha; and so is one that passes though it is worse.
+There are three outcomes, because a test that finds no difference does not show that there is none. The candidate
+*passes* if every measure shows that it is not lower by more than the margin: the tests of all measures must reject, so
+each uses the level alpha (Berger's intersection-union test). It is *worse* if any measure shows that it is lower by
+more than the margin: one rejection is enough, so these p-values are corrected. Otherwise the gate *cannot tell*. A
+candidate whose true difference is within the margin, such as an equal one, is called worse with a probability of at
+most alpha. A candidate that is worse passes with a probability of at most alpha, too.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ DEFAULT_MARGIN = "0.01"
 
 
 class Margin(NamedTuple):
-    """By how much a candidate may be lower.
+    """How much lower a candidate may be.
 
     Attributes
     ----------
@@ -90,12 +90,12 @@ AnyMargin: TypeAlias = "float | str | Margin"
 
 
 class GateSettings(NamedTuple):
-    """How a gate decides.
+    """Settings of a gate.
 
     Attributes
     ----------
     margin : Margin or None
-        The margin of all measures without one of their own; None: that of measures without a floor is the default.
+        The margin of all measures without one of their own. None: the default margin for measures without a floor.
     margins : dict of str to Margin
         The margins of some measures, by name.
     floors : dict of str to float
@@ -103,7 +103,7 @@ class GateSettings(NamedTuple):
     alpha : float
         Level of significance, above 0 and below 1/2.
     power : float
-        For which the number of queries and the detectable drop are computed.
+        Power for the number of queries and for the detectable drop.
     """
 
     margin: Margin | None = None
@@ -114,14 +114,14 @@ class GateSettings(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What was decided of one measure.
+    """The decision about one measure.
 
     Attributes
     ----------
     measure : str
         The measure.
     outcome : {"pass", "worse", "cannot tell"}
-        What was decided.
+        The outcome.
     queries : int
         Number of queries, Q.
     baseline, candidate : float
@@ -130,7 +130,7 @@ class Decision(NamedTuple):
         That of the candidate minus that of the baseline.
     low : float
         The lower one-sided confidence limit of the difference, at 1 - alpha; the candidate passes if it is above minus
-        the margin. NaN without a margin, and of one query.
+        the margin. NaN without a margin, and for a single query.
     margin : Margin or None
         The margin; None if only a floor decides.
     allowed : float
@@ -152,7 +152,7 @@ class Decision(NamedTuple):
     needed_as_seen : float
         Queries with which it is decided with that power, if the true difference is the one seen.
     signature : Signature or None
-        How the values were made, where that is known.
+        How the values were computed, if known.
     """
 
     measure: str
@@ -186,19 +186,19 @@ class Verdict:
     Attributes
     ----------
     outcome : {"pass", "worse", "cannot tell"}
-        What was decided: worse if any measure is, and pass if all do.
+        The outcome: worse if any measure is, and pass if all do.
     decisions : tuple of Decision, length M
-        What was decided of each measure.
+        The decision about each measure.
     runs : tuple of two str
         The names of baseline and candidate.
     settings : GateSettings
-        How it was decided.
+        The settings.
     files : tuple of two str
-        Where the runs, or their saved results, came from.
+        Files of the runs, or of their saved results.
     digests : tuple of two str
-        The SHA-256 of these files; empty for what is not a file.
+        The SHA-256 of these files; empty for an object in memory.
     judgments_name, judgments_digest : str
-        The same of the judgments.
+        The same for the judgments.
     notes : tuple of str
         What was left out or assumed.
     version : str
@@ -244,7 +244,7 @@ class Verdict:
         Parameters
         ----------
         format : str
-            One of `rendering.FORMATS`.
+            ``table``, ``markdown`` or another format of ``--format``.
         digits : int, optional
             Decimals. Default: 4, or all in csv, tsv and json.
 
@@ -288,8 +288,8 @@ def gate(
     baseline, candidate : run, results or path
         Runs in any form that `evaluate` accepts; results; or files of saved results.
     measures : name, Measure or sequence of them, optional
-        Measures to decide by; a higher value is taken to be better. Default: those with a margin or a floor of their
-        own, else those of `compare`.
+        Measures that decide; higher values must be better. Default: those with a margin or a floor of their own, else
+        those of `compare`.
     margin : float, str or mapping, optional
         How much lower than the baseline the candidate may be: 0.01 in units of the measure, "5%" of the baseline's
         mean, or a mapping of measures to such. Default: 0.01 for measures without a floor. With 0 a candidate passes
@@ -314,7 +314,7 @@ def gate(
     Returns
     -------
     Verdict
-        The outcome, and what was decided of each measure.
+        The outcome, and the decision about each measure.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What the teacher decides by hand: a file that only the teacher writes, and that is applied at each grading."""
+"""Decisions by hand: a file that only the teacher writes, applied at each grading."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from treceval_py.io.source import whole
 __all__ = ["Adjustment", "adjusted", "decided", "matched", "of_this_task", "read_adjustments"]
 
 KIND = "adjusted"
-"""That of a `Change` that the teacher decided."""
+"""Kind of a `Change` that the teacher decided."""
 
 ACCEPTED, REJECTED = "accepted", "rejected"
 
@@ -47,10 +47,10 @@ KEYS = {
     "excused": YES,
     "claims": Form(f'{ACCEPTED} or {REJECTED} for a measure: claims.MAP = "{ACCEPTED}"', _fits_claims, dict),
 }
-"""What can be decided of a student, with what its value must be."""
+"""The decisions about a student, and the form of each value."""
 
 OF_A_TASK = ("points", "run", "claims")
-"""What says nothing without a task, where there are several."""
+"""Decisions that belong to a task if there are several tasks."""
 
 
 class Adjustment(NamedTuple):
@@ -59,13 +59,13 @@ class Adjustment(NamedTuple):
     Attributes
     ----------
     student : str
-        The student, as written: a name, number or e-mail address.
+        The student, as written in the file: a name, number or e-mail address.
     file, line : str and int or None
-        Where it is written.
+        Place of the decisions.
     points : float or None
-        The points, whatever the rules give.
+        Points that replace those of the rules.
     change : float or None
-        What is added to the points that the rules give.
+        Points that are added to those of the rules.
     comment : str
         Shown to the student.
     run : str
@@ -73,7 +73,7 @@ class Adjustment(NamedTuple):
     excused : bool
         Whether no points are counted.
     claims : mapping of str to bool
-        By measure, whether its claims are accepted (True) or rejected (False), whatever the check found.
+        Whether the claims of each measure are accepted (True) or rejected (False), whatever the check found.
     """
 
     student: str
@@ -94,16 +94,16 @@ class Adjustment(NamedTuple):
 def read_adjustments(
     path: str | os.PathLike[str], task: str = "", tasks: Collection[str] = ()
 ) -> tuple[Adjustment, ...]:
-    """Read the decisions of the teacher.
+    """Read the teacher's decisions.
 
     Parameters
     ----------
     path : path
-        The file; if there is none, or an empty one, nothing is decided.
+        The file; if it is missing or empty, there are no decisions.
     task : str
-        The task that is graded; empty if there is only one.
+        The task that is being graded; empty if there is only one.
     tasks : collection of str
-        All tasks of the course, which can have tables of their own: ``["Ada Lovelace".tasks.ranking]``.
+        All tasks of the course; each can have a table of its own: ``["Ada Lovelace".tasks.ranking]``.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def read_adjustments(
     Raises
     ------
     InputError
-        The file cannot be read, is not TOML, has an unknown key, or a value that makes no sense.
+        The file cannot be read, is not TOML, has an unknown key, or an invalid value.
     """
     if not os.path.lexists(path) or (os.path.isfile(path) and not os.path.getsize(path)):
         return ()
@@ -134,7 +134,7 @@ def _adjustment(file: TomlFile, student: str, task: str, tasks: Collection[str])
             what = f"{name} belongs to a task, and there are several"
             todo = f'Write it below ["{visible(student)}".tasks."{visible(min(tasks))}"].'
             raise file.refusal(what, todo, student, name)
-        # Each table is checked, also those of the tasks that are not graded now.
+        # Each table is checked, even those of tasks that are not graded now.
         own = {name: _values(file, (student, "tasks", name), _table(file, student, "tasks", name)) for name in of_tasks}
         given = {**given, **own.get(task, {})}
     if given.get("excused") and "points" in given:
@@ -159,11 +159,11 @@ def _table(file: TomlFile, *place: str) -> dict[str, Any]:
 
 
 def _values(file: TomlFile, place: tuple[Place, ...], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of a table with their values, each of the right form."""
+    """Return the keys of a table with their values, after checking their form."""
     for name, value in values.items():
         if name not in KEYS:
             near = difflib.get_close_matches(name.lower(), KEYS, n=1)
-            todo = f"Did you mean {near[0]}?" if near else f"There are {', '.join(KEYS)}."
+            todo = f"Did you mean {near[0]}?" if near else f"Known keys are {', '.join(KEYS)}."
             raise file.refusal(f"unknown key {quoted(encode(name))}", todo, *place, name)
         if not KEYS[name].fits(value):
             raise file.refusal(f"{name} must be {KEYS[name].words}", "", *place, name)
@@ -176,19 +176,19 @@ def _values(file: TomlFile, place: tuple[Place, ...], values: Mapping[str, Any])
 
 
 def matched(adjustments: Sequence[Adjustment], students: Sequence[Identity]) -> dict[int, Adjustment]:
-    """Return the adjustments by the numbers of the students.
+    """Return the adjustments by the numbers of their students.
 
     Parameters
     ----------
     adjustments : sequence of Adjustment
-        What is decided.
+        The decisions.
     students : sequence of Identity
-        All students; the first of the names is shown.
+        All students; messages show the first name of each.
 
     Raises
     ------
     InputError
-        A student is unknown, or may be several, or has two tables.
+        A student is unknown, could be several, or has two tables.
     """
     found: dict[int, Adjustment] = {}
     for each, fit in zip(adjustments, fits([_identity(each.student) for each in adjustments], students), strict=True):
@@ -208,12 +208,12 @@ def matched(adjustments: Sequence[Adjustment], students: Sequence[Identity]) -> 
 def of_this_task(
     adjustments: Sequence[Adjustment], students: Sequence[Identity], strangers: Sequence[Identity]
 ) -> list[Adjustment]:
-    """Leave out what is decided of those who are in other tasks only, as nobody on the roster is.
+    """Return the decisions about students of this task, without those of students who are only in other tasks.
 
     Parameters
     ----------
     adjustments : sequence of Adjustment
-        What is decided.
+        The decisions.
     students, strangers : sequence of Identity
         All students of the task, and those of other tasks who are not on the roster.
     """
@@ -234,12 +234,12 @@ def decided(graded: Graded, adjustment: Adjustment) -> Graded:
     graded : Graded
         The submission, graded with the run that the teacher chose.
     adjustment : Adjustment
-        What is decided.
+        The decisions.
 
     Raises
     ------
     InputError
-        The submission lacks the run, or a claim that is rejected.
+        The submission lacks the run, or lacks a claim that is rejected.
     """
     if adjustment.run and not is_named(graded.run, adjustment.run):
         names = [each.name for each in graded.runs] or [graded.run] * bool(graded.run)
@@ -258,7 +258,7 @@ def decided(graded: Graded, adjustment: Adjustment) -> Graded:
 
 
 def _decided(claim: Checked, accepted: bool) -> Checked:
-    """Return a claim with the teacher's verdict; the reason keeps what the check had found."""
+    """Return a claim with the teacher's verdict; the reason keeps the finding of the check."""
     said = BY_TEACHER[0 if accepted else 1]
     if claim.verdict != NO_CLAIM:
         said += f"; the check found that {VERDICTS[claim.verdict]}" + (f": {claim.why}" if claim.why else "")
@@ -267,16 +267,16 @@ def _decided(claim: Checked, accepted: bool) -> Checked:
 
 
 def adjusted(marks: Marks, adjustment: Adjustment, rules: Rules) -> Marks:
-    """Return the points with what the teacher decided of them.
+    """Return the points after the teacher's decisions.
 
     Parameters
     ----------
     marks : Marks
-        What the rules give, with other changes in it already.
+        The points that the rules give, including other changes.
     adjustment : Adjustment
-        What is decided.
+        The decisions.
     rules : Rules
-        What is needed to pass.
+        The rules, for the mark to pass.
 
     Returns
     -------

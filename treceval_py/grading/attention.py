@@ -1,4 +1,4 @@
-"""What a person should look at: the list "needs a human", of each submission and of the class."""
+"""The list "needs a human": what a person should check, for each submission and for the class."""
 
 from __future__ import annotations
 
@@ -30,45 +30,45 @@ KINDS = {
     "unread": "a document was not read",
     "several runs": "there are several runs, one of which was chosen",
     "no claims": "claims were expected, and none was found",
-    "unclear": "it is not known of which run a claimed number is",
+    "unclear": "it is not clear to which run a claimed number belongs",
     "alike": "the run is like another one",
     "too good": "the scores are nearly perfect",
     "another's claim": "a claimed number is right for another student's run",
     "nobody's": "a submission or a claim cannot be given to one student",
     "kept edit": "a file was edited by hand and is kept",
 }
-"""The reasons, with what they mean."""
+"""The reasons, and their meaning."""
 
 BASELINE = "the baseline"
 
 _PICTURE = re.compile(r"(?i)\.(png|jpe?g|gif|webp|heic|tiff?|bmp)$")
 
 UNREAD = ("unread", "refused")
-"""The roles of files in which there may be something that nobody has seen."""
+"""Roles of files that nobody has read."""
 
 
 PERFECT, FEWEST_QUERIES = 0.999, 10
-"""From this value on, of so many queries, a run is as good as the judgments themselves."""
+"""A run with at least this value, on at least this many queries, is as good as the judgments themselves."""
 
 FEWEST_DECIMALS = 4
-"""Numbers of fewer decimals are right for some other run by chance."""
+"""Numbers with fewer decimals are right for some other run by chance."""
 
 MOST_NAMED = 3
-"""So many of the runs that one is like are named in a sentence."""
+"""Most similar runs that a sentence names."""
 
 
 def with_questions(grades: Grades) -> Grades:
-    """Add to each entry what a person should look at.
+    """Add to each entry the questions that a person should look at.
 
     Parameters
     ----------
     grades : Grades
-        The class. Questions that its entries already have are kept.
+        The class. Existing questions of its entries are kept.
 
     Returns
     -------
     Grades
-        The same class; the questions of each entry are in the order of `KINDS`, each of them once.
+        The same class; the questions of each entry are in the order of `KINDS`, without duplicates.
     """
     found: list[list[Question]] = [[*entry.questions, *_of_submission(entry, grades)] for entry in grades.entries]
     for place, sentence in perfect(grades).items():
@@ -86,7 +86,7 @@ def with_questions(grades: Grades) -> Grades:
 
 
 def needing(grades: Grades) -> list[tuple[Entry | None, Question]]:
-    """Return all questions of a class, in the order of `KINDS`; those of no entry are about claims of nobody."""
+    """Return all questions of a class, in the order of `KINDS`; those about unmatched claims have no entry."""
     found: list[tuple[Entry | None, Question]] = [
         (entry, question) for entry in grades.entries for question in entry.questions
     ]
@@ -120,12 +120,12 @@ def _of_submission(entry: Entry, grades: Grades) -> Iterator[Question]:
 
 
 def not_read(file: FileRead) -> str:
-    """Say that a file was not read, and why; a sentence without full stop."""
+    """Say that a file was not read, and why; without a full stop."""
     return file.why if file.name in file.why else f"{file.name} was not read: {file.why}"
 
 
 def perfect(grades: Grades) -> dict[int, str]:
-    """Say of which entries the run is as good as the judgments themselves, which may be what was handed in.
+    """Find the runs that are as good as the judgments themselves, which may have been handed in as a run.
 
     Parameters
     ----------
@@ -135,8 +135,8 @@ def perfect(grades: Grades) -> dict[int, str]:
     Returns
     -------
     dict of int to str
-        For the numbers of such entries a sentence without full stop: where the first measure is 0.999 to 1, over 10 and
-        more queries. It is a question to look into.
+        By number of the entry, a sentence without a full stop. The first measure is 0.999 to 1, over 10 or more
+        queries. It is a question to look into.
     """
     name = grades.measures[0] if grades.measures else ""
     said = {}
@@ -152,19 +152,19 @@ def perfect(grades: Grades) -> dict[int, str]:
 
 
 def equal_runs(grades: Grades, kinds: Sequence[str] = (SAME_FILE, SAME_RANKING)) -> list[frozenset[int]]:
-    """Return the groups of entries that have the same ranking, the largest first; -1 is the baseline.
+    """Return the groups of entries with the same ranking, largest first; -1 is the baseline.
 
     Parameters
     ----------
     grades : Grades
         The class.
     kinds : sequence of str
-        The kinds of pairs that join two runs.
+        Kinds of pairs that join two runs.
 
     Returns
     -------
     list of frozenset of int
-        Numbers of entries, two and more in each group.
+        Numbers of entries, at least two in each group.
     """
     group: dict[int, set[int]] = {}
     for pair in grades.pairs:
@@ -175,7 +175,7 @@ def equal_runs(grades: Grades, kinds: Sequence[str] = (SAME_FILE, SAME_RANKING))
 
 
 def _alike(grades: Grades) -> Iterator[tuple[int, str]]:
-    """Yield numbers of entries, with what their runs are like; equal ones are all named, others by their pairs."""
+    """Yield numbers of entries, with the runs that theirs is like; equal runs are all named, others by their pairs."""
     like: dict[int, dict[str, set[int]]] = {}
     for group in equal_runs(grades):
         for place in group:
@@ -193,7 +193,7 @@ def _alike(grades: Grades) -> Iterator[tuple[int, str]]:
 
 
 def _named(grades: Grades, places: Collection[int]) -> str:
-    """Name the runs of some entries; beside the baseline, which many may be like, they are counted."""
+    """Name the runs of some entries; if the baseline is one of them, the others are only counted."""
     names = [visible(grades.entries[place].student) for place in sorted(places) if place >= 0]
     if -1 in places:
         names = [BASELINE, f"{len(names)} more"] if names else [BASELINE]
@@ -210,7 +210,7 @@ def _and(names: Sequence[str]) -> str:
 
 
 def _right_for_others(grades: Grades) -> Iterator[tuple[int, str]]:
-    """Yield numbers of entries, with a sentence about a claimed number that another student's run gives."""
+    """Yield numbers of entries, with a sentence about a claimed number that is right for another student's run."""
     values = [_values(entry.graded) for entry in grades.entries]
     baseline = _by_measure(grades.baseline_measures)
     for place, entry in enumerate(grades.entries):
@@ -244,7 +244,7 @@ def _by_measure(means: dict[str, float]) -> dict[Measure, float]:
 
 
 def _given(claim: Checked) -> tuple[Measure, list[tuple[float, float]]] | None:
-    """Return the measure of a claim and how near to which numbers a value must be; None unless it is to be sought."""
+    """Return the measure of a claim, and the numbers to look for with their tolerances; None to skip the claim."""
     if claim.verdict != NOT_REPRODUCED:
         return None
     read = claimed(claim.measure, claim.text, claim.place).claim
@@ -259,7 +259,7 @@ def _given(claim: Checked) -> tuple[Measure, list[tuple[float, float]]] | None:
 
 
 def _is_coarse(measure: Measure, numbers: list[tuple[float, float]], queries: int) -> bool:
-    """Tell whether a mean is one of so few possible ones, as a share of documents is, that other runs often have it."""
+    """Tell whether a mean has so few possible values, like a share of documents, that other runs often have it."""
     cutoff = dict(measure.parameters).get("cutoff", 1)
     steps = queries * (cutoff if isinstance(cutoff, int) else 1)
     return steps < 10**FEWEST_DECIMALS and all(

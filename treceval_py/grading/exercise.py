@@ -1,4 +1,4 @@
-"""One exercise, or one task of a course: submissions graded by processes, and points given from what they found."""
+"""One exercise, or one task of a course: processes grade the submissions, and their records give points."""
 
 from __future__ import annotations
 
@@ -30,34 +30,34 @@ from treceval_py.version import __version__
 __all__ = ["FreeDays", "Records", "assignment_of", "book_of", "recorded"]
 
 FreeDays = MutableMapping[str, int]
-"""How many late days each member has left that cost nothing; who is not in it has all."""
+"""Free late days that each member has left; members that are not in it have all of theirs."""
 
 NOTHING = "nothing was handed in"
 
 
 class Records(NamedTuple):
-    """What processes found out of a class.
+    """The records of a class, made by the processes that grade.
 
     Attributes
     ----------
     assignment : Assignment
-        By what was graded.
+        The judgments, the baseline and the rules.
     submitted : str
-        Where the submissions came from.
+        The path of the submissions.
     people : Class
-        Whose they are.
+        The owners of the submissions.
     graded : tuple of Graded
-        One for each submission.
+        One record per submission.
     baseline : Graded or None
-        The baseline, where there is one.
+        The baseline, if there is one.
     decisions : mapping of int to Adjustment
-        What the teacher decided, by the numbers of the members.
+        The teacher's decisions, by the numbers of the members.
     strays, notes : tuple of str
-        As of `Grades`.
+        See `Grades`.
     kept : frozenset of str
-        The files in which records are kept.
+        The names of the files of kept records.
     claimed : bool
-        Whether the table of claims has somebody of the class.
+        Whether somebody of the class is in the table of claims.
     """
 
     assignment: Assignment
@@ -73,20 +73,20 @@ class Records(NamedTuple):
 
 
 def assignment_of(qrels: str, baseline: str, rules: Rules) -> Assignment:
-    """Return by what is graded.
+    """Return the judgments, the baseline and the rules of an exercise, after checking the files.
 
     Raises
     ------
     EvaluationError
-        A file is not one that several processes can read, or the baseline is missing that the rules need.
+        A file cannot be read by several processes, or the rules need a baseline and there is none.
     """
     for path in filter(None, (qrels, baseline)):
         if os.path.exists(path) and not os.path.isfile(path):
             raise EvaluationError(
-                "is no regular file, and is read by several processes", "Write it to a file.", file=path
+                "is not a regular file, but several processes must read it", "Write it to a file.", file=path
             )
     if not baseline and rules.needs_baseline:
-        what = "the rules give points by the baseline, and there is none"
+        what = "the rules give points by the baseline, but there is none"
         raise EvaluationError(what, "Give a run to compare with (--baseline; in a course baseline of the task).")
     return Assignment(qrels, baseline, rules)
 
@@ -103,28 +103,28 @@ def recorded(
     workers: int = 1,
     after: Callable[[], None] | None = None,
 ) -> Records:
-    """Let processes grade the submissions of a class, or take what is kept of them.
+    """Grade the submissions of a class in several processes, or reuse their kept records.
 
     Parameters
     ----------
     grader : Grader
-        What has read the assignment.
+        The grader, which has read the assignment.
     submitted : str
-        Where the submissions came from.
+        The path of the submissions.
     people : Class
-        The submissions, and whose they are.
+        The submissions and their owners.
     claims : str
         A table of claims; empty without one.
     adjustments : sequence of Adjustment
-        What the teacher decided.
+        The teacher's decisions.
     others : sequence of FileRead
-        What was found beside the submissions.
+        The files found beside the submissions.
     folder : str
-        Where records are kept; empty for nowhere.
+        The folder of records; empty to keep none.
     workers : int
-        How many processes grade.
+        Number of processes.
     after : callable, optional
-        Is called after each submission.
+        Called after each submission.
 
     Raises
     ------
@@ -164,18 +164,18 @@ def recorded(
 
 
 def book_of(records: Records, free_days: FreeDays) -> Grades:
-    """Give points by the rules, to everybody in the class.
+    """Give points to everybody in the class, by the rules.
 
     Parameters
     ----------
     records : Records
-        What was found out.
+        The records of the class.
     free_days : dict of str to int
-        The late days that are left; those that are used up here are taken from it.
+        Remaining free late days; days used here are subtracted.
     """
     rules, notes = records.assignment.rules, records.notes
     if rules == DEFAULT_RULES and not records.strays and not any(each.claims for each in records.graded):
-        # Nobody was asked for numbers, then; with rules of their own, teachers say what they want.
+        # Nobody was asked for numbers, then. Teachers who want numbers write rules of their own.
         rules = rules._replace(points_claims=0.0)
         notes = (*notes, "nobody claims a number, so points are given for runs alone")
     undated = sum(
@@ -206,7 +206,7 @@ def book_of(records: Records, free_days: FreeDays) -> Grades:
         )
         for member, graded, marks in rows
     )
-    # What several members handed in together is compared with the others once.
+    # A joint submission of several members is compared with the others once.
     first: dict[int, int] = {}
     for place, (member, _, _) in enumerate(rows):
         if member.submission is not None:
@@ -243,11 +243,11 @@ def _graded_of(member: Member, records: Records) -> Graded:
 
 
 def _account(member: Member, people: Class) -> dict[str, str]:
-    """Return the platform that a submission was exported from, and the number of the member's account there."""
+    """Return the platform from which a submission was exported, and the number of the member's account there."""
     if member.submission is None:
         return {}
     submission, person = people.submissions[member.submission], member.person
-    # Of a group, the owner whose name, number or address is the member's.
+    # In a group, the owner with the member's name, number or address.
     own = [
         each
         for each in submission.owners
@@ -262,12 +262,12 @@ def _called(member: Member, graded: Graded) -> str:
 
 
 def _key(member: Member, graded: Graded) -> str:
-    """Return what no other student of a course has, also not one of the same name."""
+    """Return a key that is unique among the students of a course, even for equal names."""
     return graded.student if member.person is None else " ".join(member.person[:4])
 
 
 def _order(member: Member, graded: Graded) -> tuple[bool, str, bytes, bytes, str]:
-    """Return what entries are ordered by: those of nobody on the roster last, then by name."""
+    """Return the sort key of an entry: those of nobody on the roster last, then by name."""
     name, nobodys = _called(member, graded), member.person is None and bool(member.questions)
     return nobodys, name.casefold(), encode(name), encode(graded.source), _key(member, graded)
 
@@ -289,12 +289,12 @@ def _marks(
 
 
 def _about_other(found: FileRead) -> str:
-    """Say what was found beside the submissions."""
+    """Describe a file found beside the submissions."""
     return f"{found.name}: {found.why}" if found.role == "note" else f"{found.name} belongs to nobody: {found.why}"
 
 
 def _replies(setup: Setup, jobs: Sequence[Job], workers: int, after: Callable[[], None] | None) -> list[Reply]:
-    """Let processes grade submissions."""
+    """Grade submissions in several processes."""
     try:
         return graded_by_processes(setup, jobs, workers=workers, seconds=setup.assignment.rules.seconds, after=after)
     finally:
@@ -302,7 +302,7 @@ def _replies(setup: Setup, jobs: Sequence[Job], workers: int, after: Callable[[]
 
 
 def _setup(grader: Grader, baseline: Graded | None, folder: str) -> Setup:
-    """Return what processes are told; the context changes with all that grades depend on."""
+    """Return the first message to processes; the context changes with everything that grades depend on."""
     from treceval_py.scoring.signatures import Fingerprint
 
     assignment = grader.assignment

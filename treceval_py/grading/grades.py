@@ -1,4 +1,4 @@
-"""A graded class: every submission with its points, and what is known of all together."""
+"""A graded class: every submission with its points, and facts about all of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Person(NamedTuple):
     name : str
         The name, given name first.
     number, email, login, group : str
-        As on the roster; empty if it has none. ``login`` is the account on GitHub or the platform.
+        As on the roster; empty if missing. ``login`` is the account on GitHub or the platform.
     row : tuple of (str, str)
         Titles and cells of the student's row, which import files for the same platform repeat.
     """
@@ -34,14 +34,14 @@ class Person(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What a person should look at.
+    """A question for a person to look at.
 
     Attributes
     ----------
     kind : str
         One of `treceval_py.grading.attention.KINDS`.
     what : str
-        A sentence without full stop.
+        A sentence without a full stop.
     """
 
     kind: str
@@ -54,20 +54,20 @@ class Entry(NamedTuple):
     Attributes
     ----------
     graded : Graded
-        What is known of it.
+        Its record.
     marks : Marks
         Its points.
     name : str
-        A name for its files, of letters, digits, dots, hyphens and underscores, that no other entry has, whatever case
-        is.
+        A name for its files, of letters, digits, dots, hyphens and underscores; unique among the entries, without
+        regard to case.
     person : Person or None
-        Who this is by the roster; None without one, or where nobody on it fits.
+        The student on the roster; None without a roster, or if nobody on it fits.
     questions : tuple of Question
-        What a person should look at.
+        Questions for a person to look at.
     pseudonym : str
         The name on the board of the class; empty without one.
     platform, account : str
-        The platform that the submission was exported from, and the number of the student's account on it; empty if
+        The platform from which the submission was exported, and the number of the student's account there; empty if
         unknown.
     """
 
@@ -82,23 +82,23 @@ class Entry(NamedTuple):
 
     @property
     def student(self) -> str:
-        """The student's name: the roster's where there is one, else that of the folder or file."""
+        """The student's name: on the roster if there is one, otherwise of the folder or file."""
         return self.graded.student if self.person is None else self.person.name
 
 
 class Pair(NamedTuple):
-    """Two submissions, or one and the baseline, whose runs are alike: a question to look into, not a verdict.
+    """Two submissions, or one and the baseline, with similar runs: a question to look into, not a verdict.
 
     Attributes
     ----------
     first, second : int
-        The numbers of the entries; `second` is -1 for the baseline.
+        Numbers of the entries; ``second`` is -1 for the baseline.
     kind : str
         ``same file``, ``same ranking``, ``nearly the same`` or ``same documents``.
     overlap : float
-        Mean rank-biased overlap of the first documents of each query, or the share of them that both have, 0 to 1.
+        Mean rank-biased overlap of the first documents of each query, or the share of documents that both have, 0 to 1.
     queries : int
-        Over how many queries.
+        Number of queries compared.
     """
 
     first: int
@@ -109,26 +109,26 @@ class Pair(NamedTuple):
 
 
 class Grades(NamedTuple):
-    """All that the outputs are made from.
+    """The results of grading a class, from which all output is made.
 
     Attributes
     ----------
     qrels, submissions, baseline : str
-        The files, as they were named; no baseline is the empty string.
+        The files, as they were named; the baseline is empty if there is none.
     rules : Rules
-        By what was graded.
+        The rules of grading.
     measures : tuple of str
-        The measures, the first one deciding the order of the overview.
+        The measures; the first one orders the overview.
     baseline_measures : dict of str to float
         The baseline's means; empty without one.
     entries : tuple of Entry
-        All submissions, in the order of their students' names.
+        All submissions, in the order of the students' names.
     pairs : tuple of Pair
-        Those that are alike.
+        The pairs of similar runs.
     strays : tuple of str
-        Claims of students who handed nothing in: ``claims.csv:12: student 'xy' …``; sentences without full stop.
+        Claims that match no submission, such as ``claims.csv:12: student 'xy' …``; sentences without full stops.
     notes : tuple of str
-        What else is to be known; sentences without full stop.
+        Other notes for the teacher; sentences without full stops.
     """
 
     qrels: str

@@ -1,4 +1,4 @@
-"""Grade a class or a course: submissions, one by one and side by side, and all that is written about them."""
+"""Grade a class or a course: all submissions, and the files that are written about them."""
 
 from __future__ import annotations
 
@@ -64,20 +64,20 @@ def grade(
     submitted : path
         A folder with a file or folder for each student, or the zip, tar or tar.gz that a learning platform exports.
     output : path
-        A folder to write to: a new or empty one, or one that was written before; what was graded there is not graded
-        again unless it changed.
+        The folder to write to: a new or empty one, or one from an earlier grading. Submissions graded there are graded
+        again only if something changed.
     claims : path, optional
-        Numbers that students claim: CSV with the columns ``student, measure, value``, or ``student`` and a column for
+        Claimed numbers of students: CSV with the columns ``student, measure, value``, or ``student`` and a column for
         each measure. Claims in the submissions are found without it.
     baseline : path, optional
         A run to compare with.
     rules : Rules
-        What is computed, and what gives points; see `read_rules`.
+        Rules for scoring and points; see `read_rules`.
     roster : path or Roster, optional
-        Everybody in the class; see `read_roster`. Each student on it has an entry, and submissions that fit nobody are
+        Everybody in the class; see `read_roster`. Each student on it has an entry; submissions that fit nobody are
         listed.
     workers : int, optional
-        How many processes grade; by default as many as there are cores for this process.
+        Number of processes that grade. Default: the number of cores available to this process.
     without : iterable of paths, optional
         Files in the folder of submissions that are not submissions, such as the rules. Output, roster, judgments,
         claims and baseline are always left out.
@@ -89,13 +89,13 @@ def grade(
     Returns
     -------
     Grades
-        The results, as they are written. A fault of a submission never raises an error; its entry has it.
+        The results, as they are written. A faulty submission never raises; its entry records the fault.
 
     Raises
     ------
     InputError
         The judgments, the baseline, the claims, the roster, the adjustments or the submissions as a whole cannot be
-        read; the adjustments name an unknown student or run.
+        read; or the adjustments name an unknown student or run.
     OutputError
         The output folder has files that grading did not write, or cannot be written.
     EvaluationError
@@ -112,7 +112,7 @@ def grade(
     handed_in = submissions(path, limits_of(rules), without=aside, others=others)
     if not handed_in:
         raise EvaluationError(
-            "there is no submission", "Give a folder or zip with a file or folder for each student.", file=path
+            "there are no submissions", "Give a folder or zip with a file or folder for each student.", file=path
         )
     check_folder(target)
     records = recorded(
@@ -138,7 +138,7 @@ def grade_course(
     to: Sequence[str] = (),
     after: Callable[[], None] | None = None,
 ) -> Course:
-    """Grade all tasks of a course: each as `grade` does, into a folder of its own, and together in one gradebook.
+    """Grade all tasks of a course: each like `grade`, into a folder of its own, and together in one gradebook.
 
     Parameters
     ----------
@@ -146,14 +146,14 @@ def grade_course(
         A folder with a folder or archive of submissions for each task, named by ``folder`` in the rules; or submissions
         with a folder for each task (``folder = "*/ex1"``).
     output : path
-        A folder to write to, as of `grade`.
+        The folder to write to; see `grade`.
     rules : Rules
         Rules with tasks.
     roster : path or Roster, optional
         Everybody in the course; see `read_roster`. Without it, everybody who handed something in, matched by name
         between tasks.
     workers, without, to, after
-        As of `grade`.
+        See `grade`.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def grade_course(
     Raises
     ------
     InputError, OutputError
-        As of `grade`.
+        See `grade`.
     EvaluationError
         The rules have no task, nothing was handed in, a platform is unknown, or an argument is not a path.
     """
@@ -184,7 +184,7 @@ def grade_course(
         wanted = ", ".join(task.folder or task.name for task in rules.tasks)
         todo = "Name the folder of each task in the rules."
         raise EvaluationError(f"there is nothing called {wanted}", todo, file=path)
-    # All files are read before anything is graded or written: a mistake in the last task is told at once.
+    # All files are read before anything is graded or written, so that a mistake in the last task shows at once.
     assignments = {task.name: assignment_of(task.qrels, task.baseline, rules_of(task)) for task in tasks}
     graders = {name: Grader(assignment) for name, assignment in assignments.items()}
     everybody = everybody or roster_of(list(handed_in.values()))
@@ -215,13 +215,13 @@ def grade_course(
         for name in graders
     }
     free_days: FreeDays = {}
-    # Late days are used up in the order of the deadlines, whatever the order of the tasks.
+    # Free late days are used in the order of the deadlines, not of the tasks.
     books = {task.name: _looked_at(book_of(found[task.name], free_days)) for task in sorted(tasks, key=_when_due)}
     written = [_written(os.path.join(target, folders[name]), books[name], found[name], to) for name in graders]
     notes = [f"nothing was handed in for {task.name}, which is left out" for task in rules.tasks if task not in tasks]
     if strange := of_no_task(rules.tasks, path, limits_of(rules), without=aside):
         notes.append(
-            f"{listed(strange)} in {path}: of no task, and not graded; name the folder of each task in the rules"
+            f"{listed(strange)} in {path}: of no task, so not graded; name the folder of each task in the rules"
         )
     course = course_of(rules.title, tasks, written, folders, everybody, (*notes, *_about_folder(target, folders)))
     write_files(target, lambda _: (course_outputs(course, target), ()))
@@ -229,7 +229,7 @@ def grade_course(
 
 
 def _folders(target: str, tasks: Sequence[str]) -> dict[str, str]:
-    """Return the folders of the tasks within that of the course, which are ours or new."""
+    """Return the folders of the tasks within that of the course, after checking that they are ours or new."""
     check_folder(target)
     taken = {*RESERVED}
     folders = {name: safe_name(name, taken) for name in tasks}
@@ -240,7 +240,7 @@ def _folders(target: str, tasks: Sequence[str]) -> dict[str, str]:
 
 
 def _about_folder(target: str, folders: Mapping[str, str]) -> Iterator[str]:
-    """Yield what is to be noted of the files of a teacher in the folder of a course."""
+    """Yield notes about the teacher's files in the folder of a course."""
     for folder in folders.values():
         if os.path.lexists(os.path.join(target, folder, ADJUSTMENTS)):
             yield f"{folder}/{ADJUSTMENTS} is not read; the adjustments of a course are in its own folder"
@@ -267,23 +267,23 @@ def grade_one(
     rules: Rules = DEFAULT_RULES,
     student: str | None = None,
 ) -> tuple[Entry, Grades]:
-    """Grade one submission and write nothing; parameters and errors as of `grade`.
+    """Grade one submission without writing anything; parameters and errors as in `grade`.
 
     Parameters
     ----------
     qrels, claims, baseline, rules
-        As of `grade`. Of claims of a class, those of the submission's student count.
+        See `grade`. From a class's table of claims, only those of the student count.
     submission : path
         The submission of one student: a file, a folder or an archive.
     student : str, optional
-        The student's name, to find the claims in a table of a class; by default the name of the file or folder.
+        The student's name, to find the claims in a table of a class. Default: the name of the file or folder.
 
     Returns
     -------
     Entry
         The submission with its points.
     Grades
-        A class of this one.
+        A class with only this entry.
     """
     _check_paths(qrels, submission, claims or "", baseline or "")
     assignment = assignment_of(os.fspath(qrels), _path(baseline), rules)
@@ -293,16 +293,16 @@ def grade_one(
     people = class_of([handed_in._replace(owners=handed_in.owners[:1])], None)
     records = recorded(Grader(assignment), os.fspath(submission), people, claims=_path(claims))
     if records.claimed:
-        records = records._replace(strays=())  # those of a class are all of others
+        records = records._replace(strays=())  # the others in the class's table are not stray
     book = with_questions(book_of(records, {}))
     return book.entries[0], book
 
 
 def _check_paths(*paths: object) -> None:
-    """Refuse what is not a path: submissions are graded by other processes, from files."""
+    """Raise for arguments that are not paths: other processes grade the submissions from files."""
     wrong = [path for path in paths if not isinstance(path, (str, os.PathLike))]
     if wrong:
-        raise EvaluationError(f"submissions are graded by files, not by {shown(wrong[0])}", "Give paths.")
+        raise EvaluationError(f"submissions are graded from files, not from {shown(wrong[0])}", "Give paths.")
 
 
 def _path(path: AnyPath | None) -> str:
@@ -317,19 +317,19 @@ def _roster(roster: AnyPath | Roster | None, aside: Iterable[AnyPath | None]) ->
 
 
 def _records_in(target: str) -> str:
-    """Return the folder of records in a folder of grades, which is made."""
+    """Return the folder of records in a folder of grades, after creating it."""
     folder = os.path.join(target, KEPT)
     os.makedirs(folder, exist_ok=True)
     return folder
 
 
 def _looked_at(book: Grades) -> Grades:
-    """Add what belongs to a class as a whole."""
+    """Add pseudonyms and questions, which depend on the whole class."""
     return with_questions(with_pseudonyms(book))
 
 
 def _written(target: str, book: Grades, records: Records, to: Sequence[str]) -> Grades:
-    """Write everything about a class, and forget what was kept of submissions that are gone."""
+    """Write everything about a class, and remove the records of submissions that are gone."""
     book = with_edits(target, book)
     notes = write_all(target, book, to)
     forget(os.path.join(target, KEPT), set(records.kept))

@@ -1,4 +1,4 @@
-"""What is known of a submission once it was graded: plain data that is kept, and that every output is made from."""
+"""The record of a graded submission: plain data that is kept, and from which all output is made."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 JUDGED = "judged-ranking"
-"""The kind of file that is ranking and judgments at once."""
+"""The kind of a file that is both ranking and judgments."""
 
 SCORED, REPAIRED, REFUSED, MISSING, FAILED = "scored", "repaired", "refused", "missing", "failed"
 
@@ -46,28 +46,28 @@ STATUSES = {
     MISSING: "no run was found",
     FAILED: "grading was stopped: too much time, memory or data, or a crash",
 }
-"""What became of a submission."""
+"""The results of grading a submission."""
 
 CORRECT, ROUNDING, CONVENTION, MISTAKE = "correct", "rounding", "convention", "mistake"
 NOT_REPRODUCED, UNCHECKED, NO_CLAIM = "not reproduced", "unchecked", "no claim"
 
 VERDICTS = {
     CORRECT: "the number is right",
-    ROUNDING: "the number is right but for its rounding",
+    ROUNDING: "the number is right except for its rounding",
     CONVENTION: "the number is right under another convention",
     MISTAKE: "the number is explained by a common mistake",
     NOT_REPRODUCED: "no convention and no common mistake gives the number",
     UNCHECKED: "the number could not be checked: no run, no known measure, or too few digits",
     NO_CLAIM: "no number was claimed where one was expected",
 }
-"""What is said of a claim."""
+"""The verdicts on a claim."""
 
-OF_WHICH = "nothing shows of which run this number is"
-"""Why a number could not be checked where there may be several runs."""
+OF_WHICH = "nothing shows to which run this number belongs"
+"""Why a number could not be checked if there may be several runs."""
 
 
 BY_TEACHER = ("accepted by the teacher", "rejected by the teacher")
-"""How the reason of a claim begins on which the teacher decided."""
+"""How the reason of a claim begins if the teacher decided on it."""
 
 
 class FileRead(NamedTuple):
@@ -81,9 +81,9 @@ class FileRead(NamedTuple):
         ``run``, ``judged ranking``, ``claims``, ``report`` (a document that was read and has no claims), ``unread``
         (one that may have claims and was not read), ``not used`` or ``refused``.
     why : str
-        Why it has this role, for people; whole sentence without full stop.
+        Why it has this role, for people; a sentence without a full stop.
     bytes : int
-        Its size, uncompressed where that is known.
+        Its size in bytes, uncompressed if known.
     """
 
     name: str
@@ -93,29 +93,29 @@ class FileRead(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """A claim, and what is said of it.
+    """A claim with its verdict.
 
     Attributes
     ----------
     measure : str
-        The measure, as it was claimed.
+        The measure, as claimed.
     text : str
-        The number, as it was written.
+        The number, as written.
     place : str
-        Where it was claimed: ``claims.csv:4``.
+        Place of the claim, such as ``claims.csv:4``.
     verdict : str
         One of `VERDICTS`.
     value : float or None
-        The number under the assignment's conventions; None where there is none.
+        The number under the assignment's conventions; None if there is none.
     why : str
-        Which convention or mistake, how it was rounded, what came nearest, or why it was not checked; without full
-        stop; empty for a correct one.
+        Which convention or mistake, how it was rounded, what came nearest, or why it was not checked; without a full
+        stop; empty for a correct claim.
     profile : str
-        The profile that gives the number; empty where none does by itself.
+        The profile that gives the number; empty if no profile alone gives it.
     run : str
-        The file of the run by which it was checked; empty without one.
+        The file of the run by which it was checked; empty without a run.
     counts : bool
-        Whether it can give points: a number of a run that does not count gives none, and takes none.
+        Whether it affects points; a number of a run that does not count has no effect.
     """
 
     measure: str
@@ -141,15 +141,15 @@ class RunRead(NamedTuple):
     status : str
         ``scored``, ``repaired`` or ``refused``.
     reason : str
-        Why it is refused, a sentence without full stop; empty otherwise.
+        Why it is refused, a sentence without a full stop; empty otherwise.
     measures : dict of str to float
-        The means; empty where it is refused.
+        The means; empty if it is refused.
     hash_of_run, hash_of_ranking : str
-        As of `Graded`.
+        See `Graded`.
     right : int
-        How many claims are right for it.
+        Number of claims that are right for it.
     handed_in : str
-        When, as of `Graded`.
+        When it was handed in; see `Graded`.
     """
 
     name: str
@@ -173,7 +173,7 @@ class LostDocument(NamedTuple):
     label : int
         Its judgment.
     rank : int or None
-        Its rank in the submission; None where it is not retrieved.
+        Its rank in the submission; None if it was not retrieved.
     baseline : int or None
         Its rank in the baseline.
     """
@@ -194,7 +194,7 @@ class Loss(NamedTuple):
 
 
 class AgainstBaseline(NamedTuple):
-    """A submission beside the baseline, by the first measure.
+    """A submission compared with the baseline, by the first measure.
 
     Attributes
     ----------
@@ -203,11 +203,11 @@ class AgainstBaseline(NamedTuple):
     measure : str
         The measure.
     value, baseline : float
-        Both means, over all judged queries or over those that both have, as the rules say.
+        Both means, over all judged queries or over the common ones, depending on the rules.
     queries, better, worse, equal : int
-        How many queries these are, and in how many the submission has the higher, lower, same value.
+        Number of these queries, and of those in which the submission has the higher, lower or same value.
     p : float or None
-        That of a paired t-test, two-sided; None with fewer than two queries.
+        Result of a two-sided paired t-test; None with fewer than two queries.
     losses : tuple of Loss
         The queries that lost most, largest loss first.
     """
@@ -225,18 +225,18 @@ class AgainstBaseline(NamedTuple):
 
 
 class Graded(NamedTuple):
-    """A submission, graded but for its points, which rules give.
+    """A graded submission, without its points, which depend on the rules.
 
     Attributes
     ----------
     student : str
-        Who it is from: the name of the folder or file, as it was found.
+        Its author: the name of the folder or file, as found.
     source : str
-        The folder, file or member of an archive that it came in.
+        The folder, file or archive member that it came in.
     status : str
         One of `STATUSES`.
     reason : str
-        Why it is refused, missing or failed, a sentence without full stop; empty otherwise.
+        Why it is refused, missing or failed, a sentence without a full stop; empty otherwise.
     files : tuple of FileRead
         The files that were found.
     run : str
@@ -244,45 +244,45 @@ class Graded(NamedTuple):
     kind : str
         ``run``, ``msmarco``, ``judged-ranking`` or empty.
     lines, queries, documents : int
-        Of the run.
+        Their numbers in the run.
     missing_queries : tuple of int
-        How many judged queries the run lacks, and how many queries are judged.
+        Number of judged queries that the run lacks, and number of judged queries.
     findings : tuple of Finding
-        What the check of the run found, as many of each code as are kept.
+        The findings of the check of the run that were kept.
     counts : dict of str to int
-        How many findings of each code there are.
+        Number of findings per code.
     repairs : tuple of str
-        What was repaired before scoring, each a sentence without full stop.
+        The repairs before scoring, each a sentence without a full stop.
     profile : str
         The profile under which the run was scored.
     measures : dict of str to float
         The means.
     signatures : dict of str to str
-        How each number was made.
+        The signature of each number.
     claims : tuple of Checked
-        The claims; also, for those that are expected and were not made, one with the verdict `NO_CLAIM`.
+        The claims; expected claims that were not made have the verdict `NO_CLAIM`.
     against : AgainstBaseline or None
-        The comparison with the baseline, where there is one.
+        The comparison with the baseline, if there is one.
     hash_of_run : str
-        SHA-256 of the bytes of the run, hexadecimal; empty without one.
+        SHA-256 of the bytes of the run, hexadecimal; empty without a run.
     hash_of_ranking : str
-        A hash of the rankings themselves, whatever scores and tag are.
+        A hash of the rankings, independent of scores and tag.
     tops : (T, K) int64 array or None
-        Numbers that stand for the first K documents of the first T queries that are judged, in the order of their
-        bytes; -1 where there are fewer. None without a run.
+        The first K documents of the first T judged queries, as numbers, in byte order of the queries; -1 for missing
+        documents. None without a run.
     runs : tuple of RunRead
         All files that were read as runs, the one that counts first.
     chosen : str
-        Which run counts and why, where there were several; a sentence without full stop, empty otherwise.
+        Which run counts and why, if there were several; a sentence without a full stop, empty otherwise.
     values : (T,) float64 array or None
-        The first measure of the rules for each judged query, in the order of their bytes; NaN where there is none. None
-        without a run.
+        The first measure of the rules for each judged query, in byte order of the queries; NaN if there is no value.
+        None without a run.
     handed_in : str
-        When it was handed in, as far as that is known: ISO 8601, in UTC where the zone is known; empty otherwise.
+        When it was handed in, if known: ISO 8601, in UTC if the zone is known; empty otherwise.
     late : bool or None
-        What the platform says of it; None where it says nothing.
+        Whether the platform marks it as late; None if unknown.
     attempt : str
-        Which of several attempts it is, as the platform counts them; empty where it does not.
+        Number of the attempt, as the platform counts; empty if it does not.
     """
 
     student: str

@@ -1,4 +1,4 @@
-"""The rules of grading as data: each key of a file of rules, declared once with what it decides and its default."""
+"""The rules of grading as data: each key of a rules file, declared once with its meaning and default."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ __all__ = [
 
 
 class MeasureRule(NamedTuple):
-    """A measure that is computed, and what its value is worth.
+    """A measure that is computed, and the points for its value.
 
     Attributes
     ----------
     name : str
-        The measure, as its values are named.
+        The measure, under the name of its values.
     weight : float
-        Its share of the points for measures, in proportion to the weights of the others that give points.
+        Its weight in the points for measures, relative to the other measures that give points.
     none_below : float or None
-        Below this value there are no points; None, 0. From there on points grow evenly.
+        Below this value there are no points; None means 0. Above it, points grow linearly.
     full_from : float or None
-        From this value on there are all points; None where the measure gives none and is only shown.
+        From this value there are all points; None if the measure is only shown and gives no points.
     above_baseline : bool
-        Whether both are counted from the baseline's value.
+        Whether both limits are relative to the baseline's value.
     """
 
     name: str
@@ -56,7 +56,7 @@ class MeasureRule(NamedTuple):
 
 
 USUAL_MEASURES = ("map", "recip_rank", "P_10", "ndcg_cut_10")
-"""What is computed unless the rules, or the profile, have measures of their own."""
+"""Measures that are computed unless the rules or the profile name others."""
 
 USUAL_CREDIT = {**dict.fromkeys(VERDICTS, 0.0), CORRECT: 1.0, ROUNDING: 1.0, CONVENTION: 0.5, MISTAKE: 0.25}
 
@@ -67,18 +67,18 @@ class Task(NamedTuple):
     Attributes
     ----------
     name : str
-        Its name, which no other task has.
+        Its name, unique among the tasks.
     qrels : str
         The judgments.
     baseline, claims : str
-        A run to compare with, and a table of claims; empty without one.
+        A run to compare with, and a table of claims; empty if there is none.
     folder : str
-        Which of the submissions are of this task: a pattern for the names of files and folders, or for paths within
-        those of the students where it has a slash; empty for the task's name.
+        The submissions of this task: a pattern for names of files and folders or, if it has a slash, for paths within
+        those of the students; empty for the task's name.
     weight : float
         Factor for its points in the course.
     rules : Rules
-        By what it is graded.
+        The rules by which it is graded.
     """
 
     name: str
@@ -91,32 +91,32 @@ class Task(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """By what submissions are graded; `RULES` says what each attribute means.
+    """The rules by which submissions are graded; ``docs/rules.md`` describes each one.
 
     Attributes
     ----------
     credit : dict of str to float
-        For each verdict the share of a claim's points, 0 to 1.
+        For each verdict, the share of a claim's points, 0 to 1.
     level : int or None
-        Least judgment that counts as relevant; None, what the profile has.
+        Lowest relevant judgment; None for the profile's.
     expected : tuple of str
-        The measures of which a number must be claimed. Where it is empty, those of `measures` that are claimed have
-        equal parts, all others together one more, and counts none.
+        The measures that must be claimed. If empty, each claimed measure of ``measures`` has an equal share, all other
+        measures together have one more, and counts have none.
     counting : str
         ``claims``, ``best`` or ``last``.
     feedback : str
         ``own``, ``aggregate`` or ``full``.
     pass_mark : float or None
-        The points that are needed to pass; None where nobody passes or fails.
+        Points needed to pass; None if nobody passes or fails.
     deadline : datetime or None
-        Until when it is to be handed in, with its zone; None where only the platform says what is late.
+        Deadline, with its zone; None if only the platform says what is late.
     groups : str
-        A pattern for the groups of the roster that hand in together: what one member handed in counts for those who
+        A pattern for the groups of the roster that hand in together: the submission of one member counts for those who
         handed in nothing; empty for none.
     most_days : int or None
-        So many days late there are points yet; None for any number.
+        Most days late with which a submission still gets points; None for no limit.
     tasks : tuple of Task
-        Those of a course; empty where the rules are those of one exercise.
+        The tasks of a course; empty for a single exercise.
     """
 
     title: str = ""
@@ -159,7 +159,7 @@ class Rules(NamedTuple):
 
     @property
     def points(self) -> float:
-        """The most points that there are."""
+        """The most points that can be reached."""
         return self.points_run + self.points_measures + self.points_claims
 
     @property
@@ -169,11 +169,11 @@ class Rules(NamedTuple):
 
 
 DEFAULT_RULES = Rules()
-"""What applies without a file of rules."""
+"""The rules without a rules file."""
 
 
 class Form(NamedTuple):
-    """What a value must be: in words, and as a test."""
+    """The form of a value: in words, and as a test."""
 
     words: str
     fits: Callable[[Any], bool]
@@ -202,7 +202,7 @@ def _names(value: Any) -> bool:
 
 
 def _time(value: Any) -> datetime | None:
-    """Return a time with its zone, as TOML has it or as text; None where it is none."""
+    """Return a time with its zone, from TOML's type or from text; None if it is not one."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -226,22 +226,22 @@ _TIME = Form("a time with its zone, such as 2026-11-20T23:59:00+01:00", lambda v
 
 
 class Key(NamedTuple):
-    """A key of a file of rules.
+    """A key of a rules file.
 
     Attributes
     ----------
     section : str
-        The table in which it stands; empty at the top of the file. `ARRAYS` are arrays of tables.
+        The table that it belongs to; empty for the top of the file. `ARRAYS` are arrays of tables.
     name : str
         Its name.
     form : Form
-        What its value must be.
+        The form of its value.
     meaning : str
-        What it decides, a sentence without full stop.
+        What it decides, a sentence without a full stop.
     example : str
-        A value as it is written, for keys that have no default.
+        A value as written in the file, for keys without a default.
     field : str
-        The attribute of `Rules`, `MeasureRule` or `Task` that it sets; empty where that is called as the key is.
+        The attribute of `Rules`, `MeasureRule` or `Task` that it sets; empty if it has the name of the key.
     """
 
     section: str
@@ -258,7 +258,7 @@ class Key(NamedTuple):
 
     @property
     def default(self) -> Any:
-        """The value where the key is left out; None where that is none."""
+        """The value if the key is left out; None if there is no default."""
         if self.section == "credit":
             return DEFAULT_RULES.credit[verdict_of(self.name)]
         if self.section in ARRAYS:
@@ -282,29 +282,29 @@ RULES = (
         "scoring",
         "own_labels",
         YES,
-        "Whether a judged ranking is scored by the labels in it, and not by the judgments of the assignment",
+        "Whether a judged ranking is scored by its own labels instead of the judgments of the assignment",
     ),
     Key(
         "scoring",
         "run",
         _one_of("claims", "best", "last"),
-        "Which of several runs counts: the one for which most claims are right, else the last one (claims), the one "
-        "with the highest first measure (best), or the last one handed in (last)",
+        "Which of several runs counts: the one for which most claims are right, otherwise the last one (claims), the "
+        "one with the highest first measure (best), or the last one handed in (last)",
         field="counting",
     ),
-    Key("scoring", "named", TEXT, "Name of the file that counts where there are several runs, such as run*.txt"),
+    Key("scoring", "named", TEXT, "Name of the file that counts if there are several runs, such as run*.txt"),
     Key(
         "scoring",
         "feedback",
         _one_of("own", "aggregate", "full"),
-        "What students may learn of the judgments: values of their own queries (own), only means (aggregate), or also "
-        "documents with their judgments (full)",
+        "What students may learn about the judgments: values of their own queries (own), only means (aggregate), or "
+        "also documents with their judgments (full)",
     ),
-    Key("scoring", "measures", _LIST, "What is computed; the first measure orders the overview"),
+    Key("scoring", "measures", _LIST, "Measures to compute; the first one orders the overview"),
     Key("measure", "name", TEXT, "One measure", '"map"'),
-    Key("measure", "weight", _number(0.001, MOST), "Its share of the points for measures, beside the others'"),
+    Key("measure", "weight", _number(0.001, MOST), "Its weight in the points for measures, relative to the others"),
     Key("measure", "none_below", _VALUE, "No points below this value, or below 0 without it", "0.15"),
-    Key("measure", "full_from", _VALUE, "All points from this value on, evenly fewer below it", "0.3"),
+    Key("measure", "full_from", _VALUE, "All points from this value on; linearly fewer below it", "0.3"),
     Key("measure", "above_baseline", YES, "Whether both limits are added to the baseline's value"),
     Key("points", "run", _POINTS, "Points for a run that can be scored", field="points_run"),
     Key("points", "measures", _POINTS, "Points for values of measures; needs [[measure]]", field="points_measures"),
@@ -317,9 +317,9 @@ RULES = (
         "Points taken off the run's for each kind of warning",
         field="deduction_per_warning",
     ),
-    Key("points", "pass_mark", _POINTS, "Points to pass; without it nobody passes or fails", "50"),
+    Key("points", "pass_mark", _POINTS, "Points needed to pass; without it nobody passes or fails", "50"),
     *(
-        Key("credit", verdict.replace(" ", "_"), _SHARE, f"Share of a claim's points where {words}", field="credit")
+        Key("credit", verdict.replace(" ", "_"), _SHARE, f"Share of a claim's points if {words}", field="credit")
         for verdict, words in VERDICTS.items()
     ),
     Key(
@@ -331,14 +331,12 @@ RULES = (
     ),
     Key("claims", "tolerance", _number(0, MOST), "How far off a number may be, beyond its last digit"),
     Key("similarity", "threshold", _SHARE, "Overlap from which runs are listed as alike", field="similarity"),
-    Key(
-        "similarity", "depth", _whole(1, 1000), "How many documents of each query it looks at", field="similarity_depth"
-    ),
+    Key("similarity", "depth", _whole(1, 1000), "Number of documents per query to compare", field="similarity_depth"),
     Key(
         "board",
         "key",
         TEXT,
-        "Secret words that make the pseudonyms of an anonymous class board; without them there is no board",
+        "Secret words from which the pseudonyms of an anonymous class board are made; without them there is no board",
         field="board_key",
     ),
     Key("limits", "seconds", _number(1, 86_400), "Time for one submission"),
@@ -360,8 +358,8 @@ RULES = (
         "Share of all points that each further day costs; begun days count",
         field="late_per_day",
     ),
-    Key("late", "lowest", _SHARE, "Least share of all points that lateness leaves", field="late_lowest"),
-    Key("late", "most_days", _whole(0, 1000), "Days late after which there are no points", "7"),
+    Key("late", "lowest", _SHARE, "Smallest share of all points that remains after the penalty", field="late_lowest"),
+    Key("late", "most_days", _whole(0, 1000), "Days late after which a submission gets no points", "7"),
     Key("roster", "groups", TEXT, 'Groups of the roster that hand in together, such as "Team *"'),
     Key(
         "task",
@@ -377,31 +375,31 @@ RULES = (
         "task",
         "folder",
         TEXT,
-        'Its submissions: a folder or archive in SUBMISSIONS, such as "ex1*", or with "*/ex1" a folder of each student;'
-        " by default the name of the task",
+        'Its submissions: a folder or archive in SUBMISSIONS, such as "ex1*", or a folder of each student, such as '
+        '"*/ex1"; by default the name of the task',
         '"ex1*"',
     ),
     Key("task", "weight", _number(0, MOST), "Factor for its points in the course"),
 )
-"""All keys of a file of rules, in the order in which they are shown."""
+"""All keys of a rules file, in the order in which they are shown."""
 
 SECTIONS = tuple(dict.fromkeys(key.section for key in RULES))
 
 
 ARRAYS = {
-    "measure": "In place of measures in [scoring], one block for each measure.",
-    "task": "For a course, one block for each task; what is set above holds for each task that does not set it itself.",
+    "measure": "Instead of measures in [scoring], one block per measure.",
+    "task": "For a course, one block per task; settings above apply to each task that does not set its own.",
 }
-"""Sections that are arrays of tables, with what they are for."""
+"""Sections that are arrays of tables, with their purpose."""
 
 
 def bracketed(section: str) -> str:
-    """Return a section as it is written in a file."""
+    """Return a section's name in the notation of the file."""
     return f"[[{section}]]" if section in ARRAYS else f"[{section}]"
 
 
 def written(value: Any) -> str:
-    """Return a value as TOML writes it."""
+    """Return a value in TOML's notation."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (list, tuple)):
@@ -415,11 +413,11 @@ RECORDED = (
     *("profile", "complete", "level", "repair", "own_labels", "expected", "tolerance", "similarity_depth"),
     *("seconds", "megabytes", "memory_megabytes", "counting", "named", "feedback"),
 )
-"""What a record of a graded submission depends on, beside the names of measures."""
+"""The rules, besides the names of measures, that a record of a graded submission depends on."""
 
 
 def fingerprint(rules: Rules) -> str:
-    """Return a hash of all that a record of a graded submission depends on; what only gives points is no part of it.
+    """Return a hash of all rules that a record of a graded submission depends on; rules for points are left out.
 
     Parameters
     ----------
@@ -437,10 +435,10 @@ def fingerprint(rules: Rules) -> str:
 
 
 def example_rules() -> str:
-    """Return a file of rules with all keys, each explained, that reads as `DEFAULT_RULES`."""
+    """Return a rules file with all keys, each explained, that reads as `DEFAULT_RULES`."""
     lines = [
         "# Rules of grading. Each value is the default: leave out what you do not change.",
-        "# A line that begins with #: is a key without a default; take away the #: to use it.",
+        "# A line that begins with #: is a key without a default; remove the #: to use it.",
     ]
     for section in SECTIONS:
         optional = section in ARRAYS

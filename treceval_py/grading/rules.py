@@ -1,4 +1,4 @@
-"""Rules of grading, read from a TOML file that a teacher writes; `rule_keys` has all that can stand in it."""
+"""Rules of grading, read from a TOML file that a teacher writes; `rule_keys` declares its keys."""
 
 from __future__ import annotations
 
@@ -53,20 +53,20 @@ def read_rules(source: Source | None = None, *, text: str | None = None) -> Rule
     Parameters
     ----------
     source : str, path or binary file
-        The file. What it leaves out is as in `DEFAULT_RULES`.
+        The file. Keys that it leaves out are as in ``Rules()``.
     text : str, optional
-        The text of the file, instead of one.
+        The text of a file, in place of ``source``.
 
     Returns
     -------
     Rules
-        The rules; those of a course have `tasks`, each with rules of its own: what the file says outside of a task
-        holds for all of them.
+        The rules. Those of a course have `Rules.tasks`, each with rules of its own; keys outside a task apply to all
+        tasks.
 
     Raises
     ------
     InputError
-        The file cannot be read, is no TOML, has an unknown key, or a value that makes no sense.
+        The file cannot be read, is not TOML, has an unknown key, or an invalid value.
 
     References
     ----------
@@ -77,14 +77,14 @@ def read_rules(source: Source | None = None, *, text: str | None = None) -> Rule
 
 
 class _File(TomlFile):
-    """A file of rules.
+    """A rules file.
 
     Attributes
     ----------
     tables : dict
-        What is read: the document, or what holds for one task.
+        The tables to read: the document, or those that apply to one task.
     task : int or None
-        The number of this task.
+        Number of this task.
     """
 
     def __init__(self, name: str, raw: bytes, what: str) -> None:
@@ -93,7 +93,7 @@ class _File(TomlFile):
         self.task: int | None = None
 
     def refusal(self, what: str, todo: str, *place: Place, number: int = 0) -> InputError:
-        """Return an error about a section, or a key of it; `number` is that of the table in an array of tables."""
+        """Return an error about a section, or a key of it; ``number`` is that of a table in an array of tables."""
         section, *keys = place
         steps = [each for each in ([section, number, *keys] if section in ARRAYS else [*place]) if each != ""]
         if self.task is not None and section != "task" and self._is_own(*keys, section=section):
@@ -101,12 +101,12 @@ class _File(TomlFile):
         return super().refusal(what, todo, *steps)
 
     def _is_own(self, *keys: Place, section: Place) -> bool:
-        """Tell whether a key, or section, is in the table of the task itself."""
+        """Tell whether a key or section is in the table of the task itself."""
         own = self.document["task"][self.task] if section == "" else self.document["task"][self.task].get(section)
         return own is not None and all(not isinstance(own, dict) or key in own for key in keys)
 
     def rules(self) -> Rules:
-        """Return what the file says."""
+        """Return the rules of the file."""
         if "task" not in self.document:
             return self._checked(self._rules())
         tasks = self.document["task"]
@@ -122,7 +122,7 @@ class _File(TomlFile):
         return common._replace(tasks=tuple(found))
 
     def _task(self, number: int, table: Mapping[str, Any], before: list[Task], common: Rules) -> Task:
-        """Return a task; its files are where the rules are, unless they are said to be elsewhere."""
+        """Return a task; its files are in the folder of the rules, unless their paths say otherwise."""
         own = {name: value for name, value in table.items() if name not in SECTIONS and name != "title"}
         values = {key.attribute: value for key, value in self._values("task", own, number)}
         for key, example in (("name", '"Exercise 1"'), ("qrels", '"qrels.txt"')):
@@ -137,7 +137,7 @@ class _File(TomlFile):
         rules = self._checked(self._rules())
         if rules.free_days != common.free_days:
             todo = "Write it in [late], above the tasks."
-            raise self.refusal("free_days counts over all tasks, and not for one of them", todo, "late", "free_days")
+            raise self.refusal("free_days counts over all tasks, not for one of them", todo, "late", "free_days")
         if "title" not in table:
             rules = rules._replace(title=": ".join(filter(None, (common.title, values["name"]))))
         return Task(**values, rules=rules)
@@ -159,7 +159,7 @@ class _File(TomlFile):
         return Rules(**{**given, "credit": credit, "expected": tuple(each.name for each in measures)})
 
     def _sections(self) -> list[tuple[str, dict[str, Any]]]:
-        """Return the tables of the file but those in arrays; the top of the file is one."""
+        """Return the tables of the file, including its top, without those in arrays."""
         top = {name: value for name, value in self.tables.items() if name not in SECTIONS}
         found = [("", top)]
         for section in SECTIONS:
@@ -173,7 +173,7 @@ class _File(TomlFile):
         return found
 
     def _values(self, section: str, values: Mapping[str, Any], number: int = 0) -> list[tuple[Key, Any]]:
-        """Return the keys of a table with their values, each of the right form."""
+        """Return the keys of a table with their values, after checking their form."""
         known = {key.name: key for key in RULES if key.section == section}
         found = []
         for name, value in values.items():
@@ -196,10 +196,10 @@ class _File(TomlFile):
             raise self.refusal(error.what, error.todo, "scoring", "profile") from None
 
     def _measure(self, name: str, *place: Place, number: int = 0) -> Measure:
-        """Return the one measure that a name stands for."""
+        """Return the single measure of a name."""
         measures = self._parse(name, *place, number=number)
         if len(measures) != 1:
-            what = f"{quoted(encode(name))} stands for {len(measures)} measures; here it must be one"
+            what = f"{quoted(encode(name))} stands for {len(measures)} measures, but must be one here"
             raise self.refusal(what, f"Write one of them, such as {measures[0].name}.", *place, number=number)
         return measures[0]
 
@@ -216,12 +216,12 @@ class _File(TomlFile):
                 what = (
                     f"{quoted(encode(name))} stands for {len(measures)} measures, of which {each.name} cannot be graded"
                 )
-                todo = "Name each measure that is wanted, such as map."
+                todo = "Name each measure that you want, such as map."
                 raise self.refusal(f"{what}: {fault}", todo, *place, number=number)
         return measures
 
     def _measures(self, profile: Profile, listed: tuple[str, ...] | None) -> tuple[MeasureRule, ...]:
-        """Return what is computed: the list of names, or the tables of measures, or what is usual."""
+        """Return the measures to compute: from the list of names, the tables of measures, or the defaults."""
         tables = self.tables.get("measure")
         if tables is None:
             if listed == ():
@@ -253,11 +253,11 @@ class _File(TomlFile):
         rule = MeasureRule(measure.name, **values)
         for key in ("weight", "none_below", "above_baseline"):
             if key in values and rule.full_from is None:
-                what = f"{measure.name} has {key} and no full_from, so that it gives no points"
+                what = f"{measure.name} has {key} but no full_from, so it gives no points"
                 raise self.refusal(what, f"Add full_from, or leave {key} out.", "measure", key, number=number)
         if rule.full_from is not None and rule.full_from < (rule.none_below or 0.0):
             what = f"full_from of {measure.name} is {rule.full_from:g}, below none_below {rule.none_below or 0:g}"
-            raise self.refusal(what, "Turn them round.", "measure", "full_from", number=number)
+            raise self.refusal(what, "Swap them.", "measure", "full_from", number=number)
         return rule, measure
 
     def _check_repeated(self, measures: list[Measure], *place: Place, number: int = 0) -> None:
@@ -268,24 +268,24 @@ class _File(TomlFile):
                 raise self.refusal(f"{each.name} is named twice{again}", "Keep one.", *place, number=number)
 
     def _checked(self, rules: Rules) -> Rules:
-        """Return rules, unless they would give other points than the file seems to say."""
+        """Return rules, after refusing those that would give other points than the file seems to intend."""
         valued = [each for each in rules.measures if each.full_from is not None]
         if rules.points_measures and not valued:
-            what = f"there are {rules.points_measures:g} points for measures, and no measure says from which value on"
+            what = f"there are {rules.points_measures:g} points for measures, but no measure has full_from"
             raise self.refusal(what, "Add [[measure]] with name and full_from.", "points", "measures")
         if valued and not rules.points_measures:
             number = rules.measures.index(valued[0])
-            what = f"{valued[0].name} has full_from, and there are no points for measures"
+            what = f"{valued[0].name} has full_from, but there are no points for measures"
             todo = "Write measures = 20, for example, in [points], or leave full_from out."
             raise self.refusal(what, todo, "measure", "full_from", number=number)
         if rules.pass_mark is not None and rules.pass_mark > rules.points:
-            what = f"pass_mark is {rules.pass_mark:g}, and there are only {rules.points:g} points"
+            what = f"pass_mark is {rules.pass_mark:g}, but there are only {rules.points:g} points"
             raise self.refusal(what, "Nobody could pass.", "points", "pass_mark")
         return rules
 
 
 def _together(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what holds for a task: its own sections, and where it says nothing what is said for all tasks."""
+    """Return the tables that apply to a task: its own, and those for all tasks that it does not set."""
     tables = dict(shared)
     for name, value in own.items():
         if name not in SECTIONS and name != "title":
@@ -301,11 +301,11 @@ def _together(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, An
 
 
 def _fault_of(measure: Measure) -> str:
-    """Return why there is no number of a measure that can be graded; empty where there is one."""
+    """Return why a measure cannot be graded; empty if it can."""
     family = measure.family
     if family.kind == TEXT or not family.summary:
-        return "it is no number"
-    # Of what is counted of any kind of judgments, the kind is a union.
+        return "it is not a number"
+    # A measure of any kind of judgments declares a union of kinds.
     kinds = get_args(family.judged) or (family.judged,)
     return "" if JudgedRun in kinds else "it needs judgments of another kind than qrels"
 
@@ -315,15 +315,15 @@ def _called(section: str, name: str) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Return a value as TOML writes it, cut where it is long."""
+    """Return a value in TOML's notation, shortened if it is long."""
     if isinstance(value, (dict, list)):
         return "a table" if isinstance(value, dict) else "a list"
-    # As it stands: 2.0 is no whole number, and as 2 it would look like one.
+    # As written: 2.0 is not a whole number, but 2 would look like one.
     return shortened(encode(repr(value) if isinstance(value, float) else written(value)))
 
 
 def _suggestion(name: str, section: str, known: Mapping[str, Key]) -> str:
-    """Return what an unknown key, or section, may have been meant to be."""
+    """Suggest the key or section that may have been meant."""
     sections = {} if section else dict.fromkeys(SECTIONS[1:])
     elsewhere = [key for key in RULES if key.name == name and key.section != section]
     if elsewhere:
@@ -331,4 +331,4 @@ def _suggestion(name: str, section: str, known: Mapping[str, Key]) -> str:
     near = difflib.get_close_matches(name.lower(), [*known, *sections], n=1)
     if near:
         return f"Did you mean {near[0] if near[0] in known else bracketed(near[0])}?"
-    return f"There are {', '.join([*known, *map(bracketed, sections)])}."
+    return f"Known are {', '.join([*known, *map(bracketed, sections)])}."

@@ -1,1 +1,1 @@
-"""Scoring inside of other packages. Each module needs the package that it is named after; none is loaded by itself."""
+"""Scoring inside other packages. Each module needs the package it is named after; none is imported automatically."""

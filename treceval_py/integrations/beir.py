@@ -1,12 +1,12 @@
-"""BEIR's dictionaries of scores, under its keys and rounded as it rounds.
+"""BEIR's dictionaries of scores, with its keys and its rounding.
 
 >>> from treceval_py.integrations.beir import evaluate
 >>> ndcg, map_, recall, precision = evaluate({"q1": {"d1": 1, "d2": 2}}, {"q1": {"d1": 2.0, "d2": 1.0}}, [1, 10])
 >>> ndcg, precision
 ({'NDCG@1': 0.5, 'NDCG@10': 0.85972}, {'P@1': 1.0, 'P@10': 0.2})
 
-Its ``results`` are a run and its ``qrels`` are judgments wherever this package takes them; ``profile="beir"`` gives its
-numbers before rounding, with values by query.
+BEIR's ``results`` are a run and its ``qrels`` are judgments for every function here. ``profile="beir"`` gives
+BEIR's numbers before rounding, with values per query.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from treceval_py.scoring.profiles import PROFILES
 __all__ = ["evaluate", "evaluate_custom"]
 
 DIGITS = 5
-"""The decimals to which BEIR rounds means."""
+"""Number of decimals to which BEIR rounds means."""
 
 Scores = dict[str, float]
 Judged = Mapping[str, Mapping[str, int]]
@@ -32,13 +32,13 @@ _CUSTOM = {
     ("Hole", "Hole"): "hole hole@k",
     ("Accuracy", "Success"): "acc top_k_acc accuracy accuracy@k top_k_accuracy",
 }
-"""BEIR's key and our notation, by the names that it takes."""
+"""BEIR's key and our notation, by BEIR's names."""
 
 
 def evaluate(
     qrels: Judged, results: Retrieved, k_values: Iterable[int], ignore_identical_ids: bool = True
 ) -> tuple[Scores, Scores, Scores, Scores]:
-    """Return what BEIR's ``EvaluateRetrieval.evaluate`` does; unlike it, leave ``results`` as they are.
+    """Compute what BEIR's ``EvaluateRetrieval.evaluate`` returns, without changing ``results``.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def evaluate(
     results : dict of dict
         ``{qid: {docid: score}}``.
     k_values : iterable of int
-        Cutoffs, from 1 on.
+        Cutoffs, 1 or higher.
     ignore_identical_ids : bool
         Remove a document that has the id of its query.
 
@@ -59,7 +59,7 @@ def evaluate(
     Raises
     ------
     TrecevalError
-        As of `te.evaluate`.
+        As for `te.evaluate`.
     """
     ndcg, map_, recall, precision = _scored(
         qrels, results, [("NDCG", "nDCG"), ("MAP", "AP"), ("Recall", "R"), ("P", "P")], k_values, ignore_identical_ids
@@ -70,22 +70,22 @@ def evaluate(
 def evaluate_custom(
     qrels: Judged, results: Retrieved, k_values: Iterable[int], metric: str, ignore_identical_ids: bool = True
 ) -> Scores:
-    """Return what BEIR's ``EvaluateRetrieval.evaluate_custom`` does.
+    """Compute what BEIR's ``EvaluateRetrieval.evaluate_custom`` returns.
 
     Parameters
     ----------
     qrels, results, k_values
-        As of `evaluate`.
+        As for `evaluate`.
     metric : str
         ``mrr``, ``recall_cap``, ``hole`` or ``top_k_accuracy``, or another of BEIR's names for these.
     ignore_identical_ids : bool
-        Remove a document that has the id of its query. BEIR does so if its ``evaluate`` was called before, which takes
-        the document out of ``results`` for good; otherwise it does as with False.
+        Remove a document that has the id of its query. BEIR does so if its ``evaluate`` was called before, because that
+        removes the document from ``results``; otherwise it keeps the document, as False does.
 
     Raises
     ------
     MeasureError
-        The name is none of these.
+        The metric is none of these.
     """
     for pair, names in _CUSTOM.items():
         if metric.lower() in names.split():

@@ -1,4 +1,4 @@
-"""A provider for ir_measures, so that its functions, and with them PyTerrier's Experiment, compute with this package.
+"""A provider for ir_measures, so that its functions, and PyTerrier's Experiment, compute measures with this package.
 
 >>> import ir_measures
 >>> from ir_measures import AP, nDCG
@@ -40,25 +40,25 @@ NAME = "treceval_py"
 
 
 def provide(profile: str | Profile = "ir_measures") -> TrecevalProvider:
-    """Let ``ir_measures.calc_aggregate``, ``iter_calc`` and ``evaluator`` compute with this package where it can.
+    """Register this package as a provider for ``ir_measures.calc_aggregate``, ``iter_calc`` and ``evaluator``.
 
-    Measures that it lacks go to ir_measures' own providers as before. Another call replaces the profile.
+    ir_measures' own providers still compute measures that this package lacks. Another call replaces the profile.
 
     Parameters
     ----------
     profile : str or Profile
-        The ranking and averaging conventions, and what measure names mean. By default those of ir_measures, so that
-        values stay what they were.
+        The ranking and averaging conventions, and the meaning of measure names. Default: those of ir_measures, so that
+        values do not change.
 
     Returns
     -------
     TrecevalProvider
-        The provider. It has the same functions, and is registered under ``treceval_py``, too.
+        The provider. It has the same functions, and is also registered under the name ``treceval_py``.
 
     Raises
     ------
     MeasureError
-        There is no such profile.
+        The profile does not exist.
     """
     provider = TrecevalProvider(profile)
     withdraw()
@@ -68,7 +68,7 @@ def provide(profile: str | Profile = "ir_measures") -> TrecevalProvider:
 
 
 def withdraw() -> None:
-    """Undo `provide`: ir_measures computes with its own providers again."""
+    """Undo `provide`, so that ir_measures computes with its own providers again."""
     providers.registry.pop(NAME, None)
     chain = ir_measures.DefaultPipeline.providers
     chain[:] = [each for each in chain if not isinstance(each, TrecevalProvider)]
@@ -80,12 +80,12 @@ def measure(name: str) -> TheirMeasure:
     Parameters
     ----------
     name : str
-        A name that stands for one measure, in any notation.
+        A name of a single measure, in any notation.
 
     Raises
     ------
     MeasureError
-        It is unknown or malformed, stands for several measures, or has no values by query.
+        The name is unknown or malformed, stands for several measures, or its measure has no per-query values.
 
     Examples
     --------
@@ -94,17 +94,17 @@ def measure(name: str) -> TheirMeasure:
     """
     found = parse_measures(name)
     if len(found) != 1:
-        raise MeasureError(f"'{name}' stands for {len(found)} measures", "Name one, such as P@10 in place of P.")
+        raise MeasureError(f"'{name}' stands for {len(found)} measures", "Name one, such as P@10 instead of P.")
     if not found[0].family.per_query:
-        raise MeasureError(f"{name} has no values by query, which ir_measures averages", "Name another one.")
+        raise MeasureError(f"{name} has no per-query values for ir_measures to average", "Name another one.")
     return _Ours(name=found[0].name)
 
 
 _LEFT = {
-    "Accuracy",  # leaves out queries without a value there
-    "Compat",  # is as deep as the longer of ranking and ideal there
+    "Accuracy",  # in ir_measures, it leaves out queries without a value
+    "Compat",  # in ir_measures, its depth is that of the longer of ranking and ideal
 }
-"""Measures of ir_measures that have other values here, and are left to its own providers."""
+"""Measures with other values in ir_measures; its own providers compute them."""
 
 
 class _Ours(TheirMeasure):
@@ -121,7 +121,7 @@ class _Ours(TheirMeasure):
 
 
 class _Average(Agg):
-    """The average of a measure of this package: a mean, or the sum of a count."""
+    """The average of a measure of this package: a mean, or the sum of counts."""
 
     def __init__(self, averaged: Measure) -> None:
         self._average = averaged.family.average
@@ -135,12 +135,12 @@ class _Average(Agg):
 
 
 class TrecevalProvider(providers.Provider):
-    """The provider: all measures of ir_measures that this package has, and its own as objects made by `measure`.
+    """The provider: all measures of ir_measures that this package has, and its own measures made by `measure`.
 
     Parameters
     ----------
     profile : str or Profile
-        As of `provide`.
+        As for `provide`.
     """
 
     NAME = NAME
@@ -150,7 +150,7 @@ class TrecevalProvider(providers.Provider):
         self.profile = profile_of(profile)
 
     def supports(self, measure: TheirMeasure) -> bool:
-        """Tell whether a measure can be computed."""
+        """Return whether a measure can be computed."""
         measure.validate_params()
         return _here(measure) is not None
 
@@ -158,26 +158,26 @@ class TrecevalProvider(providers.Provider):
         return _Evaluator(list(measures), qrels, self.profile)
 
     def qrel_inputs(self, measures: Iterable[TheirMeasure]) -> list[str]:
-        """Return the columns of judgments that measures need; those of subtopics need the iteration, too."""
+        """Return the columns of judgments that measures need; measures of subtopics also need the iteration."""
         subtopics = any(_of_subtopics(found) for each in measures if (found := _here(each)) is not None)
         return ["query_id", "doc_id", "relevance", *(["iteration"] if subtopics else [])]
 
 
 def _here(measure: TheirMeasure) -> Measure | None:
-    """Return the measure of this package that one of ir_measures is; None if there is none."""
+    """Return the equivalent of ir_measures' measure in this package, or None."""
     if isinstance(measure, _Ours):
         return parse_measures(measure["name"])[0]
     known = registry.get(measure.NAME)
-    # A measure defined at runtime computes what its author wrote, whatever its name.
+    # A measure defined at runtime computes its author's function, whatever its name.
     if known is None or type(known) is not type(measure):
         return None
     if measure.NAME in _LEFT or (measure.NAME == "RBP" and "rel" not in measure.params):
-        return None  # RBP is graded in ir_measures then; here it is binary
+        return None  # in ir_measures, RBP is then graded; here it is binary
     try:
         found = parse_measures(str(measure))
     except MeasureError:
         return None
-    # Its name means what ir_measures says: no note tells what the name means elsewhere.
+    # Names have ir_measures' meaning, so no note about other meanings is needed.
     return replace(found[0], note="") if len(found) == 1 else None
 
 
@@ -186,7 +186,7 @@ def _of_subtopics(measure: Measure) -> bool:
 
 
 class _Evaluator(providers.Evaluator):
-    """Judgments and measures, prepared for many runs."""
+    """Judgments and measures, prepared for any number of runs."""
 
     def __init__(self, measures: list[TheirMeasure], qrels: Any, profile: Profile) -> None:
         converter = QrelsConverter(qrels)
@@ -213,10 +213,10 @@ class _Evaluator(providers.Evaluator):
             self._parts.append(([theirs for theirs, _ in pairs], Evaluator(table, scoring), counted))
 
     def iter_calc(self, run: Any) -> Iterator[Metric]:
-        """Yield the values of the queries that the profile counts."""
+        """Yield the values of the queries that count under the profile."""
         scores: Mapping[str, Mapping[str, float]] = RunConverter(run).as_dict_of_dict()
         for measures, evaluator, counted in self._parts:
-            # What is counted from judgments is 0 in ir_measures where the run lacks the query.
+            # In ir_measures, counts from judgments are 0 for queries that the run lacks.
             results = evaluator.scored(scores) if counted else evaluator.score(scores)
             lost = results.missing if counted else ()
             for number, each in enumerate(measures):

@@ -1,4 +1,4 @@
-"""MTEB's dictionaries of retrieval scores: made under its keys, and read as claims that `te.explain` explains.
+"""MTEB's dictionaries of retrieval scores: computed with its keys, and read as claims that `te.explain` explains.
 
 >>> from treceval_py.integrations.mteb import claims, scores
 >>> found = scores({"q1": {"d1": 1, "d2": 2}}, {"q1": {"d1": 2.0, "d2": 1.0}}, k_values=[1, 10])
@@ -25,7 +25,7 @@ K_VALUES = (1, 3, 5, 10, 20, 100, 1000)
 """The cutoffs of MTEB."""
 
 DIGITS = 5
-"""The decimals to which MTEB rounds means, but for reciprocal ranks."""
+"""Number of decimals to which MTEB rounds means, except of reciprocal ranks."""
 
 _NOTATION = {"ndcg": "nDCG", "map": "AP", "recall": "R", "precision": "P", "mrr": "RR", "hit_rate": "Success"}
 """The measures of MTEB's keys, in our notation."""
@@ -38,7 +38,7 @@ def scores(
     results: Mapping[str, Mapping[str, float]],
     k_values: Iterable[int] = K_VALUES,
 ) -> dict[str, float]:
-    """Return the scores of a retrieval task as MTEB writes them.
+    """Compute the scores of a retrieval task in MTEB's form.
 
     Parameters
     ----------
@@ -47,18 +47,18 @@ def scores(
     results : dict of dict
         ``{qid: {docid: score}}``, such as the predictions that MTEB saves for a split.
     k_values : iterable of int
-        Cutoffs, from 1 on.
+        Cutoffs, 1 or higher.
 
     Returns
     -------
     dict of str to float
-        ``ndcg_at_k``, ``map_at_k``, ``recall_at_k``, ``precision_at_k``, ``mrr_at_k`` and ``hit_rate_at_k``; with a
-        cutoff of 1 ``accuracy``, too. Means are rounded to five decimals, as MTEB does, but those of ``mrr_at_k``.
+        ``ndcg_at_k``, ``map_at_k``, ``recall_at_k``, ``precision_at_k``, ``mrr_at_k`` and ``hit_rate_at_k``; and
+        ``accuracy`` if 1 is a cutoff. As in MTEB, means are rounded to five decimals, except those of ``mrr_at_k``.
 
     Raises
     ------
     TrecevalError
-        As of `te.evaluate`.
+        As for `te.evaluate`.
     """
     cutoffs = list(k_values)
     names = {f"{key}_at_{k}": f"{ours}@{k}" for key, ours in _NOTATION.items() for k in cutoffs}
@@ -68,30 +68,32 @@ def scores(
 
 
 def claims(result: Any, split: str | None = None, subset: str | None = None) -> list[str]:
-    """Return the retrieval scores of a task as claims, for ``te.explain(qrels, run, claims=…)``.
+    """Return a task's retrieval scores as claims for ``te.explain(qrels, run, claims=…)``.
 
     Parameters
     ----------
     result : TaskResult, dict
-        A task's result: MTEB's object, what its JSON file holds, or a dictionary of scores.
+        A task's result: MTEB's object, the contents of its JSON file, or a dictionary of scores.
     split, subset : str, optional
-        Which scores; needed if there are several.
+        Which scores to use; required if there are several.
 
     Returns
     -------
     list of str
-        ``"ndcg_at_10=0.85972"``, … NaN and other scores, such as ``main_score``, are left out.
+        Such as ``"ndcg_at_10=0.85972"``. NaN and other scores, such as ``main_score``, are left out.
 
     Raises
     ------
     DataError
-        There are no such scores, or several and none was chosen.
+        There are no such scores, or there are several and none was chosen.
     """
     found = getattr(result, "scores", result)
     if isinstance(found, Mapping) and isinstance(found.get("scores"), Mapping):
         found = found["scores"]
     if not isinstance(found, Mapping):
-        raise DataError(f"scores of type {type(found).__name__}", "Give a TaskResult, or what its JSON file holds.")
+        raise DataError(
+            f"scores of type {type(found).__name__}", "Give a TaskResult, or the contents of its JSON file."
+        )
     if not any(map(_KEY.fullmatch, map(str, found))):
         rows = _one(found, split, "split")
         if isinstance(rows, Mapping):
@@ -101,12 +103,12 @@ def claims(result: Any, split: str | None = None, subset: str | None = None) -> 
     values = {key: value for key, value in found.items() if _KEY.fullmatch(str(key)) and isinstance(value, Real)}
     claimed = [f"{key}={float(value)!r}" for key, value in values.items() if math.isfinite(value)]
     if not claimed:
-        raise DataError("there are no scores of retrieval", "Give the result of a retrieval task.")
+        raise DataError("there are no retrieval scores", "Give the result of a retrieval task.")
     return claimed
 
 
 def _one(found: Mapping[str, Any], name: str | None, kind: str) -> Any:
-    """Return the only entry, or the one of a name."""
+    """Return the only entry, or the one with a given name."""
     if name is None and len(found) == 1:
         return next(iter(found.values()))
     if name is None or name not in found:

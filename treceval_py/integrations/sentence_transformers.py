@@ -5,7 +5,7 @@
     evaluator = RankingEvaluator(queries, corpus, relevant_docs, ["nDCG@10", "RR@10", "R@100"], profile="trec_eval-10")
     trainer = SentenceTransformerTrainer(model, args, train_dataset, evaluator=evaluator)
 
-Without measures and profile it computes what sentence-transformers' InformationRetrievalEvaluator does, under its keys.
+By default, it computes the measures of sentence-transformers' InformationRetrievalEvaluator, with the same keys.
 """
 
 from __future__ import annotations
@@ -37,58 +37,58 @@ DEFAULT_MEASURES = (
     *("ndcg@10", "mrr@10", "map@100"),
     *(f"{name}@{cutoff}" for name in ("accuracy", "precision", "recall") for cutoff in (1, 3, 5, 10)),
 )
-"""What InformationRetrievalEvaluator computes unless it is told otherwise, under the names of its keys."""
+"""InformationRetrievalEvaluator's default measures, with the names in its keys."""
 
 DEEPEST = 1000
-"""How many documents of a query are kept for measures without a cutoff."""
+"""Number of documents kept per query for measures without a cutoff."""
 
 Similarity = Callable[[Any, Any], Any]
 
 
 class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
-    """Rank a corpus for queries by a model's embeddings, and score the ranking; for training and by itself.
+    """Rank a corpus for queries by a model's embeddings, and score the ranking, during training or on its own.
 
     Parameters
     ----------
     queries, corpus : mapping of str to str
-        The texts of queries and documents by id.
+        The texts of queries and documents, by id.
     relevant_docs : mapping, path, or any judgments
-        The relevant documents of each query, ``{qid: {docid, …}}``; or labels, ``{qid: {docid: rel}}``, and whatever
-        else `te.evaluate` takes as judgments. Queries without judgments are left out.
+        The relevant documents of each query, ``{qid: {docid, …}}``; or labels, ``{qid: {docid: rel}}``, or any other
+        judgments that `te.evaluate` accepts. Queries without judgments are left out.
     measures : name, Measure, or iterable of them
-        What to compute. The first one is the primary metric.
+        Measures to compute. The first one is the primary metric.
     profile : str, Profile or None
-        The ranking and averaging conventions, and what measure names mean. By default those of sentence-transformers:
-        ties by ascending id, queries without relevant documents left out, every label above 0 alike. None is trec_eval
-        10.0.
+        The ranking and averaging conventions, and the meaning of measure names. Default: those of
+        sentence-transformers, in which ties go to the smaller id, queries without relevant documents are left out, and
+        all labels above 0 are equal. None: trec_eval 10.0.
     name : str
-        Goes before the keys of metrics and into the name of the CSV file.
+        Prefix of the metrics' keys, and part of the CSV file's name.
     corpus_chunk_size, batch_size : int
-        Documents that are encoded and compared at a time; texts in a batch of the model.
+        Number of documents encoded and compared at a time; number of texts per batch of the model.
     depth : int, optional
-        Documents of a query that are ranked. Default: the deepest cutoff of the measures, or 1,000 if one has none.
+        Number of documents ranked per query. Default: the deepest cutoff, or 1,000 if a measure has no cutoff.
     score_functions : mapping of str to callable, optional
-        Similarities by name, each from (Q, E) and (D, E) tensors to (Q, D). Default: the model's own.
+        Similarities by name, each mapping (Q, E) and (D, E) tensors to (Q, D). Default: the model's own.
     truncate_dim, query_prompt, query_prompt_name, corpus_prompt, corpus_prompt_name
         Passed on to the model's ``encode_query`` and ``encode_document``, or to ``encode`` if it lacks these.
     show_progress_bar : bool
-        Whether the model shows its progress.
+        Show the model's progress bars.
     write_csv : bool
-        Whether each call with an ``output_path`` adds a line to ``Ranking_evaluation_NAME_results.csv`` there.
+        Let each call with an ``output_path`` add a line to ``Ranking_evaluation_NAME_results.csv`` in that folder.
 
     Attributes
     ----------
     primary_metric : str or None
-        The key of the first measure, once it was computed; of several similarities the best one's.
+        The key of the first measure after the first call; with several similarities, that of the best one.
     greater_is_better : bool
-        True, as for all measures here that are of use to choose a model.
+        True, as for all measures suitable for choosing a model.
     results : dict of str to Results
-        The last results by similarity, with values by query, for `te.compare` and others.
+        The last results by similarity, with values per query, for `te.compare` and other functions.
 
     Raises
     ------
     DataError
-        No query has judgments, or they are not judgments.
+        No query has judgments, or the judgments have an unsupported form.
     MeasureError
         A measure or profile is unknown.
     """
@@ -146,21 +146,21 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
         Parameters
         ----------
         model : SentenceTransformer
-            The model; what has ``encode``, ``similarity`` and ``similarity_fn_name`` will do.
+            The model, or any object with ``encode``, ``similarity`` and ``similarity_fn_name``.
         output_path : str, optional
             The folder of the CSV file.
         epoch, steps : int
-            When in the training this is, for the CSV file.
+            The position in the training, for the CSV file.
 
         Returns
         -------
         dict of str to float
-            ``NAME_SIMILARITY_MEASURE`` to its average, such as ``cosine_ndcg@10``.
+            Averages by ``NAME_SIMILARITY_MEASURE``, such as ``cosine_ndcg@10``.
 
         Raises
         ------
         EvaluationError
-            The model gives NaN.
+            The model returns NaN.
         OutputError
             The CSV file has other columns, or cannot be written.
         """
@@ -183,13 +183,13 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
         return metrics
 
     def get_config_dict(self) -> dict[str, Any]:
-        """Return what the model card says of the evaluation."""
+        """Return the evaluation's settings for the model card."""
         prompts = {f"{role}_{key}": value for role, given in self._prompts.items() for key, value in given.items()}
         found = {**self._config, **prompts, "profile": self._evaluator.profile.name, "depth": self.depth}
         return {key: value for key, value in found.items() if value is not None}
 
     def _ranked(self, model: Any, similarities: Mapping[str, Similarity]) -> dict[str, dict[str, dict[str, float]]]:
-        """Return a run for each similarity: of each query the best documents, and all that are tied with the last."""
+        """Return a run for each similarity: each query's best documents, and all that are tied with the last one."""
         runs: dict[str, dict[str, dict[str, float]]] = {
             function: {qid: {} for qid in self.queries} for function in similarities
         }
@@ -220,7 +220,7 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
                 stream.seek(0)
                 there = next(csv.reader(stream), None)
                 if there is not None and there != header:
-                    raise OutputError("the file has other columns", "Move it away, or give another name.", file=path)
+                    raise OutputError("the file has other columns", "Move it, or give another name.", file=path)
                 writer = csv.writer(stream)
                 writer.writerows([*([header] if there is None else []), [epoch, steps, *values.values()]])
         except OSError as error:
@@ -228,7 +228,7 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
 
 
 def _labels(relevant: Any) -> Mapping[str, Mapping[str, int]]:
-    """Return judgments as labels; the documents of a set, list or tuple have the label 1."""
+    """Return judgments as labels; documents in a set, list or tuple have the label 1."""
     if isinstance(relevant, Mapping):
         plain = (set, frozenset, list, tuple)
         relevant = {
@@ -237,7 +237,7 @@ def _labels(relevant: Any) -> Mapping[str, Mapping[str, int]]:
     table = load_judgments(relevant)
     if not isinstance(table, Mapping):
         raise DataError(
-            f"{type(table).__name__} in place of judgments", "Give {qid: {docid, …}} or {qid: {docid: rel}}."
+            f"{type(table).__name__} instead of judgments", "Give {qid: {docid, …}} or {qid: {docid: rel}}."
         )
     return table
 
@@ -252,7 +252,7 @@ def _best(scores: Any, depth: int) -> list[tuple[list[int], list[float]]]:
     import torch
 
     if bool(torch.isnan(scores).any()):
-        raise EvaluationError("the model gives scores that are NaN", "Find out where they come from.")
+        raise EvaluationError("the model returns NaN scores", "Find out where they come from.")
     last = torch.topk(scores, min(depth, scores.shape[1]), dim=1).values[:, -1:]
     return [
         (kept.nonzero()[:, 0].tolist(), row[kept].tolist()) for row, kept in zip(scores, scores >= last, strict=True)
@@ -260,7 +260,7 @@ def _best(scores: Any, depth: int) -> list[tuple[list[int], list[float]]]:
 
 
 def _cut(found: dict[str, float], depth: int) -> None:
-    """Take away documents that are below the last one that counts."""
+    """Remove documents below the last one that counts."""
     if len(found) > depth:
         last = sorted(found.values(), reverse=True)[depth - 1]
         for docid in [docid for docid, score in found.items() if score < last]:

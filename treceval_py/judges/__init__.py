@@ -1,4 +1,4 @@
-"""How judges agree on the relevance of documents, and what their disagreement does to the order of runs."""
+"""Agreement of judges on the relevance of documents, and its effect on the order of runs."""
 
 from __future__ import annotations
 

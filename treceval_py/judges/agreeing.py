@@ -1,4 +1,4 @@
-"""Agreement of judges, and what their disagreement does to the order of runs."""
+"""Agreement of judges, and its effect on the order of runs."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from treceval_py.version import __version__
 __all__ = ["Agreement", "Estimate", "OrderOfRuns", "PairOfJudges", "QueryAgreement", "agree"]
 
 MOST_GRADES = 100
-"""More different grades than this are scores, of which no table of confusion can be read."""
+"""Most different grades; more are probably scores, whose confusion table nobody could read."""
 
 ABSENT = -1
-"""The place of a grade where a judge did not judge a document."""
+"""The place of the grade of a document that a judge did not judge."""
 
 
 class Estimate(NamedTuple):
@@ -41,9 +41,9 @@ class Estimate(NamedTuple):
     Attributes
     ----------
     value : float
-        The value; NaN where it is not defined.
+        The value; NaN if undefined.
     low, high : float
-        The limits of the interval; NaN of fewer than two queries.
+        The limits of the interval; NaN for fewer than two queries.
     """
 
     value: float
@@ -52,20 +52,20 @@ class Estimate(NamedTuple):
 
 
 class QueryAgreement(NamedTuple):
-    """How two judges agree in a query.
+    """Agreement of two judges on a query.
 
     Attributes
     ----------
     qid : str
         The query.
     common, only_first, only_second : int
-        Documents that both judged, and those that one of them did.
+        Documents that both judged, and those that only one of them judged.
     same : float
-        The share of common documents with the same grade; NaN where there are none.
+        The share of common documents with the same grade; NaN if there are none.
     kappa, quadratic : float
-        Cohen's kappa and the quadratically weighted one; NaN where they are not defined.
+        Cohen's kappa and the quadratically weighted kappa; NaN if undefined.
     bias : float
-        Mean of the second judge's grades minus that of the first's, over common documents.
+        Mean grade of the second judge minus that of the first, over common documents.
     """
 
     qid: str
@@ -79,28 +79,28 @@ class QueryAgreement(NamedTuple):
 
 
 class PairOfJudges(NamedTuple):
-    """How two judges agree, over the documents that both judged.
+    """Agreement of two judges, over the documents that both judged.
 
     Attributes
     ----------
     first, second : int
         Numbers of the judges.
     common, only_first, only_second : int
-        Documents (of a query) that both judged, and those that one of them did.
+        Documents (of a query) that both judged, and those that only one of them judged.
     same : float
         The share of common documents with the same grade.
     kappa, linear, quadratic : Estimate
-        Cohen's kappa of grades, and weighted by the distance of grades, and by its square.
+        Cohen's kappa of grades: unweighted, weighted by the distance of grades, and by its square.
     relevant : Estimate
-        Cohen's kappa of relevant or not, by the least relevant grade.
+        Cohen's kappa of binary relevance, by the lowest relevant grade.
     overlap : float
-        Documents relevant to both, of those relevant to either (Voorhees, 2000); NaN where there are none.
+        Documents relevant to both, of those relevant to either (Voorhees, 2000); NaN if there are none.
     bias : float
-        Mean of the second judge's grades minus that of the first's: above 0 if the second is more lenient.
+        Mean grade of the second judge minus that of the first: above 0 if the second is more lenient.
     confusion : (G, G) int array
-        How often the first gave the grade of the row where the second gave that of the column.
+        Number of documents to which the first judge gave the grade of the row and the second that of the column.
     queries : tuple of QueryAgreement
-        The same by query, of those that both judged.
+        The agreement per query, for queries that both judged.
     """
 
     first: int
@@ -120,7 +120,7 @@ class PairOfJudges(NamedTuple):
 
 
 class OrderOfRuns(NamedTuple):
-    """How two judges order the runs by a measure.
+    """Two judges' orders of the runs by a measure.
 
     Attributes
     ----------
@@ -129,20 +129,20 @@ class OrderOfRuns(NamedTuple):
     first, second : int
         Numbers of the judges.
     queries : int
-        Queries over which both means are.
+        Number of queries that both means are over.
     means : (2, S) float array
         The mean of each run by the first judge and by the second.
     tau : float
-        Kendall's tau-b of the means; NaN of one run, or where all means are equal.
+        Kendall's tau-b of the means; NaN for one run, or if all means are equal.
     tau_ap : Estimate
         AP correlation, with the first judge's order as the truth.
     same, opposite, only_first, only_second, neither : int
-        Pairs of runs: significantly different by both judges and in the same direction; in opposite ones; by one judge
-        only; by neither.
+        Pairs of runs that differ significantly: by both judges in the same direction, by both in opposite directions,
+        by only the first, by only the second, by neither.
     flips : tuple of (int, int)
-        The pairs that are significant by both in opposite directions, the better one by the first judge first.
+        The pairs that are significant by both in opposite directions, the better run by the first judge first.
     changes : tuple of (int, int, int)
-        The pairs that are significant by one judge only: the better run, the other, and the number of the judge.
+        The pairs that are significant by only one judge: the better run, the other, and the number of the judge.
     swapped : int
         Pairs whose means are in the opposite order, significant or not.
     """
@@ -165,30 +165,32 @@ class OrderOfRuns(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """How judges agree; prints as tables.
+    """Agreement of judges; prints as tables.
 
     Attributes
     ----------
     judges : tuple of str, length J
         Names of the judges, or of their judgments.
     judged : tuple of int, length J
-        How many documents (of a query) each judged.
+        Number of documents (of a query) that each judged.
     grades : tuple of int, length G
         The grades that were given, ascending.
     level : int
         The lowest grade that counts as relevant.
     pairs : tuple of PairOfJudges
-        Each two judges.
+        Each pair of judges.
     alpha : dict of str to Estimate
         Krippendorff's alpha of all judges: "nominal", "ordinal", "interval".
     runs : tuple of str, length S
         The names of the runs.
     orders : tuple of OrderOfRuns
-        For each two judges and each measure; empty without runs.
+        For each pair of judges and each measure; empty without runs.
     settings : dict
-        confidence, significance (of the tests), bootstrap, seed, and whether only common documents were scored.
+        Confidence, significance (of the tests), bootstrap, seed, and whether only common documents were scored.
     signatures : dict of str to Signature
         How the runs were scored, by measure.
+    version : str
+        The version of treceval_py.
     notes : tuple of str
         What was left out or assumed.
     """
@@ -255,13 +257,13 @@ def agree(
     judgment_format: str | None = None,
     threads: int | None = None,
 ) -> Agreement:
-    """Measure how judges agree, and whether runs are ordered alike by each of them.
+    """Measure how judges agree, and whether they order runs alike.
 
     Parameters
     ----------
     judgments : sequence or mapping, length J ≥ 2
         The judgments of each judge, a person or a program, in any form that `evaluate` accepts. Keys name the judges.
-        Negative judgments, which say that a document was not judged, are left out.
+        Negative judgments mean "not judged" and are left out.
     runs : sequence or mapping of runs, length S, optional
         Runs in any form that `evaluate` accepts.
     measures : name, Measure or sequence of them, optional
@@ -271,8 +273,8 @@ def agree(
     profile, complete, depth, judged_only, collection_size, signature, scoring
         How runs are scored, as in `evaluate`.
     common : bool
-        Score runs with only those judgments that all judges made; otherwise each judge's are used as they are, so that
-        what a judge left out counts, too.
+        Score runs with only those judgments that all judges made. Otherwise each judge's judgments are used as they
+        are, so documents that only one judge left out matter, too.
     alpha : float
         Significance level of the tests between runs, above 0 and below 1.
     confidence : float
@@ -289,7 +291,7 @@ def agree(
     Returns
     -------
     Agreement
-        The agreement of each two judges, of all of them, and of the orders of runs.
+        The agreement of each pair of judges, of all of them, and of the orders of runs.
 
     Raises
     ------
@@ -302,15 +304,17 @@ def agree(
 
     Notes
     -----
-    Documents of one query are not independent, so intervals are those of a bootstrap over queries (percentiles). Two
-    runs differ significantly by a judge if the simultaneous test over all pairs of runs, as of `compare`, says so.
+    Documents of one query are not independent, so intervals are from a percentile bootstrap over queries. Two runs
+    differ significantly by a judge if they do in the simultaneous test of `compare` over all pairs of runs.
 
     References
     ----------
-    Cohen (1960, 1968) and Krippendorff (2011), as cited at `judges.coefficients`. Ellen M. Voorhees. Variations in
-    relevance judgments and the measurement of retrieval effectiveness. Information Processing & Management 36(5),
-    697-716, 2000. Emine Yilmaz, Javed A. Aslam and Stephen Robertson. A new rank correlation coefficient for
-    information retrieval. SIGIR 2008.
+    Jacob Cohen. A coefficient of agreement for nominal scales. Educational and Psychological Measurement 20(1), 37-46,
+    1960. Jacob Cohen. Weighted kappa. Psychological Bulletin 70(4), 213-220, 1968. Klaus Krippendorff. Computing
+    Krippendorff's alpha-reliability. University of Pennsylvania, 2011. Ellen M. Voorhees. Variations in relevance
+    judgments and the measurement of retrieval effectiveness. Information Processing & Management 36(5), 697-716, 2000.
+    Emine Yilmaz, Javed A. Aslam and Stephen Robertson. A new rank correlation coefficient for information retrieval.
+    SIGIR 2008.
 
     Examples
     --------
@@ -357,7 +361,7 @@ def agree(
             for at in range(len(columns[0]))
         )
     elif common:
-        notes.append("there are no runs, so that nothing is scored with the common judgments alone.")
+        notes.append("common (--common) has no effect without runs.")
     said = {"alpha": alpha, "confidence": confidence, "bootstrap": bootstrap, "resamples": resamples, "seed": seed}
     return Agreement(
         names,
@@ -387,14 +391,16 @@ def _judges(given: Any, format: str | None) -> tuple[tuple[str, ...], list[Qrels
     """Return the names of the judges and their judgments."""
     several = isinstance(given, (Mapping, Sequence)) and not isinstance(given, (str, bytes, Qrels))
     if not several:
-        raise EvaluationError(f"judgments must be a list or a dictionary of judgments, not {shown(given)}", "List two.")
+        raise EvaluationError(
+            f"judgments must be a list or a dictionary of judgments, not {shown(given)}", "List two or more."
+        )
     each = list(given.values()) if isinstance(given, Mapping) else list(given)
     if len(each) < 2:
         raise EvaluationError("agreement needs the judgments of two judges or more", "Add another.")
     tables = [load_judgments(one, format) for one in each]
     for table in tables:
         if not isinstance(table, Qrels):
-            raise EvaluationError("agreement is that of relevance judgments (qrels)", "Leave the others out.")
+            raise EvaluationError("agreement needs relevance judgments (qrels)", "Remove the others.")
     if isinstance(given, Mapping):
         return tuple(map(str, given)), [table for table in tables if isinstance(table, Qrels)]
     files = [table.name for table in tables]
@@ -404,11 +410,11 @@ def _judges(given: Any, format: str | None) -> tuple[tuple[str, ...], list[Qrels
 
 
 def _labels(names: Sequence[str], tables: Sequence[Qrels], notes: list[str]) -> _Labels:
-    """Bring the labels of all judges together, document by document."""
+    """Align the labels of all judges, document by document."""
     qids = tuple(sorted({qid for table in tables for qid in table}, key=encode))
     grades = sorted({int(grade) for table in tables for grade in np.unique(table.rels) if grade >= 0})
     if len(grades) > MOST_GRADES:
-        raise MeasureError(f"there are {len(grades)} different grades, but at most {MOST_GRADES} are compared")
+        raise MeasureError(f"there are {len(grades)} different grades, but at most {MOST_GRADES} are supported")
     place = {grade: number for number, grade in enumerate(grades)}
     query: list[int] = []
     columns: list[list[int]] = [[] for _ in tables]
@@ -423,7 +429,7 @@ def _labels(names: Sequence[str], tables: Sequence[Qrels], notes: list[str]) -> 
     for name, count in negative.items():
         if count:
             are = "1 negative judgment is" if count == 1 else f"{count} negative judgments are"
-            notes.append(f"{brief(name)}: {are} taken for documents that were not judged.")
+            notes.append(f"{brief(name)}: {are} treated as not judged.")
     several = (places != ABSENT).sum(axis=0) > 1
     if not several.any():
         what = f"no document was judged by two of the judges ({listed(names)})"
@@ -436,7 +442,7 @@ def _labels(names: Sequence[str], tables: Sequence[Qrels], notes: list[str]) -> 
 
 
 def _draws(queries: int, bootstrap: int, seed: int) -> FloatArray:
-    """Return how often each query is in each resample; the first row is the queries as they are."""
+    """Return how often each query is in each resample; the first row has each query once."""
     generator = np.random.default_rng(seed)
     drawn = generator.multinomial(queries, np.full(queries, 1 / queries), size=bootstrap)
     return np.concatenate([np.ones((1, queries)), drawn]).astype(np.float64)
@@ -536,13 +542,13 @@ def _alphas(labels: _Labels, weights: FloatArray, confidence: float) -> dict[str
 
 
 def _common(tables: Sequence[Qrels], labels: _Labels) -> list[Qrels]:
-    """Return the judgments of each judge of the documents that all of them judged."""
+    """Return each judge's judgments of the documents that all of them judged."""
     by_all: dict[str, set[str]] = {}
     for qid in labels.qids:
         judged = [{d for d, grade in table[qid].items() if grade >= 0} if qid in table else set() for table in tables]
         by_all[qid] = set.intersection(*judged)
     if not any(by_all.values()):
-        raise EvaluationError("no document was judged by all judges", "Leave out common (--common).")
+        raise EvaluationError("no document was judged by all judges", "Remove common (--common).")
     kept = [
         {q: {d: grade for d, grade in table[q].items() if d in docids} for q, docids in by_all.items() if docids}
         for table in tables
@@ -579,7 +585,7 @@ def _order(
     there = {qid: at for at, qid in enumerate(two.qids)}
     shared = [(at, there[qid]) for at, qid in enumerate(one.qids) if qid in there]
     if not shared:
-        raise EvaluationError(f"no query has a value of {one.measure} by both judges", "Choose other judgments.")
+        raise EvaluationError(f"no query has a value of {one.measure} from both judges", "Choose other judgments.")
     apart = len(one.qids) + len(two.qids) - 2 * len(shared)
     if apart:
         are = (
@@ -625,5 +631,5 @@ def _order(
 
 
 def _settled(means: FloatArray) -> FloatArray:
-    """Return means of which those that differ by rounding errors only are equal."""
+    """Return the means, with means that differ only by rounding errors made equal."""
     return np.round(means, 12)

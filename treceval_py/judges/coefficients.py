@@ -1,8 +1,8 @@
 """Coefficients of agreement from tables of counts: Cohen's kappa and Krippendorff's alpha.
 
 Shape letters: G grades, B tables (such as resamples). Both coefficients are 1 - observed / expected disagreement; they
-are 1 where all labels agree, 0 where they agree as often as by chance, and NaN where no disagreement is possible, as
-where everybody gave one grade only.
+are 1 if all labels agree, 0 if they agree as often as by chance, and NaN if no disagreement is possible, because
+everybody gave the same grade throughout.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ Weights: TypeAlias = Literal["nominal", "linear", "quadratic"]
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 
 WEIGHTS: tuple[Weights, ...] = ("nominal", "linear", "quadratic")
-"""What a disagreement weighs in kappa: 1; the distance of the grades; or its square."""
+"""The weight of a disagreement in kappa: 1, the distance of the grades, or its square."""
 
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
-"""How alpha takes grades: as names, as an order, or as numbers."""
+"""How alpha treats grades: as names, as an order, or as numbers."""
 
 
 def weighted_kappa(confusion: FloatArray, grades: FloatArray, weights: Weights = "nominal") -> FloatArray:
-    """Return Cohen's kappa of two judges, or a weighted one.
+    """Return Cohen's kappa of two judges, optionally weighted.
 
     Parameters
     ----------
     confusion : (B, G, G) float array
-        How often the first judge gave the grade of the row where the second gave that of the column.
+        Number of documents to which the first judge gave the grade of the row and the second that of the column.
     grades : (G,) float array
         The grades as numbers. A grade that nobody gave still lies between its neighbours: 0 and 2 are 2 apart.
     weights : {"nominal", "linear", "quadratic"}
-        What a disagreement weighs: 1 (Cohen's kappa), the distance of the grades, or its square.
+        The weight of a disagreement: 1 (Cohen's kappa), the distance of the grades, or its square.
 
     Returns
     -------
     (B,) float array
-        At most 1; NaN where both judges gave one and the same grade throughout, or nothing was judged.
+        At most 1; NaN if both judges gave the same grade throughout, or nothing was judged.
 
     References
     ----------
@@ -49,7 +49,8 @@ def weighted_kappa(confusion: FloatArray, grades: FloatArray, weights: Weights =
 
     Examples
     --------
-    Of 50 they agree in 35, and by chance in 25 (25 · 30 / 50 and 25 · 20 / 50): (35 - 25) / (50 - 25).
+    The judges agree on 35 of 50 documents, and by chance on 25 (25 · 30 / 50 + 25 · 20 / 50):
+    (35 - 25) / (50 - 25).
 
     >>> import numpy as np
     >>> weighted_kappa(np.array([[[20.0, 5.0], [10.0, 15.0]]]), np.array([0.0, 1.0])).round(4).tolist()
@@ -65,22 +66,22 @@ def weighted_kappa(confusion: FloatArray, grades: FloatArray, weights: Weights =
 
 
 def krippendorff_alpha(coincidences: FloatArray, grades: FloatArray, level: Level = "nominal") -> FloatArray:
-    """Return Krippendorff's alpha of any number of judges, some of whom may not have judged everything.
+    """Return Krippendorff's alpha of any number of judges, who need not all have judged everything.
 
     Parameters
     ----------
     coincidences : (B, G, G) float array
-        How often two labels of the same document were those of the row and the column; a document with m labels adds
+        Coincidences of two labels, of the row and of the column, for the same document; a document with m labels adds
         1 / (m - 1) for each ordered pair of them.
     grades : (G,) float array
         The grades as numbers, ascending.
     level : {"nominal", "ordinal", "interval"}
-        Whether two grades differ or not, by how many labels they lie apart, or by their difference.
+        The distance of two grades: whether they differ, the number of labels between them, or their difference.
 
     Returns
     -------
     (B,) float array
-        At most 1; NaN where all labels are of one grade, or no document has two.
+        At most 1; NaN if all labels are of one grade, or no document has two.
 
     References
     ----------
@@ -88,7 +89,7 @@ def krippendorff_alpha(coincidences: FloatArray, grades: FloatArray, level: Leve
 
     Examples
     --------
-    Ten documents, labelled 0 or 1 by two judges who differ in four: 1 - 19 · 8 / (2 · 14 · 6).
+    Two judges label ten documents 0 or 1, and differ on four: 1 - 19 · 8 / (2 · 14 · 6).
 
     >>> import numpy as np
     >>> krippendorff_alpha(np.array([[[10.0, 4.0], [4.0, 2.0]]]), np.array([0.0, 1.0])).round(3).tolist()
@@ -97,7 +98,7 @@ def krippendorff_alpha(coincidences: FloatArray, grades: FloatArray, level: Leve
     count = coincidences.sum(axis=2)
     total = count.sum(axis=1)
     if level == "ordinal":
-        # Half of the labels of both grades and all between them: where the grade of a row lies in the order of labels.
+        # The middle position of each grade in the order of labels.
         place = np.cumsum(count, axis=1) - count / 2
         apart = (place[:, :, None] - place[:, None, :]) ** 2
     else:

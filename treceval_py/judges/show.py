@@ -18,7 +18,7 @@ __all__ = ["document_of"]
 Record: TypeAlias = "dict[str, Cell]"
 
 MOST_CONFUSIONS = 3
-"""So many tables of confusion are shown to people: those of three judges. JSON has all."""
+"""Most tables of confusion shown to people: those of three judges. JSON has all."""
 
 KAPPAS = {"kappa": "Cohen's κ", "linear": "linear κ", "quadratic": "quadratic κ", "relevant": "κ of relevant"}
 
@@ -81,7 +81,7 @@ def _made(found: Agreement, style: Style) -> Made:
 
 
 def _records(found: Agreement, *, by_query: bool) -> Iterator[Record]:
-    """Yield what programs get in CSV and TSV: a value with its interval a line, of what and of whom it is."""
+    """Yield rows for CSV and TSV: a value on each line, with its interval, its name and its judges."""
     for pair in found.pairs:
         who: Record = {"first": found.judges[pair.first], "second": found.judges[pair.second]}
         counts = {"common": pair.common, "only_first": pair.only_first, "only_second": pair.only_second}
@@ -148,7 +148,7 @@ def _pairs(found: Agreement) -> Table:
 
 
 def _coefficients(found: Agreement, style: Style) -> Table:
-    """Return kappas of each two judges and alphas of all, a row for each."""
+    """Return the kappas of each pair of judges and the alphas of all, a row for each."""
     rows: list[tuple[str, str, str, Estimate]] = []
     starts = {}
     for pair in found.pairs:
@@ -168,9 +168,9 @@ def _coefficients(found: Agreement, style: Style) -> Table:
     )
     notes = (
         (
-            "Agreement beyond chance: 1 is complete, 0 what chance gives. Linear and quadratic κ: a disagreement "
-            f"weighs the distance of the grades, or its square. κ of relevant: grades from {found.level} on against "
-            "those below."
+            "Agreement beyond chance: 1 is complete, 0 is chance. Linear and quadratic κ: a disagreement "
+            "is weighted by the distance of the grades, or its square. κ of relevant: grades from "
+            f"{found.level} on against those below."
         ),
         (
             f"Intervals: {confidence}, bootstrap over queries, {found.settings['bootstrap']:,} resamples, seed "
@@ -202,7 +202,7 @@ def _queries(found: Agreement, pair: PairOfJudges) -> Table:
         _column("bias", [each.bias for each in rows], signed=True),
     ]
     title = f"{found.judges[pair.first]} and {found.judges[pair.second]}, query by query"
-    notes = (f"{NONE}: κ is not defined where both judges gave all documents one and the same grade.",)
+    notes = (f"{NONE}: κ is not defined if both judges gave all documents the same grade.",)
     return Table(tuple(columns), f"queries-{pair.first}-{pair.second}", title, notes=notes)
 
 

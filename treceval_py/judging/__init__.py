@@ -1,1 +1,1 @@
-"""Judgments and a run become the table of judged ranks that measures see."""
+"""Judging: judgments and a run become the table of judged ranks from which measures are computed."""

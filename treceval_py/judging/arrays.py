@@ -1,10 +1,10 @@
-"""Arrays as runs and as judgments, such as a model or a vector index returns them: a row for each query.
+"""Arrays as runs and as judgments, in the form that models and vector indexes return: one row per query.
 
-A run is a matrix of scores, whose columns are the documents, or ``(scores, ids)`` or ``(scores, ids, qids)``, as faiss
-and ``torch.topk`` return them; judgments are a matrix of labels. No text is made of a number: documents with equal
+A run is a matrix of scores with one column per document, or ``(scores, ids)`` or ``(scores, ids, qids)``, as faiss and
+``torch.topk`` return them. Judgments are a matrix of labels. Numbers are not converted to text: documents with equal
 scores are compared by the digits that their text would have.
 
-Any array library will do whose arrays NumPy can read; none is imported.
+Arrays of any library work if NumPy can read them; no such library is imported.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FORMS = "Give scores (Q, D), or a tuple of scores (Q, k), ids (Q, k) and, if the
 
 
 def is_matrix(given: object) -> bool:
-    """Tell whether this is an array of two dimensions of any library; a frame is none."""
+    """Return whether this is a two-dimensional array of any library; a frame is not one."""
     if type(given) is np.ndarray:
         return given.ndim == 2
     readable = hasattr(given, "__array__") or hasattr(given, "__dlpack__")
@@ -38,25 +38,25 @@ def is_matrix(given: object) -> bool:
 
 
 def is_arrays(given: object) -> bool:
-    """Tell whether this is a run as arrays: a matrix of scores, or a tuple or list of these, ids and qids."""
+    """Return whether this is a run as arrays: a matrix of scores, or a tuple or list of scores, ids and qids."""
     if isinstance(given, (tuple, list)):
         return 2 <= len(given) <= 3 and is_matrix(given[0]) and (given[1] is None or is_matrix(given[1]))
     return is_matrix(given) and _is_numeric(given)
 
 
 def _is_numeric(given: Any) -> bool:
-    """Tell whether a matrix can hold scores: one of text can be a table of lines."""
+    """Return whether a matrix can hold scores; a matrix of text may be a table of lines."""
     return getattr(given.dtype, "kind", "f") not in "OSU"
 
 
 def _array(given: Any, what: str) -> AnyArray:
-    """Return an array of any library as NumPy's, without gradients and in the memory of this process."""
+    """Convert an array of any library to NumPy, without gradients and in this process's memory."""
     if isinstance(given, np.ndarray):
         return given
     try:
         if hasattr(given, "detach"):  # torch
             given = given.detach().cpu()
-            if str(given.dtype) == "torch.bfloat16":  # NumPy has no such type; float32 has all its values
+            if str(given.dtype) == "torch.bfloat16":  # NumPy lacks this type; float32 represents all its values
                 given = given.float()
         elif not hasattr(given, "__array__"):
             return np.from_dlpack(given)
@@ -75,7 +75,7 @@ class Rows:
     scores : (R, K) float64 or float32 array
         The scores of each row.
     ids : (R, K) int64 array or None
-        The documents, below 0 for none; None where they are the columns of `scores`.
+        The documents, below 0 for none; None if they are the columns of `scores`.
     qids : tuple of str, length R
         The query of each row.
     """
@@ -93,12 +93,12 @@ class Rows:
         Parameters
         ----------
         judgments : Qrels, optional
-            Without ids, a score that is NaN is a place that is not used if its document is not judged.
+            If there are no ids, a NaN score whose document is unjudged marks an unused place.
 
         Raises
         ------
         DataError
-            A score is NaN, or a document is in a row twice.
+            A score is NaN, or a document occurs twice in a row.
         """
         ids = self.ids
         if ids is None:
@@ -108,18 +108,18 @@ class Rows:
         return Run.from_arrays(self.qids, ids, self.scores)
 
     def judged(self, qrels: Qrels, ranking: Ranking, *, complete: bool) -> JudgedRun | None:
-        """Find the judged documents of a run as arrays; None where only a table will do.
+        """Find the judged documents of a run as arrays; None if that requires a table.
 
         Raises
         ------
         DataError
-            The labels have another shape, a score is NaN, or a document is in a row twice.
+            The labels have another shape, a score is NaN, or a document occurs twice in a row.
         """
         compiled, arguments = scanner(), self._arguments(qrels, ranking)
         if compiled is None or arguments is None or not ranking.plain:
             return None
         hits, num_ret, some, wrong, empty = compiled.judge_arrays(*arguments)
-        # What is wrong, the table says; and a query without documents is one that the run lacks.
+        # The table reports errors. A query without documents is treated as missing from the run.
         return (
             None
             if wrong is not None or empty
@@ -129,9 +129,9 @@ class Rows:
     def added_up(
         self, qrels: Qrels, ranking: Ranking, compiled: Any, sums: Sequence[AnyArray]
     ) -> tuple[FloatArray, FloatArray] | None:
-        """Return the values and averages of what the scanner's `add_up` takes; None and errors as of `judged`.
+        """Return the values and averages that the scanner's `add_up` computes; None and errors as for `judged`.
 
-        None too where the run lacks a judged query.
+        Also None if the run lacks a judged query.
         """
         arguments = self._arguments(qrels, ranking) if ranking.plain and ranking.known == "all" else None
         if arguments is None:
@@ -140,7 +140,7 @@ class Rows:
         return found
 
     def _arguments(self, qrels: Qrels, ranking: Ranking) -> tuple[Any, ...] | None:
-        """Return what the scanner takes to judge rows; None if a query has several."""
+        """Return the scanner's arguments for judging rows; None if a query has several rows."""
         shape = qrels.known.get("shape")
         if shape is not None and self.ids is None and shape != self.scores.shape:
             raise DataError(
@@ -160,17 +160,17 @@ class Rows:
 
 
 def rows_of(given: Any) -> Rows | Run:
-    """Return a run as rows of arrays; as a table if its ids are text.
+    """Return a run as rows of arrays, or as a table if its ids are text.
 
     Parameters
     ----------
     given : (Q, D) array, or tuple of (Q, k) arrays and qids
-        What `is_arrays` takes. A masked score is a document that was not retrieved; so is an id below 0, or masked.
+        As accepted by `is_arrays`. A masked score, or a negative or masked id, means no document was retrieved.
 
     Raises
     ------
     DataError
-        Shapes differ, or scores, ids or qids are of other types.
+        Shapes differ, or scores, ids or qids have unsupported types.
     """
     scores, ids, qids = (*given, None, None)[:3] if isinstance(given, (tuple, list)) else (given, None, None)
     scores = _array(scores, "scores")
@@ -184,7 +184,7 @@ def rows_of(given: Any) -> Rows | Run:
             raise DataError(f"ids of type {ids.dtype}", "Give the scores first, then ids as integers or text.")
     names = _qids(qids, len(scores))
     scores, ids, hidden = _unmasked(scores, ids)
-    # Scores of 32 bits, as most models give, are compared as what they are.
+    # 32-bit scores, as most models return, are compared as they are.
     values = np.ascontiguousarray(scores, dtype=np.float32 if scores.dtype == np.float32 else np.float64)
     if ids is not None and ids.dtype.kind in "UO":
         return Run.from_arrays(names, ids if hidden is None else np.where(hidden, "", ids), values)
@@ -198,7 +198,7 @@ def rows_of(given: Any) -> Rows | Run:
 
 
 def _unmasked(scores: AnyArray, ids: AnyArray | None) -> tuple[AnyArray, AnyArray | None, AnyArray | None]:
-    """Return scores and ids without their masks, and what either masks; None if they have none."""
+    """Return scores and ids without their masks, and the combined mask; None if they have none."""
     hidden = None
     if isinstance(scores, np.ma.MaskedArray):
         scores, hidden = scores.data, np.ma.getmaskarray(scores)
@@ -209,7 +209,7 @@ def _unmasked(scores: AnyArray, ids: AnyArray | None) -> tuple[AnyArray, AnyArra
 
 
 def _qids(given: Any, count: int) -> tuple[str, ...]:
-    """Return the queries of rows, by default the numbers of the rows; whole numbers become text."""
+    """Return the queries of rows, by default the row numbers; whole numbers become text."""
     if given is None:
         return tuple(map(str, range(count)))
     if not isinstance(given, (tuple, list)):
@@ -220,12 +220,12 @@ def _qids(given: Any, count: int) -> tuple[str, ...]:
 
 
 def qrels_of_labels(given: Any) -> Qrels:
-    """Return a matrix of labels as judgments: the row is the query, the column the document, both as text.
+    """Return a matrix of labels as judgments: rows are queries and columns documents, their numbers as text.
 
     Parameters
     ----------
     given : (Q, D) array
-        The labels: whole numbers, or truth values. A label that is NaN or masked is none: the document is not judged.
+        The labels: whole numbers or booleans. A NaN or masked label means that the document is unjudged.
 
     Raises
     ------
@@ -259,7 +259,7 @@ def qrels_of_labels(given: Any) -> Qrels:
 
 
 def _numbers(qrels: Qrels) -> tuple[IntArray, bool]:
-    """Return judged documents as whole numbers, -1 for an id that is none, and whether they ascend; made once."""
+    """Return judged documents as whole numbers (-1 for other ids), and whether they ascend; cached."""
     found: tuple[IntArray, bool] | None = qrels.known.get("numbers")
     if found is None:
         numbers = np.array([_number(raw) for raw in qrels.docids.raw()], dtype=np.int64)
@@ -272,7 +272,7 @@ def _numbers(qrels: Qrels) -> tuple[IntArray, bool]:
 
 
 def _number(raw: bytes) -> int:
-    """Return the whole number whose text an id is, -1 if it is none."""
+    """Return the whole number that an id is written as, or -1."""
     if not raw.isdigit() or (raw[0] == 48 and len(raw) > 1) or len(raw) > 19:
         return -1
     number = int(raw)
@@ -280,9 +280,9 @@ def _number(raw: bytes) -> int:
 
 
 def _places(qrels: Qrels, qids: Sequence[str]) -> IntArray | None:
-    """Return rows in the order of queries: their numbers, their queries in the judgments, and the places of these.
+    """Return rows in query order: row numbers, their queries in the judgments, and these queries' positions.
 
-    None if a query has several rows. Those of the last qids are kept, as a loop has the same ones each time.
+    None if a query has several rows. The result for the last qids is cached, because a loop repeats them.
     """
     kept = qrels.known.get("places")
     if kept is not None and kept[0] == qids:
@@ -301,7 +301,7 @@ def _places(qrels: Qrels, qids: Sequence[str]) -> IntArray | None:
 
 
 def _judged(rows: Rows, qrels: Qrels) -> AnyArray:
-    """Return for each score whether the document of its column is judged for the query of its row. (R, K)."""
+    """Return, for each score, whether the document of its column is judged for the query of its row. (R, K)."""
     judged = np.zeros(rows.scores.shape, dtype=bool)
     numbers, _ = _numbers(qrels)
     for number, qid in enumerate(rows.qids):

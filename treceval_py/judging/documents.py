@@ -1,4 +1,4 @@
-"""All documents of each query with ids, scores and judgments, for measures that need more than ranks of judged ones."""
+"""All documents of each query with ids, scores and judgments, for measures that need more than the judged ranks."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def ranked_documents(
     run : Run
         The run.
     rows : (Q,) int array
-        The row in the judgments of each query of the run; negative for a query without judgments.
+        The row in the judgments of each of the run's queries; negative for a query without judgments.
     ranking : Ranking
-        How documents are ranked, and which count.
+        How documents are ranked, and which of them count.
     ordered : Arranged
-        The run in that order.
+        The run in the order of that ranking.
     """
     limit, found = limit_of(ranking.depth), {}
     for number, row in enumerate(rows.tolist()):
@@ -59,7 +59,7 @@ def ranked_documents(
 def of_queries(
     qrels: Qrels, rows: Sequence[int], parts: Sequence[Mapping[int, RankedQuery]]
 ) -> tuple[RankedQuery, ...]:
-    """Return the documents of the judged queries in `rows`, of which some may be in no part."""
+    """Return the documents of the judged queries in `rows`; some may be in no part."""
     found = {row: query for part in parts for row, query in part.items()}
     none = np.zeros(0, dtype=np.int64)
     return tuple(

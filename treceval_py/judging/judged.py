@@ -1,7 +1,7 @@
-"""A run seen through judgments: the small table that measures see.
+"""Judged runs: the small table from which measures are computed.
 
-Only judged documents have a row. Documents without a judgment take up ranks and are counted. So the cost of a measure
-grows with the judged documents retrieved, not with the run.
+Only judged documents have a row. Unjudged documents take up ranks and are counted. So the cost of a measure grows with
+the number of judged documents retrieved, not with the run.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Hits(NamedTuple):
     rank : (H,) int array
         The rank, from 1.
     rel : (H,) int array
-        The judgment; negative means in the pool, not judged.
+        The judgment; negative means in the pool but not judged.
     """
 
     query: IntArray
@@ -57,7 +57,7 @@ class Hits(NamedTuple):
 
     @classmethod
     def concatenate(cls, parts: Sequence[Hits]) -> Hits:
-        """Put tables one after the other."""
+        """Concatenate tables."""
         if not parts:
             return cls(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("query", "rank", "rel")))
@@ -76,12 +76,12 @@ class Tied(NamedTuple):
     last: IntArray
 
     def where(self, mask: BoolArray | IntArray) -> Tied:
-        """Return the rows of a mask or an order."""
+        """Return the rows selected by a mask or an order."""
         return Tied(self.first[mask], self.last[mask])
 
 
 class Found(NamedTuple):
-    """The relevant documents that were retrieved, at some level, sorted by query and rank.
+    """The retrieved documents that are relevant at some level, sorted by query and rank.
 
     Attributes
     ----------
@@ -90,9 +90,9 @@ class Found(NamedTuple):
     nth : (F,) int array
         The number of relevant documents of the query at this rank or above.
     nonrelevant : (F,) int array
-        The number of documents of the query above that are judged not relevant.
+        The number of higher-ranked documents of the query that are judged not relevant.
     unjudged : (F,) int array
-        The number of documents of the query above that have a negative judgment.
+        The number of higher-ranked documents of the query that have a negative judgment.
     """
 
     query: IntArray
@@ -104,27 +104,27 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JudgedRun:
-    """A run seen through judgments: what every measure is computed from.
+    """A run matched with judgments, from which every measure is computed.
 
     Attributes
     ----------
     qids : tuple of str, length Q
-        The queries in the order of their bytes, which is the order of all output.
+        The queries in byte order, which is the order of all output.
     hits : Hits
         The judged documents that were retrieved.
     ideal : Hits
-        All judged documents, as the best possible run would rank them: by descending judgment.
+        All judged documents in the order of the best possible ranking: by descending judgment.
     num_ret : (Q,) int array
         The number of documents retrieved.
     tag : str
         The run's tag.
     tied : Tied or None
-        The ranks that hits could have, if they were asked for.
+        The ranks that hits could have, if requested.
     confidence : (Q, 3) float array or None
-        How sure the scores of each query are, if that was asked for: the highest one, their standard deviation, and by
-        how much the highest one exceeds the second; 0 where there are no such documents.
+        The system's confidence in each query, if requested: the highest score, the standard deviation of the scores,
+        and the difference between the two highest; 0 if there are no such documents.
     documents : tuple of RankedQuery, length Q, or None
-        All documents of each query, if they were asked for.
+        All documents of each query, if requested.
     """
 
     qids: tuple[str, ...]
@@ -148,14 +148,14 @@ class JudgedRun:
         return f"<JudgedRun {brief(self.tag)!r}: {counts}>"
 
     def once(self, key: object, make: Callable[[], T]) -> T:
-        """Return ``make()``, computed only on the first call with ``key``."""
+        """Return ``make()``, computed only in the first call with ``key``."""
         if key not in self._made:
             self._made[key] = make()
         made: T = self._made[key]
         return made
 
     def known(self, key: object, make: Callable[[], T]) -> T:
-        """Return ``make()``, which follows from the judgments alone: all runs that have all their queries share it."""
+        """Return ``make()``, which depends on the judgments alone; runs with all their queries share it."""
         if key not in self._known:
             self._known[key] = make()
         found: T = self._known[key]
@@ -167,7 +167,7 @@ class JudgedRun:
         return counts
 
     def sum(self, hits_query: IntArray, values: FloatArray) -> FloatArray:
-        """Add values (N,) by query, one after the other in their order, as a C loop does. Returns (Q,)."""
+        """Add values (N,) by query, sequentially, as a C loop does. Returns (Q,)."""
         # np.add.reduceat and np.sum add pairwise and differ in the last bits; reduceat is wrong for empty queries.
         totals: FloatArray = np.bincount(hits_query, weights=values, minlength=self.num_queries).astype(
             np.float64, copy=False
@@ -175,7 +175,7 @@ class JudgedRun:
         return totals
 
     def num_rel(self, level: int) -> IntArray:
-        """Count the relevant documents of each query, retrieved or not. Returns (Q,)."""
+        """Count the relevant documents per query, retrieved or not. Returns (Q,)."""
         known, key = self._known, ("num_rel", level)
         if key not in known:
             known[key] = self.count(self.ideal.query[self.ideal.rel >= max(level, 0)])
@@ -183,16 +183,16 @@ class JudgedRun:
         return found
 
     def num_nonrel(self, level: int) -> IntArray:
-        """Count the documents judged not relevant of each query, retrieved or not. Returns (Q,)."""
+        """Count the documents judged not relevant per query, retrieved or not. Returns (Q,)."""
         rel = self.ideal.rel
         return self.known(("num_nonrel", level), lambda: self.count(self.ideal.query[(rel >= 0) & (rel < level)]))
 
     def num_rel_ret(self, level: int) -> IntArray:
-        """Count the relevant documents retrieved for each query. Returns (Q,)."""
+        """Count the relevant documents retrieved per query. Returns (Q,)."""
         return self.once(("num_rel_ret", level), lambda: self.count(self.found(level).query))
 
     def found(self, level: int) -> Found:
-        """Return the relevant documents retrieved, a document being relevant from ``level`` on."""
+        """Return the retrieved documents that are judged ``level`` or higher."""
         made, key = self._made, ("found", level)
         if key not in made:
             made[key] = self._find(level)
@@ -205,7 +205,7 @@ class JudgedRun:
         unjudged = hits.rel < 0
         at = np.flatnonzero(relevant)
         query = hits.query[at]
-        # For each kind of document: how many are above each row, and above the first row of its query.
+        # For each kind of document: the number above each row, minus the number above the first row of its query.
         before = np.zeros((3, len(relevant) + 1), dtype=np.int64)
         np.cumsum([relevant, ~relevant & ~unjudged, unjudged], axis=1, out=before[:, 1:])
         nth, nonrelevant, negative = (
@@ -214,12 +214,12 @@ class JudgedRun:
         return Found(query, hits.rank[at], nth + 1, nonrelevant, negative)
 
     def starts(self, hits: Hits) -> IntArray:
-        """Return where each query begins in a table sorted by query. Returns (Q + 1,)."""
+        """Return the first row of each query in a table sorted by query. Returns (Q + 1,)."""
         starts: IntArray = np.searchsorted(hits.query, np.arange(self.num_queries + 1)).astype(np.int64)
         return starts
 
     def select(self, keep: BoolArray) -> JudgedRun:
-        """Return the judged run of some of the queries; ``keep`` is (Q,)."""
+        """Return the judged run of the queries selected by ``keep`` (Q,)."""
         if keep.all():
             return self
         renumbered = np.cumsum(keep) - 1
@@ -236,22 +236,22 @@ class JudgedRun:
 
 
 class RankedQuery(NamedTuple):
-    """One query as a run ranked it, with all its documents: what a measure by query is computed from.
+    """One query as ranked by a run, with all its documents: the input of user-defined measures by query.
 
     Attributes
     ----------
     qid : str
         The query.
     docids : tuple of str, length N
-        The documents that were retrieved, best first; none for a query that the run lacks.
+        The retrieved documents, best first; empty for a query that the run lacks.
     scores : (N,) float array
         Their scores.
     ranks : (N,) int array
         Their ranks, from 1.
     labels : tuple of int or None, length N
-        Their judgments; None for a document that is not judged.
+        Their judgments; None for an unjudged document.
     judgments : dict of str to int
-        All judgments of the query, by document, as they were given.
+        All judgments of the query by document, as given.
     """
 
     qid: str
@@ -265,7 +265,7 @@ class RankedQuery(NamedTuple):
         return f"<RankedQuery {brief(self.qid)!r}: {len(self.docids):,} documents, {len(self.judgments):,} judgments>"
 
     def first(self, cutoff: int) -> RankedQuery:
-        """Return the query with the documents up to a rank only."""
+        """Return the query with only the documents down to a rank."""
         size = int((self.ranks <= cutoff).sum())
         return self._replace(
             docids=self.docids[:size], scores=self.scores[:size], ranks=self.ranks[:size], labels=self.labels[:size]
@@ -273,7 +273,7 @@ class RankedQuery(NamedTuple):
 
 
 class GroupJudgments(NamedTuple):
-    """The judgments of all groups: one row per judgment, sorted by query, document and group.
+    """The judgments of all groups, one row per judgment, sorted by query, document and group.
 
     Attributes
     ----------
@@ -282,9 +282,9 @@ class GroupJudgments(NamedTuple):
     group : (J,) int array
         The judged ranking of the group, a row of `JudgedGroups.run`.
     document : (J,) int array
-        The document's number in the query, from 0, in the order of the bytes of ids.
+        The document's number in the query, from 0, in byte order of ids.
     rank : (J,) int array
-        The document's rank; 0 for one that was not retrieved.
+        The document's rank; 0 if it was not retrieved.
     rel : (J,) int array
         The judgment.
     """
@@ -297,16 +297,16 @@ class GroupJudgments(NamedTuple):
 
 
 class JudgedGroups(NamedTuple):
-    """A run seen through the judgments of several groups: one judged ranking per query and group.
+    """A run matched with the judgments of several groups: one judged ranking per query and group.
 
     Attributes
     ----------
     qids : tuple of str, length Q
-        The queries in the order of their bytes.
+        The queries in byte order.
     query : (G,) int array
-        The query of each judged ranking; the groups of a query are in the order of their bytes.
+        The query of each judged ranking; the groups of a query are in byte order.
     run : JudgedRun
-        The G judged rankings, each as if it were a query of its own.
+        The G judged rankings, each treated as a separate query.
     judgments : GroupJudgments
         All judgments, retrieved or not, by document.
     """
@@ -327,13 +327,13 @@ class JudgedGroups(NamedTuple):
         return len(self.qids)
 
     def mean(self, values: FloatArray) -> FloatArray:
-        """Average a value of each judged ranking (G,) over the groups of each query. Returns (Q,)."""
+        """Average a value per judged ranking (G,) over the groups of each query. Returns (Q,)."""
         totals = np.bincount(self.query, weights=values, minlength=self.num_queries)
         return ratio(totals, np.bincount(self.query, minlength=self.num_queries))
 
 
 def ratio(numerator: FloatArray | IntArray, denominator: FloatArray | IntArray) -> FloatArray:
-    """Divide element by element; 0 where the denominator is 0, which is every measure's value for nothing."""
+    """Divide elementwise; the result is 0 if the denominator is 0, as in every measure's empty case."""
     result = np.zeros(np.broadcast(numerator, denominator).shape)
     np.divide(numerator, denominator, out=result, where=np.asarray(denominator) != 0)
     return result
@@ -345,7 +345,7 @@ def ranked_labels(labels: str, missed: str = "") -> JudgedRun:
     Parameters
     ----------
     labels : str
-        One label per rank, separated by blanks: a judgment, or ``-`` for a document that was not judged.
+        One label per rank, separated by blanks: a judgment, or ``-`` for an unjudged document.
     missed : str
         The judgments of documents that were not retrieved.
 

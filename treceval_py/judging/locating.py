@@ -1,7 +1,7 @@
-"""From judgments and a run to `JudgedRun`: the ranks of the judged documents.
+"""Compute a `JudgedRun` from judgments and a run: find the ranks of the judged documents.
 
-Within a query documents are ordered by descending score; documents with equal scores are in descending order of the
-bytes of their ids, which is trec_eval's rule.
+Within a query, documents are sorted by descending score, and documents with equal scores by descending bytes of their
+ids, which is trec_eval's rule.
 """
 
 from __future__ import annotations
@@ -60,21 +60,21 @@ class Located(NamedTuple):
     Attributes
     ----------
     rows : (Q,) int array
-        The row in the judgments of each query of the run; negative for a query without judgments.
+        The row in the judgments of each of the run's queries; negative for a query without judgments.
     hits : Hits
         The judged documents; ``query`` is a row of the judgments. Sorted by rank within a query.
     num_ret : (Q,) int array
         The number of documents of each query that count.
     twice : int or None
-        A row of the run whose document occurred in the query before, if repetitions were looked for and found.
+        A row of the run whose document already occurred in the query, if repetitions were checked and found.
     tied : Tied or None
-        The ranks that hits could have, if the ranking asks for them.
+        The ranks that hits could have, if the ranking requests them.
     confidence : (Q, 3) float array or None
-        As of `JudgedRun`, by query of the run, if the ranking asks for it.
+        As in `JudgedRun`, by query of the run, if the ranking requests it.
     known : Hits or None
-        All judged documents that were retrieved, if some of them are not among the hits.
+        All judged documents that were retrieved, if some are not among the hits.
     documents : dict of int to RankedQuery, or None
-        All documents by the query's row in the judgments, if the ranking asks for them.
+        All documents by the query's row in the judgments, if the ranking requests them.
     """
 
     rows: IntArray
@@ -109,40 +109,40 @@ def judge(
     qrels : Qrels, or an object of another form
         The judgments.
     run : Run, or an object of another form
-        The run; queries without judgments are left out. In dictionaries only judged documents are looked up.
+        The run; queries without judgments are left out. In dictionaries, only judged documents are looked up.
     complete : bool
-        Whether to include judged queries that the run lacks, as queries without retrieved documents.
+        Include judged queries that the run lacks, as queries without retrieved documents.
     depth : int, optional
-        The number of documents of each query that count, the best ones (trec_eval's ``-M``).
+        Number of documents of each query that count, best first (trec_eval's ``-M``).
     judged_only : bool
-        Whether to remove documents without a judgment, or with a negative one, from the ranking (``-J``), after
-        applying ``depth``.
+        Remove documents without a judgment, or with a negative one, from the ranking (``-J``), after applying
+        ``depth``.
     score_type : {"float64", "float32"}
-        The width of scores. In float32 more documents are tied.
+        The precision of scores. With float32, more documents are tied.
     order : {"score", "rank", "line"}
-        What ranks documents: their scores, the rank column of the run's file, or the order of its lines.
+        How documents are ranked: by score, by the rank column of the run's file, or by line order.
     ties : {"docid-desc", "docid-asc", "line", "ranx", "worst"}
-        Which of two documents with equal scores is first: the one with the larger id, the smaller id, the earlier
-        line; the one that ranx's sort puts there; or the one with the lower label.
+        Which of two documents with equal scores is ranked first: the one with the larger id, the smaller id or the
+        earlier line; the one that ranx's sort puts first; or the one with the lower label.
     tied : bool
-        Whether to fill `JudgedRun.tied`.
+        Fill `JudgedRun.tied`.
     pooled : bool
-        Whether documents that are judged for other queries only have a row in `JudgedRun.hits` too, with the judgment
-        -1. ``Hole`` needs it.
+        Give documents that are judged only for other queries a row in `JudgedRun.hits`, with the judgment -1. ``Hole``
+        needs this.
     confidence : bool
-        Whether to fill `JudgedRun.confidence`.
+        Fill `JudgedRun.confidence`.
     documents : bool
-        Whether to fill `JudgedRun.documents`.
+        Fill `JudgedRun.documents`.
 
     Returns
     -------
     JudgedRun
-        The judged run, with queries in the order of their bytes.
+        The judged run, with queries in byte order.
 
     Raises
     ------
     DataError
-        The dictionaries are not a run, an option has an unknown value, or the run lacks the ranks to rank it by.
+        The dictionaries are not a run, an option has an unknown value, or the run lacks the ranks to rank by.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def judge(
 def judge_by(
     qrels: Qrels, run: Run | Mapping[str, Mapping[str, float]], ranking: Ranking, *, complete: bool
 ) -> JudgedRun:
-    """Find the judged documents of a run by a ranking; otherwise as `judge`."""
+    """Find the judged documents of a run under a ranking; otherwise like `judge`."""
     compiled, limit = scanner(), _limit_if_plain(ranking)
     if compiled is None or limit is None or isinstance(run, Run) or not isinstance(run, Mapping):
         table = run if isinstance(run, Run) else Run(run)
@@ -174,15 +174,15 @@ def judge_by(
     hits, num_ret, some, left = compiled.judge_nested(
         *(qrels.by_text(), run, ranking.score_type == FLOAT32, limit, ranking.judged_only)
     )
-    # What is not plain (other types, other alphabets, long lists of hits) is made a table.
+    # Dictionaries that are not plain (other types, other alphabets, long lists of hits) are converted to a table.
     rest = locate(qrels, Run({qid: run[qid] for qid in left}), ranking) if left else None
     return in_order(qrels, hits, num_ret, rest, some=some, complete=complete, known=ranking.known)
 
 
 def judge_arranged(qrels: Qrels, run: Run, ranking: Ranking) -> tuple[JudgedRun, Arranged]:
-    """Find the judged documents of a run by a ranking, with all judged queries; return all its documents in order too.
+    """Find the judged documents of a run under a ranking, with all judged queries; also return all documents in order.
 
-    Not for rankings by ranks, or of judged documents alone: there a rank is not a place in the order.
+    Not for rankings by the rank column or of judged documents only, whose ranks are not positions in the order.
     """
     rows = np.array([-1 if (row := qrels.row_of(qid)) is None else row for qid in run.qids], dtype=np.int64)
     run, ranking = _left(qrels, run, rows, ranking)
@@ -201,22 +201,22 @@ def in_order(
     complete: bool,
     known: str = "all",
 ) -> JudgedRun:
-    """Make the judged run of hits that are in the order of queries and ranks.
+    """Make the judged run from hits that are in the order of queries and ranks.
 
     Parameters
     ----------
     qrels : Qrels
         The judgments.
     hits : (3, H) int array
-        Query, rank and rel; a query is its place in `Ideal.rows`.
+        Query, rank and rel; a query is its position in `Ideal.rows`.
     num_ret : (Q,) int array
-        The documents of each judged query that count; negative where the run lacks it.
+        The number of documents of each judged query that count; negative if the run lacks it.
     rest : Located, optional
         Other queries.
     some : bool
         Whether the run lacks judged queries.
     complete, known
-        As of `assemble`.
+        As for `assemble`.
     """
     if rest is None and known == "all" and (complete or not some):
         ideal = qrels.ideal
@@ -230,7 +230,7 @@ def in_order(
 
 
 def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str, known: str = "all") -> JudgedRun:
-    """Make one judged run of parts that were located separately; no query is in two of them.
+    """Combine separately located parts into one judged run; no query is in two parts.
 
     Parameters
     ----------
@@ -239,11 +239,11 @@ def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str
     parts : sequence of Located
         The parts, in any order.
     complete : bool
-        Whether to include judged queries that no part has, as queries without retrieved documents.
+        Include judged queries that no part has, as queries without retrieved documents.
     tag : str
         The run's tag.
     known : {"all", "retrieved"}
-        Which judgments make the ideal: all, or those of the documents that were retrieved.
+        Which judgments form the ideal: all, or only those of retrieved documents.
     """
     ideal = qrels.ideal
     queries = len(qrels.qids)
@@ -287,7 +287,7 @@ def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str
 
 
 def _confidence_of(parts: Sequence[Located], queries: int) -> FloatArray | None:
-    """Return the confidence of all queries of the judgments; 0 for those that no part has. (Q, 3)."""
+    """Return the confidence of all judged queries; 0 for those in no part. (Q, 3)."""
     sure = np.zeros((queries, 3))
     for part in parts:
         if part.confidence is None:
@@ -298,7 +298,7 @@ def _confidence_of(parts: Sequence[Located], queries: int) -> FloatArray | None:
 
 
 def _best_of_retrieved(parts: Sequence[Located], place: IntArray) -> Hits:
-    """Return the judged documents that were retrieved as the best possible run would rank them."""
+    """Return the judged documents that were retrieved, in the order of the best possible ranking."""
     hits = Hits.concatenate([part.hits if part.known is None else part.known for part in parts])
     query = place[hits.query]
     order = np.lexsort((~hits.rel, query))
@@ -307,7 +307,7 @@ def _best_of_retrieved(parts: Sequence[Located], place: IntArray) -> Hits:
 
 
 def _tied_of(parts: Sequence[Located]) -> Tied | None:
-    """Return the ranks that the hits of all parts could have."""
+    """Return the possible ranks of the hits of all parts."""
     tables = [part.tied for part in parts if part.tied is not None]
     if not tables or len(tables) < len(parts):
         return None
@@ -326,7 +326,7 @@ def locate(qrels: Qrels, run: Run, ranking: Ranking = PLAIN) -> Located:
 
 
 def _located_in_order(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking, ordered: Arranged) -> Located:
-    """Find the ranks of the judged documents of a run that was arranged; ``rows`` (Q,) are its queries' judgments."""
+    """Find the ranks of the judged documents of an arranged run; ``rows`` (Q,) are its queries in the judgments."""
     by_column = ordered.ranks is not None and not ranking.judged_only
     depth = None if by_column else ranking.depth
     found = _located(qrels, ordered.run, rows, Ranking(depth, ranking.judged_only, FLOAT64))
@@ -349,11 +349,11 @@ def _located_in_order(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking, 
 
 
 def _left(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> tuple[Run, Ranking]:
-    """Take out documents that must not be there when the others are ordered; return what is left to do."""
+    """Remove documents that must be gone before the others are ordered; return the run and the remaining ranking."""
     if ranking.drop_self:
         run, ranking = without_self(run), ranking._replace(drop_self=False)
     if ranking.judged_only and (ranking.tied or ranking.confidence or ranking.positive):
-        # The ranks that tied documents can have depend on which of them are left, and so do the highest scores.
+        # The possible ranks of tied documents, and the highest scores, depend on which documents remain.
         run, ranking = _judged_part(qrels, run, rows, ranking), ranking._replace(depth=None)
     return run, ranking
 
@@ -371,19 +371,19 @@ def _with_documents(qrels: Qrels, run: Run, ranking: Ranking) -> Located:
 def _at_ranks(found: Located, ordered: Arranged, ranks: IntArray, ranking: Ranking) -> Located:
     """Give hits the ranks (H,) of the rank column, down to the ranking's depth."""
     cut = _cut(found._replace(hits=found.hits._replace(rank=ranks)), ordered, limit_of(ranking.depth))
-    # No two documents have the same rank: each can only have its own.
+    # No two documents have the same rank, so each can only have its own.
     return cut._replace(tied=Tied(cut.hits.rank, cut.hits.rank)) if ranking.tied else cut
 
 
 def _above_zero(found: Located, scores: FloatArray) -> Located:
-    """Leave out the hits with a score (H,) of 0 or less, which are known all the same."""
+    """Remove the hits with a score (H,) of 0 or less, but keep them among the known documents."""
     above = scores > 0
     tied = None if found.tied is None else found.tied.where(above)
     return found._replace(hits=found.hits.where(above), tied=tied, known=found.hits)
 
 
 def _labels(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> IntArray | None:
-    """Return the labels of the rows of a run, 0 without one, if the ranking asks for them."""
+    """Return the labels of a run's rows, 0 without a judgment, if the ranking requests them."""
     if ranking.ties != "worst" or ranking.order != "score":
         return None
     labels = [
@@ -396,7 +396,7 @@ def _labels(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> IntArra
 
 
 def _with_pooled(qrels: Qrels, ordered: Arranged, found: Located, limit: int) -> Located:
-    """Add the documents that are judged for other queries only, with the judgment -1."""
+    """Add the documents that are judged only for other queries, with the judgment -1."""
     run, rows = ordered.run, found.rows
     known = np.fromiter(map(qrels.pool.__contains__, run.docids.raw()), dtype=bool, count=len(run.docids))
     known = known[ordered.order]
@@ -411,7 +411,7 @@ def _with_pooled(qrels: Qrels, ordered: Arranged, found: Located, limit: int) ->
 
 
 def _places(qrels: Qrels, run: Run, found: Located) -> IntArray:
-    """Return the place of each hit among all documents by query and rank. (H,)."""
+    """Return the position of each hit among all documents by query and rank. (H,)."""
     query = np.full(len(qrels), -1, dtype=np.int64)
     query[found.rows[found.rows >= 0]] = np.flatnonzero(found.rows >= 0)
     places: IntArray = run.offsets[query[found.hits.query]] + found.hits.rank - 1
@@ -419,7 +419,7 @@ def _places(qrels: Qrels, run: Run, found: Located) -> IntArray:
 
 
 def _confidences(run: Run, ordered: Arranged, limit: int) -> FloatArray:
-    """Return the highest score of each query, their standard deviation, and the highest less the second. (Q, 3)."""
+    """Return each query's highest score, standard deviation of scores, and difference of the two highest. (Q, 3)."""
     scores = run.scores if ordered.ranks is not None else run.scores[ordered.order]
     sure = np.zeros((len(run.qids), 3))
     for query, (start, stop) in enumerate(pairwise(run.offsets.tolist())):
@@ -430,7 +430,7 @@ def _confidences(run: Run, ordered: Arranged, limit: int) -> FloatArray:
 
 
 def _cut(found: Located, ordered: Arranged, limit: int) -> Located:
-    """Leave out documents below a rank of the rank column."""
+    """Remove documents below a rank of the rank column."""
     ranks = ordered.ranks if ordered.ranks is not None else np.zeros(0, dtype=np.int64)
     within = np.concatenate([[0], np.cumsum(ranks <= limit)])
     offsets = ordered.run.offsets
@@ -460,7 +460,7 @@ def _judged_part(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> Ru
 
 
 def _located(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> Located:
-    """Find ranks by score, ties by descending id; ``rows`` (Q,) are the queries' judgments."""
+    """Find ranks by score, ties by descending id; ``rows`` (Q,) are the queries in the judgments."""
     limit = limit_of(ranking.depth)
     compiled = scanner()
     if compiled is not None:
@@ -483,7 +483,7 @@ def _located(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> Locate
 
 @lru_cache(maxsize=64)
 def _limit_if_plain(ranking: Ranking) -> int | None:
-    """Return how many documents of a query count; None for a ranking that needs a table of all documents."""
+    """Return the number of documents of a query that count; None if the ranking needs a table of all documents."""
     return limit_of(ranking.depth) if ranking.plain else None
 
 
@@ -542,7 +542,7 @@ def _ranks_of(
 
 
 def missing_queries(judged: Sequence[str], retrieved: Sequence[str]) -> list[str]:
-    """Return the queries of ``judged`` that ``retrieved`` lacks, in the order of their bytes."""
+    """Return the queries of ``judged`` that ``retrieved`` lacks, in byte order."""
     return [] if judged == retrieved else sorted(set(judged).difference(retrieved), key=encode)
 
 
@@ -553,7 +553,7 @@ def _judge_documents(
     limit: int,
     judged_only: bool,
 ) -> tuple[IntArray, IntArray, int]:
-    """Return rank and rel of the judged documents in rank order, and how many documents were retrieved."""
+    """Return rank and rel of the judged documents in rank order, and the number of documents retrieved."""
     pairs = [(row, rel) for row, rel in enumerate(map(judgments.get, docids)) if rel is not None]
     rows, rels = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     ranks = _ranks(docids, scores, rows)
@@ -568,7 +568,7 @@ def _judge_documents(
 
 
 def _ranks(docids: Sequence[bytes], scores: FloatArray, rows: IntArray) -> IntArray:
-    """Return the ranks of some documents: 1 + the documents above, which need not be sorted for that."""
+    """Return the ranks of some documents: 1 + the number of documents above, found without sorting these."""
     found = scores[rows]
     ascending = np.sort(scores)
     after = np.searchsorted(ascending, found, side="right")

@@ -1,10 +1,10 @@
-"""A run seen through preference judgments.
+"""Runs judged by preference judgments.
 
-Documents of a query are numbered: those retrieved that occur in the judgments from 0 in rank order, then the others in
-ascending order of their ids. Of documents with equal scores the one with the *smaller* id is first here, the
-opposite of the rule for relevance judgments; both are trec_eval's. A judgment group whose lines all have one sub-group
-is a *simple* group: classes of equal level, every document of a higher one preferred to every document of a lower one.
-In a *partial* group the preferences of its sub-groups are joined and closed transitively.
+The documents of a query are numbered: first the retrieved documents that occur in the judgments, from 0 in rank order;
+then the others, by ascending id. Of documents with equal scores, the one with the *smaller* id comes first, unlike with
+relevance judgments; both rules are trec_eval's. A judgment group whose lines all have one sub-group is a *simple*
+group: it has classes of equal level, and every document of a higher class is preferred to every document of a lower
+one. In a *partial* group, the preferences of its sub-groups are combined and closed transitively.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ PairCounts = tuple[float, float]
 
 
 class GroupPreferences(NamedTuple):
-    """The preferences of one judgment group, over documents numbered as the module says.
+    """The preferences of one judgment group; documents have the numbers described in the module.
 
     Attributes
     ----------
     pairs : (N, N) int array
-        ``pairs[x, y]`` is how often x is preferred to y.
+        ``pairs[x, y]`` is the number of times x is preferred to y.
     simple : bool
         Whether the group has one sub-group.
     classes : list of list of int
-        For a simple group its documents by descending level, ascending inside; empty for a partial group.
+        For a simple group, its documents by descending level, ascending within a level; empty for a partial group.
     documents : list of (number, level)
-        The documents with their levels: a line each for a simple group, once each for a partial group.
+        The documents with their levels: one per line for a simple group, each once for a partial group.
     """
 
     pairs: IntArray
@@ -49,16 +49,16 @@ class GroupPreferences(NamedTuple):
 
 
 class JudgedPreferences(NamedTuple):
-    """A run seen through preference judgments.
+    """A run judged by preference judgments.
 
     Attributes
     ----------
     qids : tuple of str, length Q
-        The queries in the order of their bytes.
+        The queries in byte order.
     retrieved : (Q,) int array
-        v: how many documents of the judgments were retrieved; those are the numbers below v.
+        v, the number of retrieved documents among the judgments; their numbers are below v.
     groups : tuple of list of GroupPreferences, length Q
-        The groups of each query, in the order of their bytes.
+        The groups of each query, in byte order.
     tag : str
         The run's tag.
     """
@@ -81,7 +81,7 @@ def judge_preferences(
     complete: bool = True,
     ranking: Ranking = PLAIN,
 ) -> JudgedPreferences:
-    """Gather the preferences of each query between its numbered documents.
+    """Collect the preferences of each query between its numbered documents.
 
     Parameters
     ----------
@@ -90,11 +90,11 @@ def judge_preferences(
     run : Run
         The run; queries without judgments are left out.
     complete : bool
-        Whether judged queries that the run lacks are there, as queries for which nothing was retrieved.
+        Include judged queries that the run lacks, as queries without retrieved documents.
     ranking : Ranking
-        How documents are ranked. By the default rule for ties the document with the *smaller* id is first, as in
-        trec_eval; ``judged_only`` is without effect, as documents without a judgment have no number anyway; the width
-        of scores is also that of levels.
+        How documents are ranked. By the default rule for ties, the document with the *smaller* id comes first, as in
+        trec_eval. ``judged_only`` has no effect, because unjudged documents are not numbered anyway. The precision of
+        scores also applies to levels.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def judge_preferences(
 
 
 class _Gatherer(NamedTuple):
-    """Turns the lines of a query's groups into preferences."""
+    """Converts the lines of a query's groups to preferences."""
 
     file: str
     qid: str
@@ -146,7 +146,7 @@ class _Gatherer(NamedTuple):
     def _refuse(self, line: Preference, what: str) -> EvaluationError:
         return EvaluationError(
             f"{what} in group {quoted(line.group)} of query {quoted(encode(self.qid))}",
-            "Give each document one place in a group.",
+            "Give each document one level in a group.",
             file=self.file,
             line=line.line or None,
         )
@@ -168,7 +168,7 @@ class _Gatherer(NamedTuple):
         return GroupPreferences(pairs, True, ordered, held)
 
     def _partial(self, lines: list[Preference]) -> GroupPreferences:
-        # The order in which trec_eval looks at lines; a document's level is the last one it has seen.
+        # trec_eval reads lines in this order; a document's level is the last one read.
         lines = sorted(lines, key=lambda line: (line.subgroup, -line.level, self.number[line.docid]))
         level_of: dict[int, float] = {}
         preferred: BoolArray = np.zeros((len(self.names), len(self.names)), dtype=bool)
@@ -198,20 +198,20 @@ class _Gatherer(NamedTuple):
 
 
 def sums(pairs: IntArray, retrieved: int) -> dict[str, PairCounts]:
-    """Count preferences fulfilled and possible, by which of their documents were retrieved.
+    """Count the fulfilled and the possible preferences, by which of their documents were retrieved.
 
     Parameters
     ----------
     pairs : (N, N) int array
-        How often x is preferred to y.
+        The number of times x is preferred to y.
     retrieved : int
-        v, the numbers below which are retrieved.
+        v; smaller numbers belong to retrieved documents.
 
     Returns
     -------
     dict
         ``ret``: both documents retrieved; ``imp``: at least one; ``all``: any. A preference for a retrieved document
-        over one that was not retrieved is fulfilled.
+        over one that was not retrieved counts as fulfilled.
     """
     both = pairs[:retrieved, :retrieved]
     fulfilled_ret, possible_ret = float(np.triu(both, 1).sum()), float(both.sum())
@@ -225,11 +225,11 @@ def sums(pairs: IntArray, retrieved: int) -> dict[str, PairCounts]:
 
 
 def balanced(group: GroupPreferences, retrieved: int) -> tuple[PairCounts, PairCounts]:
-    """Count preferences with as many non-relevant documents as there are relevant ones, trec_eval's Rnonrel.
+    """Count preferences with equal numbers of relevant and non-relevant documents, as trec_eval's Rnonrel does.
 
     Returns
     -------
-    (fulfilled, possible) over all documents, and over those retrieved.
+    (fulfilled, possible) over all documents, and over the retrieved ones.
     """
     relevant = [document for document, level in group.documents if level > 0]
     others = [document for document, level in group.documents if (level <= 0 if group.simple else level == 0)]
@@ -256,7 +256,7 @@ def balanced(group: GroupPreferences, retrieved: int) -> tuple[PairCounts, PairC
 
 
 def _recounted(group: GroupPreferences, retrieved: int, tail: int, limit: int) -> PairCounts:
-    """Count preferences with fewer non-relevant documents, as trec_eval does."""
+    """Count preferences with a limited number of non-relevant documents, as trec_eval does."""
     if not group.simple:
         zeros = [document for document, level in group.documents if level == 0]
         kept = np.ones(len(group.pairs), dtype=bool)
@@ -268,7 +268,7 @@ def _recounted(group: GroupPreferences, retrieved: int, tail: int, limit: int) -
     pairs: list[tuple[Sequence[int], Sequence[int]]] = [
         (better, worse) for above, better in enumerate(upper) for worse in upper[above + 1 :]
     ]
-    # The last class counts against itself too, which is what trec_eval computes, though hardly what was meant.
+    # The last class is also compared with itself. trec_eval computes this, though it was hardly intended.
     pairs += [(members, last[:tail]) for members in group.classes]
     for better, worse in pairs:
         possible += len(better) * len(worse)
@@ -277,12 +277,12 @@ def _recounted(group: GroupPreferences, retrieved: int, tail: int, limit: int) -
 
 
 def pair_shares(groups: Sequence[GroupPreferences], retrieved: int) -> dict[str, FloatArray]:
-    """Return, for each unordered pair of documents with a preference, the share that the ranking fulfils.
+    """Return the fulfilled share of each unordered pair of documents with a preference.
 
     Returns
     -------
     dict
-        As for `sums`; each a float array of shares, to be added up and divided by their number.
+        As for `sums`; each value is a float array of shares, to be summed and divided by its length.
     """
     total = sum((group.pairs for group in groups[1:]), start=groups[0].pairs)
     x, y = np.nonzero(np.triu(total + total.T, 1))
@@ -302,7 +302,7 @@ def preferred(retrieved: str, *groups: str) -> JudgedPreferences:
     retrieved : str
         The documents retrieved, best first.
     *groups : str
-        For each judgment group its documents, the preferred ones first, with the levels n, n - 1, …, 1.
+        For each judgment group, its documents, most preferred first, with levels n, n - 1, …, 1.
 
     Examples
     --------

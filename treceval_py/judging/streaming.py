@@ -1,10 +1,10 @@
-"""Judge a run while it is read, piece by piece, so that a run needs no more memory than its judged documents.
+"""Judge a run while it is read, piece by piece, so that memory holds only its judged documents.
 
-A piece holds whole queries if the lines of each query are together, as in nearly every run. Pieces are read, judged
-and forgotten, by several threads where the compiled scanner is at work.
+If the lines of each query are together, as in nearly every run, a piece holds whole queries. Pieces are read, judged
+and discarded, by several threads if the compiled scanner is available.
 
-A query that comes in two pieces shows that lines are scattered. Then the queries are divided into so many parts that a
-part fits in memory, and the run is read again for each of them; or as a table, where the Python reader is needed.
+A query that occurs in two pieces shows that lines are scattered. Then the queries are divided into parts that each fit
+in memory, and the run is read again for each part, or as a whole table if the Python reader is needed.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from treceval_py._types import Source
 from treceval_py.data.ids import decode
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import PLAIN, RankContradictions, Ranking, rank_contradictions
-from treceval_py.data.run import Run
 from treceval_py.errors import InputError
 from treceval_py.io.lines import RUN, no_data
-from treceval_py.io.rows import Part, Rows, gathered, read_part, scanned
+from treceval_py.io.rows import Part, Repetition, Rows, gathered, read_part, scanned
 from treceval_py.io.source import Watch, at_line, blocks, kept, name_of
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.judging.locating import Located, assemble, judge_by, locate
@@ -32,26 +31,29 @@ from treceval_py.threads import in_order
 __all__ = ["Retrieved", "judge_file"]
 
 SCATTERED_SIZE = 1 << 24
-"""About how many bytes of text of scattered queries are held at a time."""
+"""Approximate number of bytes held at a time for a run with scattered queries."""
 
 
 class Retrieved(NamedTuple):
-    """What is known of a run beside its judged documents.
+    """Facts about a run besides its judged documents.
 
     Attributes
     ----------
     qids : tuple of str
         Its queries.
     name, tag : str
-        Where it comes from, and its tag.
+        Its name for messages, and its tag.
     contradictions : RankContradictions
         The queries in which its rank column contradicts its scores.
+    replaced : int
+        The number of lines replaced by a later line for the same document.
     """
 
     qids: tuple[str, ...]
     name: str
     tag: str
     contradictions: RankContradictions
+    replaced: int = 0
 
 
 def judge_file(
@@ -60,6 +62,7 @@ def judge_file(
     *,
     complete: bool = True,
     ranking: Ranking = PLAIN,
+    duplicates: str = "refuse",
     threads: int | None = None,
     size: int | None = None,
     watch: Watch | None = None,
@@ -71,32 +74,34 @@ def judge_file(
     qrels : Qrels
         The judgments.
     source : str, path or binary file
-        The run; a pipe is kept as far as it was read, for the case that its queries are scattered.
+        The run. The bytes read from a pipe are kept, in case its queries are scattered.
     complete : bool
         As for `judging.judge`.
     ranking : Ranking
         How documents are ranked.
+    duplicates : {"refuse", "last"}
+        As for `Rows.run`.
     threads : int, optional
-        How many threads read; by default as many as there are cores for this process. The Python reader uses one.
+        Threads that read. Default: one per available core. The Python reader uses one.
     size : int, optional
-        About how many bytes a piece has; by default what suits the reader.
+        Approximate size of a piece in bytes. Default: what suits the reader.
     watch : callable, optional
-        Is told how many bytes of the source have been read, and how many it has.
+        Progress callback, called with bytes read and total bytes (None if unknown).
 
     Returns
     -------
     judged : JudgedRun
-        The same, whatever the reader, the threads and the size of pieces.
+        The same for every reader, number of threads and size of pieces.
     retrieved : Retrieved
-        What else is known of the run.
+        Other facts about the run.
 
     Raises
     ------
     InputError
-        The run cannot be read, a line is malformed, a document occurs twice in a query.
+        The run cannot be read, a line is malformed, or a document occurs twice in a query.
     """
     name = name_of(source)
-    judging = _Judging(qrels, name, ranking)
+    judging = _Judging(qrels, name, ranking, duplicates)
     workers = 1 if scanner() is None else threads
     with kept(source) as (first, again):
         reading = _Reading(judging)
@@ -104,14 +109,16 @@ def judge_file(
         with closing(in_order(texts, judging.piece, workers)) as results:
             reading.take_all(results)
         if judging.scattered and not _judged_in_parts(judging, reading, again, workers, size):
-            run = gathered(again(), RUN, name, workers).run()
+            rows = gathered(again(), RUN, name, workers)
+            run = rows.run(duplicates=duplicates)
             judged = judge_by(qrels, run, judging.ranking, complete=complete)
-            return judged, Retrieved(run.qids, name, run.tag, rank_contradictions(run))
+            replaced = rows.count - len(run.docids)
+            return judged, Retrieved(run.qids, name, run.tag, rank_contradictions(run), replaced)
     return reading.whole(complete=complete)
 
 
 class _Piece(NamedTuple):
-    """What is left of a piece of a run when it has been judged.
+    """The results of judging a piece of a run.
 
     Attributes
     ----------
@@ -122,9 +129,13 @@ class _Piece(NamedTuple):
     num_lines, num_bytes : int
         Its size.
     located : Located or None
-        Its judged documents; None when judging it is of no use.
+        Its judged documents; None if they are not needed.
     contradictions : RankContradictions or None
-        Queries whose ranks contradict their scores; None where ranks are not whole numbers.
+        Queries whose ranks contradict their scores; None if ranks are not whole numbers.
+    twice : Repetition or None
+        A document that occurs twice in a query, if that is refused.
+    replaced : int
+        The number of lines replaced by a later line for the same document.
     """
 
     qids: tuple[str, ...]
@@ -133,19 +144,22 @@ class _Piece(NamedTuple):
     num_bytes: int
     located: Located | None = None
     contradictions: RankContradictions | None = None
+    twice: Repetition | None = None
+    replaced: int = 0
 
 
 @dataclass(slots=True)
 class _Judging:
-    """How pieces are judged, in any thread."""
+    """Judges pieces, in any thread."""
 
     qrels: Qrels
     name: str
     ranking: Ranking
-    scattered: bool = False  # whether a query came in two pieces: then pieces are only looked through
+    duplicates: str
+    scattered: bool = False  # whether a query occurred in two pieces; then pieces are only scanned for errors
 
     def piece(self, text: memoryview) -> _Piece | bytes:
-        """Judge a piece; return its text where the Python reader must look at it."""
+        """Judge a piece; return its text if the Python reader must read it."""
         part = scanned(text, 1, RUN)
         if part is None:
             return bytes(text)
@@ -155,43 +169,52 @@ class _Judging:
             return bytes(text)
         if self.scattered:
             return _Piece(tuple(map(decode, part.qids)), decode(part.tag), part.num_lines, len(text))
+        return self.judged(part, len(text))
+
+    def judged(self, part: Part, num_bytes: int) -> _Piece:
+        """Judge a part of a run."""
         rows = Rows(self.name)
         rows.add(part)
         run = rows.run(checked=False)
-        piece = self.judged(part, run, len(text))
-        return piece if piece.located is None or piece.located.twice is None else bytes(text)
-
-    def judged(self, part: Part, run: Run, num_bytes: int) -> _Piece:
-        """Judge a part of a run."""
         located = locate(self.qrels, run, self.ranking)
+        # The scanner notices repeated documents while it judges, unless some are left out of the ranking before.
+        noticed = located.twice is not None or scanner() is None or not self.ranking.plain
+        twice, replaced = None, 0
+        if noticed and self.duplicates == "last":
+            run = rows.run(duplicates="last")
+            replaced = len(part.docids) - len(run.docids)
+            located = locate(self.qrels, run, self.ranking) if replaced else located
+        elif noticed:
+            twice = rows.repetition()
         contradictions: RankContradictions | None = None
         if run.ranks is not None:
             in_place = part.ordered and len(part.queries) == len(run.qids)
             contradictions = RankContradictions() if in_place else rank_contradictions(run)
-        return _Piece(run.qids, run.tag, part.num_lines, num_bytes, located, contradictions)
+        return _Piece(run.qids, run.tag, part.num_lines, num_bytes, located, contradictions, twice, replaced)
 
 
 @dataclass(slots=True)
 class _Reading:
-    """A run that is being read: the results of its pieces so far."""
+    """A run that is being read, with the results of its pieces so far."""
 
     _judging: _Judging
     _lines: int = 0
     _twice: InputError | None = None
     _contradictions: list[RankContradictions | None] = field(default_factory=list)
-    plain: bool = True  # whether the scanner took all pieces
+    plain: bool = True  # whether the scanner accepted all pieces
     num_bytes: int = 0
     qids: dict[str, None] = field(default_factory=dict)
     located: list[Located] = field(default_factory=list)
     tag: str = ""
+    replaced: int = 0
 
     def take_all(self, results: Iterator[_Piece | bytes]) -> None:
-        """Take the pieces in their order.
+        """Add the pieces in order.
 
         Raises
         ------
         InputError
-            A line cannot be read, or the source.
+            A line or the source cannot be read.
         """
         while True:
             try:
@@ -200,15 +223,18 @@ class _Reading:
                 return
             except InputError as error:
                 raise at_line(error, self._lines) from None
-            piece = self._by_python(result) if isinstance(result, bytes) else result
+            piece, before = (self._by_python(result), 0) if isinstance(result, bytes) else (result, self._lines)
+            if piece.twice is not None:
+                # Reported only once all lines are known to be well formed, as when the whole run is read at once.
+                self._twice = self._twice or piece.twice.error(self._judging.name, before)
             self._lines += piece.num_lines
             self.num_bytes += piece.num_bytes
             if not piece.qids:
                 continue
-            before = len(self.qids)
+            known = len(self.qids)
             self.qids.update(dict.fromkeys(piece.qids))
             self.tag = piece.tag
-            if len(self.qids) < before + len(piece.qids):
+            if len(self.qids) < known + len(piece.qids):
                 self._judging.scattered = True
             self.keep(piece)
 
@@ -221,34 +247,28 @@ class _Reading:
             raise error
         if part is None:
             return _Piece((), "", text.count(b"\n"), len(text))
-        rows = Rows(self._judging.name)
-        rows.add(part)
-        try:
-            run = rows.run()
-        except InputError as twice:
-            # That is said only when all lines are known to be well formed, as when the whole run is read at once.
-            self._twice = self._twice or twice
-            run = rows.run(checked=False)
-        return self._judging.judged(part, run, len(text))
+        return self._judging.judged(part, len(text))
 
     def keep(self, piece: _Piece) -> None:
-        """Keep the results of a piece."""
+        """Store the results of a piece."""
         if piece.located is not None:
             self.located.append(piece.located)
             self._contradictions.append(piece.contradictions)
+            self.replaced += piece.replaced
 
     def forget(self) -> None:
-        """Forget the results so far."""
+        """Discard the results so far."""
         self.located.clear()
         self._contradictions.clear()
+        self.replaced = 0
 
     def whole(self, *, complete: bool) -> tuple[JudgedRun, Retrieved]:
-        """Return what all pieces come to; queries whose ranks contradict their scores in the order of the run.
+        """Combine the pieces; queries with contradictions are in the order of the run.
 
         Raises
         ------
         InputError
-            There was no line with data, or a document occurs twice in a query.
+            The run has no line with data, or a document occurs twice in a query.
         """
         if not self.qids:
             raise no_data(self._judging.name)
@@ -262,15 +282,15 @@ class _Reading:
             contradictions = RankContradictions(qids, all(part.reversed for part in known))
         how = self._judging
         judged = assemble(how.qrels, self.located, complete=complete, tag=self.tag, known=how.ranking.known)
-        return judged, Retrieved(tuple(self.qids), self._judging.name, self.tag, contradictions)
+        return judged, Retrieved(tuple(self.qids), how.name, self.tag, contradictions, self.replaced)
 
 
 def _judged_in_parts(
     judging: _Judging, reading: _Reading, again: Callable[[], Source], threads: int | None, size: int | None
 ) -> bool:
-    """Judge a run with scattered queries, reading it once for each of several parts of its queries.
+    """Judge a run with scattered queries, reading it once per part of its queries.
 
-    Returns False where the Python reader is needed, which has to hold such a run whole.
+    Returns False if the Python reader is needed, which must hold such a run whole.
     """
     compiled = scanner()
     if compiled is None or not reading.plain:
@@ -284,7 +304,7 @@ def _judged_in_parts(
             text = b"".join(chosen)
         if text:
             piece = judging.piece(memoryview(text))
-            if isinstance(piece, bytes):
+            if isinstance(piece, bytes) or piece.twice is not None:
                 return False
             reading.keep(piece)
     return True

@@ -1,8 +1,8 @@
-"""How well a system's scores tell the queries that it answers well: abstention.
+"""Abstention: how well a system's scores identify the queries that it answers well.
 
-A system may abstain from the queries that it is least sure of. How sure it is of a query is seen in the scores of the
-documents retrieved, whatever their judgments. The value is one number for all queries, made from the values of another
-measure; a single query has none.
+A system may abstain from the queries it is least confident about. Its confidence in a query is computed from the scores
+of the retrieved documents, whatever their judgments. The result is one number for all queries, computed from the values
+of another measure; a single query has no value.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from treceval_py.measures.parameters import PARAMETERS, Parameter
 from treceval_py.measures.registry import Average, Measure
 
 CONFIDENCES = ("max", "std", "diff1")
-"""What the confidence of a query is, in the order of the columns of `JudgedRun.confidence`."""
+"""Kinds of confidence, in the order of the columns of `JudgedRun.confidence`."""
 
 RATES = np.linspace(0.0, 1.0, 11)[:-1]
-"""The shares of queries that are dropped: 0, 0.1, …, 0.9."""
+"""Shares of queries that are dropped: 0, 0.1, …, 0.9."""
 
 FLAT = 0.9
-"""The area below a curve of height 1 over these shares."""
+"""Area under a curve of height 1 over these shares."""
 
 
 def _measure(text: str) -> Measure | None:
@@ -44,18 +44,18 @@ def _has_values(measure: Measure | None) -> bool:
 
 PARAMETERS["of"] = Parameter(
     *("of", "of", _measure, _has_values, "one measure with a value for each query", "measure"),
-    "The measure of which the values are averaged.",
+    "The measure whose values are averaged.",
     lambda measure: measure.notation if measure is not None else "several",
 )
 PARAMETERS["by"] = Parameter(
     *("by", "by", str, CONFIDENCES.__contains__, " or ".join(CONFIDENCES), ""),
-    "The confidence in a query: the highest score, the standard deviation of the scores, or the highest score less the "
-    "second one.",
+    "The confidence in a query: the highest score, the standard deviation of the scores, or the difference between the "
+    "two highest scores.",
 )
 
 
 def key(text: str) -> dict[str, Any]:
-    """Read what follows ``nauc_`` in MTEB's ``nauc_ndcg_at_10_max``: a measure and a confidence."""
+    """Parse the text after ``nauc_`` in MTEB's ``nauc_ndcg_at_10_max``: a measure and a confidence."""
     of, _, by = text.rpartition("_")
     return {"of": PARAMETERS["of"].parse(of), "by": PARAMETERS["by"].parse(by)}
 
@@ -65,21 +65,21 @@ def normalized_area_under_abstention(run: JudgedRun, *, of: Measure | None = Non
 
     Formula
     -------
-    nAUC = (A - F) / (O - F). A is the area, by trapezoids, under the means of a measure over the queries that are left
-    when round(r·n) of all n, but not all, are dropped, those of least confidence first, for r = 0, 0.1, …, 0.9. O is
-    that area if the queries of least value are dropped first, and F = 0.9 · the mean over all queries. Queries of equal
-    confidence count with their mean value.
+    nAUC = (A - F) / (O - F). Queries are dropped, least confident first: round(r·n) of all n, but never all, for r = 0,
+    0.1, …, 0.9. A is the area, by trapezoids, under the means of a measure over the remaining queries. O is the same
+    area if the queries with the lowest values are dropped first, and F = 0.9 · the mean over all queries. Queries with
+    equal confidence count with their mean value.
 
     Parameters
     ----------
     of : Measure
-        The measure of which the values are averaged, such as ``of=nDCG@10``, which is the default.
+        The measure whose values are averaged. Default: ``of=nDCG@10``.
 
     Returns
     -------
     (Q,) float array
-        The values of the measure; only their nAUC is shown. It is at most 1, about 0 if confidences say nothing, and
-        not a number if all queries have the same value. Empty case: the confidence is 0.
+        The values of the measure; only their nAUC is shown. It is at most 1, about 0 if confidence is uninformative,
+        and NaN if all queries have the same value. Empty case: the confidence is 0.
 
     References
     ----------
@@ -88,9 +88,9 @@ def normalized_area_under_abstention(run: JudgedRun, *, of: Measure | None = Non
 
     Examples
     --------
-    Of two queries the one with the higher score is answered worse. None is dropped up to r = 0.2 and the better one
-    from 0.3 on: A = 0.2 · 0.5 + 0.1 · 0.25 + 0.6 · 0, O = 0.2 · 0.5 + 0.1 · 0.75 + 0.6 · 1 and F = 0.9 · 0.5. So nAUC
-    is -0.325 / 0.325.
+    The query with the higher score has the worse answer. None is dropped up to r = 0.2, and the better one from 0.3 on:
+    A = 0.2 · 0.5 + 0.1 · 0.25 + 0.6 · 0, O = 0.2 · 0.5 + 0.1 · 0.75 + 0.6 · 1 and F = 0.9 · 0.5. So nAUC is
+    -0.325 / 0.325.
 
     >>> from treceval_py import Qrels, judge, parse_measures
     >>> qrels, run = Qrels({"1": {"a": 1}, "2": {"a": 1}}), Run({"1": {"a": 0.5}, "2": {"b": 0.9}})
@@ -104,12 +104,12 @@ def normalized_area_under_abstention(run: JudgedRun, *, of: Measure | None = Non
 
 
 def default_measure() -> Measure:
-    """Return the measure whose nAUC is meant where none is named."""
+    """Return the measure that nAUC uses by default."""
     return parse_measures("nDCG@10")[0]
 
 
 def _area(values: FloatArray, order: FloatArray) -> float:
-    """Return the area under the means of values (Q,) that are left when those lowest in some order are dropped."""
+    """Return the area under the means of the remaining values (Q,) when queries are dropped in ascending order."""
     _, group, sizes = np.unique(order, return_inverse=True, return_counts=True)
     means: FloatArray = np.bincount(group, weights=values) / sizes
     ascending = np.repeat(means, sizes)
@@ -135,7 +135,7 @@ def _over(values: FloatArray, run: JudgedRun, parameters: Mapping[str, Any]) -> 
 
 
 def _no_sum(_: float, __: int) -> float:
-    """Values alone don't decide it."""
+    """Return NaN: values alone don't determine the average."""
     return math.nan
 
 

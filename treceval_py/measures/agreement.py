@@ -1,4 +1,4 @@
-"""How far a ranking agrees with an ideal one: Compatibility, Accuracy, AUC and ordered pairs."""
+"""Measures of agreement with an ideal ranking: Compatibility, Accuracy, AUC and ordered pairs."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from treceval_py.judging.judged import Hits, JudgedRun, ratio
 from treceval_py.measures.cutting import cut_at
 
 DEPTH = 1000
-"""How deep two rankings are compared by the script of Compatibility's authors."""
+"""Depth to which the script of Compatibility's authors compares rankings."""
 
 MOST_DEPTH = 10_000_000
-"""The deepest table of weights that is made."""
+"""Length of the longest table of weights."""
 
 
 class _Overlap(NamedTuple):
-    """What documents add to the rank-biased overlap of two rankings that have them at rank i or above.
+    """Contributions of documents to the rank-biased overlap of two rankings.
 
     Attributes
     ----------
     one : (D + 1,) float array
-        What one document adds of which the lower rank is i, for i from 1; the last is that of all ranks below D, 0.
+        Contribution of a document by its lower rank, from 1; the last one, for all ranks below D, is 0.
     first : (D + 1,) float array
-        What i documents add that stand at ranks 1..i of both rankings, for i from 0.
+        Contribution of i documents that have ranks 1..i in both rankings, for i from 0.
     most : float
+        The overlap of two identical endless rankings.
         The overlap of two endless rankings that are the same.
     """
 
@@ -40,18 +41,18 @@ class _Overlap(NamedTuple):
 @functools.lru_cache(maxsize=4)
 def _overlap(p: float, depth: int) -> _Overlap:
     weights = np.cumprod(np.concatenate([[1.0], np.full(depth - 1, p)]))
-    # A document is in common at all depths from its lower rank on: the sum of p^(d-1) / d from there, smallest first.
+    # A document is common to all depths from its lower rank on: the sum of p^(d-1) / d from there, smallest first.
     one = np.add.accumulate((weights / np.arange(1, depth + 1))[::-1])[::-1]
     first = np.add.accumulate(np.concatenate([[0.0], one]))
     return _Overlap(np.append(one, 0.0), first, float(np.add.accumulate(weights)[-1]))
 
 
 def _ideal_ranks(run: JudgedRun, hits: Hits) -> IntArray:
-    """Return the rank of each hit in the ideal ranking that has the documents of a grade in the run's order."""
+    """Return each hit's rank in the ideal ranking, which keeps the run's order within a grade."""
     grades, place = np.unique(np.concatenate([run.ideal.rel, hits.rel]), return_inverse=True)
     below = len(grades) - 1 - place.astype(np.int64)
     queries = np.concatenate([run.ideal.query, hits.query])
-    key = queries * len(grades) + below  # by query, and there the higher grades first
+    key = queries * len(grades) + below  # by query, higher grades first
     best, ours = key[: len(run.ideal.rel)], key[len(run.ideal.rel) :]
     order = np.argsort(ours, kind="stable")
     grouped = ours[order]
@@ -64,21 +65,21 @@ def _ideal_ranks(run: JudgedRun, hits: Hits) -> IntArray:
 def compatibility(
     run: JudgedRun, *, p: float = 0.95, deepest: int = DEPTH, until: str = "depth", normalised: str = "yes"
 ) -> FloatArray:
-    """Compatibility: rank-biased overlap with the ideal ranking that is most like the run.
+    """Compatibility: rank-biased overlap with the ideal ranking that is most similar to the run.
 
     Formula
     -------
-    RBO(A, B) = (sum over depths d ≤ D of p^(d-1) · (documents that A and B have in common at ranks 1..d) / d) / (sum of
-    p^(d-1)). The ideal ranking I has all documents with a judgment above 0 in descending order of judgment; of equal
-    ones those that were retrieved stand first, in the order of the run. Compatibility = RBO(run, I) / RBO(I, I). Not
-    normalised it is RBO(run, I), which is below 1 even for I, as an ideal ranking is short.
+    RBO(A, B) = (sum over depths d ≤ D of p^(d-1) · (documents common to A and B at ranks 1..d) / d) / (sum of p^(d-1)).
+    The ideal ranking I has all documents with a judgment above 0 in descending order of judgment; among equal ones,
+    retrieved documents come first, in the order of the run. Compatibility = RBO(run, I) / RBO(I, I). Without
+    normalisation it is RBO(run, I), which is below 1 even for I, because an ideal ranking is short.
 
     Parameters
     ----------
     p : float
-        Probability of going on to the next depth.
+        Probability of continuing to the next depth.
     deepest : int
-        D, the depth down to which rankings are compared.
+        D, the depth to which rankings are compared.
 
     Returns
     -------
@@ -88,15 +89,15 @@ def compatibility(
     References
     ----------
     Clarke, C. L. A., Vtyurina, A., Smucker, M. D. Assessing Top-k Preferences. ACM TOIS 39(3), 2021. The numbers are
-    those of the authors' ``compatibility.py``, which orders ties by ascending id and averages over the queries of the
-    run that have a document judged above 0. In ir_measures 0.4.3, D is for each query the number of documents
-    retrieved, or judged above 0, whichever is more (``until=longer``). In its ideal ranking documents of equal judgment
-    stand by score, those that were not retrieved having the score 0, and equal scores in the order of the judgments.
+    those of the authors' ``compatibility.py``, which orders ties by ascending id and averages over the run's queries
+    that have a document judged above 0. In ir_measures 0.4.3, each query has its own D: the larger of the numbers of
+    documents retrieved and of documents judged above 0 (``until=longer``). Its ideal ranking orders documents with
+    equal judgments by score, with 0 for documents not retrieved, and equal scores by the order of the judgments.
 
     Examples
     --------
-    The ideal ranking has one document. At depth 1 there is none in common, at depth 2 one of two: 0.5 · 1/2, over
-    1 + 0.5 · 1/2.
+    The ideal ranking has one document. The rankings have no document in common at depth 1, and one of two at depth 2:
+    0.5 · 1/2, over 1 + 0.5 · 1/2.
 
     >>> compatibility(ranked_labels("0 1"), p=0.5, deepest=2)
     array([0.2])
@@ -115,11 +116,11 @@ def compatibility(
 
 
 def _compatibility_of_lists(run: JudgedRun, query: IntArray, lower: IntArray, p: float, normalised: str) -> FloatArray:
-    """Return the Compatibility of each query down to the longer of its ranking and its ideal ranking. (Q,)."""
+    """Return each query's Compatibility to the depth of the longer of its ranking and its ideal ranking. (Q,)."""
     relevant = run.num_rel(1)
     depth = np.maximum(run.num_ret, relevant)
     overlap = _overlap(p, max(int(depth.max(initial=0)), 1))
-    below = overlap.one[depth]  # what a document in common adds below the depth
+    below = overlap.one[depth]  # contribution of a common document below the depth
     here = run.sum(query, overlap.one[lower - 1] - below[query])
     if normalised == "no":
         return ratio(here, depth if p == 1 else (1 - p**depth) / (1 - p))
@@ -127,33 +128,33 @@ def _compatibility_of_lists(run: JudgedRun, query: IntArray, lower: IntArray, p:
 
 
 def accuracy(run: JudgedRun, *, level: int = 1) -> FloatArray:
-    """Accuracy: the share of pairs of a relevant and another document of the ranking that are in the right order.
+    """Accuracy: the share of pairs of a relevant and a non-relevant retrieved document that are in the right order.
 
     Formula
     -------
-    Accuracy = (pairs of a relevant document retrieved and a document retrieved below it that is not) / (r·n), r =
-    relevant documents retrieved, n = the others retrieved, unjudged ones too.
+    Accuracy = (pairs of a relevant document and a non-relevant one below it, both retrieved) / (r·n), r = relevant
+    documents retrieved, n = the other documents retrieved, including unjudged ones.
 
     Returns
     -------
     (Q,) float array
-        In [0, 1]. Empty case: 0, also when nothing relevant was retrieved; 1 when all that was retrieved is relevant.
+        In [0, 1]. Empty case: 0, also if no retrieved document is relevant; 1 if all retrieved documents are relevant.
 
     References
     ----------
     MacAvaney, S., Macdonald, C., Ounis, I. Streamlining Evaluation with ir-measures. ECIR 2022. ir_measures 0.4.3 has
-    the same values, but no value for a query without a relevant document, which its mean leaves out. It fails when all
-    documents are relevant (it divides by zero), and with ``rel=0`` unjudged documents are relevant there.
+    the same values, but none for a query without a relevant document, which its mean leaves out. It fails if all
+    documents are relevant (it divides by zero), and with ``rel=0`` it counts unjudged documents as relevant.
 
     Examples
     --------
-    Two relevant and two other documents: one pair of four is in order.
+    There are two relevant and two other documents: one pair of four is in order.
 
     >>> accuracy(ranked_labels("0 1 - 1"))
     array([0.25])
     """
     query, rank, nth, *_ = run.found(level)
-    # Ranks of a rank column can have gaps, which are documents that are not relevant: the last rank found counts too.
+    # Gaps in a rank column are documents that are not relevant: the last rank found counts too.
     length = run.num_ret.copy()
     np.maximum.at(length, query, rank)
     relevant = run.count(query)
@@ -164,27 +165,27 @@ def accuracy(run: JudgedRun, *, level: int = 1) -> FloatArray:
 
 
 def accuracy_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
-    """Accuracy of the first k documents: the share of pairs of a relevant and another one that are in order.
+    """Accuracy of the first k documents: the share of pairs of a relevant and a non-relevant one in the right order.
 
     Formula
     -------
-    Accuracy@k = (pairs of a relevant document at a rank ≤ k and a document below it, at a rank ≤ k, that is not) /
-    (r·n), r = relevant documents at ranks 1..k, n = the others there, unjudged ones too.
+    Accuracy@k = (pairs of a relevant document and a non-relevant one below it, both at ranks 1..k) / (r·n),
+    r = relevant documents at ranks 1..k, n = the other documents at these ranks, including unjudged ones.
 
     Returns
     -------
     (Q,) float array
-        In [0, 1]. Empty case: 0, also when nothing relevant is there; 1 when all k documents are relevant.
+        In [0, 1]. Empty case: 0, also if none of these documents is relevant; 1 if all k documents are relevant.
 
     References
     ----------
     MacAvaney, S., Macdonald, C., Ounis, I. Streamlining Evaluation with ir-measures. ECIR 2022. ir_measures 0.4.3 has
-    the same values, but no value for a query without a relevant document, which its mean leaves out. It fails when all
-    documents are relevant (it divides by zero), and with ``rel=0`` unjudged documents are relevant there.
+    the same values, but none for a query without a relevant document, which its mean leaves out. It fails if all
+    documents are relevant (it divides by zero), and with ``rel=0`` it counts unjudged documents as relevant.
 
     Examples
     --------
-    Of the first three documents one is relevant, and one of the two others stands below it.
+    One of the first three documents is relevant, and one of the two others is below it.
 
     >>> accuracy_at(ranked_labels("0 1 - 1"), cutoff=3)
     array([0.5])
@@ -193,16 +194,16 @@ def accuracy_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
 
 
 class _Below(NamedTuple):
-    """For each of some documents retrieved, how many others stand above it, and how many are tied with it.
+    """For some of the retrieved documents: how many others are above, and how many are tied with them.
 
     Attributes
     ----------
     query : (N,) int array
         The query.
     above, tied : (N,) int arrays
-        The others above, and those with the same score.
+        The numbers of other documents above, and of others with the same score.
     others : (N,) int array
-        The others that were retrieved for the query.
+        The number of others retrieved for the query.
     """
 
     query: IntArray
@@ -212,7 +213,7 @@ class _Below(NamedTuple):
 
 
 def _below(run: JudgedRun, alike: BoolArray, rows: BoolArray) -> _Below:
-    """Compare documents with the others retrieved: those of ``rows`` (H,) with all that ``alike`` (H,) does not mark.
+    """Compare the documents in ``rows`` (H,) with all retrieved documents except those in ``alike`` (H,).
 
     Raises
     ------
@@ -223,7 +224,7 @@ def _below(run: JudgedRun, alike: BoolArray, rows: BoolArray) -> _Below:
         raise EvaluationError("a measure of pairs needs to know ties", "Judge the run with tied=True.")
     first, last = run.tied or (run.hits.rank, run.hits.rank)
     query = run.hits.query
-    # Ranks of a rank column can have gaps, which are documents that are not relevant: the last rank found counts too.
+    # Gaps in a rank column are documents that are not relevant: the last rank found counts too.
     length = run.num_ret.copy()
     np.maximum.at(length, query, run.hits.rank)
     last = np.maximum(np.minimum(last, length[query]), first)
@@ -239,7 +240,7 @@ def _below(run: JudgedRun, alike: BoolArray, rows: BoolArray) -> _Below:
 
 
 def _credited(below: _Below, credit: str) -> FloatArray:
-    """Count the others that each document is rightly above, pairs of equal scores as half right or wrong. (N,)."""
+    """Count the others that each document is rightly above; pairs with equal scores count half or not at all. (N,)."""
     right = (below.others - below.above - below.tied).astype(np.float64)
     return right + below.tied / 2.0 if credit == "half" else right
 
@@ -249,15 +250,15 @@ def area_under_curve(run: JudgedRun, *, level: int = 1, credit: str = "half", ma
 
     Formula
     -------
-    AUC = (pairs of a relevant document and another one, both retrieved, in which the relevant one has the higher score,
-    and half of those with equal scores) / (r·n), r = relevant documents retrieved, n = the others retrieved, unjudged
-    ones too. With a max_fpr below 1 it is the area A of the curve from 0 to x = max_fpr, standardised: (1 + (A - x²/2)
-    / (x - x²/2)) / 2.
+    AUC = (pairs of a relevant and a non-relevant retrieved document in which the relevant one has the higher score,
+    plus half of those with equal scores) / (r·n), r = relevant documents retrieved, n = the other documents retrieved,
+    including unjudged ones. With x = max_fpr below 1, the area A of the curve from 0 to x is standardised:
+    (1 + (A - x²/2) / (x - x²/2)) / 2.
 
     Returns
     -------
     (Q,) float array
-        In [0, 1]; 1/2 is chance. Empty case: 0, also when all documents retrieved are relevant, or none is.
+        In [0, 1]; 1/2 is chance. Empty case: 0, also if all or none of the retrieved documents are relevant.
 
     References
     ----------
@@ -267,14 +268,14 @@ def area_under_curve(run: JudgedRun, *, level: int = 1, credit: str = "half", ma
 
     Examples
     --------
-    Without ties, of 2 · 2 pairs one is in order.
+    Without ties, one of 2 · 2 pairs is in order.
 
     >>> from treceval_py import Qrels, judge
     >>> judged = judge(Qrels({"1": {"b": 1, "d": 1}}), Run({"1": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}), tied=True)
     >>> area_under_curve(judged)
     array([0.25])
 
-    With a, b and c tied, 2 · 1/2 of these pairs.
+    With a, b and c tied, 2 · 1/2 of these pairs count.
 
     >>> judged = judge(Qrels({"1": {"b": 1, "d": 1}}), Run({"1": {"a": 3.0, "b": 3.0, "c": 3.0, "d": 1.0}}), tied=True)
     >>> area_under_curve(judged), area_under_curve(judged, credit="wrong")
@@ -286,7 +287,7 @@ def area_under_curve(run: JudgedRun, *, level: int = 1, credit: str = "half", ma
     pairs = run.sum(query, others.astype(np.float64))
     if max_fpr == 1.0:
         return ratio(run.sum(query, _credited(below, credit)), pairs)
-    # What each relevant document adds to the curve rises from 0 to 1 over the others that it is tied with.
+    # What each relevant document adds to the curve rises from 0 to 1 over the others it is tied with.
     end = max_fpr * others
     beyond = np.maximum(end - above - tied, 0.0)
     rising = np.clip(end - above, 0.0, tied)
@@ -302,14 +303,14 @@ def area_under_curve_at(
 
     Formula
     -------
-    AUC@k = (pairs of a relevant document and another one, both at ranks 1..k, in which the relevant one has the higher
-    score, and half of those with equal scores) / (r·n), r = relevant documents at ranks 1..k, n = the others there,
-    unjudged ones too. With a max_fpr below 1 it is standardised as AUC is.
+    AUC@k = (pairs of a relevant and a non-relevant document, both at ranks 1..k, in which the relevant one has the
+    higher score, plus half of those with equal scores) / (r·n), r = relevant documents at ranks 1..k, n = the other
+    documents at these ranks, including unjudged ones. With max_fpr below 1, it is standardised as AUC is.
 
     Returns
     -------
     (Q,) float array
-        In [0, 1]; 1/2 is chance. Empty case: 0, also when all these documents are relevant, or none is.
+        In [0, 1]; 1/2 is chance. Empty case: 0, also if all or none of these documents are relevant.
 
     References
     ----------
@@ -318,7 +319,7 @@ def area_under_curve_at(
 
     Examples
     --------
-    Of a, b and c only b is relevant, and only c is below it.
+    Among a, b and c, only b is relevant, and only c is below it.
 
     >>> from treceval_py import Qrels, judge
     >>> judged = judge(Qrels({"1": {"b": 1, "d": 1}}), Run({"1": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}), tied=True)
@@ -340,7 +341,7 @@ def ordered_pair_accuracy(run: JudgedRun, *, credit: str = "wrong") -> FloatArra
     Returns
     -------
     (Q,) float array
-        In [0, 1]. Empty case: 0, also when all documents retrieved have the same judgment.
+        In [0, 1]. Empty case: 0, also if all retrieved documents have the same judgment.
 
     References
     ----------
@@ -349,7 +350,7 @@ def ordered_pair_accuracy(run: JudgedRun, *, credit: str = "wrong") -> FloatArra
 
     Examples
     --------
-    Judged 1 0 2 in this order: of the pairs 1 0, 1 2 and 0 2 the first one is right.
+    Judged 1 0 2 in this order: among the pairs 1 0, 1 2 and 0 2, only the first is right.
 
     >>> from treceval_py import Qrels, judge
     >>> judged = judge(Qrels({"1": {"a": 1, "b": 0, "c": 2}}), Run({"1": {"a": 3.0, "b": 2.0, "c": 1.0}}), tied=True)

@@ -1,4 +1,4 @@
-"""Measures of one's own that are computed query by query, from documents with ids, scores, ranks and judgments."""
+"""User-defined measures computed query by query, from documents with ids, scores, ranks and judgments."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ def measure_by_query(
     average: Average = MEAN,
     replace: bool = False,
 ) -> Family:
-    """Declare a measure by a function of one query's ranking; ``NAME@k`` is that of its first k documents.
+    """Declare a measure by a function of one query's ranking; ``NAME@k`` applies it to the first k documents.
 
     Parameters
     ----------
     function : callable
-        Takes a `RankedQuery` (ids, scores, ranks and judgments of the documents that were retrieved, and all judgments
-        of the query), and keyword-only parameters with names of `PARAMETERS`, such as ``level``; returns a number. A
-        query that the run lacks, where such queries count, has an empty ranking.
+        Takes a `RankedQuery` (ids, scores, ranks and judgments of the retrieved documents, and all judgments of the
+        query) and keyword-only parameters named as in the table of parameters of ``docs/measures.md``, such as
+        ``level``; returns a number. A query that the run lacks has an empty ranking, if such queries count.
     name : str
         Its name.
     notation : iterable of str
-        Its names in ir_measures' style, the first being the one that is printed. Default: the name.
+        Its names in ir_measures' style; the first one is printed. Default: the name.
     average : Average
         How queries are averaged.
     replace : bool
-        Replace a measure of your own that has this name, as of `declare`.
+        Replace your own measure of this name, as for `declare`.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def measure_by_query(
     Raises
     ------
     MeasureError
-        As of `declare`; the function has a parameter ``cutoff``, which cuts the ranking instead.
+        As for `declare`. Also if the function has a parameter ``cutoff``: the ranking is cut instead.
 
     Examples
     --------
@@ -93,7 +93,7 @@ POSITIONAL = inspect.Parameter.POSITIONAL_ONLY
 def _shaped(
     values: Callable[..., FloatArray], function: Callable[..., float], parameters: Iterable[inspect.Parameter]
 ) -> Callable[..., FloatArray]:
-    """Return a function of a judged run that stands where `function` does and has these parameters."""
+    """Return `values` as a function with the name of `function` and the given parameters."""
 
     @wraps(function)
     def shaped(run: JudgedRun, **given: Any) -> FloatArray:
@@ -104,7 +104,7 @@ def _shaped(
 
 
 def _value(function: Callable[..., float], name: str, query: RankedQuery, parameters: dict[str, Any]) -> float:
-    """Return the value of a query; whatever goes wrong in the function is said in one line."""
+    """Return the value of a query; any failure in the function becomes a one-line error."""
     where = f"measure {name}, defined by {place_of(function)}"
     try:
         found = function(query, **parameters)

@@ -1,4 +1,4 @@
-"""Measures of a reader who goes down the ranking and may stop at each document: ERR, RBP and their kin."""
+"""Measures of a reader who goes down the ranking and may stop at each document: ERR, RBP and related ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from treceval_py.measures.gains import GainMap, check_scale, gain_of, powers, re
 
 
 def in_rank_order(run: JudgedRun, hits_query: IntArray) -> Iterator[IntArray]:
-    """Go down all queries at once: yield the rows of their first documents, then of their second ones, ….
+    """Go down all queries at once: yield the rows of their first documents, then of their second ones, and so on.
 
     Parameters
     ----------
@@ -32,13 +32,13 @@ def in_rank_order(run: JudgedRun, hits_query: IntArray) -> Iterator[IntArray]:
 
 
 def stopping(rel: IntArray, max_rel: int) -> FloatArray:
-    """Return the probability that a document contents the reader, (2^g - 1) / 2^max_rel, to the last bit."""
+    """Return the probability that a document satisfies the reader, (2^g - 1) / 2^max_rel, exact to the last bit."""
     chances: FloatArray = np.ldexp(1.0, np.maximum(rel, 0) - max_rel) - np.ldexp(1.0, -max_rel)
     return chances
 
 
 def chances_to_stop(run: JudgedRun, rel: IntArray, max_rel: int, stop: str) -> FloatArray:
-    """Return the probability that documents with these judgments content the reader; errors as of `check_scale`."""
+    """Return the probability that documents with these judgments satisfy the reader; errors as for `check_scale`."""
     if stop == "label":
         return np.maximum(rel, 0).astype(np.float64)
     check_scale(run, max_rel)
@@ -58,24 +58,24 @@ def _expected_reciprocal_rank(run: JudgedRun, hits: Hits, max_rel: int, stop: st
 
 
 def expected_reciprocal_rank(run: JudgedRun, *, max_rel: int, stop: str = "grade") -> FloatArray:
-    """ERR: expected reciprocal rank at which a reader stops who may be content with each document.
+    """ERR: expected reciprocal of the rank at which a reader stops, who may be satisfied by each document.
 
     Formula
     -------
     ERR = sum over ranks i of (1/i) · p_i · product over j < i of (1 - p_j), where p_i = (2^g_i - 1) / 2^max_rel is the
-    probability that a document judged g_i contents the reader.
+    probability that a document judged g_i satisfies the reader.
 
     Parameters
     ----------
     stop : {"grade", "label"}
-        The probability that a document judged g contents the reader: (2^g - 1) / 2^max_rel, or g itself, as in
-        CatBoost. That suits judgments 0 and 1; with higher ones 1 - p is below 0 and the value means nothing.
+        The probability that a document judged g satisfies the reader: (2^g - 1) / 2^max_rel, or g itself, as in
+        CatBoost. The latter is for judgments 0 and 1; with higher ones 1 - p is negative and the value is meaningless.
 
     Returns
     -------
     (Q,) float array
-        Any value with ``stop=label``, else in [0, 1]; a single document, judged max_rel, gives no more than
-        1 - 2^-max_rel. Empty case: 0.
+        Any value with ``stop=label``, else in [0, 1]; a single document, judged max_rel, gives at most 1 - 2^-max_rel.
+        Empty case: 0.
 
     References
     ----------
@@ -107,8 +107,8 @@ def expected_reciprocal_rank_at(run: JudgedRun, *, max_rel: int, cutoff: int, st
     Parameters
     ----------
     stop : {"grade", "label"}
-        The probability that a document judged g contents the reader: (2^g - 1) / 2^max_rel, or g itself, as in
-        CatBoost. That suits judgments 0 and 1; with higher ones 1 - p is below 0 and the value means nothing.
+        The probability that a document judged g satisfies the reader: (2^g - 1) / 2^max_rel, or g itself, as in
+        CatBoost. The latter is for judgments 0 and 1; with higher ones 1 - p is negative and the value is meaningless.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def expected_reciprocal_rank_at(run: JudgedRun, *, max_rel: int, cutoff: int, st
 
     Examples
     --------
-    Only the first document counts, whose p is (2¹ - 1) / 2².
+    Only the first document counts; its p is (2¹ - 1) / 2².
 
     >>> expected_reciprocal_rank_at(ranked_labels("1 2"), max_rel=2, cutoff=1)
     array([0.25])
@@ -131,7 +131,7 @@ def expected_reciprocal_rank_at(run: JudgedRun, *, max_rel: int, cutoff: int, st
 
 
 def normalized_expected_reciprocal_rank(run: JudgedRun, *, max_rel: int) -> FloatArray:
-    """ERR divided by that of the best possible ranking.
+    """ERR divided by the ERR of the best possible ranking.
 
     Formula
     -------
@@ -145,7 +145,7 @@ def normalized_expected_reciprocal_rank(run: JudgedRun, *, max_rel: int) -> Floa
     References
     ----------
     Chapelle, O., Metzler, D., Zhang, Y., Grinspan, P. Expected Reciprocal Rank for Graded Relevance. CIKM 2009,
-    divided by the ideal as nDCG is. Not to be mistaken for NERR8 to NERR11, which are other measures.
+    divided by the ideal as nDCG is. Not to be confused with NERR8 to NERR11, which are other measures.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def normalized_expected_reciprocal_rank(run: JudgedRun, *, max_rel: int) -> Floa
 
 
 def normalized_expected_reciprocal_rank_at(run: JudgedRun, *, max_rel: int, cutoff: int) -> FloatArray:
-    """ERR of the first k documents divided by that of the best possible ranking.
+    """ERR of the first k documents, divided by that of the best possible ranking.
 
     Formula
     -------
@@ -172,7 +172,7 @@ def normalized_expected_reciprocal_rank_at(run: JudgedRun, *, max_rel: int, cuto
     References
     ----------
     Chapelle, O., Metzler, D., Zhang, Y., Grinspan, P. Expected Reciprocal Rank for Graded Relevance. CIKM 2009,
-    divided by the ideal as nDCG@k is. Not to be mistaken for NERR8 to NERR11, which are other measures.
+    divided by the ideal as nDCG@k is. Not to be confused with NERR8 to NERR11, which are other measures.
 
     Examples
     --------
@@ -186,18 +186,18 @@ def normalized_expected_reciprocal_rank_at(run: JudgedRun, *, max_rel: int, cuto
 
 
 def pfound(run: JudgedRun, *, decay: float = 0.85, gains: GainMap = None) -> FloatArray:
-    """PFound: probability that a reader who goes down the ranking finds a document that contents him.
+    """PFound: probability that a reader who goes down the ranking finds a satisfying document.
 
     Formula
     -------
     PFound = sum over ranks i of L(i) · p_i, where L(1) = 1, L(i + 1) = L(i) · (1 - p_i) · decay, and p_i, the
-    probability that the document at rank i contents the reader, is its gain.
+    probability that the document at rank i satisfies the reader, is its gain.
 
     Parameters
     ----------
     gains : mapping of int to float
-        The probability for each judgment, from 0 to 1. A judgment that is not listed is its own, which suits 0 and 1;
-        with higher ones 1 - p is below 0 and the value means nothing.
+        The probability for each judgment, from 0 to 1. An unlisted judgment is used as its own probability, which is
+        meant for 0 and 1; with higher ones 1 - p is negative and the value is meaningless.
 
     Returns
     -------
@@ -239,8 +239,8 @@ def pfound_at(run: JudgedRun, *, decay: float = 0.85, gains: GainMap = None, cut
     Parameters
     ----------
     gains : mapping of int to float
-        The probability for each judgment, from 0 to 1. A judgment that is not listed is its own, which suits 0 and 1;
-        with higher ones 1 - p is below 0 and the value means nothing.
+        The probability for each judgment, from 0 to 1. An unlisted judgment is used as its own probability, which is
+        meant for 0 and 1; with higher ones 1 - p is negative and the value is meaningless.
 
     Returns
     -------
@@ -261,7 +261,7 @@ def pfound_at(run: JudgedRun, *, decay: float = 0.85, gains: GainMap = None, cut
 
 
 def rank_biased_precision_binary(run: JudgedRun, *, p: float = 0.8, level: int = 1) -> FloatArray:
-    """Rank-biased precision (RBP) of relevant and other documents.
+    """Rank-biased precision (RBP) of binary judgments.
 
     Formula
     -------
@@ -275,8 +275,8 @@ def rank_biased_precision_binary(run: JudgedRun, *, p: float = 0.8, level: int =
     References
     ----------
     Moffat, A., Zobel, J. Rank-Biased Precision for Measurement of Retrieval Effectiveness. ACM TOIS 27(1), 2008.
-    ir_measures 0.4.3, ``RBP(p=…,rel=…)``, which takes it from cwl-eval 1.0.12; that cuts rankings at rank 1000 and
-    divides by 1 - p^1000, which tells for p above 0.96 or so.
+    ir_measures 0.4.3, ``RBP(p=…,rel=…)``, computed by cwl-eval 1.0.12, which cuts rankings at rank 1000 and divides by
+    1 - p^1000; this matters for p above about 0.96.
 
     Examples
     --------
@@ -294,8 +294,8 @@ def rank_biased_precision_binary_at(run: JudgedRun, *, p: float = 0.8, level: in
 
     Formula
     -------
-    RBP@k = (1 - p) · sum over the ranks i ≤ k of relevant documents of p^(i-1). What lies below rank k counts as not
-    relevant; nothing is divided by the weight of the first k.
+    RBP@k = (1 - p) · sum over the ranks i ≤ k of relevant documents of p^(i-1). Documents below rank k count as not
+    relevant; the sum is not divided by the weight of the first k ranks.
 
     Returns
     -------
@@ -305,7 +305,7 @@ def rank_biased_precision_binary_at(run: JudgedRun, *, p: float = 0.8, level: in
     References
     ----------
     Moffat, A., Zobel, J. Rank-Biased Precision for Measurement of Retrieval Effectiveness. ACM TOIS 27(1), 2008. As
-    ``get_rbp(p, depth=k)`` of trectools 0.0.50 without ties, whose weights it averages.
+    ``get_rbp(p, depth=k)`` of trectools 0.0.50 without ties, which averages its weights over ties.
 
     Examples
     --------
@@ -330,7 +330,7 @@ def rank_biased_precision_graded(
     Parameters
     ----------
     min_rel : int
-        Judgments up to this one count as 0; those above it keep their g.
+        Judgments up to this one count as 0; higher ones keep their value.
 
     Returns
     -------
@@ -374,12 +374,12 @@ def rank_biased_precision_graded_at(
     Parameters
     ----------
     min_rel : int
-        Judgments up to this one count as 0; those above it keep their g.
+        Judgments up to this one count as 0; higher ones keep their value.
 
     Returns
     -------
     (Q,) float array
-        From 0 to 1 - p^k, or to max_rel times that with ``scale=none``. Empty case: 0.
+        From 0 to 1 - p^k; with ``scale=none``, to max_rel times that. Empty case: 0.
 
     References
     ----------
@@ -396,7 +396,7 @@ def rank_biased_precision_graded_at(
 
 
 def rank_biased_residual(run: JudgedRun, *, p: float = 0.8) -> FloatArray:
-    """Residual of RBP: how much it could grow by documents that were not judged or not retrieved.
+    """Residual of RBP: how much documents that were not judged or not retrieved could add to RBP.
 
     Formula
     -------
@@ -405,16 +405,16 @@ def rank_biased_residual(run: JudgedRun, *, p: float = 0.8) -> FloatArray:
     Returns
     -------
     (Q,) float array
-        In [0, 1]. Empty case: 1, as nothing is known.
+        In [0, 1]. Empty case: 1, because nothing is known.
 
     References
     ----------
     Moffat, A., Zobel, J. Rank-Biased Precision for Measurement of Retrieval Effectiveness. ACM TOIS 27(1), 2008.
-    trec_eval 10.0 has it as ``rbp_resid``, but 0 where all documents retrieved are judged.
+    In trec_eval 10.0 it is ``rbp_resid``, but 0 if all retrieved documents are judged.
 
     Examples
     --------
-    0.5 · 0.5 for the unjudged document at rank 2, and 0.5² for all below it.
+    0.5 · 0.5 for the unjudged document at rank 2, and 0.5² for all lower ranks.
 
     >>> rank_biased_residual(ranked_labels("1 -"), p=0.5)
     array([0.5])

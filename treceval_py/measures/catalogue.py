@@ -1,7 +1,7 @@
-"""All measures, declared in the order in which they are printed, which is trec_eval's; then those it has not.
+"""Declarations of all measures, in print order: trec_eval's order, then the measures that it lacks.
 
-To add a measure, write its function with the docstring that the others have and declare it here, with every fact that
-commands need (`facts`): those of a number over relevance judgments are all given, if only as unknown.
+To add a measure, write its function with a docstring like the others and declare it here, with every fact that commands
+need (`facts`). Numbers over relevance judgments declare all facts, if only as unknown.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ NOT_COMPUTED.update(
         "robustness": "it takes the worst of several phrasings of a query",
         "max_over_subqueries*": "it takes the best of several queries that belong together",
         "main_score": "each task chooses a measure for it, which is named beside it",
-        "mrt": "it is a time, which no run file has",
+        "mrt": "it is a time, which run files do not record",
         "retrieval_precision_recall_curve": "it is a curve, not one value for each query",
         "retrieval_recall_at_fixed_precision": "it is a point of a curve over all cutoffs",
         "pwa": "only TF-Ranking defines it",
@@ -203,7 +203,7 @@ NICKNAMES.update(
 
 SECTIONS: dict[str, str] = {
     "counts": "Counts and texts",
-    "precision": "Precision, recall and their kin",
+    "precision": "Precision, recall and related measures",
     "incomplete": "Incomplete judgments",
     "gains": "Cumulated gain",
     "cascade": "Cascade and rank-biased models",
@@ -216,13 +216,13 @@ SECTIONS: dict[str, str] = {
     "groups": "Groups of judgments",
     "preferences": "Preferences",
 }
-"""The titles of the modules that have the measures, in the order in which documentation lists them."""
+"""Titles of the modules of measures, in the order of the documentation."""
 
-OTHERS = "Measures from outside"
+OTHERS = "User-defined measures"
 
 
 def by_section() -> dict[str, list[Family]]:
-    """Return all families under the title of their module."""
+    """Return all families by the title of their module."""
     found: dict[str, list[Family]] = {title: [] for title in (*SECTIONS.values(), OTHERS)}
     for family in FAMILIES.values():
         package, _, module = str(family.function.__module__).rpartition(".")

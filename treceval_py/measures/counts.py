@@ -1,4 +1,4 @@
-"""Counts: how much was retrieved, judged and found; and the run's name."""
+"""Counts of retrieved, judged and relevant documents; and the run's name."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run_id(run: Judged) -> list[str]:
 
 
 def number_of_queries(run: Judged) -> IntArray:
-    """Count the queries that are averaged over.
+    """Count the queries in the averages.
 
     Formula
     -------
@@ -64,7 +64,7 @@ def number_retrieved(run: JudgedRun) -> IntArray:
 
     Formula
     -------
-    num_ret = the documents of the ranking, judged or not.
+    num_ret = the documents in the ranking, judged or not.
 
     Returns
     -------
@@ -157,11 +157,11 @@ def number_nonrelevant_judged_retrieved(run: JudgedRun, *, level: int = 1) -> In
 
 
 def relevance_string(run: JudgedRun, *, length: int = 10) -> list[str]:
-    """Labels of the first documents, a character each.
+    """Labels of the first documents, one character each.
 
     Formula
     -------
-    At each rank the judgment as a digit, ``>`` above 9, ``-`` without a judgment, ``.`` with a negative one.
+    The judgment at each rank: a digit, ``>`` above 9, ``-`` without a judgment, ``.`` if negative.
 
     Returns
     -------
@@ -200,7 +200,7 @@ def utility(
     Parameters
     ----------
     collection_size : int
-        The number of documents in the collection (``-N``); only d needs it.
+        The number of documents in the collection (``-N``), used only for d.
 
     Returns
     -------
@@ -227,16 +227,16 @@ def utility(
 
 
 def is_judged(run: JudgedRun, negative: str) -> BoolArray:
-    """Tell which hits are judged. (H,)."""
+    """Return which hits are judged. (H,)."""
     return run.hits.rel >= 0 if negative == "unjudged" else np.ones(len(run.hits.rel), dtype=bool)
 
 
 def share_judged(run: JudgedRun, *, cutoff: int, negative: str = "unjudged") -> FloatArray:
-    """Share of the first documents that were judged.
+    """Share of the first documents that are judged.
 
     Formula
     -------
-    Judged@k = (documents with rel >= 0 at ranks 1..k) / min(k, documents retrieved), or with any rel if negative ones
+    Judged@k = (documents with rel >= 0 at ranks 1..k) / min(k, documents retrieved); with any rel if negative judgments
     count.
 
     Returns
@@ -246,8 +246,8 @@ def share_judged(run: JudgedRun, *, cutoff: int, negative: str = "unjudged") -> 
 
     References
     ----------
-    MacAvaney, S., Macdonald, C., Ounis, I. Streamlining Evaluation with ir-measures. ECIR 2022. There a short ranking
-    is divided by its length, and negative judgments count (``negative=nonrelevant``); trec_eval's ``unj`` divides by k.
+    MacAvaney, S., Macdonald, C., Ounis, I. Streamlining Evaluation with ir-measures. ECIR 2022. It divides a short
+    ranking by its length, and counts negative judgments (``negative=nonrelevant``); trec_eval's ``unj`` divides by k.
 
     Examples
     --------
@@ -262,7 +262,7 @@ def share_judged(run: JudgedRun, *, cutoff: int, negative: str = "unjudged") -> 
 
 
 def holes(run: JudgedRun, *, cutoff: int) -> FloatArray:
-    """Share of the first k ranks at which a document stands that was judged for no query at all.
+    """Share of the first k ranks whose document is not judged for any query.
 
     Formula
     -------
@@ -280,7 +280,7 @@ def holes(run: JudgedRun, *, cutoff: int) -> FloatArray:
 
     Examples
     --------
-    Both documents are not judged for query 1, and b is judged for query 2.
+    Neither document is judged for query 1, but b is judged for query 2.
 
     >>> from treceval_py import Qrels, judge
     >>> qrels, run = Qrels({"1": {"a": 1}, "2": {"b": 0}}), Run({"1": {"b": 2.0, "c": 1.0}})
@@ -293,7 +293,7 @@ def holes(run: JudgedRun, *, cutoff: int) -> FloatArray:
 
 
 def share_unjudged(run: JudgedRun, *, cutoff: int) -> FloatArray:
-    """Share of the first k ranks at which an unjudged document stands.
+    """Share of the first k ranks whose document is unjudged.
 
     Formula
     -------

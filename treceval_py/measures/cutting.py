@@ -1,4 +1,4 @@
-"""The first k documents of a ranking: the same measure of these is the measure at k."""
+"""Cut rankings to their first k documents: a measure of the cut ranking is the measure at k."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["cut_at"]
 
 
 def cut_at(run: JudgedRun, k: int) -> JudgedRun:
-    """Return a judged run without the documents retrieved below rank k; judgments stay."""
+    """Return a judged run without the documents below rank k; judgments are unchanged."""
 
     def cut() -> JudgedRun:
         within = run.hits.rank <= k

@@ -1,17 +1,17 @@
 """Measures of diversity: how early a ranking covers the subtopics of a query, and how little it repeats itself.
 
-Judgments are made for each subtopic, so that a document may be relevant to several and to each of them in its own
-grade; only whether the grade reaches ``level`` counts. The subtopics of a query are those with a relevant document. A
-document's gain is 1 for each subtopic that it is relevant to, times 1 - alpha for each document above it that is
-relevant to the same subtopic: with alpha = 0 repetition costs nothing, with alpha = 1 it brings nothing.
+Judgments are made per subtopic. A document may be relevant to several subtopics, with a different grade for each; only
+whether the grade reaches ``level`` matters. The subtopics of a query are those with a relevant document. A document's
+gain is 1 for each subtopic it is relevant to, multiplied by 1 - alpha for each document above it that is relevant to
+the same subtopic. With alpha = 0 repetition is not penalised; with alpha = 1 it earns nothing.
 
-A value can be normalized in two ways. *By the bound*: as if there were, at each rank, a document relevant to all
-subtopics, whatever was judged; queries with few such documents then have low values. *By the ideal ranking* of the
-documents that were judged. Finding the best one is NP-hard, so it is made greedily: each rank has the document with
-the highest gain there; of equal ones, the one with the larger id (by bytes).
+A value can be normalized in two ways. *By the bound*: as if each rank could hold a document relevant to all subtopics,
+whatever was judged. Queries with few such documents then have low values. *By the ideal ranking* of the judged
+documents. Finding the best ranking is NP-hard, so it is built greedily: each rank gets the document with the highest
+gain there; ties go to the larger id (compared as bytes).
 
-The gain of a document is added up subtopic by subtopic in the order of their bytes, in float64. Unless alpha is a sum
-of few powers of 2, this order decides, by the last bit, which documents are equal in the ideal ranking.
+The gain of a document is added up over subtopics in byte order, in float64. Unless alpha is a sum of few powers of 2,
+this order affects the last bit, and so which documents are tied in the ideal ranking.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from treceval_py.judging.judged import GroupJudgments, JudgedGroups, ratio
 from treceval_py.measures.gains import discounts, powers
 
 BLOCK = 4000
-"""Ranks whose bound is added up at a time: the table of logarithms reaches that far."""
+"""Ranks whose bound is added up at a time; also the length of the table of logarithms."""
 
 
 class _Gained(NamedTuple):
-    """Documents relevant to a subtopic, sorted by query and rank; all arrays have one shape."""
+    """Documents relevant to a subtopic, sorted by query and rank; all arrays have the same shape."""
 
     query: IntArray
     rank: IntArray
@@ -44,21 +44,21 @@ def _rows(judgments: GroupJudgments, mask: BoolArray | IntArray) -> GroupJudgmen
 
 
 def _relevant(run: JudgedGroups, level: int) -> GroupJudgments:
-    """Return the judgments that find a document relevant to a subtopic."""
+    """Return the judgments of documents relevant to a subtopic."""
     return run.run.once(
         ("relevant to subtopics", level), lambda: _rows(run.judgments, run.judgments.rel >= max(level, 0))
     )
 
 
 def _retrieved(run: JudgedGroups, level: int, cutoff: int | None = None) -> GroupJudgments:
-    """Return those of `_relevant` whose document was retrieved, within the cutoff."""
+    """Return those judgments of `_relevant` whose document was retrieved, within the cutoff."""
     rows = _relevant(run, level)
     there = rows.rank > 0
     return _rows(rows, there if cutoff is None else there & (rows.rank <= cutoff))
 
 
 def _sum(run: JudgedGroups, query: IntArray, values: FloatArray) -> FloatArray:
-    """Add values (N,) by query, one after the other. Returns (Q,)."""
+    """Add up values (N,) by query, sequentially. Returns (Q,)."""
     totals: FloatArray = np.bincount(query, weights=values, minlength=run.num_queries).astype(np.float64)
     return totals
 
@@ -77,7 +77,7 @@ def _subtopics(run: JudgedGroups, level: int) -> FloatArray:
 
 
 def _above(rows: GroupJudgments) -> IntArray:
-    """Count, for each row, the rows of its subtopic above it. Returns (N,)."""
+    """Count, for each row, the higher-ranked rows of the same subtopic. Returns (N,)."""
     order = np.lexsort((rows.rank, rows.group))
     group = rows.group[order]
     above = np.empty(len(order), dtype=np.int64)
@@ -97,7 +97,7 @@ def _gained(rows: GroupJudgments, alpha: float) -> _Gained:
 
 
 def _found(run: JudgedGroups, level: int, alpha: float) -> _Gained:
-    """Return the gains of the documents that were retrieved."""
+    """Return the gains of the retrieved documents."""
     return run.run.once(("gained of subtopics", level, alpha), lambda: _gained(_retrieved(run, level), alpha))
 
 
@@ -119,16 +119,16 @@ def _ideal(run: JudgedGroups, level: int, alpha: float, cutoff: int | None = Non
 
 
 def _greedy(documents: list[int], subtopics: list[int], keep: float, most: int) -> dict[int, int]:
-    """Rank the documents of a query so that each has the highest gain possible at its rank.
+    """Rank the documents of a query greedily: each rank gets the document with the highest gain there.
 
     Parameters
     ----------
     documents, subtopics : list of int
         The document and the subtopic of each judgment, sorted by document and subtopic.
     keep : float
-        What a subtopic's gain is multiplied by when a document was relevant to it, in [0, 1].
+        Factor applied to a subtopic's gain after each document relevant to it, in [0, 1].
     most : int
-        How many documents are ranked.
+        Number of documents to rank.
 
     Returns
     -------
@@ -142,15 +142,15 @@ def _greedy(documents: list[int], subtopics: list[int], keep: float, most: int) 
     for document, found in of_document.items():
         alike.setdefault(tuple(found), []).append(document)
     gains = dict.fromkeys(subtopics, 1.0)
-    # Of documents with the same subtopics only the one with the largest id is in question. Gains only fall, so one
-    # that was taken earlier is a bound: a kind of documents whose gain is still what it was, and on top, is the best.
+    # Of documents with the same subtopics, only the one with the largest id is a candidate. Gains only fall, so an
+    # earlier gain is an upper bound: if a kind of documents is on top and its gain is still the same, it is the best.
     heap = [(-float(len(kind)), -same[-1], kind) for kind, same in alike.items()]
     heapq.heapify(heap)
     ranks: dict[int, int] = {}
     while heap and len(ranks) < most:
         before, document, kind = heap[0]
         gain = 0.0
-        for subtopic in kind:  # not sum(), which from Python 3.12 on rounds otherwise
+        for subtopic in kind:  # not sum(), which rounds differently from Python 3.12 on
             gain += gains[subtopic]
         if -gain != before:
             heapq.heapreplace(heap, (-gain, document, kind))
@@ -174,7 +174,7 @@ def _cumulated(
 
 
 def _bound(discounts: Callable[[IntArray], FloatArray], alpha: float, cutoff: int) -> float:
-    """Add up the discounted gains of a single subtopic to which every document is relevant."""
+    """Add up the discounted gains of one subtopic if every document is relevant to it."""
     total, gain, start = 0.0, 1.0, 1
     while start <= cutoff and gain > 0:
         ranks = np.arange(start, min(start + BLOCK, cutoff + 1))
@@ -202,8 +202,8 @@ def alpha_discounted_cumulated_gain(
     -------
     alpha-DCG@k = (sum over ranks i of 1..k of gain(i) / log2(i + 1)) / (S · sum over the same ranks of
     (1 - alpha)^(i-1) / log2(i + 1)), S subtopics, gain(i) = sum over the subtopics of the document at rank i of
-    (1 - alpha)^(relevant documents of the subtopic above). The divisor is the sum for documents that are all relevant
-    to all subtopics, so this is a share already, and not the bare sum of the paper.
+    (1 - alpha)^(relevant documents of the subtopic above). The divisor is the sum for documents that are relevant to
+    all subtopics, so this value is normalized, unlike the bare sum in the paper.
 
     Returns
     -------
@@ -212,13 +212,13 @@ def alpha_discounted_cumulated_gain(
 
     References
     ----------
-    ndeval 4.5 as in pyndeval 0.0.8, measure ``alpha-DCG@k``, which does not divide at k = 1 and ends at k = 20. Clarke,
+    ndeval 4.5 in pyndeval 0.0.8, measure ``alpha-DCG@k``, which does not divide at k = 1 and ends at k = 20. Clarke,
     C. L. A. et al. Novelty and Diversity in Information Retrieval Evaluation. SIGIR 2008.
 
     Examples
     --------
-    The first document has subtopic A, gain 1, the second has A again and B, gain 1/2 + 1. Of two documents with both
-    the first would have the gain 2, the second 1/2 + 1/2: (1 + 1.5/log2(3)) / (2 + 1/log2(3)).
+    The first document covers subtopic A: gain 1. The second covers A again and B: gain 1/2 + 1. If both covered both
+    subtopics, the gains would be 2 and 1/2 + 1/2: (1 + 1.5/log2(3)) / (2 + 1/log2(3)).
 
     >>> groups = JudgmentGroups({"q": {b"A": {b"a": 1, b"b": 1}, b"B": {b"b": 1}}})
     >>> alpha_discounted_cumulated_gain(judge_groups(groups, Run({"q": {"a": 2.0, "b": 1.0}})), cutoff=2)
@@ -237,22 +237,22 @@ def alpha_normalized_discounted_cumulated_gain(
     -------
     alpha-nDCG@k = DCG / DCG of the ideal ranking, DCG = sum over ranks i of 1..k of gain(i) / log2(i + 1), gain(i) =
     sum over the subtopics of the document at rank i of (1 - alpha)^(relevant documents of the subtopic above). The
-    ideal ranking is made greedily: the document with the highest gain next, of equal ones that with the larger id.
+    ideal ranking is built greedily: each rank gets the document with the highest gain; ties go to the larger id.
 
     Returns
     -------
     (Q,) float array
-        From 0 to 1, and sometimes above: the greedy ideal is not always the best. Empty case: 0, also without
+        From 0 to 1, sometimes higher because the greedy ideal is not always the best. Empty case: 0, also without
         relevant documents.
 
     References
     ----------
-    ndeval 4.5 as in pyndeval 0.0.8, measure ``alpha-nDCG@k``, which ends at k = 20. Clarke, C. L. A. et al. Novelty and
+    ndeval 4.5 in pyndeval 0.0.8, measure ``alpha-nDCG@k``, which ends at k = 20. Clarke, C. L. A. et al. Novelty and
     Diversity in Information Retrieval Evaluation. SIGIR 2008.
 
     Examples
     --------
-    Better the other way round: (1 + 1.5/log2(3)) / (2 + 0.5/log2(3)).
+    The reverse order is the ideal: (1 + 1.5/log2(3)) / (2 + 0.5/log2(3)).
 
     >>> groups = JudgmentGroups({"q": {b"A": {b"a": 1, b"b": 1}, b"B": {b"b": 1}}})
     >>> judged = judge_groups(groups, Run({"q": {"a": 2.0, "b": 1.0}}))
@@ -272,12 +272,12 @@ def intent_aware_expected_reciprocal_rank(
     -------
     ERR-IA@k = (sum over ranks i of 1..k of gain(i) / i) / (S · sum over the same ranks of (1 - alpha)^(i-1) / i), S
     subtopics, gain(i) = sum over the subtopics of the document at rank i of (1 - alpha)^(relevant documents of the
-    subtopic above). The divisor is the sum for documents that are all relevant to all subtopics.
+    subtopic above). The divisor is the sum for documents that are relevant to all subtopics.
 
     Parameters
     ----------
     alpha : float
-        Probability that a relevant document satisfies a reader who looks for its subtopic.
+        Probability that a relevant document satisfies a reader interested in its subtopic.
 
     Returns
     -------
@@ -286,13 +286,13 @@ def intent_aware_expected_reciprocal_rank(
 
     References
     ----------
-    ndeval 4.5 as in pyndeval 0.0.8, measure ``ERR-IA@k``, which does not divide at k = 1 and ends at k = 20. Chapelle,
+    ndeval 4.5 in pyndeval 0.0.8, measure ``ERR-IA@k``, which does not divide at k = 1 and ends at k = 20. Chapelle,
     O., Metzler, D., Zhang, Y., Grinspan, P. Expected Reciprocal Rank for Graded Relevance. CIKM 2009.
 
     Examples
     --------
-    The first document has subtopic A, gain 1, the second has A again and B, gain 1/2 + 1. Of two documents with both
-    the first would have the gain 2, the second 1/2 + 1/2: (1 + 1.5/2) / (2 + 1/2).
+    The first document covers subtopic A: gain 1. The second covers A again and B: gain 1/2 + 1. If both covered both
+    subtopics, the gains would be 2 and 1/2 + 1/2: (1 + 1.5/2) / (2 + 1/2).
 
     >>> groups = JudgmentGroups({"q": {b"A": {b"a": 1, b"b": 1}, b"B": {b"b": 1}}})
     >>> intent_aware_expected_reciprocal_rank(judge_groups(groups, Run({"q": {"a": 2.0, "b": 1.0}})), cutoff=2)
@@ -311,27 +311,27 @@ def normalized_intent_aware_expected_reciprocal_rank(
     -------
     nERR-IA@k = ERR / ERR of the ideal ranking, ERR = sum over ranks i of 1..k of gain(i) / i, gain(i) = sum over the
     subtopics of the document at rank i of (1 - alpha)^(relevant documents of the subtopic above). The ideal ranking is
-    made greedily: the document with the highest gain next, of equal ones that with the larger id.
+    built greedily: each rank gets the document with the highest gain; ties go to the larger id.
 
     Parameters
     ----------
     alpha : float
-        Probability that a relevant document satisfies a reader who looks for its subtopic.
+        Probability that a relevant document satisfies a reader interested in its subtopic.
 
     Returns
     -------
     (Q,) float array
-        From 0 to 1, and sometimes above: the greedy ideal is not always the best. Empty case: 0, also without
+        From 0 to 1, sometimes higher because the greedy ideal is not always the best. Empty case: 0, also without
         relevant documents.
 
     References
     ----------
-    ndeval 4.5 as in pyndeval 0.0.8, measure ``nERR-IA@k``, which ends at k = 20. Chapelle, O., Metzler, D., Zhang, Y.,
+    ndeval 4.5 in pyndeval 0.0.8, measure ``nERR-IA@k``, which ends at k = 20. Chapelle, O., Metzler, D., Zhang, Y.,
     Grinspan, P. Expected Reciprocal Rank for Graded Relevance. CIKM 2009.
 
     Examples
     --------
-    Better the other way round: (1 + 1.5/2) / (2 + 0.5/2).
+    The reverse order is the ideal: (1 + 1.5/2) / (2 + 0.5/2).
 
     >>> groups = JudgmentGroups({"q": {b"A": {b"a": 1, b"b": 1}, b"B": {b"b": 1}}})
     >>> judged = judge_groups(groups, Run({"q": {"a": 2.0, "b": 1.0}}))
@@ -355,17 +355,18 @@ def novelty_and_rank_biased_precision(
     Returns
     -------
     (Q,) float array
-        In [0, 1]; 0 for alpha = 0 and beta = 1, where the bound is infinite. Empty case: 0, also without relevant
+        In [0, 1]; 0 for alpha = 0 and beta = 1, whose bound is infinite. Empty case: 0, also without relevant
         documents.
 
     References
     ----------
-    ndeval 4.5 as in pyndeval 0.0.8, measure ``NRBP``. Clarke, C. L. A., Kolla, M., Vechtomova, O. An Effectiveness
+    ndeval 4.5 in pyndeval 0.0.8, measure ``NRBP``. Clarke, C. L. A., Kolla, M., Vechtomova, O. An Effectiveness
     Measure for Ambiguous and Underspecified Queries. ICTIR 2009.
 
     Examples
     --------
-    The first document has subtopic A, gain 1, the second has A again and B, gain 1/2 + 1: (1 - 1/4) / 2 · (1 + 1.5/2).
+    The first document covers subtopic A: gain 1. The second covers A again and B: gain 1/2 + 1.
+    (1 - 1/4) / 2 · (1 + 1.5/2).
 
     >>> groups = JudgmentGroups({"q": {b"A": {b"a": 1, b"b": 1}, b"B": {b"b": 1}}})
     >>> novelty_and_rank_biased_precision(judge_groups(groups, Run({"q": {"a": 2.0, "b": 1.0}})))
@@ -383,23 +384,23 @@ def normalized_novelty_and_rank_biased_precision(
     Formula
     -------
     nNRBP = N / N of the ideal ranking, N = sum over ranks i of beta^(i-1) · gain(i), gain(i) = sum over the subtopics
-    of the document at rank i of (1 - alpha)^(relevant documents of the subtopic above). The ideal ranking is made
-    greedily: the document with the highest gain next, of equal ones that with the larger id.
+    of the document at rank i of (1 - alpha)^(relevant documents of the subtopic above). The ideal ranking is built
+    greedily: each rank gets the document with the highest gain; ties go to the larger id.
 
     Returns
     -------
     (Q,) float array
-        From 0 to 1, and sometimes above: the greedy ideal is not always the best. Empty case: 0, also without
+        From 0 to 1, sometimes higher because the greedy ideal is not always the best. Empty case: 0, also without
         relevant documents.
 
     References
     ----------
-    ndeval 4.5 as in pyndeval 0.0.8, measure ``nNRBP``, which is NaN without relevant documents. Clarke, C. L. A.,
+    ndeval 4.5 in pyndeval 0.0.8, measure ``nNRBP``, which is NaN without relevant documents. Clarke, C. L. A.,
     Kolla, M., Vechtomova, O. An Effectiveness Measure for Ambiguous and Underspecified Queries. ICTIR 2009.
 
     Examples
     --------
-    Better the other way round: (1 + 1.5/2) / (2 + 0.5/2).
+    The reverse order is the ideal: (1 + 1.5/2) / (2 + 0.5/2).
 
     >>> groups = JudgmentGroups({"q": {b"A": {b"a": 1, b"b": 1}, b"B": {b"b": 1}}})
     >>> normalized_novelty_and_rank_biased_precision(judge_groups(groups, Run({"q": {"a": 2.0, "b": 1.0}})))
@@ -424,7 +425,7 @@ def intent_aware_average_precision(run: JudgedGroups, *, level: int = 1) -> Floa
 
     References
     ----------
-    ndeval 4.5 as in pyndeval 0.0.8, measure ``MAP-IA``. Agrawal, R., Gollapudi, S., Halverson, A., Ieong, S.
+    ndeval 4.5 in pyndeval 0.0.8, measure ``MAP-IA``. Agrawal, R., Gollapudi, S., Halverson, A., Ieong, S.
     Diversifying Search Results. WSDM 2009; here with subtopics of equal weight.
 
     Examples
@@ -457,7 +458,7 @@ def intent_aware_precision(run: JudgedGroups, *, level: int = 1, cutoff: int) ->
 
     References
     ----------
-    ndeval 4.5 as in pyndeval 0.0.8, measure ``P-IA@k``, which ends at k = 20. Agrawal, R., Gollapudi, S., Halverson,
+    ndeval 4.5 in pyndeval 0.0.8, measure ``P-IA@k``, which ends at k = 20. Agrawal, R., Gollapudi, S., Halverson,
     A., Ieong, S. Diversifying Search Results. WSDM 2009; here with subtopics of equal weight.
 
     Examples
@@ -477,7 +478,7 @@ def subtopic_recall(run: JudgedGroups, *, level: int = 1, cutoff: int) -> FloatA
 
     Formula
     -------
-    StRecall@k = (subtopics with a relevant document at ranks 1..k) / S, S subtopics with a relevant document at all.
+    StRecall@k = (subtopics with a relevant document at ranks 1..k) / S, S = subtopics with a relevant document.
 
     Returns
     -------
@@ -486,12 +487,12 @@ def subtopic_recall(run: JudgedGroups, *, level: int = 1, cutoff: int) -> FloatA
 
     References
     ----------
-    ndeval 4.5 as in pyndeval 0.0.8, measure ``strec@k``, which ends at k = 20. Zhai, C., Cohen, W. W., Lafferty, J.
+    ndeval 4.5 in pyndeval 0.0.8, measure ``strec@k``, which ends at k = 20. Zhai, C., Cohen, W. W., Lafferty, J.
     Beyond Independent Relevance: Methods and Evaluation Metrics for Subtopic Retrieval. SIGIR 2003.
 
     Examples
     --------
-    The first document covers A and not B.
+    The first document covers A but not B.
 
     >>> groups = JudgmentGroups({"q": {b"A": {b"a": 1, b"b": 1}, b"B": {b"b": 1}}})
     >>> subtopic_recall(judge_groups(groups, Run({"q": {"a": 2.0, "b": 1.0}})), cutoff=1)

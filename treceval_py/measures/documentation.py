@@ -13,17 +13,17 @@ from treceval_py.measures.registry import Family
 __all__ = ["described", "documentation", "sections"]
 
 WIDTH = 116
-"""Columns of a docstring in the source, without its indentation."""
+"""Width of docstrings in the source, without their indentation."""
 
 
 def sections(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the sections of a docstring by title, its beginning under the empty one."""
+    """Return the sections of a docstring by title; its beginning has an empty title."""
     summary, *rest = re.split(r"^(\S.*)\n-{3,}\n", inspect.getdoc(function) or "", flags=re.MULTILINE)
     return {"": summary, **dict(zip(rest[::2], rest[1::2], strict=True))}
 
 
 def described(family: Family) -> dict[str, str]:
-    """Return the description of each parameter: from the docstring if it has one, else as declared for all measures."""
+    """Return the description of each parameter: from the docstring if present, else the common declaration."""
     blocks = re.findall(r"^(\w+) : .*\n((?: {4}.*\n?)+)", sections(family.function).get("Parameters", ""), re.MULTILINE)
     own = {name: " ".join(body.split()) for name, body in blocks}
     return {each.name: own.get(each.name, each.meaning) for each in family.parameters}

@@ -1,7 +1,7 @@
-"""What commands need to know of a measure besides its value: plain names, which a declaration gives.
+"""Facts about a measure, besides its value, that commands need: plain names, given by its declaration.
 
-Nothing is computed here. `ranges` and `explaining` have an algorithm for each name; `tests/test_facts.py` checks each
-declared fact of each measure by brute force.
+Nothing is computed here. `ranges` and `explaining` implement an algorithm for each name. `tests/test_facts.py` checks
+each declared fact by brute force.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ __all__ = ["Labels", "Promotes", "Sums", "checked"]
 
 class _Fact(Enum):
     def __repr__(self) -> str:
-        return repr(self.value)  # as it is declared
+        return repr(self.value)  # as in a declaration
 
 
 class Promotes(_Fact):
     """The property by which better documents, ranked higher, never lower (or never raise) the value.
 
-    The extremes over orders of ties follow from it. Without it ``--ties`` refuses a measure.
+    The extremes over orders of ties follow from it. Without it, ``--ties`` refuses the measure.
     """
 
     UNKNOWN = "unknown"
     """No such property is known."""
 
     NOTHING = "nothing"
-    """The order of documents is of no account."""
+    """The order of documents does not matter."""
 
     RELEVANCE = "relevance"
-    """Whether a document is relevant."""
+    """Whether the document is relevant."""
 
     GAIN = "gain"
     """Its gain."""
 
     BOTH = "both"
-    """Whether it is relevant, and among the relevant ones its gain."""
+    """Whether it is relevant and, among relevant documents, its gain."""
 
     PREFERENCE = "preference"
     """Relevant documents come first, then unjudged ones, then those judged not relevant."""
@@ -54,22 +54,22 @@ class Promotes(_Fact):
 class Sums(_Fact):
     """How the value is a sum over the documents retrieved.
 
-    From this follow the arithmetic of a query, the documents that moved between two runs, and the average over orders
-    of ties. A sum that is not the value under the parameters asked for, as that of averaged ties, is not shown.
+    The arithmetic of a query, the documents that moved between two runs, and the average over orders of ties are
+    derived from it. A sum that differs from the value under the given parameters, as with averaged ties, is not shown.
     """
 
     UNKNOWN = "unknown"
-    """No such sum is known: no arithmetic is shown, and orders of ties are tried one by one where they are few."""
+    """No such sum is known. No arithmetic is shown, and orders of ties are tried one by one if there are few."""
 
     EACH = "each"
-    """Each document adds an amount of its own, that of its judgment times the weight of its rank, whatever else is
-    retrieved. Both are found by asking the measure for the value of one document alone."""
+    """Each document adds an amount that depends only on its judgment and rank: the worth of the judgment times the
+    weight of the rank. Both are found by computing the measure for one document alone."""
 
     SHARE_OF_CUTOFF = "share of cutoff"
-    """As EACH: relevant documents within the cutoff, divided by it."""
+    """As EACH: relevant documents within the cutoff, divided by the cutoff."""
 
     SHARE_OF_RELEVANT = "share of relevant"
-    """As EACH: relevant documents within the cutoff, if there is one, divided by R."""
+    """As EACH: relevant documents (within the cutoff, if given), divided by R."""
 
     SHARE_OF_BEST = "share of best"
     """As EACH: relevant documents within the cutoff, divided by min(k, R)."""
@@ -96,7 +96,7 @@ class Sums(_Fact):
     """The precision at each relevant document."""
 
     GRADED_PRECISIONS = "graded precisions"
-    """PRECISIONS at each level of relevance, weighted by what the level is worth."""
+    """PRECISIONS at each level of relevance, weighted by the worth of the level."""
 
     BLENDED_RATIOS = "blended ratios"
     """The blended ratio of counts and gains at each relevant document."""
@@ -108,7 +108,7 @@ class Sums(_Fact):
     """1 if there is a relevant document."""
 
     CASCADE = "cascade"
-    """1 / rank of each document, times the chance that the reader arrives there and stops."""
+    """1 / rank of each document, times the probability that the reader arrives there and stops."""
 
     CASCADE_OF_IDEAL = "cascade of ideal"
     """CASCADE, divided by that of the ideal ranking."""
@@ -124,16 +124,16 @@ class Labels(_Fact):
     """Which labels of unjudged documents give the lowest and the highest value."""
 
     UNKNOWN = "unknown"
-    """This is not known: ``--unjudged`` refuses the measure."""
+    """The labels are unknown: ``--unjudged`` refuses the measure."""
 
     ALIKE = "alike"
-    """All documents have the label of least worth, or all that of most worth."""
+    """All documents have the label with the lowest worth, or all the label with the highest."""
 
     ABOVE_CUTOFF = "above cutoff"
     """The documents within the cutoff have the highest label and the others the lowest one, or the reverse."""
 
     PRECISIONS = "precisions"
-    """The first documents are relevant, or the last ones, as many as give the extreme of precisions divided by R."""
+    """The first or the last documents are relevant: the number that gives the extreme of precisions divided by R."""
 
     ODDS = "odds"
     """As for PRECISIONS, and for (1 + S) / (1 + R - S), S being the sum of precisions."""
@@ -157,18 +157,18 @@ _NEEDS = {
     Sums.CASCADE_OF_IDEAL.value: "max_rel",
     Labels.ABOVE_CUTOFF.value: "cutoff",
 }
-"""The parameter without which a fact cannot be true of a measure."""
+"""The parameter that a measure must have for a fact to be true."""
 
 Fact = TypeVar("Fact", Promotes, Sums, Labels)
 
 
 def checked(kind: type[Fact], fact: Fact | str | None, measure: str, parameters: Sequence[str]) -> Fact | None:
-    """Return a declared fact, which may be given by its value.
+    """Return a declared fact, which may be given as its value.
 
     Raises
     ------
     MeasureError
-        There is no such fact, or the measure lacks the parameter that it needs.
+        There is no such fact, or the measure lacks the parameter that the fact requires.
     """
     if fact is None:
         return None
@@ -177,7 +177,8 @@ def checked(kind: type[Fact], fact: Fact | str | None, measure: str, parameters:
     except ValueError:
         known = ", ".join(each.value for each in kind)
         raise MeasureError(
-            f"measure '{measure}' declares {kind.__name__.lower()}='{fact}', which is not known", f"Known are {known}."
+            f"measure '{measure}' declares {kind.__name__.lower()}='{fact}', which is unknown",
+            f"Choose one of {known}.",
         ) from None
     needed = _NEEDS.get(found.value)
     if needed and needed not in parameters:

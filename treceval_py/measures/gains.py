@@ -1,7 +1,7 @@
 """Measures of graded relevance: cumulated gain and related measures.
 
-Unless gains are given, the gain of a document is its judgment; documents without a judgment, or with a negative
-one, have the gain 0. The ideal ranking has all judged documents of the query in descending order of gain.
+Unless gains are given, the gain of a document is its judgment. Documents without a judgment, or with a negative one,
+have gain 0. The ideal ranking contains all judged documents of the query in descending order of gain.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GainMap = Mapping[int, float] | None
 
 
 class _Gained(NamedTuple):
-    """Documents with a gain above 0, sorted by query and rank; all arrays have one shape."""
+    """Documents with a gain above 0, sorted by query and rank; all arrays have the same shape."""
 
     query: IntArray
     rank: IntArray
@@ -36,7 +36,7 @@ def check_scale(run: JudgedRun, max_rel: int) -> None:
     Raises
     ------
     EvaluationError
-        One is.
+        A document is.
     """
     highest = int(run.ideal.rel.max(initial=0))
     if highest > max_rel:
@@ -47,7 +47,7 @@ def check_scale(run: JudgedRun, max_rel: int) -> None:
 
 
 class Discount(NamedTuple):
-    """By what gains are divided: log2(rank + 1), the rank, or as Järvelin and Kekäläinen have it for a base."""
+    """The divisors of gains: log2(rank + 1), the rank, or Järvelin and Kekäläinen's discount for a base."""
 
     kind: str = "log2"
     base: float = 2.0
@@ -65,16 +65,16 @@ class Discount(NamedTuple):
 _LOG2 = Discount()
 
 TABLE = 4096
-"""Ranks whose discounts are kept."""
+"""Number of ranks with a stored discount."""
 
 
 def discount_named(kind: str, base: float) -> Discount:
-    """Return a discount by the values of its parameters.
+    """Return the discount for given values of its parameters.
 
     Raises
     ------
     MeasureError
-        A base is given that has no effect.
+        A base was given but has no effect.
     """
     if kind != "jk" and base != _LOG2.base:
         raise MeasureError(
@@ -100,7 +100,7 @@ def discounts(ranks: IntArray, discount: Discount = _LOG2) -> FloatArray:
 
 @functools.lru_cache(maxsize=4)
 def _summed_weights(size: int, discount: Discount) -> FloatArray:
-    """Return for each rank below ``size`` the sum of 1 / discount over all ranks down to it."""
+    """Return, for each rank below ``size``, the sum of 1 / discount over this and all higher ranks."""
     return np.cumsum(np.concatenate([[0.0], 1.0 / discounts(np.arange(1, size), discount)]))
 
 
@@ -115,7 +115,7 @@ def gain_of(rels: IntArray, gains: GainMap, gain: str = "linear") -> FloatArray:
     Raises
     ------
     MeasureError
-        Both given gains and those of a rule are asked for.
+        Both gains and a rule for gains are given.
     EvaluationError
         A judgment is too high for an exponential gain.
     """
@@ -155,7 +155,7 @@ def _ideal(run: JudgedRun, gains: GainMap, gain: str = "linear", ideal: str = "j
     def make() -> _Gained:
         of = run.hits if ideal == "retrieved" else run.ideal
         query, rank, values = _gained(of, gains, gain)
-        if not gains and ideal == "judged":  # documents stand in descending order of judgment already
+        if not gains and ideal == "judged":  # documents are already in descending order of judgment
             return _Gained(query, rank, values)
         order = np.lexsort((-values, query))
         starts = np.searchsorted(query, np.arange(run.num_queries))
@@ -190,7 +190,7 @@ def gain_of_ideal(
 def _cumulated_over_ties(
     run: JudgedRun, gains: GainMap, gain: str, cutoff: int | None, discount: Discount
 ) -> FloatArray:
-    """Add up gains, each discounted as on average over all orders of the documents it is tied with. Returns (Q,)."""
+    """Add up gains, each discounted by the average over all orders of the documents it is tied with. Returns (Q,)."""
     if run.tied is None and len(run.hits.query):
         raise EvaluationError("a measure with ties=average needs to know ties", "Judge the run with tied=True.")
     tied = run.tied or Tied(run.hits.rank, run.hits.rank)
@@ -200,7 +200,7 @@ def _cumulated_over_ties(
         some &= tied.first <= cutoff
     query, rank, _ = run.hits.where(some)
     first, last = tied.where(some)
-    # Of a ranking that was cut there are no ranks below; ranks of a rank column may have gaps, and then go beyond.
+    # A ranking that was cut has no lower ranks. A rank column may have gaps, so its ranks may exceed the count.
     last = np.maximum(np.minimum(last, run.num_ret[query]), first)
     end = last if cutoff is None else np.minimum(last, cutoff)
     summed = _summed_weights(1 << max(12, int(end.max(initial=0)).bit_length()), discount)
@@ -218,7 +218,7 @@ def _cumulated_gain(
 
 
 def _by_query(run: JudgedRun, gained: _Gained) -> list[tuple[IntArray, FloatArray]]:
-    """Return rank and gain of each query's documents, for what has to go through queries one by one."""
+    """Return rank and gain of each query's documents, for measures that must go query by query."""
     starts = np.searchsorted(gained.query, np.arange(run.num_queries + 1)).tolist()
     return [(gained.rank[start:stop], gained.gain[start:stop]) for start, stop in pairwise(starts)]
 
@@ -236,7 +236,7 @@ def discounted_cumulated_gain(
 
     Formula
     -------
-    DCG = sum over ranks i of gain(i) / discount(i), where discount(i) = log2(i + 1) unless another is asked for.
+    DCG = sum over ranks i of gain(i) / discount(i), where discount(i) = log2(i + 1) by default.
 
     Returns
     -------
@@ -279,13 +279,13 @@ def discounted_cumulated_gain_at(
 
     Formula
     -------
-    DCG@k = sum over ranks i ≤ k of gain(i) / discount(i), where discount(i) = log2(i + 1) unless another is asked for.
+    DCG@k = sum over ranks i ≤ k of gain(i) / discount(i), where discount(i) = log2(i + 1) by default.
 
     Parameters
     ----------
     ties : {"ordered", "average"}
         Documents with equal scores keep the ranking's order, or each gets the average of 1 / discount over the ranks
-        that they share, with 0 below rank k: the mean over all their orders.
+        they share, with 0 below rank k: the mean over all their orders.
 
     Returns
     -------
@@ -327,7 +327,7 @@ def ideal_discounted_cumulated_gain(
     Formula
     -------
     IDCG = sum over the judged documents in descending order of gain, at ranks i, of gain(i) / discount(i), where
-    discount(i) = log2(i + 1) unless another is asked for.
+    discount(i) = log2(i + 1) by default.
 
     Returns
     -------
@@ -364,7 +364,7 @@ def normalized_discounted_cumulated_gain(
     Formula
     -------
     nDCG = DCG / IDCG, DCG = sum over ranks i of gain(i) / discount(i), IDCG = DCG of the best possible ranking, where
-    discount(i) = log2(i + 1) unless another is asked for.
+    discount(i) = log2(i + 1) by default.
 
     Returns
     -------
@@ -410,13 +410,13 @@ def normalized_discounted_cumulated_gain_at(
     Formula
     -------
     nDCG@k = DCG@k / IDCG@k, both over ranks 1..k; DCG@k = sum over ranks i of gain(i) / discount(i), where
-    discount(i) = log2(i + 1) unless another is asked for.
+    discount(i) = log2(i + 1) by default.
 
     Parameters
     ----------
     ties : {"ordered", "average"}
         Documents with equal scores keep the ranking's order, or each gets the average of 1 / discount over the ranks
-        that they share, with 0 below rank k: the mean over all their orders.
+        they share, with 0 below rank k: the mean over all their orders.
 
     Returns
     -------
@@ -434,12 +434,12 @@ def normalized_discounted_cumulated_gain_at(
 
     Examples
     --------
-    The first rank has 1 where 2 would be possible.
+    The first document has gain 1, where 2 would be possible.
 
     >>> normalized_discounted_cumulated_gain_at(ranked_labels("1 2 0"), cutoff=1)
     array([0.5])
 
-    The document judged 2 was not retrieved: it is in the ideal of the judgments, not in that of the ranking.
+    The document judged 2 was not retrieved. The ideal of all judgments contains it; that of the ranking does not.
 
     >>> normalized_discounted_cumulated_gain_at(ranked_labels("1 0", missed="2"), cutoff=1, ideal="retrieved")
     array([1.])
@@ -492,13 +492,13 @@ def average_relevance_position(run: JudgedRun, *, gains: GainMap = None, gain: s
     Returns
     -------
     (Q,) float array
-        From 1, or 0 where no document with a gain was retrieved. Empty case: 0.
+        From 1, or 0 if no document with a gain was retrieved. Empty case: 0.
 
     References
     ----------
     TensorFlow Ranking, metric ``arp``: Pasumarthi, R. K. et al. TF-Ranking: Scalable TensorFlow Library for
-    Learning-to-Rank. KDD 2019. Zhu, M. Recall, Precision and Average Precision. University of Waterloo, 2004, has the
-    average rank of relevant documents.
+    Learning-to-Rank. KDD 2019. The average rank of relevant documents: Zhu, M. Recall, Precision and Average Precision.
+    University of Waterloo, 2004.
 
     Examples
     --------
@@ -549,17 +549,17 @@ def ndcg_averaged_over_relevant(run: JudgedRun, *, gains: GainMap = None) -> Flo
 
 
 def ndcg_averaged_over_levels(run: JudgedRun, *, level: int = 1, gains: GainMap = None) -> FloatArray:
-    """Average of nDCG at the ranks at which the ideal ranking goes from one gain to the next.
+    """Average of nDCG at the ranks where the ideal ranking moves to a lower gain.
 
     Formula
     -------
-    Rndcg = mean of DCG@i / IDCG@i over the ranks i at which a gain ends in the ideal ranking, and of one more for a
-    ranking that is longer than the ideal one by more than a document: its whole DCG over the whole IDCG.
+    Rndcg = mean of DCG@i / IDCG@i over the ranks i at which a gain ends in the ideal ranking. If the ranking is longer
+    than the ideal one by more than one document, its whole DCG over the whole IDCG is one more term.
 
     Parameters
     ----------
     level : int
-        Lowest judgment that counts as relevant; it only decides whether R = 0.
+        Lowest judgment that counts as relevant; it is used only to decide whether R = 0.
 
     Returns
     -------
@@ -600,12 +600,12 @@ def _mean_at_changes(
 
 
 def normalized_g(run: JudgedRun, *, gains: GainMap = None) -> FloatArray:
-    """Gain divided by the logarithm of the cost so far: the gain that an ideal ranking would have and this one lacks.
+    """Sum of gains, each divided by the logarithm of how far the ranking lags behind the ideal one.
 
     Formula
     -------
-    G = (sum over documents with a gain of gain / log2(2 + C - A)) / (sum of all gains), at the document's rank A =
-    gains so far, C = for each rank so far the ideal ranking's gain, at least 1.
+    G = (sum over documents with a gain of gain / log2(2 + C - A)) / (sum of all gains). At the document's rank, A is
+    the sum of gains so far, and C is the sum over ranks so far of the ideal ranking's gain, at least 1 per rank.
 
     Returns
     -------
@@ -630,14 +630,14 @@ def normalized_g(run: JudgedRun, *, gains: GainMap = None) -> FloatArray:
             continue
         more = np.concatenate([[0.0], np.cumsum(np.maximum(best_gain - 1.0, 0.0))])
         cost = rank + more[np.minimum(rank, len(best_gain))]
-        # At least 2 but for rounding: at each rank the cost so far is no less than the gains so far.
+        # At least 2, apart from rounding: at each rank, the cost so far is not below the gains so far.
         logs = [math.log2(max(excess, 2.0)) for excess in (2.0 + cost - np.cumsum(gain)).tolist()]
         values[query] = np.add.accumulate(gain / np.array(logs))[-1] if len(gain) else 0.0
     return ratio(values, run.sum(_ideal(run, gains).query, _ideal(run, gains).gain))
 
 
 def binary_g(run: JudgedRun, *, level: int = 1) -> FloatArray:
-    """Share of relevant documents, each divided by the logarithm of the others above it.
+    """Share of relevant documents, each divided by the logarithm of the non-relevant ones above it.
 
     Formula
     -------
@@ -664,12 +664,12 @@ def binary_g(run: JudgedRun, *, level: int = 1) -> FloatArray:
 
 
 def rank_biased_precision(run: JudgedRun, *, p: float = 0.9, gains: GainMap = None) -> FloatArray:
-    """Rank-biased precision (RBP), gains divided by the highest of the query.
+    """Rank-biased precision (RBP), with gains divided by the query's highest.
 
     Formula
     -------
-    RBP = (1 - p) · sum over ranks i of gain(i)·p^(i-1). Where the highest gain in the query's table is above 1, all
-    gains are divided by it. The table holds the gains of all levels from 0 to the highest judgment of the query.
+    RBP = (1 - p) · sum over ranks i of gain(i)·p^(i-1). If the highest gain in the query's table is above 1, all gains
+    are divided by it. The table has the gains of all levels from 0 to the query's highest judgment.
 
     Returns
     -------
@@ -679,7 +679,7 @@ def rank_biased_precision(run: JudgedRun, *, p: float = 0.9, gains: GainMap = No
     References
     ----------
     trec_eval 10.0, measure ``rbp``. Moffat, A., Zobel, J. Rank-Biased Precision for Measurement of Retrieval
-    Effectiveness. ACM TOIS 27(1), 2008, where gains are divided by the highest of the scale, not of the query.
+    Effectiveness. ACM TOIS 27(1), 2008, which divides gains by the highest of the scale, not of the query.
 
     Examples
     --------
@@ -695,14 +695,14 @@ def rank_biased_precision(run: JudgedRun, *, p: float = 0.9, gains: GainMap = No
 
 
 def _reach(p: float) -> int:
-    """Return a rank beyond which every power of p is 0 in float64, or, for p near 1, one beyond every ranking."""
+    """Return a rank beyond which every power of p is 0 in float64 or, for p near 1, a rank beyond every ranking."""
     if p <= 0.0:
         return 1
     return min(int(math.log(5e-324) / math.log(p)) + 2, 1 << 24) if p < 1.0 else 1 << 24
 
 
 def powers(p: float, ranks: IntArray) -> FloatArray:
-    """Return p^(rank - 1), multiplied out as a loop does."""
+    """Return p^(rank - 1), computed by repeated multiplication, as a C loop does."""
     size = min(int(ranks.max(initial=1)), _reach(p) + 1)
     table: FloatArray = np.cumprod(np.concatenate([[1.0], np.full(size - 1, p)]))
     powers: FloatArray = table[np.minimum(ranks, size) - 1]
@@ -731,12 +731,12 @@ def rank_biased_precision_residual(
     p: float = 0.9,
     gains: GainMap = None,  # noqa: ARG001 - so that rbp and rbp_resid take the same parameters
 ) -> FloatArray:
-    """Residual of RBP: how much unjudged documents could add to it.
+    """Residual of RBP: how much unjudged documents could add to RBP.
 
     Formula
     -------
-    rbp_resid = p^n + (1 - p) · sum over the ranks i of unjudged documents of p^(i-1), n = documents retrieved; 0 if all
-    of them are judged, as in trec_eval.
+    rbp_resid = p^n + (1 - p) · sum over the ranks i of unjudged documents of p^(i-1), n = documents retrieved. As in
+    trec_eval, it is 0 if all of them are judged.
 
     Parameters
     ----------
@@ -751,7 +751,7 @@ def rank_biased_precision_residual(
     References
     ----------
     trec_eval 10.0, measure ``rbp_resid``. Moffat, A., Zobel, J. Rank-Biased Precision for Measurement of Retrieval
-    Effectiveness. ACM TOIS 27(1), 2008, where the tail p^n is always there.
+    Effectiveness. ACM TOIS 27(1), 2008, where the tail p^n is always included.
 
     Examples
     --------
@@ -764,16 +764,16 @@ def rank_biased_precision_residual(
 
 
 def residuals(run: JudgedRun, p: float, *, tail_of_judged: bool) -> FloatArray:
-    """Return the share of RBP's weight that lies on unjudged documents and below the ranking. (Q,).
+    """Return the share of RBP's weight that falls on unjudged documents and below the ranking. (Q,).
 
     Parameters
     ----------
     run : JudgedRun
         The judged run.
     p : float
-        Probability of going on to the next document.
+        Probability of continuing to the next document.
     tail_of_judged : bool
-        Whether what lies below the ranking counts where all documents of it are judged.
+        Include the weight below the ranking even if all its documents are judged.
     """
     judged = run.hits.where(run.hits.rel >= 0)
     counts = run.count(judged.query)
@@ -782,7 +782,7 @@ def residuals(run: JudgedRun, p: float, *, tail_of_judged: bool) -> FloatArray:
     for query, retrieved in enumerate(run.num_ret.tolist()):
         if counts[query] == retrieved and not tail_of_judged:
             continue
-        # Down to the rank beyond which all powers are 0: a deep run costs no more than that.
+        # Ranks beyond which all powers are 0 are skipped, so a deep run costs no more.
         weights = powers(p, np.arange(1, min(retrieved, _reach(p)) + 2))
         tail, weights = (float(weights[-1]), weights[:-1]) if retrieved <= _reach(p) else (0.0, weights)
         unjudged = np.ones(len(weights), dtype=bool)

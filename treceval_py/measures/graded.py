@@ -12,20 +12,20 @@ from treceval_py.measures.gains import GainMap, check_scale, gain_of
 
 
 def graded_average_precision(run: JudgedRun, *, weights: tuple[float, ...] | None = None, max_rel: int) -> FloatArray:
-    """Graded average precision (GAP): AP when it is uncertain from which grade on documents are relevant.
+    """Graded average precision (GAP): AP for readers with an unknown threshold of relevance.
 
     Formula
     -------
-    GAP = (sum over n of (1/n) · sum over m ≤ n of d(m, n)) / (sum over grades i of R_i · G_i), n and m being ranks, R_i
-    the documents judged i, G_i = t_1 + … + t_i, and d(m, n) = G_min(g_m, g_n), 0 where one of them is not above grade
-    0. The threshold t_i is the probability that the reader takes documents for relevant from grade i on: it is the same
-    as the sum over i of t_i · (sum of precisions at level i), over the sum over i of t_i · R at level i.
+    GAP = (sum over n of (1/n) · sum over m ≤ n of d(m, n)) / (sum over grades i of R_i · G_i), where n and m are ranks,
+    R_i is the number of documents judged i, G_i = t_1 + … + t_i, and d(m, n) = G_min(g_m, g_n), or 0 if one of them is
+    not above grade 0. The threshold t_i is the probability that the reader's lowest relevant grade is i. Equivalently:
+    the sum over i of t_i · (sum of precisions at level i), divided by the sum over i of t_i · R at level i.
 
     Parameters
     ----------
     max_rel : int
-        The top of the scale of judgments; no judgment may be higher. Equal thresholds cancel out, so that the value
-        does not depend on it.
+        The top of the scale of judgments; no judgment may be higher. Equal thresholds cancel out, so the value does not
+        depend on it.
 
     Returns
     -------
@@ -38,7 +38,7 @@ def graded_average_precision(run: JudgedRun, *, weights: tuple[float, ...] | Non
 
     Examples
     --------
-    AP's sums of precisions are 1/1 + 2/2 from grade 1 on and 1/2 from grade 2 on, with R = 2 and 1:
+    AP's sums of precisions are 1/1 + 2/2 at level 1 (R = 2) and 1/2 at level 2 (R = 1):
     (1/2 · 2 + 1/2 · 1/2) / (1/2 · 2 + 1/2 · 1)
 
     >>> graded_average_precision(ranked_labels("1 2"), max_rel=2)
@@ -67,29 +67,29 @@ def _check_grades(run: JudgedRun, weights: tuple[float, ...] | None, max_rel: in
 
 
 def _thresholds(run: JudgedRun, weights: tuple[float, ...] | None) -> list[tuple[int, float]]:
-    """Return grades and their thresholds, which need not be divided by their sum: that cancels out."""
+    """Return grades and their thresholds, without dividing by the thresholds' sum, which cancels out."""
     if weights is not None:
         return list(enumerate(weights, 1))
-    # Grades that no document has go with the next one above: all are whole numbers, so no query tells of the others.
+    # A grade without documents joins the next higher one: all are whole numbers, so no query can tell them apart.
     grades = np.unique(run.ideal.rel[run.ideal.rel > 0])
     return list(zip(grades.tolist(), np.diff(grades, prepend=0).tolist(), strict=True))
 
 
 def _nth(run: JudgedRun, hits_query: IntArray) -> IntArray:
-    """Return the place of each row in its query, from 1."""
+    """Return the position of each row in its query, from 1."""
     starts = np.searchsorted(hits_query, np.arange(run.num_queries))
     nth: IntArray = np.arange(1, len(hits_query) + 1) - starts[hits_query]
     return nth
 
 
 def q_measure(run: JudgedRun, *, beta: float = 1.0, level: int = 1, gains: GainMap = None) -> FloatArray:
-    """Q-measure: AP with the blended ratio of gains in place of precision.
+    """Q-measure: AP with the blended ratio of gains instead of precision.
 
     Formula
     -------
     Q = (1/R) · sum over the ranks i of relevant documents of (C(i) + β·cg(i)) / (i + β·cg*(i)), where C(i) = relevant
-    documents at ranks 1..i, cg(i) = their gains, and cg*(i) = gains of the best possible ranking at ranks 1..i; it
-    stays as it is below its end.
+    documents at ranks 1..i, cg(i) = their gains, and cg*(i) = gains of the best possible ranking at ranks 1..i, which
+    is constant below the end of that ranking.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def q_measure(run: JudgedRun, *, beta: float = 1.0, level: int = 1, gains: GainM
 
 
 def _running(run: JudgedRun, hits: Hits, gain: FloatArray) -> FloatArray:
-    """Add up gains down to each document of its query. (H,)."""
+    """Add up gains by query, down to each document. (H,)."""
     totals = np.zeros(run.num_queries)
     running = np.zeros(len(gain))
     for rows in in_rank_order(run, hits.query):

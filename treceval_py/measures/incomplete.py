@@ -1,4 +1,4 @@
-"""Measures for incomplete judgments: they do not take unjudged documents for non-relevant ones."""
+"""Measures for incomplete judgments: they do not treat unjudged documents as non-relevant."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def binary_preference(run: JudgedRun, *, level: int = 1, negative: str = "unjudg
 
     Formula
     -------
-    bpref = (1/R) · sum over the relevant documents retrieved of 1 - min(n, R) / min(N, R), n = documents judged not
-    relevant above it, N = documents judged not relevant in all; 1 where n = 0.
+    bpref = (1/R) · sum over the relevant documents retrieved of 1 - min(n, R) / min(N, R), or 1 if n = 0; n = documents
+    above it that were judged not relevant, N = all documents judged not relevant.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def binary_preference(run: JudgedRun, *, level: int = 1, negative: str = "unjudg
     >>> binary_preference(ranked_labels("1 - 0 1"))
     array([0.5])
 
-    N = 2: one of the two is above the second relevant document.
+    N = 2: one of them is above the second relevant document.
 
     >>> binary_preference(ranked_labels("1 - -1 1 0"), negative="nonrelevant")
     array([0.75])
@@ -56,8 +56,8 @@ def inferred_average_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
     Formula
     -------
     infAP = (1/R) · sum over the relevant documents retrieved, at rank k, of 1/k + ((k-1)/k) · (s/(k-1)) ·
-    ((r+e) / (r+n+2e)), s = documents above from the pool, r = relevant and n = judged not relevant above, e = 0.00001.
-    A negative judgment marks a document of the pool that was not sampled.
+    ((r+e) / (r+n+2e)). Of the documents above, s are from the pool, r are relevant and n are judged not relevant;
+    e = 0.00001. A negative judgment marks a document of the pool that was not sampled.
 
     Returns
     -------

@@ -1,6 +1,6 @@
-"""From text to measures: trec_eval's ``ndcg_cut.5,10``, its printed ``ndcg_cut_10``, and ``nDCG(…)@10``.
+"""Parse measures from trec_eval's ``ndcg_cut.5,10``, its printed ``ndcg_cut_10``, and notation such as ``nDCG(…)@10``.
 
-These are read here, as they are written; what other programs write is read by `spelling`.
+`spelling` reads the spellings of other programs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from treceval_py.measures.registry import FAMILIES, NICKNAMES, Family, Measure
 __all__ = ["in_print_order", "meant_by", "parse_measures"]
 
 _Parsed = tuple[list[Measure], bool, bool]
-"""Measures, whether a name names families as a whole, and whether it replaces those."""
+"""Measures, whether the name stands for whole families, and whether it replaces these."""
 
 
 _NOT_DECIDED: Mapping[str, str] = MappingProxyType({})
@@ -31,26 +31,25 @@ def parse_measures(
     leaves_out: frozenset[str] = frozenset(),
     names_here: Mapping[str, str] = _NOT_DECIDED,
 ) -> list[Measure]:
-    """Return the measures that names mean, each once, in the order in which they are named.
+    """Return the measures that names mean, each once, in the order of the names.
 
     Parameters
     ----------
     names : str, Measure, or iterable of them
         A name in any notation: a nickname (``official``), a family (``P``: all its cutoffs), trec_eval's parameters
         (``P.5,10``, ``ndcg.1=3,2=9``), a printed name (``P_5``), ir_measures' notation (``nDCG@10``,
-        ``AP(rel=2)@100``) and its measure objects, several cutoffs (``P@[5,10]``), or the name in another program
-        (``ndcg@10``, ``hit_rate_at_10``, ``NDCG:top=10``), in small or capital letters. As in trec_eval, ``official``
-        with ``P.3`` has ``P_3`` in place of the nine cutoffs that ``P`` alone means; with ``P_3`` or ``P@3`` it has all
-        ten.
+        ``AP(rel=2)@100``) and its measure objects, several cutoffs (``P@[5,10]``), or another program's name
+        (``ndcg@10``, ``hit_rate_at_10``, ``NDCG:top=10``), in any case. As in trec_eval, ``official`` with ``P.3`` has
+        ``P_3`` instead of the nine default cutoffs of ``P``; with ``P_3`` or ``P@3`` it has all ten.
     leaves_out : set of str
-        Families that nicknames leave out.
+        Families that nicknames omit.
     names_here : mapping of str to str
-        What names mean in a profile (`Profile.names`). A name that means two things has a `Measure.note` otherwise.
+        The meaning of names in a profile (`Profile.names`). Other ambiguous names get a `Measure.note`.
 
     Raises
     ------
     UnknownMeasureError
-        A name is not known, or is that of a measure that cannot be computed here.
+        A name is unknown, or its measure cannot be computed here.
     MeasureError
         A parameter is malformed or out of range.
 
@@ -80,12 +79,12 @@ def parse_measures(
 
 
 def several(given: Any, kinds: tuple[type, ...], wanted: str, todo: str) -> list[Any]:
-    """Return one value or several of some types as a list.
+    """Return one or several values of the given types as a list.
 
     Raises
     ------
     MeasureError
-        It is something else; ``wanted`` and ``todo`` say what it must be.
+        A value has another type; ``wanted`` and ``todo`` are the message.
     """
     try:
         found = [given] if isinstance(given, kinds) else list(given)
@@ -98,7 +97,7 @@ def several(given: Any, kinds: tuple[type, ...], wanted: str, todo: str) -> list
 
 
 def in_print_order(chosen: Iterable[Measure]) -> list[Measure]:
-    """Sort measures as trec_eval prints them: by the registry's order, then by cutoff."""
+    """Sort measures as trec_eval prints them: in the registry's order, then by cutoff."""
     places = {name: place for place, name in enumerate(FAMILIES)}
 
     def key(measure: Measure) -> tuple[int, float]:
@@ -109,8 +108,8 @@ def in_print_order(chosen: Iterable[Measure]) -> list[Measure]:
 
 
 def _parse(name: object, leaves_out: frozenset[str], names_here: Mapping[str, str]) -> _Parsed:
-    """Return the measures of a name, whether it names families as a whole, and whether it replaces those."""
-    # ir_measures' measures are known by this method, and their text is their name.
+    """Return the measures of a name, whether it stands for whole families, and whether it replaces these."""
+    # ir_measures' measures are recognised by this method; their text is their name.
     text = str(name) if hasattr(name, "iter_calc") else name
     if not isinstance(text, str):
         raise MeasureError(f"a measure is named by text, not by {shown(text)}", "Use a name such as 'map'.")
@@ -145,7 +144,7 @@ def _members(nickname: str, leaves_out: frozenset[str]) -> list[Measure]:
 
 
 def _parse_name(text: str) -> _Parsed | None:
-    """Read a name of trec_eval or of ir_measures; None if it is neither."""
+    """Parse a name in trec_eval's or ir_measures' notation; None if it is neither."""
     if text in FAMILIES:
         return _noted(FAMILIES[text].measures(), text), True, False
     name, dot, rest = text.partition(".")
@@ -169,7 +168,7 @@ def _with_trec_parameters(family: Family, text: str) -> list[Measure]:
         found = [Measure(family, ((family.at.name, value),)) for value in sorted(values)]
         names = [measure.name for measure in found]
         if len(set(names)) < len(names):
-            raise MeasureError("two cutoffs are printed alike", "Ask for one of them in another call.")
+            raise MeasureError("two cutoffs have the same printed name", "Ask for one of them in another call.")
         return found
     if family.tail is not None:
         return [Measure(family, tuple(family.tail(text).items()), asked=f"{family.name}_{text}")]
@@ -177,7 +176,7 @@ def _with_trec_parameters(family: Family, text: str) -> list[Measure]:
 
 
 def _parse_printed(text: str) -> list[Measure] | None:
-    """Read a name as trec_eval prints it, such as ``iprec_at_recall_0.10`` or ``ndcg_1=3,2=9``."""
+    """Parse a name as trec_eval prints it, such as ``iprec_at_recall_0.10`` or ``ndcg_1=3,2=9``."""
     for cut in (match.start() for match in reversed(list(re.finditer("_", text)))):
         family = FAMILIES.get(text[:cut])
         if text[cut + 1 :] and family is not None and (family.at is not None or family.tail is not None):
@@ -191,7 +190,7 @@ _NOTATION = re.compile(r"\s*(?P<name>[^\s()@.]+)\s*(\((?P<inside>.*)\))?\s*(@\s*
 
 
 def _parse_notation(text: str) -> list[Measure] | None:
-    """Read ``AP(rel=2)@100`` with a name and parameters as they are called here; return None for anything else."""
+    """Parse ``AP(rel=2)@100`` with the names and parameters used here; None for anything else."""
     match = _NOTATION.fullmatch(text)
     if match is None:
         return None
@@ -226,7 +225,7 @@ _CUTOFFS = re.compile(r"\[[^\]]*\]")
 
 
 def _parse_spelling(text: str, names_here: Mapping[str, str] = _NOT_DECIDED) -> _Parsed | None:
-    """Read a name as other programs write it; with `names_here`, only one whose meaning the profile decides."""
+    """Parse another program's spelling; with `names_here`, only if the profile decides its meaning."""
     from treceval_py.measures.spelling import meaning_here, meaning_of
 
     meaning = meaning_here(text, names_here) if names_here else meaning_of(text)
@@ -240,7 +239,7 @@ def _parse_spelling(text: str, names_here: Mapping[str, str] = _NOT_DECIDED) -> 
 
 
 def _other_reading(text: str) -> _Parsed | None:
-    """Read what only looks like a name of trec_eval or ir_measures, such as ``recall_at_10`` and ``AP@100-l2``."""
+    """Parse text that only looks like trec_eval's or ir_measures' notation, such as ``recall_at_10``, ``AP@100-l2``."""
     try:
         return _parse_spelling(text)
     except MeasureError:
@@ -248,7 +247,7 @@ def _other_reading(text: str) -> _Parsed | None:
 
 
 def _noted(measures: Sequence[Measure], name: str) -> list[Measure]:
-    """Return measures with a note on what else their name means."""
+    """Return measures with a note on the other meaning of their name."""
     from treceval_py.measures.spelling import folded
 
     words = {folded(spelling): words for spelling, words in measures[0].family.elsewhere}.get(folded(name))
@@ -258,7 +257,7 @@ def _noted(measures: Sequence[Measure], name: str) -> list[Measure]:
 
 
 def meant_by(text: str) -> str:
-    """Return how a text that names no measure was meant to be written; empty unless it can only be one measure."""
+    """Return the probable spelling of an unknown name; empty unless it can mean only one measure."""
     from treceval_py.measures.spelling import suggestion
 
     def read(meant: str) -> object:

@@ -1,6 +1,6 @@
-"""The parameters that measures take: how each is read, checked and written, declared once.
+"""The parameters of measures: how each is read, checked and written, declared once.
 
-A measure's function names its parameters as keywords (``level``, ``cutoff``, ``gains``, …); the same names are declared here.
+A measure's function takes its parameters as keywords (``level``, ``cutoff``, ``gains``, …), which are declared here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from treceval_py.errors import MeasureError
 __all__ = ["JUDGED_ONLY", "PARAMETERS", "Gains", "Parameter", "Tail", "arguments_of", "integer", "number", "translated"]
 
 Tail = Callable[[str], dict[str, Any]]
-"""Reads what follows the dot of trec_eval's ``NAME.text`` as values of parameters."""
+"""Parses the text after the dot in trec_eval's ``NAME.text`` into values of parameters."""
 
 
 class Gains(Mapping[int, float]):
@@ -54,7 +54,7 @@ def integer(text: str) -> int:
     Raises
     ------
     MeasureError
-        It is none.
+        The text is not a whole number.
     """
     if not re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", text):
         raise MeasureError(f"'{text}' is not a whole number")
@@ -67,7 +67,7 @@ def number(text: str) -> float:
     Raises
     ------
     MeasureError
-        It is none.
+        The text is not a number.
     """
     if not re.fullmatch(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*", text) or math.isinf(float(text)):
         raise MeasureError(f"'{text}' is not a number")
@@ -87,21 +87,21 @@ class Parameter(NamedTuple):
     Attributes
     ----------
     name : str
-        Its name in Python, the keyword of the measure's function.
+        Its name in Python: the keyword of the measure's function.
     key : str
         Its name in the notation ``AP(rel=2)``.
     read : callable
-        Text to value; raises `MeasureError` when it is none.
+        Maps text to a value; raises `MeasureError` for malformed text.
     fits : callable
-        Whether a value is in range.
+        Returns whether a value is in range.
     range : str
         The range, for messages.
     type : str
-        The type of its values, empty if the range gives it.
+        The type of its values; empty if the range implies it.
     meaning : str
-        Its description, for every measure whose docstring does not give a longer one.
+        Its description, for measures whose docstring gives no longer one.
     show : callable
-        Value to text.
+        Maps a value to text.
     """
 
     name: str
@@ -119,17 +119,17 @@ class Parameter(NamedTuple):
         return f"{self.type}, {self.range}" if self.type else self.range
 
     def parse(self, text: str) -> Any:
-        """Return the value of a text.
+        """Parse a value.
 
         Raises
         ------
         MeasureError
-            It is not a value, or is out of range.
+            The text is malformed, or the value is out of range.
         """
         return self.check(self.read(text))
 
     def check(self, value: Any, called: str | None = None) -> Any:
-        """Return a value that is in range; `called` is its name in messages, by default that of the notation.
+        """Return the value if it is in range; messages name it `called`, by default the name in notation.
 
         Raises
         ------
@@ -153,11 +153,11 @@ def _gains_of(pairs: list[tuple[str, str]]) -> Gains:
     gains: dict[int, float] = {}
     for level, gain in pairs:
         grade, value = integer(level), number(gain)
-        # Of two gains of one level trec_eval takes the lower one.
+        # Of two gains for one level, trec_eval uses the lower one.
         gains[grade] = min(value, gains.get(grade, value))
     for grade in [grade for grade in gains if grade < 0]:
         if gains.pop(grade) != 0:
-            raise MeasureError(f"level {grade} is negative, and documents that were not judged have no gain")
+            raise MeasureError(f"level {grade} is negative, but unjudged documents have no gain")
     return Gains(gains)
 
 
@@ -194,60 +194,63 @@ def _choice(name: str, *values: str, meaning: str, key: str = "") -> Parameter:
 
 
 def _truth(text: str) -> bool | str:
-    # Other text is returned as it is, and then refused as out of range, with the range.
+    # Other text is returned unchanged and then refused as out of range, with the range in the message.
     return {"true": True, "false": False}.get(text.strip().lower(), text)
 
 
 MOST_MAX_REL = 1000
-"""The highest scale of grades: 2 to the power of it is still a float64."""
+"""The highest top of a scale of grades: 2 to this power is still a float64."""
+
+MOST_GAIN = 1e100
+"""The highest gain; sums of higher ones could overflow."""
 
 # fmt: off
 _ALL = (
     _integer("level", "rel", 0, "Lowest judgment that counts as relevant."),
-    _integer("cutoff", "@", 1, "k, the number of ranks that count."),
-    _positive("recall", "@", "x, the level of recall, at most 1."),
+    _integer("cutoff", "@", 1, "k, the number of ranks that are scored."),
+    _share("recall", "@", "x, the recall level."),
     _positive("multiple", "@", "x, the multiple of R."),
     _choice("rounding", "nearest", "up", key="round", meaning="How x·R is rounded: to the nearest integer, halves up (trec_eval 10), or by floor(x·R + 0.9) (trec_eval 9)."),
-    _list("recalls", lambda x: len(x) > 0 and all(each >= 0 for each in x), "a list of values from 0 on", "The levels of recall, ascending, each at most 1."),
+    _list("recalls", lambda x: len(x) > 0 and all(0 <= each <= 1 for each in x), "a list of values between 0 and 1", "The recall levels, ascending."),
     _list("coefficients", lambda x: len(x) == 4, "four numbers", "a, b, c, d."),
     _integer("collection_size", "docs", 0, "The number of documents in the collection (``-N``); 0 if unknown."),
     _positive("beta_squared", "beta", "x, the square of F's beta. trec_eval's parameter, and the ``beta`` that ir_measures passes to it, are this x and are not squared."),
     _integer("length", "length", 0, "The number of ranks to show."),
-    _share("p", "p", "Probability of going on to the next document."),
-    Parameter("gains", "gains", _read_gains, lambda x: all(gain >= 0 for gain in x.values()), "0 or more", "mapping of int to float", "The gain of each judgment; a judgment that is not listed is its own gain.", str),
+    _share("p", "p", "Probability of continuing to the next document."),
+    Parameter("gains", "gains", _read_gains, lambda x: all(0 <= gain <= MOST_GAIN for gain in x.values()), "0 to 1e100", "mapping of int to float", "The gain of each judgment; a judgment that is not listed is its own gain.", str),
     _choice("gain", "linear", "exp", "binary", meaning="The gain of a judgment g: g, 2^g - 1, or 1 for every g above 0. It must be linear if `gains` are given."),
-    _choice("discount", "log2", "jk", "position", meaning="log2(i + 1); Järvelin and Kekäläinen's: none at ranks i < `base`, log_base(i) from there on; or the rank i itself."),
+    _choice("discount", "log2", "jk", "position", meaning="log2(i + 1); Järvelin and Kekäläinen's: none at ranks i < `base` and log_base(i) at ranks i ≥ `base`; or the rank i itself."),
     _number("base", "base", lambda x: x > 1, "above 1", "The base of ``jk``. With 2 the first two ranks are not discounted."),
-    _choice("ideal", "judged", "retrieved", meaning="Which documents the best possible ranking is made of: all judged ones, or those retrieved at any rank."),
+    _choice("ideal", "judged", "retrieved", meaning="The documents in the best possible ranking: all judged ones, or those retrieved at any rank."),
     _choice("ties", "ordered", "average", meaning="Documents with equal scores keep the ranking's order, or each gets the average of 1 / discount over the ranks that they share: the mean over all their orders."),
-    _choice("steps", "ordered", "together", key="ties", meaning="Whether documents with equal scores follow one another, or are taken in one step, so that each has the precision at the last rank of the tie. With ``norm=retrieved`` that is scikit-learn's average_precision_score over the documents retrieved."),
+    _choice("steps", "ordered", "together", key="ties", meaning="Whether documents with equal scores are taken one after the other, or in one step, so that each gets the precision at the last rank of the tie. ``together`` with ``norm=retrieved`` is scikit-learn's average_precision_score over the retrieved documents."),
     _choice("norm", "relevant", "capped", "retrieved", meaning="The divisor: R, min(k, R), or the number of relevant documents retrieved. Without a cutoff ``capped`` is R too."),
     _choice("divisor", "cutoff", "retrieved", key="norm", meaning="The divisor: k, or min(k, documents retrieved)."),
-    _choice("credit", "half", "wrong", key="ties", meaning="Whether a pair of documents with equal scores counts as half right, or as wrong."),
-    _number("max_fpr", "max_fpr", lambda x: 0 < x <= 1, "above 0 and at most 1", "The share of non-relevant documents down to which the area counts. Below 1 it is standardised: a ranking by chance has 1/2."),
-    _choice("negative", "unjudged", "nonrelevant", meaning="Whether a document with a negative judgment counts as not judged, or as judged not relevant."),
-    _choice("stop", "grade", "label", meaning="The probability that a document judged g contents the reader: (2^g - 1) / 2^max_rel, or g itself, which suits judgments from 0 to 1."),
-    _choice("scale", "max_rel", "none", meaning="Whether judgments are divided by the top of the scale, or taken as they are, so that values can be above 1."),
-    _share("decay", "decay", "Probability that a reader whom a document did not content goes on to the next one."),
-    _integer("max_rel", "max_rel", 1, "The top of the scale of judgments, not only of this query.")._replace(fits=lambda x: 1 <= x <= MOST_MAX_REL, range=f"1 to {MOST_MAX_REL}"),
-    _integer("min_rel", "min_rel", 0, "The foot of the scale: this grade and those below it have the gain 0."),
-    _list("weights", lambda x: sum(x) > 0 and all(each >= 0 for each in x), "a list of values from 0 on that are not all 0", "t_1, t_2, …, one for each grade from 1 to the top of the scale; they are divided by their sum. By default all are equal."),
-    _positive("beta", "beta", "How much gains count; with 0, Q is AP."),
-    _share("patience", "beta", "beta, the probability of going on to the next document."),
+    _choice("credit", "half", "wrong", key="ties", meaning="Whether a pair of documents with equal scores counts as half right or as wrong."),
+    _number("max_fpr", "max_fpr", lambda x: 0 < x <= 1, "above 0 and at most 1", "The false positive rate up to which the area is computed. Below 1, the area is standardised: a random ranking has 1/2."),
+    _choice("negative", "unjudged", "nonrelevant", meaning="Whether a document with a negative judgment counts as unjudged or as judged not relevant."),
+    _choice("stop", "grade", "label", meaning="The probability that a document judged g satisfies the reader: (2^g - 1) / 2^max_rel, or g itself for judgments from 0 to 1."),
+    _choice("scale", "max_rel", "none", meaning="Whether judgments are divided by the top of the scale, or used unscaled, so that values can exceed 1."),
+    _share("decay", "decay", "Probability that a reader who is not satisfied by a document continues to the next one."),
+    _integer("max_rel", "max_rel", 1, "The top of the judgment scale, not just this query's highest judgment.")._replace(fits=lambda x: 1 <= x <= MOST_MAX_REL, range=f"1 to {MOST_MAX_REL}"),
+    _integer("min_rel", "min_rel", 0, "The bottom of the scale: this grade and lower ones have gain 0."),
+    _list("weights", lambda x: sum(x) > 0 and all(each >= 0 for each in x), "a list of values from 0 on that are not all 0", "t_1, t_2, …, one for each grade from 1 to the top of the scale, divided by their sum. Default: all equal."),
+    _positive("beta", "beta", "The weight of gains; with 0, Q is AP."),
+    _share("patience", "beta", "beta, the probability of continuing to the next document."),
     _share("alpha", "alpha", "How much a document's gain for a subtopic falls with each relevant one above it."),
-    _number("target", "T", lambda x: x > 0, "above 0", "T, the gain that is wanted."),
-    _integer("deepest", "D", 1, "D, the depth: a shorter ranking is continued with documents of gain 0, a longer one is cut. The value depends on it."),
-    _choice("until", "depth", "longer", meaning="The depth of a query: D, or its number of documents retrieved or judged above 0, whichever is more."),
-    _choice("normalised", "yes", "no", meaning="Whether it is divided by RBO(I, I), as in the paper of 2021; the two papers of 2020 do not."),
-    Parameter("judged_only", "judged_only", _truth, lambda x: isinstance(x, bool), "True or False", "", "Whether unjudged documents are taken out of the ranking first, as by ``-J``."),
+    _number("target", "T", lambda x: x > 0, "above 0", "T, the gain that the reader wants."),
+    _integer("deepest", "D", 1, "D, the depth: a shorter ranking is padded with documents of gain 0, a longer one is cut. The value depends on D."),
+    _choice("until", "depth", "longer", meaning="The depth of a query: D, or the larger of its numbers of documents retrieved and of documents judged above 0."),
+    _choice("normalised", "yes", "no", meaning="Whether to divide by RBO(I, I), as in the paper of 2021 but not in the two papers of 2020."),
+    Parameter("judged_only", "judged_only", _truth, lambda x: isinstance(x, bool), "True or False", "", "Whether to remove unjudged documents from the ranking first, as ``-J`` does."),
 )
 # fmt: on
 
 PARAMETERS: dict[str, Parameter] = {parameter.name: parameter for parameter in _ALL}
-"""All parameters by the keyword of the measures' functions."""
+"""All parameters by their keyword in measures' functions."""
 
 JUDGED_ONLY = PARAMETERS["judged_only"]
-"""The parameter of every measure of judged documents that concerns their ranking, and so is none of its function."""
+"""A parameter of every measure of judged documents. It affects the ranking, so no measure's function takes it."""
 
 
 def arguments_of(inside: str | None) -> dict[str, str]:
@@ -272,7 +275,7 @@ def arguments_of(inside: str | None) -> dict[str, str]:
 
 
 def _above(border: str) -> str:
-    """Return the lowest level above CatBoost's border."""
+    """Return the lowest level above CatBoost's border, as a parameter."""
     return f"rel={math.floor(number(border)) + 1}"
 
 
@@ -285,20 +288,20 @@ _ELSEWHERE: Mapping[str, Callable[[str], str] | Mapping[str, str]] = {
     "normalize": {"True": "normalised=yes", "False": "normalised=no"},
     "border": _above,
 }
-"""What parameters are called in other programs (ir_measures, ignite, CatBoost, torchmetrics), as they are written here."""
+"""Names of parameters in other programs (ir_measures, ignite, CatBoost, torchmetrics), and their names here."""
 
 
 def translated(arguments: Mapping[str, str]) -> dict[str, str]:
-    """Return arguments of other programs as they are called here; the cutoff's name is ``@``.
+    """Translate arguments of other programs to the names used here; the cutoff's name is ``@``.
 
     Raises
     ------
     MeasureError
-        Another program's argument has a value that it does not take, or one is given twice.
+        An argument has a value that the other program does not accept, or is given twice.
     """
     ours: dict[str, str] = {}
     for key, value in arguments.items():
-        if value == "None":  # what Python's programs call a parameter that is not given
+        if value == "None":  # how Python programs write a parameter that is not set
             continue
         meant = _ELSEWHERE.get(key, f"{key}={{}}".format)
         if isinstance(meant, Mapping) and value not in meant:
@@ -311,12 +314,12 @@ def translated(arguments: Mapping[str, str]) -> dict[str, str]:
 
 
 def whole(name: str) -> Tail:
-    """Return a reader that takes the whole text as the value of one parameter."""
+    """Return a parser that takes the whole text as the value of one parameter."""
     return lambda text: {name: PARAMETERS[name].parse(text)}
 
 
 def pairs(*names: str) -> Tail:
-    """Return a reader of ``name=value,…``: levels are gains, other names are parameters of that name."""
+    """Return a parser of ``name=value,…``: levels are gains; other names are parameters."""
 
     def read(text: str) -> dict[str, Any]:
         values: dict[str, Any] = {}

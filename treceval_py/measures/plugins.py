@@ -1,4 +1,4 @@
-"""Measures from outside: a Python module whose functions are declared as measures."""
+"""User-defined measures: import a Python module that declares them."""
 
 from __future__ import annotations
 
@@ -6,45 +6,56 @@ import importlib
 import importlib.util
 import os
 import sys
+from types import ModuleType
 
 from treceval_py.errors import MeasureError, TrecevalError
+from treceval_py.measures.registry import FAMILIES
 
 __all__ = ["load_plugin"]
 
 
 def load_plugin(name: str) -> None:
-    """Import a module that declares measures (`declare`), once.
+    """Import a module that declares measures (`declare`). Importing it again has no effect.
 
     Parameters
     ----------
     name : str
-        A module's name, looked for as Python does and in the present folder, or the path of a ``.py`` file.
+        Name of a module on Python's path or in the current folder, or path of a ``.py`` file.
 
     Raises
     ------
     MeasureError
-        There is none, or it cannot be imported.
+        The module does not exist, cannot be imported or declares no measure.
     """
+    before = dict(FAMILIES)
     try:
         if name.endswith(".py"):
-            _load_file(name)
-            return
-        if os.getcwd() not in sys.path:
-            sys.path.append(os.getcwd())  # last, so that nothing in the folder stands in for an installed module
-        importlib.import_module(name)
+            module = _load_file(name)
+        else:
+            if os.getcwd() not in sys.path:
+                sys.path.append(os.getcwd())  # last, so that nothing in the folder shadows an installed module
+            module = importlib.import_module(name)
     except TrecevalError as error:
         raise MeasureError(f"plugin '{name}': {error.what}", error.todo) from None
-    except (Exception, SystemExit) as error:  # whatever somebody else's module may raise
+    except (Exception, SystemExit) as error:  # a user's module may raise anything
         raise MeasureError(
             f"plugin '{name}' cannot be imported: {type(error).__name__}: {error}",
             "Give the name of a module or the path of a .py file that calls treceval_py.declare.",
         ) from error
+    if not any(
+        family is not before.get(name) or f"{family.function.__module__}.".startswith(f"{module.__name__}.")
+        for name, family in FAMILIES.items()
+    ):
+        raise MeasureError(
+            f"plugin '{name}' declares no measure",
+            "Call treceval_py.declare(function, name) in it for each of your measures.",
+        )
 
 
-def _load_file(path: str) -> None:
+def _load_file(path: str) -> ModuleType:
     module_name = f"treceval_plugin_{os.path.abspath(path)}"
     if module_name in sys.modules:
-        return
+        return sys.modules[module_name]
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is not a Python file")
@@ -55,3 +66,4 @@ def _load_file(path: str) -> None:
     except BaseException:
         del sys.modules[module_name]
         raise
+    return module

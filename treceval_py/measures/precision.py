@@ -1,4 +1,4 @@
-"""Measures of binary relevance over ranks: precision, recall, average precision, reciprocal rank and their kin."""
+"""Measures of binary relevance over ranks: precision, recall, average precision, reciprocal rank and related ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from treceval_py.judging.judged import JudgedRun, ratio
 from treceval_py.measures.cutting import cut_at
 
 Ranks = int | IntArray
-"""One rank for all queries, or one for each query (Q,)."""
+"""One rank for all queries, or one per query (Q,)."""
+
+MOST_RANKS = 1e15
+"""More ranks than any ranking has; a multiple of R beyond it is cut to it, so that it is an integer."""
 
 
 def _relevant_within(run: JudgedRun, level: int, depth: Ranks) -> IntArray:
@@ -44,14 +47,14 @@ def _sum_of_precisions_in_steps(run: JudgedRun, level: int) -> FloatArray:
         )
     last = np.minimum(run.tied.last[run.hits.rel >= max(level, 0)], run.num_ret[found.query])
     last = np.maximum(last, found.rank)
-    # The last relevant document of a tie counts all those of it and above.
+    # The last relevant document of a tie counts all those in the tie and above.
     ends = np.append((last[1:] != last[:-1]) | (found.query[1:] != found.query[:-1]), True)
     step = np.cumsum(np.concatenate([[False], ends[:-1]]))
     return run.sum(found.query, found.nth[ends][step] / last)
 
 
 def _share_of_best(run: JudgedRun, level: int, cutoff: int | None, norm: str) -> FloatArray:
-    """Divide the sum of precisions by how many relevant documents there are, could be, or were. Returns (Q,)."""
+    """Divide the sum of precisions by the number of relevant documents: all, at most k, or those found. (Q,)."""
     number = run.num_rel(level)
     if norm == "retrieved":
         number = run.num_rel_ret(level) if cutoff is None else _relevant_within(run, level, cutoff)
@@ -65,8 +68,8 @@ def precision(run: JudgedRun, *, level: int = 1, cutoff: int, divisor: str = "cu
 
     Formula
     -------
-    P@k = (relevant documents at ranks 1..k) / k. A shorter ranking counts as filled up with others, unless it is
-    divided by min(k, documents retrieved) (``norm=retrieved``).
+    P@k = (relevant documents at ranks 1..k) / k. A shorter ranking counts as if padded with non-relevant documents,
+    unless the divisor is min(k, documents retrieved) (``norm=retrieved``).
 
     Returns
     -------
@@ -81,12 +84,12 @@ def precision(run: JudgedRun, *, level: int = 1, cutoff: int, divisor: str = "cu
 
     Examples
     --------
-    Two of five.
+    Two of five are relevant.
 
     >>> precision(ranked_labels("1 0 2 - 0 1"), cutoff=5)
     array([0.4])
 
-    Two of the four that were retrieved.
+    Two of the four retrieved documents are relevant.
 
     >>> precision(ranked_labels("1 0 2 -"), cutoff=5, divisor="retrieved")
     array([0.5])
@@ -123,7 +126,7 @@ def recall(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
 
 
 def relative_precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
-    """Precision relative to the best that is possible.
+    """Precision relative to the best possible precision.
 
     Formula
     -------
@@ -140,7 +143,7 @@ def relative_precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatA
 
     Examples
     --------
-    One of two possible.
+    One of two possible relevant documents is found.
 
     >>> relative_precision(ranked_labels("1 0 0", missed="1"), cutoff=5)
     array([0.5])
@@ -149,7 +152,7 @@ def relative_precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatA
 
 
 def capped_recall(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
-    """Capped recall: relevant documents among the first k, as a share of those that could be there.
+    """Capped recall: relevant documents among the first k, as a share of the largest possible number there.
 
     Formula
     -------
@@ -158,7 +161,7 @@ def capped_recall(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
     Returns
     -------
     (Q,) float array
-        In [0, 1]. Empty case: 0, also when R = 0, where other programs leave the query out or divide by 1.
+        In [0, 1]. Empty case: 0, also when R = 0, while other programs leave such a query out or divide by 1.
 
     References
     ----------
@@ -167,7 +170,7 @@ def capped_recall(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
 
     Examples
     --------
-    Three are relevant, two of them could be among the first two, and one is.
+    Three documents are relevant. Two of them could be among the first two, and one is.
 
     >>> capped_recall(ranked_labels("1 0 2 - 0 1"), cutoff=2)
     array([0.5])
@@ -190,7 +193,7 @@ def f1(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
     References
     ----------
     van Rijsbergen, C. J. Information Retrieval, chapter 7. Butterworths 1979. ranx 0.3.21, ``f1@k``. trec_eval's
-    ``set_F`` with ``-M k`` is higher where fewer than k documents were retrieved.
+    ``set_F`` with ``-M k`` is higher if fewer than k documents were retrieved.
 
     Examples
     --------
@@ -216,7 +219,7 @@ def hits(run: JudgedRun, *, level: int = 1) -> FloatArray:
 
     References
     ----------
-    ranx 0.3.21, ``hits``. Elsewhere that name is a hit rate, which is ``success`` here.
+    ranx 0.3.21, ``hits``. Elsewhere this name means a hit rate, which is ``success`` here.
 
     Examples
     --------
@@ -240,7 +243,7 @@ def hits_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
 
     References
     ----------
-    ranx 0.3.21, ``hits@k``. Elsewhere that name is a hit rate, which is ``success`` here.
+    ranx 0.3.21, ``hits@k``. Elsewhere this name means a hit rate, which is ``success`` here.
 
     Examples
     --------
@@ -255,7 +258,7 @@ def mean_precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray
 
     Formula
     -------
-    MeanP@k = (P@1 + P@2 + … + P@k) / k. Average precision (AP@k) takes the ranks of relevant documents only.
+    MeanP@k = (P@1 + P@2 + … + P@k) / k. Average precision (AP@k) uses only the ranks of relevant documents.
 
     Returns
     -------
@@ -276,14 +279,14 @@ def mean_precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray
     """
     found = run.found(level)
     within = found.rank <= cutoff
-    # A document at rank r is one of those that P@r, P@r+1, …, P@k count: 1/r + 1/(r+1) + … + 1/k, smallest first.
+    # A document at rank r counts in P@r, P@r+1, …, P@k: 1/r + 1/(r+1) + … + 1/k, smallest first.
     inverse = np.concatenate([[np.inf], 1.0 / np.arange(1, cutoff + 1)])
     shares = np.add.accumulate(inverse[::-1])[::-1]
     return run.sum(found.query[within], shares[found.rank[within]]) / cutoff
 
 
 def _known_nonrelevant(run: JudgedRun, level: int, collection_size: int) -> IntArray:
-    """Count the documents that are not relevant: judged so or retrieved without a judgment, or all others. (Q,)."""
+    """Count the non-relevant documents: judged so or retrieved without a judgment, or all others. (Q,)."""
     if collection_size:
         return np.maximum(collection_size - run.num_rel(level), 0)
     judged = run.count(run.hits.query[run.hits.rel >= 0])
@@ -295,8 +298,9 @@ def fallout(run: JudgedRun, *, level: int = 1, collection_size: int = 0) -> Floa
 
     Formula
     -------
-    Fallout = (retrieved, not relevant) / N', where N' = documents of the collection - R if the size of the collection
-    is given, else the documents known to be non-relevant: those judged so, and those retrieved without a judgment.
+    Fallout = (retrieved, not relevant) / N'. N' is the number of documents in the collection - R, if the size of the
+    collection is given. Otherwise it is the number of documents known to be non-relevant: judged so, or retrieved
+    without a judgment.
 
     Returns
     -------
@@ -306,16 +310,16 @@ def fallout(run: JudgedRun, *, level: int = 1, collection_size: int = 0) -> Floa
     References
     ----------
     Cleverdon, C. W. The Cranfield Tests on Index Language Devices. Aslib Proceedings 19(6), 1967. RetrievalFallOut of
-    torchmetrics 1.9.0 knows the documents retrieved only, and a query without a non-relevant one counts 1 there.
+    torchmetrics 1.9.0 uses only the retrieved documents, and counts a query without a non-relevant one as 1.
 
     Examples
     --------
-    Of the documents known to be non-relevant, at ranks 2 and 3 and one that was missed, two were retrieved.
+    Three documents are known to be non-relevant, at ranks 2 and 3 and one that was missed; two were retrieved.
 
     >>> fallout(ranked_labels("1 0 - 2", missed="0"))
     array([0.66666667])
 
-    A collection of 12 documents has 10 others.
+    A collection of 12 documents has 10 non-relevant ones.
 
     >>> fallout(ranked_labels("1 0 - 2", missed="0"), collection_size=12)
     array([0.2])
@@ -328,9 +332,9 @@ def fallout_at(run: JudgedRun, *, level: int = 1, cutoff: int, collection_size: 
 
     Formula
     -------
-    Fallout@k = (documents at ranks 1..k that are not relevant) / N', where N' = documents of the collection - R if the
-    size of the collection is given, else the documents known to be non-relevant: those judged so, and those retrieved
-    without a judgment, at any rank.
+    Fallout@k = (documents at ranks 1..k that are not relevant) / N'. N' is the number of documents in the collection -
+    R, if the size of the collection is given. Otherwise it is the number of documents known to be non-relevant: judged
+    so, or retrieved without a judgment, at any rank.
 
     Returns
     -------
@@ -340,11 +344,11 @@ def fallout_at(run: JudgedRun, *, level: int = 1, cutoff: int, collection_size: 
     References
     ----------
     Cleverdon, C. W. The Cranfield Tests on Index Language Devices. Aslib Proceedings 19(6), 1967. RetrievalFallOut of
-    torchmetrics 1.9.0 knows the documents retrieved only, and a query without a non-relevant one counts 1 there.
+    torchmetrics 1.9.0 uses only the retrieved documents, and counts a query without a non-relevant one as 1.
 
     Examples
     --------
-    One of the two documents that are not relevant.
+    One of the two non-relevant documents is among the first two.
 
     >>> fallout_at(ranked_labels("1 0 2 -"), cutoff=2)
     array([0.5])
@@ -418,7 +422,7 @@ def average_precision(run: JudgedRun, *, level: int = 1, norm: str = "relevant",
 
 
 def average_precision_at(run: JudgedRun, *, level: int = 1, cutoff: int, norm: str = "relevant") -> FloatArray:
-    """Average precision of the first k documents, still divided by all relevant documents unless asked otherwise.
+    """Average precision of the first k documents, divided by default by the number of all relevant documents.
 
     Formula
     -------
@@ -523,7 +527,7 @@ def r_precision_multiple(run: JudgedRun, *, level: int = 1, multiple: float) -> 
 
     Examples
     --------
-    R = 2 and x = 2: two of the first four.
+    R = 2 and x = 2: two of the first four documents are relevant.
 
     >>> r_precision_multiple(ranked_labels("1 0 0 1 0"), multiple=2.0)
     array([0.5])
@@ -584,12 +588,12 @@ def reciprocal_rank_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatA
 
 
 def interpolated_precision(run: JudgedRun, *, level: int = 1, recall: float, rounding: str = "nearest") -> FloatArray:
-    """Interpolated precision: the highest precision at some recall or beyond.
+    """Interpolated precision: the highest precision at a recall level or beyond.
 
     Formula
     -------
-    iprec@x = max of P@i over all ranks i from that of the c-th relevant document on, c = x·R rounded; 0 if fewer than
-    c relevant documents were retrieved.
+    iprec@x = max of P@i over all ranks i from the c-th relevant document on, c = x·R rounded; 0 if fewer than c
+    relevant documents were retrieved.
 
     Returns
     -------
@@ -603,7 +607,7 @@ def interpolated_precision(run: JudgedRun, *, level: int = 1, recall: float, rou
 
     Examples
     --------
-    R = 2, so a recall of 0.75 asks for the second relevant document, at rank 4.
+    R = 2, so recall 0.75 requires the second relevant document, which is at rank 4.
 
     >>> interpolated_precision(ranked_labels("1 0 0 1"), recall=0.75)
     array([0.5])
@@ -627,8 +631,8 @@ def eleven_point_average(
     Parameters
     ----------
     recalls : floats
-        The levels of recall, ascending, each at most 1. A level larger than the one after it gets the highest
-        precision of all, as in trec_eval, which walks the list from its end.
+        The recall levels, ascending, each at most 1. A level larger than the next one gets the highest precision of
+        all, as in trec_eval, which goes through the list from its end.
 
     Returns
     -------
@@ -642,8 +646,8 @@ def eleven_point_average(
 
     Examples
     --------
-    R = 2 and the precision is 1 at the first and 1/2 at the second relevant document. Recalls 0 to 0.7 round to 0 or 1
-    document, 0.8 to 1.0 to 2: (1 at 0 to 0.7) · 8 + 1/2 · 3, over 11.
+    R = 2. The precision is 1 at the first and 1/2 at the second relevant document. Recalls 0 to 0.7 round to 0 or 1
+    document, 0.8 to 1.0 to 2: (1 · 8 + 1/2 · 3) / 11.
 
     >>> eleven_point_average(ranked_labels("1 0 0 1"))
     array([0.86363636])
@@ -665,14 +669,14 @@ def eleven_point_average(
 
 
 def _ranks_of(share: float, relevant: IntArray, rounding: str) -> IntArray:
-    """Return how many relevant documents a share of R is: trec_eval 10 rounds, trec_eval 9 nearly always rounds up."""
+    """Convert a share of R to a number of relevant documents: trec_eval 10 rounds, 9 nearly always rounds up."""
     exact = share * relevant
     if rounding == "up":
         whole = np.floor(exact + 0.9)
     else:
         whole = np.floor(exact)
         whole = whole + (exact - whole >= 0.5)
-    ranks: IntArray = whole.astype(np.int64)
+    ranks: IntArray = np.minimum(whole, MOST_RANKS).astype(np.int64)
     return ranks
 
 
@@ -688,12 +692,12 @@ def _interpolated_at(run: JudgedRun, level: int, wanted: IntArray) -> FloatArray
 
 
 def _best_from_here_on(run: JudgedRun, level: int) -> FloatArray:
-    """Return for each relevant document retrieved the highest precision at it or further down. (F,)."""
+    """Return, for each relevant document retrieved, the highest precision at its rank or below. (F,)."""
     found = run.found(level)
     if not len(found.query):
         return np.zeros(0)
-    # A running maximum that starts again at each query: on whole numbers that stand for the precisions, raised by
-    # more than any of them from query to query, so that no precision is rounded on the way.
+    # A running maximum that restarts at each query. It runs on whole numbers in the order of the precisions, raised
+    # from query to query by more than any of them, so that no precision is rounded.
     values, codes = np.unique(found.nth / found.rank, return_inverse=True)
     lifted = codes - found.query * len(values)
     highest = np.maximum.accumulate(lifted[::-1])[::-1] + found.query * len(values)

@@ -1,8 +1,8 @@
 """Measures of preference judgments: how many preferences between documents a ranking respects.
 
-A preference for x over y is *fulfilled* if x is above y, or x was retrieved and y was not. *Possible* are all
-preferences; ``_imp`` measures use only those with a retrieved document (implied by the ranking), ``_ret``
-measures only those with both documents retrieved.
+A preference for x over y is *fulfilled* if x is above y, or if x was retrieved and y was not. All preferences are
+*possible*; ``_imp`` measures use only those with a retrieved document (implied by the ranking), and ``_ret`` measures
+only those with both documents retrieved.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from treceval_py.judging.preferences import JudgedPreferences, balanced, pair_sh
 
 
 def _totals(run: JudgedPreferences, kind: str) -> tuple[FloatArray, FloatArray]:
-    """Return preferences fulfilled and possible, added up over the groups of each query. (Q,) each."""
+    """Return the fulfilled and the possible preferences, added up over the groups of each query. (Q,) each."""
     counts = np.zeros((run.num_queries, 2))
     for query, (groups, retrieved) in enumerate(zip(run.groups, run.retrieved.tolist(), strict=True)):
         for group in groups:
@@ -50,7 +50,7 @@ def _balanced_over_groups(run: JudgedPreferences, which: int) -> FloatArray:
     values = np.zeros(run.num_queries)
     for query, (groups, retrieved) in enumerate(zip(run.groups, run.retrieved.tolist(), strict=True)):
         counts = [balanced(group, retrieved)[which] for group in groups]
-        # As in trec_eval, one group without any possible preference makes the query's value 0.
+        # As in trec_eval, a group without a possible preference makes the query's value 0.
         if all(possible for _, possible in counts):
             total = 0.0
             for fulfilled, possible in counts:
@@ -204,7 +204,7 @@ def preference_share_implied(run: JudgedPreferences) -> FloatArray:
 
     Examples
     --------
-    Of the six preferences all but y over z have x: x is below w and above y and z.
+    Five of the six preferences involve x, all but y over z. x is below w and above y and z.
 
     >>> preference_share_implied(preferred("x", "w x y z"))
     array([0.66666667])
@@ -318,8 +318,8 @@ def preference_mean_over_groups_retrieved(run: JudgedPreferences) -> FloatArray:
 
     Formula
     -------
-    prefs_avgjg_ret = mean over the groups of fulfilled / possible, over preferences of which both documents were
-    retrieved; 0 for a group without one.
+    prefs_avgjg_ret = mean over the groups of fulfilled / possible, over preferences between retrieved documents; 0 for
+    a group without one.
 
     Returns
     -------
@@ -343,8 +343,8 @@ def preference_mean_over_groups_implied(run: JudgedPreferences) -> FloatArray:
 
     Formula
     -------
-    prefs_avgjg_imp = mean over the groups of fulfilled / possible, over preferences of which at least one document was
-    retrieved; 0 for a group without one.
+    prefs_avgjg_imp = mean over the groups of fulfilled / possible, over preferences with at least one retrieved
+    document; 0 for a group without one.
 
     Returns
     -------
@@ -357,7 +357,7 @@ def preference_mean_over_groups_implied(run: JudgedPreferences) -> FloatArray:
 
     Examples
     --------
-    Two of three in the first group, the only one in the second.
+    Two of three preferences in the first group, and the only one in the second.
 
     >>> preference_mean_over_groups_implied(preferred("x", "w x y z", "x y"))
     array([0.83333333])
@@ -366,13 +366,13 @@ def preference_mean_over_groups_implied(run: JudgedPreferences) -> FloatArray:
 
 
 def preference_balanced(run: JudgedPreferences) -> FloatArray:
-    """Mean over judgment groups of fulfilled preferences, with as many other documents as relevant ones.
+    """Mean over judgment groups of fulfilled preferences, with equal numbers of relevant and other documents.
 
     Formula
     -------
-    prefs_avgjg_Rnonrel = mean over the groups of fulfilled / possible. A group with fewer others than relevant
-    documents (level above 0) is filled up with others that were not retrieved; of a group with more, only the first
-    ones count, and the lowest class of a group with one sub-group counts against itself too.
+    prefs_avgjg_Rnonrel = mean over the groups of fulfilled / possible. If a group has fewer other documents than
+    relevant ones (level above 0), it is filled up with others that were not retrieved; if it has more, only the first
+    ones count. The lowest class of a group with one sub-group is also compared with itself.
 
     Returns
     -------
@@ -385,8 +385,8 @@ def preference_balanced(run: JudgedPreferences) -> FloatArray:
 
     Examples
     --------
-    Levels 3 2 1 for x y z, all relevant and none other: two fulfilled of three, and two retrieved documents above
-    each of three others that are added: (2 + 2·3) / (3 + 3·3).
+    Levels 3 2 1 for x y z, which are all relevant: two of three preferences are fulfilled. Three other documents are
+    added, and two retrieved documents are above each: (2 + 2·3) / (3 + 3·3).
 
     >>> preference_balanced(preferred("y x", "x y z"))
     array([0.66666667])
@@ -399,7 +399,7 @@ def preference_balanced_retrieved(run: JudgedPreferences) -> FloatArray:
 
     Formula
     -------
-    prefs_avgjg_Rnonrel_ret = as prefs_avgjg_Rnonrel, over the documents that were retrieved.
+    prefs_avgjg_Rnonrel_ret = as prefs_avgjg_Rnonrel, over the retrieved documents.
 
     Returns
     -------
@@ -412,7 +412,7 @@ def preference_balanced_retrieved(run: JudgedPreferences) -> FloatArray:
 
     Examples
     --------
-    None fulfilled of one, and two others are added: (0 + 2·2) / (1 + 3·2).
+    None of one preference is fulfilled, and two other documents are added: (0 + 2·2) / (1 + 3·2).
 
     >>> preference_balanced_retrieved(preferred("y x", "x y z"))
     array([0.57142857])

@@ -1,4 +1,4 @@
-"""What a measure makes of single documents, found by asking the measure: no formula stands here a second time."""
+"""How a measure values single documents, found by evaluating the measure, so that no formula is repeated here."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ __all__ = [
 
 
 def has(measure: Measure, name: str) -> bool:
-    """Tell whether a measure has a parameter of that name."""
+    """Return whether a measure has a parameter with that name."""
     return measure.family.takes(name)
 
 
 MOST_CELLS = 1 << 20
-"""How many judgments are held at once."""
+"""Number of judgments held at once."""
 
 
 def given(measure: Measure) -> dict[str, Any]:
@@ -47,36 +47,36 @@ def _defaults(function: Callable[..., Any]) -> Mapping[str, Any]:
 
 
 def parameter(measure: Measure, name: str, absent: Any = None) -> Any:
-    """Return the value of a parameter: as given, else the function's default; ``absent`` if it has no such one."""
+    """Return the value of a parameter: as given, else the function's default; ``absent`` if there is neither."""
     return given(measure).get(name, absent)
 
 
 def with_fixed_ideal(measure: Measure) -> Measure:
-    """Return the measure with an ideal of all judged documents, which single documents do not change."""
+    """Return the measure with the ideal of all judged documents, which does not depend on the retrieved documents."""
     if not has(measure, "ideal"):
         return measure
     return Measure(measure.family, tuple({**dict(measure.parameters), "ideal": "judged"}.items()))
 
 
 def values(measure: Measure, judged: JudgedRun) -> FloatArray:
-    """Compute a measure of numbers. Returns (Q,)."""
+    """Compute a numeric measure. Returns (Q,)."""
     found: FloatArray = np.asarray(measure(judged), dtype=np.float64)
     return found
 
 
 def single(measure: Measure, rel: IntArray, rank: IntArray, judged: IntArray, num_ret: int) -> FloatArray:
-    """Return the value of rankings in which one document alone is judged.
+    """Return the values of rankings that each contain one judged document.
 
     Parameters
     ----------
     measure : Measure
-        What to compute.
+        The measure to compute.
     rel, rank : (N,) int arrays
-        The document's judgment and rank; at rank 0 there is none.
+        The document's judgment and rank; at rank 0 there is no document.
     judged : (J,) int array
         The judgments of the query, the same for all N.
     num_ret : int
-        How many documents were retrieved.
+        The number of documents retrieved.
     """
     count = len(rel)
     most = max(MOST_CELLS // (len(judged) + 1), 1)
@@ -93,14 +93,14 @@ def single(measure: Measure, rel: IntArray, rank: IntArray, judged: IntArray, nu
 
 
 class Shares(NamedTuple):
-    """What labels are worth to a measure that adds up a value for each document.
+    """The worth of labels to a measure that adds up one value per document.
 
     Attributes
     ----------
     labels : (L,) int array
         Judgments, ascending.
     worth : (L,) float array
-        What a document with each of them adds at rank 1, up to a factor.
+        The amount that a document with each label adds at rank 1, up to a factor.
     """
 
     labels: IntArray
@@ -108,11 +108,11 @@ class Shares(NamedTuple):
 
     @property
     def top(self) -> int:
-        """The label that counts most, up or down."""
+        """The label with the largest effect, up or down."""
         return int(self.labels[np.argmax(np.abs(self.worth))])
 
     def of(self, rel: IntArray) -> FloatArray:
-        """Return what documents are worth, the top label being worth 1 (all 0 if no label counts)."""
+        """Return the worth of documents, relative to the top label (all 0 if no label has an effect)."""
         most = self.worth[np.argmax(np.abs(self.worth))]
         if most == 0:
             return np.zeros(len(rel))
@@ -121,16 +121,16 @@ class Shares(NamedTuple):
 
 
 def shares(measure: Measure, labels: IntArray, deepest: int = 1) -> Shares:
-    """Find what labels are worth to a measure.
+    """Find the worth of labels to a measure.
 
     Parameters
     ----------
     measure : Measure
-        A measure that adds up a value for each document.
+        A measure that adds up one value per document.
     labels : (L,) int array
         The judgments.
     deepest : int
-        The longest ranking at hand.
+        The length of the longest ranking.
     """
     known = np.unique(labels) if len(labels) else np.zeros(1, dtype=np.int64)
     rel = np.append(known, 0)
@@ -140,7 +140,7 @@ def shares(measure: Measure, labels: IntArray, deepest: int = 1) -> Shares:
 
 
 def rank_weights(measure: Measure, of: Shares, deepest: int) -> FloatArray:
-    """Return what ranks 1..deepest weigh to a measure, rank 1 having the weight 1. Returns (deepest,)."""
+    """Return the weights of ranks 1..deepest, relative to rank 1. Returns (deepest,)."""
     rank = np.arange(deepest + 1, dtype=np.int64)
     rel = np.full(deepest + 1, of.top, dtype=np.int64)
     found = single(measure, rel, rank, np.maximum(of.labels, 0), deepest + 1)

@@ -1,4 +1,4 @@
-"""What a measure is: declared once, and from that named, parsed, computed, averaged, printed and explained.
+"""Measures and their families: each is declared once, and from that parsed, computed, averaged, printed and explained.
 
 A *family* is a function with its declaration: ``P``, ``ndcg_cut``, ``rbp``. A *measure* is a family with values for
 some of its parameters: ``P_5``, ``nDCG@10``, ``AP(rel=2)``. Two measures with the same family and the same values are
@@ -43,7 +43,7 @@ __all__ = [
 Function = Callable[..., "FloatArray | IntArray | list[str]"]
 
 REAL, COUNT, TEXT = "real", "count", "text"
-"""How a value is printed: with decimals, as a whole number, or as it is."""
+"""How a value is printed: with decimals, as a whole number, or as text."""
 
 
 class Average(NamedTuple):
@@ -52,13 +52,14 @@ class Average(NamedTuple):
     Attributes
     ----------
     name : str
-        Its name.
+        The name of this average.
     store : callable
-        (Q,) values to the (Q,) values that are added up.
+        Maps the values (Q,) to the values (Q,) that are added up.
     finish : callable
-        The sum and the number of queries to the average.
+        Maps the sum and the number of queries to the average.
     over : callable or None
-        From values (Q,), the judged run and the measure's parameters to an average for which values are not enough.
+        Maps values (Q,), the judged run and the measure's parameters to the average, if values alone do not determine
+        it.
     """
 
     name: str
@@ -67,11 +68,11 @@ class Average(NamedTuple):
     over: Callable[[FloatArray, Any, Mapping[str, Any]], float] | None = None
 
     def __call__(self, values: FloatArray, num_queries: int) -> float:
-        """Average values (Q,) over ``num_queries`` queries, adding them one after the other."""
+        """Average values (Q,) over ``num_queries`` queries, adding them sequentially."""
         if not num_queries:
             return 0.0
         stored = self.store(values)
-        # Not np.sum, which adds pairwise: the order of a C loop decides the last bits, and so now and then a digit.
+        # Not np.sum, which adds pairwise: the order of a C loop decides the last bits, and sometimes a printed digit.
         total = float(np.add.accumulate(stored)[-1]) if len(stored) else 0.0
         return self.finish(total, num_queries)
 
@@ -84,7 +85,7 @@ def _average_named(name: str) -> Average:
 
 
 LEAST_GEOMETRIC = 0.00001
-"""What a smaller value counts as in a geometric mean, trec_eval's MIN_GEO_MEAN."""
+"""The smallest value in a geometric mean; smaller values count as this. trec_eval's MIN_GEO_MEAN."""
 
 
 def _logarithms(values: FloatArray) -> FloatArray:
@@ -99,54 +100,54 @@ NO_AVERAGE = Average("none", lambda values: values, lambda _, __: 0.0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Family:
-    """A measure as it is declared, before its parameters have values.
+    """A measure as declared, before its parameters have values.
 
     Attributes
     ----------
     name : str
         trec_eval's name, or one in its style.
     function : callable
-        From a judged run and keyword parameters to one value a query.
+        Maps a judged run and keyword parameters to one value per query.
     notation : tuple of str
         Its names in the notation of ir_measures; the first one is printed.
     at : Parameter or None
-        What follows ``@``, and each piece of trec_eval's comma list after the dot.
+        The parameter given after ``@``, and by each item of trec_eval's comma list after the dot.
     cutoffs : tuple
         The values of ``at`` when the family is named alone.
     tail : callable or None
-        How trec_eval's text after the dot is read, when it is not a list of cutoffs.
+        Parses trec_eval's text after the dot, if that is not a list of cutoffs.
     average : Average
         How queries are averaged.
     kind : {"real", "count", "text"}
         How values are printed.
     per_query, summary : bool
-        Whether there is a line for each query, and one for all.
+        Whether there is a line for each query, and a line for all.
     parameters : tuple of Parameter
         All its parameters, from the function's signature.
     judged : type
-        The kind of judged run that it takes, from the function's signature.
+        The kind of judged run that it requires, from the function's signature.
     promotes : Promotes or None
-        The property by which better documents, ranked higher, never lower (or never raise) the value. Of this fact and
-        the next two, None is one that a measure from outside does not declare; it is treated as unknown.
+        The property by which better documents, ranked higher, never lower (or never raise) the value. This and the next
+        two facts are None, meaning unknown, if a user's measure does not declare them.
     sums : Sums or None
         How the value is a sum over documents.
     labels : Labels or None
         Which labels of unjudged documents give the extremes.
     written : tuple of (spelling, parameters)
-        How other programs write it, and the parameters that come with the spelling, in notation.
+        How other programs write it, with the parameters that the spelling implies, in notation.
     elsewhere : tuple of (spelling, words)
-        Spellings that mean this here and something else in other programs; the words say both.
+        Spellings that mean this measure here and another in other programs, each with a description of both.
     kin : tuple of (name, words)
-        Other families that go by the same name, and what they do otherwise.
+        Other families with the same name, and how they differ.
     of_judgments : bool
-        Whether a query keeps its value if the run lacks it, also where other measures count 0 for such a query.
+        Whether a query that the run lacks keeps its value, even where other measures count 0 for it.
     needs : str
-        The attribute of `Ranking` with which a run must be judged for it; empty if ranks of judged documents will do.
+        The attribute of `Ranking` that a run must be judged with; empty if the ranks of judged documents are enough.
     undefined_without : {"relevant", "found", "nonrelevant"}
-        The documents without which it has no value: relevant ones, relevant ones retrieved (within the cutoff), or
-        retrieved ones that are not relevant. What such a query counts is a convention.
+        The documents without which there is no value: relevant ones, relevant ones retrieved (within the cutoff), or
+        retrieved ones that are not relevant. Conventions decide how such a query counts.
     paper : str
-        How papers write its mean, without a cutoff.
+        The name of its mean in papers, without a cutoff.
     """
 
     name: str
@@ -174,12 +175,12 @@ class Family:
 
     @property
     def from_outside(self) -> bool:
-        """Whether it was declared by somebody else's code."""
+        """Whether a user's code declared it."""
         return not str(self.function.__module__).startswith("treceval_py.")
 
     @property
     def uncut(self) -> Family | None:
-        """The family of the same notation without a cutoff, as nDCG is that of nDCG@k."""
+        """The family with the same notation without a cutoff, such as nDCG for nDCG@k."""
         if self.at is None or not self.notation:
             return None
         alike = (each for each in FAMILIES.values() if each.at is None and each.notation[:1] == self.notation[:1])
@@ -196,34 +197,34 @@ class Family:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The lowest and the highest value of a query, whatever the parameters, as its docstring has them."""
+        """The lowest and highest value of a query for all parameters, as its docstring gives them."""
         stated = r"^Returns\n-+\n.*\n +(?:(In \[0, 1\]|0 or 1)|In \[0,|From [01]\b)"
         found = re.search(stated, self._documented, re.MULTILINE)
         return (-math.inf, math.inf) if found is None else (0.0, 1.0 if found[1] else math.inf)
 
     @property
     def from_relevance(self) -> bool:
-        """Whether it is a number that is computed from relevance judgments; others need no facts."""
+        """Whether it is a number computed from relevance judgments; other families need no facts."""
         return self.kind != TEXT and self.judged is JudgedRun
 
     @property
     def ranks_judged(self) -> bool:
-        """Whether unjudged documents can be taken out of the rankings that it is computed from."""
+        """Whether unjudged documents can be removed from the rankings it is computed from."""
         return self.judged in (JudgedRun, JudgedGroups)
 
     def or_declare(self, fact: Promotes | Labels | None, todo: str) -> str:
-        """Return what to do where a fact is unknown, which its author can declare if that was left out."""
+        """Return what to do if a fact is unknown; its author can declare a fact that was left out."""
         if fact is not None or not self.from_relevance:
             return todo
         return f"Declare it (see treceval_py.declare), or {todo[0].lower()}{todo[1:]}"
 
     def parameter(self, key: str) -> Parameter:
-        """Return the parameter of that name in notation.
+        """Return the parameter with that name in notation.
 
         Raises
         ------
         MeasureError
-            There is none.
+            There is no such parameter.
         """
         taken = (*self.parameters, JUDGED_ONLY) if self.ranks_judged else self.parameters
         for parameter in taken:
@@ -233,15 +234,15 @@ class Family:
         raise MeasureError(f"{self.name} has no parameter '{key}'", f"It has {known}.")
 
     def takes_key(self, key: str) -> bool:
-        """Tell whether it has a parameter of that name in notation."""
+        """Return whether it has a parameter with that name in notation."""
         return any(each.key == key for each in self.parameters) or (key == JUDGED_ONLY.key and self.ranks_judged)
 
     def takes(self, name: str) -> bool:
-        """Tell whether the function has a parameter of that name."""
+        """Return whether the function has a parameter with that name."""
         return any(parameter.name == name for parameter in self.parameters)
 
     def measures(self) -> tuple[Measure, ...]:
-        """Return the measures that the family's name alone means."""
+        """Return the measures that the family's name alone stands for."""
         if self.at is None:
             return (Measure(self),)
         return tuple(Measure(self, ((self.at.name, value),)) for value in self.cutoffs)
@@ -264,14 +265,14 @@ class Measure:
     Attributes
     ----------
     family : Family
-        What is computed.
+        The family to compute.
     parameters : tuple of (name, value)
-        The parameters that were given, sorted by name. The others are set by the evaluation (the level), by the
-        profile, or have the function's default.
+        The given parameters, sorted by name. The evaluation (for the level) or the profile sets the others, or they
+        have the function's default.
     asked : str
-        The name under which it was asked for; it takes no part in comparisons.
+        The name as requested; ignored in comparisons.
     note : str
-        What else that name means in other programs, if it means two things; it takes no part in comparisons.
+        The other meaning of an ambiguous name in other programs; ignored in comparisons.
 
     Examples
     --------
@@ -291,14 +292,14 @@ class Measure:
 
     @property
     def name(self) -> str:
-        """The name printed with its values: as asked for, else trec_eval's, else the notation."""
-        if not self._name:  # made once, as results are read by it
+        """The name printed with its values: as requested, else trec_eval's, else the notation."""
+        if not self._name:  # computed once: results are read by name
             object.__setattr__(self, "_name", self.asked or self.trec_name or self.notation)
         return self._name
 
     @property
     def trec_name(self) -> str:
-        """The name that trec_eval prints, such as ``ndcg_cut_10``; empty if it has no name for this."""
+        """The name that trec_eval prints, such as ``ndcg_cut_10``; empty if it has none."""
         values = dict(self.parameters)
         parts = [self.family.name]
         if self.family.at is not None:
@@ -314,11 +315,11 @@ class Measure:
 
     @property
     def paper(self) -> str:
-        """The name that papers use for its mean, such as ``MAP``, ``nDCG@10`` or ``MAP(rel=2)@100``."""
+        """The name of its mean in papers, such as ``MAP``, ``nDCG@10`` or ``MAP(rel=2)@100``."""
         return self._written(self.family.paper)
 
     def _written(self, head: str) -> str:
-        """Return a name with the parameters and the cutoff."""
+        """Return a name followed by the parameters and the cutoff."""
         values = dict(self.parameters)
         at = self.family.at
         tail = "@" + at.show(values.pop(at.name)) if at is not None and at.name in values else ""
@@ -326,7 +327,7 @@ class Measure:
         return head + (f"({','.join(shown)})" if shown else "") + tail
 
     def with_defaults(self, defaults: Mapping[str, Any]) -> Measure:
-        """Return the measure with values for those of its parameters that were not given."""
+        """Return the measure with defaults for parameters that were not given."""
         given = dict(self.parameters)
         takes = {parameter.name for parameter in self.family.parameters}
         more = {name: value for name, value in defaults.items() if name in takes and name not in given}
@@ -352,22 +353,22 @@ def _printed_cutoff(value: float) -> str:
 
 
 def _annotation(function: Function, name: str) -> Any:
-    """Return the type with which a function's parameter is annotated; only that one is looked up."""
+    """Return the annotated type of one parameter of a function; the others are not evaluated."""
     annotation = inspect.signature(function).parameters[name].annotation
     if not isinstance(annotation, str):
         return JudgedRun if annotation is inspect.Parameter.empty else annotation
-    # Evaluated as typing.get_type_hints would, but for the one parameter: the others may name what is not imported.
+    # As typing.get_type_hints would, but for one parameter: others may name types that are not imported.
     return eval(annotation, getattr(function, "__globals__", {}))  # noqa: S307 - the source of the function itself
 
 
 FAMILIES: dict[str, Family] = {}
-"""All families by name, in the order of output."""
+"""All families by name, in output order."""
 
 NICKNAMES: dict[str, tuple[str, ...]] = {}
 """Names of sets of families."""
 
 NOT_COMPUTED: dict[str, str] = {}
-"""Measures of other programs that cannot be computed here, as they are written there, with the reason."""
+"""Measures of other programs that cannot be computed here, as spelled there, with the reason."""
 
 
 def declare(
@@ -399,59 +400,58 @@ def declare(
     Parameters
     ----------
     function : callable
-        Takes a judged run, whose annotation gives its kind (`JudgedRun` without one), and keyword-only
-        parameters with names of `PARAMETERS`; returns one value a query, (Q,). Its docstring is what
-        ``treceval measures NAME`` shows.
+        Takes a judged run, whose annotation gives its kind (default: `JudgedRun`), and keyword-only parameters named as
+        in the table of parameters of ``docs/measures.md``; returns one value per query, (Q,). Its docstring is shown by
+        ``treceval measures NAME``.
     name : str
         Its name in trec_eval's style.
     notation : iterable of str
-        Its names in ir_measures' style, the first being the one that is printed.
+        Its names in ir_measures' style; the first one is printed.
     at : str, optional
-        The parameter that ``@`` gives.
+        The parameter given after ``@``.
     cutoffs : iterable
         The values of ``at`` when the name is used alone.
     tail : callable, optional
-        How trec_eval's ``NAME.text`` is read when it is not a list of cutoffs.
+        Parses trec_eval's ``NAME.text`` if that is not a list of cutoffs.
     average : Average
         How queries are averaged.
     kind : {"real", "count", "text"}
         How values are printed.
     per_query, summary : bool
-        Whether there is a line for each query, and one for all.
+        Whether there is a line for each query, and a line for all.
     promotes : Promotes or str, optional
         The property by which better documents, ranked higher, never lower (or never raise) the value; a member of
-        `Promotes` or its value, such as ``"relevance"``. Without it ``--ties`` refuses the measure.
+        ``Promotes`` or its value, such as ``"relevance"``. Without it ``--ties`` refuses the measure.
     sums : Sums or str, optional
         How the value is a sum over documents, such as ``"each"``. Without it ``explain --query`` shows no terms, and
-        the average over orders of ties is known where the orders are few.
+        averages over orders of ties are available only if there are few orders.
     labels : Labels or str, optional
         Which labels of unjudged documents give the extremes, such as ``"alike"``. Without it ``--unjudged`` refuses the
         measure.
     written : iterable of str, or mapping of str to str
-        How other programs write it, in small letters: ``hit_rate`` stands for ``HitRate@10`` and ``hit_rate_at_10``
-        too, because the cutoff, however it is written, belongs to the notation. In a mapping, values are the parameters
-        that come with a spelling: ``{"ndcg_burges": "gain=exp"}``, with ``@=32`` for the cutoff that it has if none is
-        given. A spelling also counts for the family of the same notation with, or without, a cutoff.
-        `treceval_py.measures.spelling` describes the marks of programs.
+        How other programs write it, in lower case. ``hit_rate`` also covers ``HitRate@10`` and ``hit_rate_at_10``: the
+        cutoff, in any form, belongs to the notation. In a mapping, values are the parameters that a spelling implies:
+        ``{"ndcg_burges": "gain=exp"}``, with ``@=32`` for its default cutoff. A spelling also applies to the family of
+        the same notation with, or without, a cutoff. ``docs/measures.md`` lists the marks of programs.
     elsewhere : mapping of str to str, optional
-        Spellings that mean something else in other programs, and what they are here and there: ``{"accuracy": "the
-        share of pairs in the right order; in BEIR it is Success@k"}``. Unless the profile decides, a note says so.
+        Spellings that mean something else in other programs, each with a description of both meanings: ``{"accuracy":
+        "the share of pairs in the right order; in BEIR it is Success@k"}``. A note shows it unless the profile decides.
     kin : mapping of str to str, optional
-        Other families that go by the same name, and what they do otherwise, for ``explain``.
+        Other families with the same name, and how they differ, for ``explain``.
     of_judgments : bool
-        Whether a query keeps its value if the run lacks it, also where other measures count 0 for such a query.
+        Whether a query that the run lacks keeps its value, even where other measures count 0 for it.
     needs : {"", "tied", "pooled", "confidence", "documents"}
-        What a run must be judged with, as of `treceval_py.judge`: ranks that tied documents could have, documents that
-        are judged for other queries, what scores say of how sure the system was, or all documents with ids and scores.
+        What the run must be judged with, as in `treceval_py.judge`: the possible ranks of tied documents, documents
+        judged for other queries, the confidence that scores express, or all documents with ids and scores.
     undefined_without : {"relevant", "found", "nonrelevant"}
-        The documents without which it has no value: relevant ones, relevant ones retrieved (within the cutoff), or
-        retrieved ones that are not relevant. What such a query counts is a convention of the profile.
+        The documents without which there is no value: relevant ones, relevant ones retrieved (within the cutoff), or
+        retrieved ones that are not relevant. The profile decides how such a query counts.
     paper : str, optional
-        How papers write its mean, without a cutoff: ``"MAP"``; for tables in LaTeX. Default: its first notation, or
-        its name.
+        The name of its mean in papers, without a cutoff: ``"MAP"``; for tables in LaTeX. Default: its first notation,
+        or its name.
     replace : bool
-        Replace a measure of your own that has this name. A cell or a file that is run again, with the same function at
-        the same place, replaces its measure without it. Results that have the earlier measure keep their values.
+        Replace your own measure of this name. Not needed to run a cell or file again: the same function at the same
+        place replaces its measure anyway. Existing results keep the values of the earlier measure.
 
     Returns
     -------
@@ -461,8 +461,8 @@ def declare(
     Raises
     ------
     MeasureError
-        The name is taken by another function, the function has a parameter that no declaration of `PARAMETERS`
-        describes, or a fact is not known or needs a parameter that the function has not.
+        The name belongs to another function, the function has a parameter that is not declared, or a fact is unknown or
+        needs a parameter that the function lacks.
     """
     _check_free(name, function, replace=replace)
     for each in (name, *notation):
@@ -472,7 +472,7 @@ def declare(
     unknown = [each for each in rest if each not in PARAMETERS]
     if unknown:
         raise MeasureError(
-            f"measure '{name}' has the unknown parameter '{unknown[0]}'", f"Known are {', '.join(PARAMETERS)}."
+            f"measure '{name}' has the unknown parameter '{unknown[0]}'", f"Use one of {', '.join(PARAMETERS)}."
         )
     family = Family(
         name=name,
@@ -503,7 +503,7 @@ def declare(
 
 
 def _check_free(name: str, function: Function, *, replace: bool) -> None:
-    """Refuse a name that is taken, unless the same function is declared again or its measure is to be replaced."""
+    """Refuse a name that is in use, unless the same function is declared again or `replace` is set."""
     earlier = FAMILIES.get(name)
     if earlier is None and name not in NICKNAMES:
         return
@@ -516,16 +516,16 @@ def _check_free(name: str, function: Function, *, replace: bool) -> None:
 
 
 _CELL = re.compile(r"<ipython-input-|<python-input-|<stdin>|ipykernel_")
-"""What stands in place of a file for the cells of notebooks and consoles, another one each time."""
+"""File names of notebook and console cells; they differ each time."""
 
 
 def _same_source(one: Function, other: Function) -> bool:
-    """Tell whether two functions are one piece of source, run twice: at one place of a file, or by name of a cell."""
+    """Return whether two functions are one piece of source, run twice: the same place in a file, or cells' names."""
     first, second = (getattr(inspect.unwrap(each), "__code__", None) for each in (one, other))
     if first is None or second is None or _home(one) != _home(other):
         return one is other
     if all(_CELL.search(each.co_filename) for each in (first, second)) and one.__module__ == "__main__":
-        # Whoever runs a changed cell again wants what it says now. Only names tell cells apart; a lambda has none.
+        # A changed cell that is run again replaces its measure. Only names tell cells apart; a lambda has none.
         return "<" not in first.co_qualname or _text_of(first) == _text_of(second)
     return (first.co_filename, first.co_firstlineno) == (second.co_filename, second.co_firstlineno)
 
@@ -540,7 +540,7 @@ def _home(function: Function) -> tuple[str, str]:
 
 
 def place_of(function: Callable[..., Any]) -> str:
-    """Return where a function stands, for a message."""
+    """Return where a function is defined, for a message."""
     function = inspect.unwrap(function)
     code = getattr(function, "__code__", None)
     name = getattr(function, "__name__", "a function")

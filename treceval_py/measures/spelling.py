@@ -1,9 +1,9 @@
-"""How other programs write measures: ``ndcg_at_10``, ``cosine_map@100``, ``NDCG:top=10;type=Exp``, ``map@100-l2``.
+"""Parse measure names of other programs: ``ndcg_at_10``, ``cosine_map@100``, ``NDCG:top=10;type=Exp``, ``map@100-l2``.
 
-The names are declared beside the measures (``written=`` of `registry.declare`), maybe with the mark of a program
-(`MARKS`); here is the grammar around them, which reduces every text to a name, arguments, cutoffs and a level. A name
-with a mark that is not declared means what it does without the mark. Case, ``_`` and ``-`` do not matter, unless two
-measures differ by case, or a name of trec_eval's stands alone.
+The names are declared with the measures (``written=`` of `registry.declare`), some with the mark of a program
+(`MARKS`). This module has the grammar around them; it reduces a text to a name, arguments, cutoffs and a level. A name
+with an undeclared mark means the same as without the mark. Case, ``_`` and ``-`` do not matter, unless two measures
+differ by case, or the text is just one of trec_eval's names.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ MARKS: Mapping[str, str] = {
     "metric/X": "TF-Ranking's ``metric/X_10``",
     "X:": "CatBoost's ``X:top=10;type=Exp``",
     "X-": "XGBoost's ``X@10-``",
-    "X.": "ranx' ``X.95``, where digits are no cutoff; ``{}`` in the parameters is 0.95",
-    "X@": "the same, written ``X@95``, in small letters",
+    "X.": "ranx' ``X.95``, whose digits are not a cutoff; ``{}`` in the parameters is 0.95",
+    "X@": "the same, written ``X@95``, in lower case",
     "X(key)": "``X(key=10)``: this argument must be given, as in ignite's ``NDCG(top_k=10)``",
     "X(key=value)": "``X(key=value)``: this argument must have this value",
 }
-"""How the name X is marked in a declared spelling as that of one program, and what is written with that mark."""
+"""How a declared spelling of the name X is marked as belonging to a program, and the notation that the mark covers."""
 
 
 class Meaning(NamedTuple):
-    """What a name means.
+    """The meaning of a name.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Meaning(NamedTuple):
     arguments : dict of str to str
         The text of each parameter, by its key in notation.
     cutoffs : tuple of str
-        The text of each cutoff; empty where the family takes none.
+        The text of each cutoff; empty if the family takes none.
     name : str
         The name, without cutoffs and arguments.
     """
@@ -56,7 +56,7 @@ class Meaning(NamedTuple):
 
 
 class _Written(NamedTuple):
-    """A text taken apart: `keys` are what it is looked up under, each with the argument that belongs to the key."""
+    """A text split into parts; `keys` are its keys for look-up, each with the argument that belongs to the key."""
 
     name: str
     keys: tuple[tuple[str, str], ...]
@@ -66,17 +66,17 @@ class _Written(NamedTuple):
     level: str
 
     def under(self, key: str, argument: str) -> _Written:
-        """Return what is written beside a key, to which an argument, or what looks like a cutoff, may belong."""
+        """Return the other parts for a key, without an argument or an apparent cutoff that belongs to the key."""
         arguments = {name: value for name, value in self.arguments.items() if name != argument}
         return self._replace(arguments=arguments, cutoffs=() if key.endswith("@") else self.cutoffs)
 
 
 _Entries = dict[str, list[tuple[Family, str]]]
-"""For each way of writing a name, the families that it means, and the parameters that come with it."""
+"""For each spelling of a name, the families it stands for and the parameters it implies."""
 
 
 def folded(name: str) -> str:
-    """Return a name in small letters, without what only separates its words."""
+    """Return a name in lower case, without word separators."""
     return re.sub(r"[_-](?=\w)", "", name.lower())
 
 
@@ -97,12 +97,12 @@ _SCOPE, _CLASS = "metric/", "retrieval"
 
 
 def _taken_apart(text: str) -> _Written | None:
-    """Take a text apart; None if it is not written like a measure.
+    """Split a text into parts; None if it is not written like a measure.
 
     Raises
     ------
     MeasureError
-        It is, and its arguments are malformed.
+        It is written like a measure, but its arguments are malformed.
     """
     of_catboost = _OF_CATBOOST.fullmatch(text)
     found = of_catboost or _OF_OTHERS.fullmatch(text)
@@ -132,7 +132,7 @@ def _taken_apart(text: str) -> _Written | None:
 
 
 def _keys(name: str, mark: str, arguments: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield under what a name is looked up, with the mark of its program first."""
+    """Yield the keys for looking up a name, with the mark of its program first."""
     plain = folded(name.removeprefix(_SCOPE))
     bases = [plain]
     if similarity := _OF_SIMILARITY.fullmatch(name.lower()):
@@ -167,7 +167,7 @@ def _index(families: tuple[Family, ...]) -> dict[str, _Entries]:
 
 
 def spellings_of(family: Family) -> dict[str, str]:
-    """Return how other programs write a family, with or without a cutoff, and the parameters that come with that."""
+    """Return the spellings of a family in other programs, with or without a cutoff, and the parameters they imply."""
     alike = (
         [each for each in FAMILIES.values() if each.notation[:1] == family.notation[:1]]
         if family.notation
@@ -177,20 +177,20 @@ def spellings_of(family: Family) -> dict[str, str]:
 
 
 def meaning_of(text: str) -> Meaning | None:
-    """Return what a text means; None if it does not name a measure.
+    """Return the meaning of a text; None if it does not name a measure.
 
     Raises
     ------
     UnknownMeasureError
         It names a measure that cannot be computed here.
     MeasureError
-        Its arguments are malformed, a cutoff is missing or too much, or measures differ by case.
+        Its arguments are malformed, a cutoff is missing or not allowed, or measures differ by case.
     """
     written = _taken_apart(text)
     if written is None:
         return None
     index, known = _index(tuple(FAMILIES.values())), False
-    # trec_eval refuses Map: its own names stand alone only as it writes them.
+    # trec_eval refuses Map: its own names alone are read only as it writes them.
     if text.strip().lower() in FAMILIES and written.name not in index.get(folded(written.name), ()):
         return None
     for key, argument in written.keys:
@@ -211,7 +211,7 @@ def meaning_of(text: str) -> Meaning | None:
 
 
 def _in_small_letters(name: str, others: _Entries) -> bool:
-    """Tell whether a name is written as ranx does, in small letters, and not as another measure.
+    """Return whether a name is written as in ranx, in lower case, rather than as another measure.
 
     Raises
     ------
@@ -232,17 +232,17 @@ def _check_computed(text: str, written: _Written) -> None:
 
 
 def meaning_here(text: str, names_here: Mapping[str, str]) -> Meaning | None:
-    """Return what a text means in a profile.
+    """Return the meaning of a text in a profile.
 
-    None if the profile does not decide that: it has no meaning for the name, or one that does not go with the cutoff of
-    the text, or without one.
+    None if the profile does not decide: it has no meaning for the name, or the meaning does not fit the presence or
+    absence of a cutoff in the text.
 
     Parameters
     ----------
     text : str
-        A name as some program writes it.
+        A name as a program writes it.
     names_here : mapping of str to str
-        Notation by bare name, as `Profile.names`.
+        Notation by bare name, as in `Profile.names`.
     """
     try:
         written = _taken_apart(text)
@@ -268,12 +268,12 @@ def meaning_here(text: str, names_here: Mapping[str, str]) -> Meaning | None:
 
 
 def _chosen(written: _Written, entries: _Entries) -> tuple[Family, str] | None:
-    """Return the family of a name and the parameters that come with it; None if none fits the cutoff.
+    """Return the family of a name and the parameters it implies; None if none fits the cutoff.
 
     Raises
     ------
     MeasureError
-        Several measures differ by case only, and the name is written like none of them.
+        Several measures differ only by case, and the name matches none of them.
     """
     fitting = {
         name: found
@@ -291,7 +291,7 @@ def _chosen(written: _Written, entries: _Entries) -> tuple[Family, str] | None:
 def _fitting(
     entries: Sequence[tuple[Family, str]], *, cut: bool, given: Mapping[str, str]
 ) -> tuple[Family, str] | None:
-    """Return the first of some families, or of those with the same notation, that takes a cutoff or none."""
+    """Return the first family, or family with the same notation, that accepts a cutoff or its absence."""
     found = [entry for entry in entries if (entry[0].at is not None) == (cut or "@=" in entry[1])]
     if not found:
         found = [
@@ -307,7 +307,7 @@ def _fitting(
 
 
 def _completed(written: _Written, family: Family, parameters: str) -> Meaning:
-    """Return a meaning with what is written around the name."""
+    """Return the meaning completed with the parts around the name."""
     arguments = {**arguments_of(parameters.replace("{}", f"0.{written.digits}")), **written.arguments}
     usual = arguments.pop("@", None)
     if written.level:
@@ -317,12 +317,12 @@ def _completed(written: _Written, family: Family, parameters: str) -> Meaning:
 
 
 def _from_level(written: _Written, family: Family, arguments: Mapping[str, str]) -> dict[str, str]:
-    """Return what ranx' ``-l2`` means: the level, or no gain for labels below it and their own for the others.
+    """Return the meaning of ranx' ``-l2``: the level; or gains of 0 for lower labels and unchanged gains for others.
 
     Raises
     ------
     MeasureError
-        The measure has neither a level nor such gains.
+        The measure has neither a level nor gains.
     """
     level = integer(written.level)
     if level > MOST_MAX_REL:
@@ -338,24 +338,24 @@ def _from_level(written: _Written, family: Family, arguments: Mapping[str, str])
     return {"gains": "{" + ",".join(f"{label}:0" for label in range(1, level)) + "}"}
 
 
-# --- what a text may have been meant to be ---
+# --- the probable meaning of an unknown text ---
 
 SHORT = 8
-"""A name below this length may differ in one letter from what was meant, a longer one in two."""
+"""A name shorter than this may differ from a known one in one letter, a longer one in two."""
 
 
 def suggestion(text: str, parse: Callable[[str], object]) -> str:
-    """Return how a text was meant to be written; empty unless all that it may have been is one measure.
+    """Return the probable spelling of an unknown name; empty unless all candidates are the same measure.
 
-    Every name within the same distance must mean the same with the cutoff and the arguments of the text. So whichever
-    name was damaged, its measure is suggested, or none.
+    All names within the same distance must mean the same with the text's cutoff and arguments. So whichever name was
+    mistyped, the suggestion is its measure, or there is none.
 
     Parameters
     ----------
     text : str
         A text that names no measure.
     parse : callable
-        Text to what it names; None if that is nothing.
+        Maps text to its meaning; None if it has none.
     """
     try:
         written = _taken_apart(text)
@@ -368,9 +368,9 @@ def suggestion(text: str, parse: Callable[[str], object]) -> str:
     names = _vocabulary(tuple(FAMILIES.values()))
     reach = 1 if len(plain) < SHORT else 2
     if (name := text.strip()).lower() in FAMILIES and name in (name.upper(), name.capitalize()):
-        reach = 0  # Map is map, although gap is near; but nRBP may also have been nNRBP
+        reach = 0  # Map means map, although gap is near; but nRBP may also be a mistyped nNRBP
     near = [key for key in (*names, *map(folded, NOT_COMPUTED)) if _distance(plain, key, reach) <= reach]
-    # Digits may be a cutoff that is not written as one, and what cannot be computed may have been meant.
+    # Digits may be an unmarked cutoff, and a measure that cannot be computed may have been meant.
     if any(key not in names or re.sub(r"\D", "", key) != re.sub(r"\D", "", plain) for key in near):
         return ""
     found: dict[str, object] = {}
@@ -386,7 +386,7 @@ def suggestion(text: str, parse: Callable[[str], object]) -> str:
 
 @lru_cache(maxsize=1)
 def _vocabulary(families: tuple[Family, ...]) -> dict[str, tuple[str, ...]]:
-    """Return all names that may stand before a cutoff, by what they are looked up under."""
+    """Return all names that may precede a cutoff, by their keys for look-up."""
     plain = {key: tuple(entries) for key, entries in _index(families).items() if key.isidentifier() or key[0].isdigit()}
     found = {_CLASS + key: tuple(f"{_CLASS}_{name}" for name in names) for key, names in plain.items()}
     found |= {f"cosine{name}": (f"cosine_{name}",) for name in _OF_FUNCTIONS}
@@ -394,7 +394,7 @@ def _vocabulary(families: tuple[Family, ...]) -> dict[str, tuple[str, ...]]:
 
 
 def _distance(one: str, other: str, most: int) -> int:
-    """Return how many letters are left out, added, replaced or swapped with the next; `most` + 1 where that is more."""
+    """Return the number of letters omitted, added, replaced or swapped with the next; at most `most` + 1."""
     if (
         abs(len(one) - len(other)) > most or len(set(one) ^ set(other)) > 2 * most
     ):  # most names are out of reach at once

@@ -1,7 +1,7 @@
-"""Several measures of one judged run in a single pass of the compiled scanner, for who scores many runs.
+"""Compute several measures in a single pass of the compiled scanner, for callers that score many runs.
 
-The functions of measures are their definition. The commonest of them only add up what each judged document is worth and
-divide it; for these the scanner does the same additions in the same order, so that every bit of a value is the same.
+Measures are defined by their functions. The most common ones only add up a value per judged document and divide the
+sum. For these, the scanner makes the same additions in the same order, so that every bit of a value is the same.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from treceval_py.scan import scanner
 __all__ = ["Together"]
 
 COUNT, ANY, FIRST, PRECISIONS, GAINS = range(5)
-"""What is added up, as the scanner numbers it."""
+"""What is added up, by the scanner's numbers."""
 
 TAKEN = {"level", "cutoff", "gain", "discount", "base"}
-"""The parameters that the scanner's sums have; the others must have their function's default."""
+"""Parameters that the scanner's sums support; the others must have their function's default."""
 
 MOST_LABELS = 64
-"""So many discounted gains are kept for each rank."""
+"""Number of discounted gains kept per rank."""
 
 NO_LAST_RANK = 1 << 62
 
@@ -37,7 +37,7 @@ Divisor = Callable[[JudgedRun, Parameters], "FloatArray | IntArray | float"]
 
 
 class _Form(NamedTuple):
-    """What a measure adds up, and what it divides the sum by."""
+    """The sum and the divisor of a measure."""
 
     kind: int
     divisor: Divisor = lambda _, __: 1.0
@@ -93,7 +93,7 @@ class Together:
     Attributes
     ----------
     numbers : list of int, length N
-        Which of the measures are computed together.
+        The numbers of the measures that are computed together.
     """
 
     def __init__(self, measures: Sequence[Measure], highest: int) -> None:
@@ -113,14 +113,14 @@ class Together:
                 try:
                     tables.append(gains.discounted(highest, given["gain"], _discount(given)))
                 except TrecevalError:
-                    continue  # the measure says what is wrong
+                    continue  # the measure itself reports what is wrong
                 table = len(tables) - 1
             sums.append((form.kind, max(given.get("level", 0), 0), given.get("cutoff", NO_LAST_RANK), table))
             self.numbers.append(number)
             self._measures.append((measure, given))
         self._sums = np.array(sums, dtype=np.int64).reshape(-1, 4)
         self._tables = np.array(tables)
-        # Values that are added as they are; of others the averages are left to the measure.
+        # Values that are added unchanged; other averages are left to the measure.
         averages = [measure.family.average for measure, _ in self._measures]
         self._left = [at for at, average in enumerate(averages) if average not in (MEAN, SUM)]
         self._means = np.array([average == MEAN for average in averages], dtype=np.int64)
@@ -130,19 +130,19 @@ class Together:
         return (Together, self._given)
 
     def __call__(self, run: JudgedRun) -> tuple[FloatArray, FloatArray] | None:
-        """Compute the values (Q, N) and averages (N) of a judged run; None if only the functions can."""
+        """Compute the values (Q, N) and averages (N) of a judged run; None if the functions must compute them."""
         if not run.num_queries or not self.numbers:
             return None
         divisors = run.known(self._key, lambda: self._divisors(run))
         return self.averaged(self._compiled.add_up(*run.hits, self._sums, self._tables, divisors, self._means))
 
     def prepared(self, known: Mapping[Any, Any], tasks: int) -> tuple[Any, tuple[AnyArray, ...]] | None:
-        """Return the scanner and what it adds up, if that is every task and an earlier run left it by the judgments."""
+        """Return the scanner and its sums, if they cover every task and an earlier run cached them; else None."""
         divisors = known.get(self._key) if 0 < tasks == len(self.numbers) else None
         return None if divisors is None else (self._compiled, (self._sums, self._tables, divisors, self._means))
 
     def averaged(self, found: tuple[FloatArray, FloatArray] | None) -> tuple[FloatArray, FloatArray] | None:
-        """Return values and averages with those averages that are neither a mean nor a sum."""
+        """Complete values and averages by the averages that are neither a mean nor a sum."""
         if found is not None and self._left:
             values, averages = found
             for at in self._left:
@@ -157,7 +157,7 @@ class Together:
 
 
 def _parameters(measure: Measure) -> Parameters | None:
-    """Return all parameters of a measure; None if one is set that sums in the scanner have not."""
+    """Return all parameters of a measure; None if one is set that the scanner's sums lack."""
     signature = inspect.signature(measure.family.function).parameters
     given = dict(measure.parameters)
     if any(name not in TAKEN and value != signature[name].default for name, value in given.items()):

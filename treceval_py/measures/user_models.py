@@ -1,12 +1,12 @@
-"""Measures that are models of a reader: INST, INSQ, SDCG, BPM and the nearly expected reciprocal ranks.
+"""Measures based on user models: INST, INSQ, SDCG, BPM and the nearly expected reciprocal ranks.
 
-In the C/W/L framework a reader goes down a ranking from its top and, having seen the document at rank i, goes on to the
-next one with the probability C(i). The share of attention that a rank has is W(i) = V(i) / (V(1) + V(2) + …) with V(i)
-= C(1)·…·C(i-1), and the value is the gain that the reader can expect of a document, the sum over ranks of W(i)·r(i).
+In the C/W/L framework, a reader goes down a ranking from the top. After the document at rank i, the reader continues to
+the next one with probability C(i). The share of attention at a rank is W(i) = V(i) / (V(1) + V(2) + …) with
+V(i) = C(1)·…·C(i-1). The value is the gain that the reader can expect per document: the sum over ranks of W(i)·r(i).
 
-The gain r(i) of a document is its place on the scale of grades, (rel - min_rel) / (max_rel - min_rel), and 0 for grades
-below min_rel and for documents that were not judged. As the framework has endless rankings, what is below the end of a
-ranking has the gain 0.
+The gain r(i) of a document is its position on the scale of grades, (rel - min_rel) / (max_rel - min_rel); it is 0 for
+grades below min_rel and for unjudged documents. The framework has endless rankings, so ranks below the end of a ranking
+have gain 0.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from treceval_py.judging.judged import JudgedRun, ratio
 from treceval_py.measures.gains import check_scale, discounts
 
 DEPTH = 1000
-"""How deep readers go who never stop, cwl_eval's MAX_N."""
+"""Depth for readers who never stop, cwl_eval's MAX_N."""
 
 MOST_DEPTH = 10_000_000
-"""The deepest table of weights that is made."""
+"""Length of the longest table of weights."""
 
 CELLS = 1 << 20
-"""How many gains are looked at together."""
+"""Number of gains processed together."""
 
 Continuation = Callable[[FloatArray, FloatArray], FloatArray]
-"""From ranks (D,) and gains (Q, D) to the probability of going on behind each of them (Q, D)."""
+"""Maps ranks (D,) and gains (Q, D) to the probability of continuing after each of them (Q, D)."""
 
 
 class _Graded(NamedTuple):
-    """Documents graded above the foot of the scale, sorted by query and rank; steps are counted from that foot."""
+    """Documents graded above the bottom of the scale, sorted by query and rank; steps count from the bottom."""
 
     query: IntArray
     rank: IntArray
@@ -72,7 +72,7 @@ def _checked(depth: int) -> int:
 
 
 def _expected_rate(run: JudgedRun, graded: _Graded, depth: int, goes_on: Continuation) -> FloatArray:
-    """Return the gain per document that readers can expect who see no more than ``depth`` documents. (Q,)."""
+    """Return the expected gain per document for readers who see at most ``depth`` documents. (Q,)."""
     ranks = np.arange(1, _checked(depth) + 1, dtype=np.float64)
     within = graded.rank <= depth
     query, place, gain = graded.query[within], graded.rank[within] - 1, graded.gain[within]
@@ -96,31 +96,31 @@ def _total(terms: FloatArray) -> FloatArray:
 
 
 def _weighed(run: JudgedRun, graded: _Graded, weights: FloatArray) -> FloatArray:
-    """Return the mean of gains under the weights of ranks (D,), which need not add up to 1. (Q,)."""
+    """Return the mean gain under the weights of ranks (D,), which need not add up to 1. (Q,)."""
     within = graded.rank <= len(weights)
     gained = run.sum(graded.query[within], graded.gain[within] * weights[graded.rank[within] - 1])
     return gained / float(np.add.accumulate(weights)[-1])
 
 
 def _inverse_squares(target: float, ranks: FloatArray) -> FloatArray:
-    """Return (2T / (i - 1 + 2T))², which is the product of ((j - 1 + 2T) / (j + 2T))² over the ranks j above i."""
+    """Return (2T / (i - 1 + 2T))²: the product of ((j - 1 + 2T) / (j + 2T))² over the ranks j above i."""
     share = target / (target + (ranks - 1.0) / 2.0)
     return share * share
 
 
 def inst(run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0, deepest: int = DEPTH) -> FloatArray:
-    """INST: readers who want T relevant documents, and lose heart as they go on and hope as they find some.
+    """INST: readers want T relevant documents; they give up as they go on, and continue while they find some.
 
     Formula
     -------
-    C(i) = ((i - 1 + T + T(i)) / (i + T + T(i)))², T(i) = T - (r(1) + … + r(i)), what is still wanted behind rank i. The
-    value is the sum of W(i)·r(i) down to rank D.
+    C(i) = ((i - 1 + T + T(i)) / (i + T + T(i)))², where T(i) = T - (r(1) + … + r(i)) is the gain still wanted after
+    rank i. The value is the sum of W(i)·r(i) down to rank D.
 
     Parameters
     ----------
     target : float
-        T, the gain that is wanted, at least 0.5: with less, C(i) of a ranking of relevant documents is not a
-        probability.
+        T, the gain that the reader wants, at least 0.5. With a smaller T, C(i) of a ranking of relevant documents is
+        not a probability.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def inst(run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0,
 
     Examples
     --------
-    Two ranks only. Behind the first nothing more is wanted, T(1) = 0, so C(1) = (1/2)² and W(1) = 1 / (1 + 1/4).
+    Two ranks only. After the first, nothing more is wanted: T(1) = 0, so C(1) = (1/2)² and W(1) = 1 / (1 + 1/4).
 
     >>> inst(ranked_labels("1 0"), max_rel=1, deepest=2)
     array([0.8])
@@ -145,7 +145,7 @@ def inst(run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0,
         raise MeasureError(f"INST needs a T of 0.5 or more, not {target:.15g}", "INSQ has no such bound.")
 
     def goes_on(ranks: FloatArray, gains: FloatArray) -> FloatArray:
-        half = target + (ranks - np.add.accumulate(gains, axis=1)) / 2.0  # of i + T + T(i)
+        half = target + (ranks - np.add.accumulate(gains, axis=1)) / 2.0  # half of i + T + T(i)
         root = (half - 0.5) / half
         return root * root
 
@@ -153,7 +153,7 @@ def inst(run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0,
 
 
 def insq(run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0, deepest: int = DEPTH) -> FloatArray:
-    """INSQ: readers who want T relevant documents; ranks weigh as the inverse of their square, whatever is found.
+    """INSQ: readers want T relevant documents; weights fall as the inverse square of the rank, whatever is found.
 
     Formula
     -------
@@ -184,17 +184,17 @@ def insq(run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0,
 def scaled_discounted_cumulated_gain(
     run: JudgedRun, *, max_rel: int, min_rel: int = 0, cutoff: int, gain: str = "linear"
 ) -> FloatArray:
-    """Scaled discounted cumulated gain (SDCG): DCG as a share of that of k documents of the highest grade.
+    """Scaled discounted cumulated gain (SDCG): DCG as a share of the DCG of k documents with the highest grade.
 
     Formula
     -------
     SDCG@k = (sum over ranks i ≤ k of r(i) / log2(i + 1)) / (sum over ranks i ≤ k of 1 / log2(i + 1)). As a model of a
-    reader, C(i) = log2(i + 1) / log2(i + 2) above rank k, and 0 there.
+    reader, C(i) = log2(i + 1) / log2(i + 2) above rank k, and 0 at rank k.
 
     Parameters
     ----------
     gain : {"linear", "exp", "binary"}
-        Whether r(i) is the place on the scale, (2^(rel - min_rel) - 1) / (2^(max_rel - min_rel) - 1), or 1 for every
+        Whether r(i) is the position on the scale, (2^(rel - min_rel) - 1) / (2^(max_rel - min_rel) - 1), or 1 for every
         grade above min_rel.
 
     Returns
@@ -206,7 +206,7 @@ def scaled_discounted_cumulated_gain(
     ----------
     Moffat, A., Bailey, P., Scholer, F., Thomas, P. Incorporating User Expectations and Behavior into the Measurement of
     Search Effectiveness. ACM TOIS 35(3), 2017. The numbers are those of cwl_eval 1.0.12, ``NDCGCWLMetric``, whose
-    rankings end at rank 1000 so that a larger k is 1000 there.
+    rankings end at rank 1000, so a larger k acts as 1000 there.
 
     Examples
     --------
@@ -215,7 +215,7 @@ def scaled_discounted_cumulated_gain(
     >>> scaled_discounted_cumulated_gain(ranked_labels("1 0"), max_rel=1, cutoff=2)
     array([0.61314719])
 
-    The grade 1 of 2 has the gain (2¹ - 1) / (2² - 1) = 1/3.
+    Grade 1 of 2 has the gain (2¹ - 1) / (2² - 1) = 1/3.
 
     >>> scaled_discounted_cumulated_gain(ranked_labels("1 0"), max_rel=2, cutoff=1, gain="exp")
     array([0.33333333])
@@ -227,18 +227,18 @@ def scaled_discounted_cumulated_gain(
 def bejeweled_player_model(
     run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0, cutoff: int
 ) -> FloatArray:
-    """Bejeweled player model (BPM), the static one: precision where readers stop, satisfied or tired.
+    """Bejeweled player model (BPM), static version: precision at the rank where readers stop, satisfied or tired.
 
     Formula
     -------
-    BPM@k = (r(1) + … + r(s)) / s, s the first rank with r(1) + … + r(s) ≥ T, or k if there is none above k.
+    BPM@k = (r(1) + … + r(s)) / s, where s is the first rank with r(1) + … + r(s) ≥ T, or k if none above k has it.
 
     Parameters
     ----------
     target : float
-        T, the gain that satisfies a reader (the benefit wanted, E_b in the paper).
+        T, the gain that satisfies a reader (the wanted benefit, E_b in the paper).
     cutoff : int
-        k, the rank at which a reader is tired (the cost spent, E_c in the paper; each document costs 1).
+        k, the rank at which a reader is tired (the cost, E_c in the paper; each document costs 1).
 
     Returns
     -------
@@ -248,9 +248,9 @@ def bejeweled_player_model(
     References
     ----------
     Zhang, F., Liu, Y., Li, X., Zhang, M., Xu, Y., Ma, S. Evaluating Web Search with a Bejeweled Player Model. SIGIR
-    2017. The numbers are those of cwl_eval 1.0.12, ``BPMCWLMetric(T, k)``, but for two things: there rankings end at
-    rank 1000, so that a larger k is 1000; and there rounded gains are added, so that on a scale up to 3 the gains 3 1 1
-    1 do not reach T = 2.
+    2017. The numbers are those of cwl_eval 1.0.12, ``BPMCWLMetric(T, k)``, with two exceptions. There, rankings end at
+    rank 1000, so a larger k acts as 1000. And it adds rounded gains, so that on a scale up to 3 the gains 3 1 1 1 do
+    not reach T = 2.
 
     Examples
     --------
@@ -262,7 +262,7 @@ def bejeweled_player_model(
     query, rank, steps, _ = _graded(run, max_rel, min_rel)
     above = rank <= cutoff
     query, rank, steps = query[above], rank[above], steps[above]
-    # Whole steps are added and divided once: a sum of rounded gains can miss the target by a last bit.
+    # Whole steps are added and divided once: a sum of rounded gains can miss the target in the last bit.
     added = np.concatenate([[0], np.cumsum(steps)])
     starts = np.searchsorted(query, np.arange(run.num_queries + 1))
     gained = (added[1:] - added[starts[query]]) / (max_rel - min_rel)
@@ -273,16 +273,16 @@ def bejeweled_player_model(
 
 
 def nearly_expected_reciprocal_rank_8(run: JudgedRun, *, max_rel: int, min_rel: int = 0, cutoff: int) -> FloatArray:
-    """Nearly expected reciprocal rank, equation 8 (NERR8): readers whom gain alone makes stop, or the end of a page.
+    """Nearly expected reciprocal rank, equation 8 (NERR8): gain alone makes readers stop, or the end of a page.
 
     Formula
     -------
-    C(i) = 1 - r(i) above rank k, and 0 there. The value is the sum of W(i)·r(i). It is not a normalised ERR.
+    C(i) = 1 - r(i) above rank k, and 0 at rank k. The value is the sum of W(i)·r(i). It is not a normalised ERR.
 
     Parameters
     ----------
     cutoff : int
-        k, the number of ranks that count. A shorter ranking is continued with documents of gain 0.
+        k, the number of ranks that are scored. A shorter ranking is padded with documents of gain 0.
 
     Returns
     -------
@@ -293,7 +293,7 @@ def nearly_expected_reciprocal_rank_8(run: JudgedRun, *, max_rel: int, min_rel: 
     ----------
     Azzopardi, L., Mackenzie, J., Moffat, A. ERR is not C/W/L: Exploring the Relationship Between Expected Reciprocal
     Rank and Other Metrics. ICTIR 2021, equation 8. The numbers are those of cwl_eval 1.0.12, ``NERReq8CWLMetric``,
-    whose rankings end at rank 1000 so that a larger k is 1000 there.
+    whose rankings end at rank 1000, so a larger k acts as 1000 there.
 
     Examples
     --------
@@ -306,16 +306,16 @@ def nearly_expected_reciprocal_rank_8(run: JudgedRun, *, max_rel: int, min_rel: 
 
 
 def nearly_expected_reciprocal_rank_9(run: JudgedRun, *, max_rel: int, min_rel: int = 0, cutoff: int) -> FloatArray:
-    """Nearly expected reciprocal rank, equation 9 (NERR9): readers whom gain makes stop, or the rank reached.
+    """Nearly expected reciprocal rank, equation 9 (NERR9): gain makes readers stop, or the rank they reach.
 
     Formula
     -------
-    C(i) = (i / (i + 1))·(1 - r(i)) above rank k, and 0 there. The value is the sum of W(i)·r(i).
+    C(i) = (i / (i + 1))·(1 - r(i)) above rank k, and 0 at rank k. The value is the sum of W(i)·r(i).
 
     Parameters
     ----------
     cutoff : int
-        k, the number of ranks that count. A shorter ranking is continued with documents of gain 0.
+        k, the number of ranks that are scored. A shorter ranking is padded with documents of gain 0.
 
     Returns
     -------
@@ -326,7 +326,7 @@ def nearly_expected_reciprocal_rank_9(run: JudgedRun, *, max_rel: int, min_rel: 
     ----------
     Azzopardi, L., Mackenzie, J., Moffat, A. ERR is not C/W/L: Exploring the Relationship Between Expected Reciprocal
     Rank and Other Metrics. ICTIR 2021, equation 9. The numbers are those of cwl_eval 1.0.12, ``NERReq9CWLMetric``,
-    whose rankings end at rank 1000 so that a larger k is 1000 there.
+    whose rankings end at rank 1000, so a larger k acts as 1000 there.
 
     Examples
     --------
@@ -346,7 +346,7 @@ def nearly_expected_reciprocal_rank_9(run: JudgedRun, *, max_rel: int, min_rel: 
 def nearly_expected_reciprocal_rank_10(
     run: JudgedRun, *, p: float = 0.9, max_rel: int, min_rel: int = 0, deepest: int = DEPTH
 ) -> FloatArray:
-    """Nearly expected reciprocal rank, equation 10 (NERR10): readers whom gain makes stop, or patience as in RBP.
+    """Nearly expected reciprocal rank, equation 10 (NERR10): gain makes readers stop, or patience as in RBP.
 
     Formula
     -------
@@ -355,10 +355,10 @@ def nearly_expected_reciprocal_rank_10(
     Parameters
     ----------
     p : float
-        Probability of going on after a document without gain.
+        Probability of continuing after a document without gain.
     deepest : int
-        D, the depth: a shorter ranking is continued with documents of gain 0, a longer one is cut. The value depends
-        on it when p is near 1.
+        D, the depth: a shorter ranking is padded with documents of gain 0, a longer one is cut. The value depends on D
+        if p is near 1.
 
     Returns
     -------
@@ -383,7 +383,7 @@ def nearly_expected_reciprocal_rank_10(
 def nearly_expected_reciprocal_rank_11(
     run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0, deepest: int = DEPTH
 ) -> FloatArray:
-    """Nearly expected reciprocal rank, equation 11 (NERR11): readers whom gain makes stop, or patience as in INSQ.
+    """Nearly expected reciprocal rank, equation 11 (NERR11): gain makes readers stop, or patience as in INSQ.
 
     Formula
     -------
@@ -408,7 +408,7 @@ def nearly_expected_reciprocal_rank_11(
     """
 
     def goes_on(ranks: FloatArray, gains: FloatArray) -> FloatArray:
-        half = target + ranks / 2.0  # of i + 2T
+        half = target + ranks / 2.0  # half of i + 2T
         root = (half - 0.5) / half
         further: FloatArray = root * root * (1.0 - gains)
         return further

@@ -1,4 +1,4 @@
-"""How far values depend on what was left open: the order of documents with equal scores, and missing judgments."""
+"""How much values depend on the order of documents with equal scores, and on missing judgments."""
 
 from treceval_py.ranges.assessment import Sensitivity, assess
 from treceval_py.ranges.ties import TiedDocuments, TieRange, tie_ranges, tied_documents

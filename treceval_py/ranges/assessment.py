@@ -27,7 +27,7 @@ __all__ = ["Sensitivity", "assess", "range_of_labels", "range_of_ties", "ranges_
 
 
 class Sensitivity(NamedTuple):
-    """Values, and how far they depend on ties and unjudged documents.
+    """Values, and how much they depend on ties and unjudged documents.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Sensitivity(NamedTuple):
     ties : dict of str to TieRange
         For each measure, by its name, the range over all orders of documents with equal scores; empty if not asked for.
     unjudged : dict of str to UnjudgedRange
-        The range over all labels of the unjudged documents that were retrieved; empty if not asked for.
+        The range over all labels of the unjudged documents retrieved; empty if not asked for.
     qids : dict of str to tuple of str
         The queries of each measure, in the order of its ranges.
     """
@@ -81,7 +81,7 @@ def assess(
     judgment_format: str | None = None,
     threads: int | None = None,
 ) -> Sensitivity:
-    """Score a run and return how far its values depend on the order of ties and on unjudged documents.
+    """Score a run and return how much its values depend on the order of ties and on unjudged documents.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def ranges_of(evaluator: Evaluator, run: AnyRun, *, ties: bool, unjudged: bool) 
 
 
 def range_of_ties(judging: JudgedOnce, task: Task) -> tuple[tuple[str, ...], TieRange]:
-    """Return the range of a measure over the orders of ties, and the queries that it is of; errors as of `assess`."""
+    """Return the range of a measure over the orders of ties, and its queries; errors as of `assess`."""
     measure, conventions = task.resolved, task.conventions
     _check_ties(conventions, task.profile, measure)
     ranking = conventions.ranking(tied=True)._replace(depth=None, pooled=measure.family.needs == "pooled")
@@ -151,7 +151,7 @@ def range_of_labels(judging: JudgedOnce, task: Task, max_rel: int) -> tuple[tupl
 
 
 def _check_ties(conventions: Conventions, profile: str, measure: Measure) -> None:
-    """Check that the order of ties decides nothing but their ranks."""
+    """Check that the order of ties affects only ranks."""
     if conventions.order == "rank":
         raise EvaluationError(
             f"the profile {profile} ranks documents by the rank column, which has no ties",
@@ -181,11 +181,11 @@ _BY_LABELS = (
     ("unrelevant", "one", "which queries count 1"),
     ("not_positive", "miss", "more than documents with a score of 0 or less can add"),
 )
-"""Values of conventions under which labels of unjudged documents decide more than values of measures, and what."""
+"""Values of conventions under which labels of unjudged documents affect more than values, and what they affect."""
 
 
 def _check_unjudged(conventions: Conventions, profile: str) -> None:
-    """Check that the labels of unjudged documents decide nothing but the values of a measure."""
+    """Check that the labels of unjudged documents affect only the values of a measure."""
     for convention, value, what in _BY_LABELS:
         if getattr(conventions, convention) == value:
             raise EvaluationError(
@@ -201,7 +201,7 @@ def _of_qrels(judged: Judged) -> JudgedRun:
 
 
 def _with_fixed(measure: Measure, values: FloatArray, fixed: FloatArray) -> tuple[FloatArray, float]:
-    """Return values, some of them fixed, and their average."""
+    """Return values, with those that the profile fixes, and their average."""
     values = with_fixed(measure, values, fixed)
     return values, measure.family.average(values, len(values))
 

@@ -1,8 +1,8 @@
 """The average of a measure over all orders of documents with equal scores.
 
-Where a measure adds up what each document is worth at its rank, a document counts with the average weight of the ranks
-that its tie takes up. Where documents act on each other (AP, RR, ERR, bpref, …) the chances of who stands above whom
-are those of drawing without putting back. For the rest the distinct orders are tried if they are few.
+If a measure is a sum of independent contributions, each document counts with the average weight of the ranks of its
+tie. If documents affect each other (AP, RR, ERR, bpref, …), the probability of each order is that of drawing without
+replacement. For other measures all distinct orders are tried if there are few.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from treceval_py.ranges.groups import MOST_CELLS, Groups, groups_of, portions
 __all__ = ["MOST_ORDERS", "expected_values"]
 
 MOST_ORDERS = 1000
-"""How many distinct orders of a query are tried."""
+"""Most distinct orders of a query that are tried."""
 
 
 class _Case(NamedTuple):
-    """What an expectation is computed from.
+    """Input of an expectation.
 
     Attributes
     ----------
     judged : JudgedRun
         The run, with ties.
     measure : Measure
-        What is computed.
+        The measure.
     key : (H,) float array
-        How much each hit has of what the measure promotes.
+        The amount of each hit in the property that the measure promotes.
     depth : int or None
-        How many documents of each query count.
+        Number of documents of each query that count.
     """
 
     judged: JudgedRun
@@ -73,7 +73,7 @@ class _Case(NamedTuple):
         return min([int(self.tied.last.max(initial=0)), *ends])
 
     def alone(self, rel: int | None) -> FloatArray:
-        """Return the value of each query with a document of that judgment at rank 1 and no other one. (Q,)."""
+        """Return the value of each query with one document of that judgment, at rank 1. (Q,)."""
         num_ret = self.judged.num_ret
         if self.depth is not None:
             num_ret = np.minimum(num_ret, self.depth)
@@ -92,16 +92,16 @@ def expected_values(judged: JudgedRun, measure: Measure, key: FloatArray, depth:
     judged : JudgedRun
         The run, with ties.
     measure : Measure
-        A measure that depends on documents by their key and rank only.
+        A measure that depends only on the keys and ranks of documents.
     key : (H,) float array
-        The key of each hit; 0 is that of unjudged documents.
+        The key of each hit; unjudged documents have 0.
     depth : int, optional
         How many documents of each query count.
 
     Returns
     -------
     (Q,) float array
-        NaN where there is no closed form and there are more than `MOST_ORDERS` orders.
+        NaN if there is no closed form and there are more than `MOST_ORDERS` orders.
     """
     case = _Case(judged, measure, key, depth)
     sums = measure.family.sums
@@ -109,7 +109,7 @@ def expected_values(judged: JudgedRun, measure: Measure, key: FloatArray, depth:
     return _over_all_orders(case) if found is None else found
 
 
-# Measures that add up what each document is worth at its rank --------------------------------------
+# Sums of independent contributions ------------------------------------------------------------------
 
 
 def _additive(case: _Case) -> FloatArray | None:
@@ -124,7 +124,7 @@ def _additive(case: _Case) -> FloatArray | None:
 
 
 def _within(case: _Case) -> FloatArray | None:
-    """Return the average of a measure that counts the documents above a rank, which depends on the query."""
+    """Return the average of a measure that counts the documents above a rank that depends on the query."""
     of = shares(case.measure, case.hits.rel)
     limit: IntArray = np.rint(ratio(np.ones(case.judged.num_queries), case.alone(of.top))).astype(np.int64)
     if case.depth is not None:
@@ -135,12 +135,12 @@ def _within(case: _Case) -> FloatArray | None:
 
 
 def _residual(case: _Case) -> FloatArray | None:
-    """Return the average of trec_eval's residual, no sum where all documents within the depth are judged."""
+    """Return the average of trec_eval's residual, which is not a sum if all documents within the depth are judged."""
     return _additive(case) if case.depth is None else None
 
 
 def _squared(case: _Case) -> FloatArray | None:
-    """Return the average of a measure that squares how many relevant documents stand above the depth."""
+    """Return the average of a measure that squares the number of relevant documents above the depth."""
     groups = case.groups
     inside, drawn = groups.inside(case.limit), groups.tally(case.key > 0)
     share = drawn / groups.size
@@ -152,7 +152,7 @@ def _squared(case: _Case) -> FloatArray | None:
 
 
 def _with_ideal(case: _Case) -> _Case:
-    """Give the case the ideal that it asks for as that of all judged documents, so that it stays as it is."""
+    """Use the ideal that the case asks for as the ideal of all judged documents, so that it stays fixed."""
     if parameter(case.measure, "ideal") != "retrieved":
         return case
     order = np.lexsort((-case.hits.rel, case.hits.query))
@@ -165,24 +165,24 @@ def _with_ideal(case: _Case) -> _Case:
 
 
 def _mean_weights(case: _Case, summed: FloatArray, deepest: int) -> FloatArray:
-    """Return the average weight of the ranks at which each hit can stand; ranks beyond the deepest weigh 0. (H,)."""
+    """Return the average weight of the possible ranks of each hit; ranks beyond the deepest weigh 0. (H,)."""
     first, last = np.minimum(case.tied.first - 1, deepest), np.minimum(case.tied.last, deepest)
     mean: FloatArray = (summed[last] - summed[first]) / (case.tied.last - case.tied.first + 1)
     return mean
 
 
 def _from_top(case: _Case, count: FloatArray, top: int) -> FloatArray:
-    """Turn sums, in which a top document at rank 1 counts 1, into values. (Q,)."""
+    """Scale sums, in which a top document at rank 1 counts 1, to values. (Q,)."""
     none = case.alone(None)
     found: FloatArray = none + (case.alone(top) - none) * count
     return found
 
 
-# Average precision and its kin ----------------------------------------------------------------------
+# Average precision and related measures -------------------------------------------------------------
 
 
 class _Places(NamedTuple):
-    """The ranks of ties, one after the other: the tie, the place in it from 1, and the rank; all (N,)."""
+    """The ranks of ties, one after the other: the tie, the position in it from 1, and the rank; all (N,)."""
 
     of: IntArray
     place: IntArray
@@ -190,7 +190,7 @@ class _Places(NamedTuple):
 
 
 def _places(groups: Groups, some: BoolArray, limit: int) -> Iterator[_Places]:
-    """Go through the ranks of some ties (G,), those that are at most ``limit``, as many at once as fit in memory."""
+    """Yield the ranks of some ties (G,) up to ``limit``, as many at once as fit in memory."""
     inside = np.where(some, groups.inside(limit), 0)
     ends = np.cumsum(inside)
     start = 0
@@ -211,7 +211,7 @@ def _sum_of_precisions(case: _Case, relevant: BoolArray) -> FloatArray:
     total = np.zeros(case.judged.num_queries)
     for of, place, rank in _places(groups, number > 0, case.limit):
         here, size = number[of], groups.size[of]
-        # One of the relevant ones stands here; of the others as many above as is their share of the others.
+        # A relevant document has this rank; of the others, a proportional share is above it.
         nth = above[of] + 1 + (place - 1) * (here - 1) / np.maximum(size - 1, 1)
         total += case.judged.sum(groups.query[of], here / size * nth / rank)
     return total
@@ -262,7 +262,7 @@ def _q_measure(case: _Case) -> FloatArray | None:
 
 
 def _above(groups: Groups, each: FloatArray) -> FloatArray:
-    """Add up what ties (G,) have over the ties of the same query that stand above. Returns (G,)."""
+    """Add up the values of the ties of the same query above each tie (G,). Returns (G,)."""
     totals = np.zeros(int(groups.query.max(initial=-1)) + 1)
     running = np.zeros(len(each))
     for row, (query, value) in enumerate(zip(groups.query.tolist(), each.tolist(), strict=True)):
@@ -275,14 +275,14 @@ def _above(groups: Groups, each: FloatArray) -> FloatArray:
 
 
 def _none_of_the_first(size: IntArray, number: IntArray, most: int) -> FloatArray:
-    """Return the chance that there is none among the first 0..most of a tie. Returns (G, most + 1)."""
+    """Return the probability of no relevant document among the first 0..most of a tie. Returns (G, most + 1)."""
     drawn = np.arange(most)
     left = np.maximum((size - number)[:, None] - drawn, 0) / np.maximum(size[:, None] - drawn, 1)
     return np.concatenate([np.ones((len(size), 1)), np.cumprod(left, axis=1)], axis=1)
 
 
 def _first_ties(case: _Case) -> tuple[Groups, IntArray, IntArray, IntArray]:
-    """Return ties, their numbers of relevant documents and of ranks that count, and which is the first of a query."""
+    """Return ties, their numbers of relevant documents and of ranks that count, and the first tie of each query."""
     groups = case.groups
     number, inside = groups.tally(case.key > 0), groups.inside(case.limit)
     return groups, number, inside, np.flatnonzero((number > 0) & (groups.above(number) == 0) & (inside > 0))
@@ -309,18 +309,19 @@ def _success(case: _Case) -> FloatArray | None:
         rows = first[portion]
         none = _none_of_the_first(groups.size[rows], number[rows], int(inside[rows].max()))
         total[groups.query[rows]] = 1.0 - none[np.arange(len(rows)), inside[rows]]
-    # Ties further down count too where the first one is wholly above the last rank; then it has one for certain.
+    # If the first tie is wholly above the last rank, it certainly has a relevant document, and ties further down count,
+    # too.
     return total
 
 
-# A user who stops at what satisfies -----------------------------------------------------------------
+# A user who stops when satisfied --------------------------------------------------------------------
 
 
 def _expected_reciprocal_rank(case: _Case) -> FloatArray | None:
     """Return the average of ERR or nERR.
 
-    In a tie, the chance to get past any j documents is the average over all choices of j of the product of (1 - p):
-    the j-th elementary symmetric polynomial over their number, built up document by document.
+    In a tie, the probability of passing j documents is the product of (1 - p), averaged over all choices of j
+    documents: the j-th elementary symmetric polynomial divided by the number of choices, built up document by document.
     """
     stops = stopping(case.hits.rel, parameter(case.measure, "max_rel"))
     groups, inside = case.groups, case.groups.inside(case.limit)
@@ -347,7 +348,7 @@ def _expected_reciprocal_rank(case: _Case) -> FloatArray | None:
 
 
 def _reached(groups: Groups, passes: FloatArray) -> FloatArray:
-    """Return the chance to get past all documents of the ties above. (G,)."""
+    """Return the probability of passing all documents of the ties above. (G,)."""
     through = np.ones(len(groups.size))
     np.multiply.at(through, groups.of, passes)
     reached = np.ones(len(through))
@@ -358,28 +359,29 @@ def _reached(groups: Groups, passes: FloatArray) -> FloatArray:
 
 
 def _symmetric_means(q: FloatArray, number: IntArray, size: IntArray, most: int) -> FloatArray:
-    """Return the average product of j of the q over all choices of j, for j = 0..most.
+    """Return the product of j of the q, averaged over all choices of j, for j = 0..most.
 
     Parameters
     ----------
     q : (G, N) float array
         The q of the first ``number`` (G,) documents of each tie; those of the others, up to ``size`` (G,), are 1.
     number, size : (G,) int arrays
-        How many of them there are.
+        Number of documents with a q, and number of all documents of the tie.
     most : int
-        How many are chosen at most.
+        Largest j.
 
     Returns
     -------
     (G, most + 1) float array
-        What is beyond a tie's size is without meaning.
+        Entries beyond a tie's size have no meaning.
     """
     j = np.arange(most + 1)
     means = np.ones((len(q), most + 1))
     for column in range(q.shape[1]):
         more = np.flatnonzero(column < number)
         count = (size[more] - number[more] + column + 1)[:, None]
-        # Of all choices of j out of count documents, j/count have the new one. Nothing is taken away: it is stable.
+        # Of all choices of j out of count documents, j/count contain the new one. There is no subtraction, so it is
+        # stable.
         chance = np.minimum(j / count, 1.0)
         old = means[more]
         new = (1.0 - chance) * old
@@ -388,7 +390,7 @@ def _symmetric_means(q: FloatArray, number: IntArray, size: IntArray, most: int)
     return means
 
 
-# Who stands above whom ------------------------------------------------------------------------------
+# Pairs of documents ---------------------------------------------------------------------------------
 
 
 def _binary_preference(case: _Case) -> FloatArray | None:
@@ -417,7 +419,7 @@ def _binary_g(case: _Case) -> FloatArray | None:
         return shares
 
     number = groups.tally(case.key > 0)
-    # Of the ranks above a tie those that relevant documents do not take up, in ties that have no row as well.
+    # The ranks above a tie that relevant documents do not take up, including those of ties without a row.
     total = _over_others(case, groups.size - number, share, groups.first - 1 - groups.above(number))
     return ratio(total, case.judged.num_rel(case.level))
 
@@ -428,18 +430,19 @@ def _over_others(
     value: Callable[[int, int, int], FloatArray],
     above: IntArray | None = None,
 ) -> FloatArray:
-    """Add up over relevant documents the average of a value that depends on how many others stand above. (Q,).
+    """Sum, over relevant documents, the average of a value that depends on the number of others above. (Q,).
 
     Parameters
     ----------
     case : _Case
         The case.
     others : (G,) int array
-        How many others each tie has.
+        Number of others in each tie.
     value : callable
-        From the row of a tie, the others above it and its own others to the values if 0..others of these stand above.
+        Takes the row of a tie, the number of others above it and of others in it; returns the values with 0..others of
+        the latter above.
     above : (G,) int array, optional
-        How many others stand above each tie; by default those of the ties above.
+        Number of others above each tie. Default: those of the ties above.
     """
     groups = case.groups
     number, inside = groups.tally(case.key > 0), groups.inside(case.limit)
@@ -454,19 +457,19 @@ def _over_others(
 
 
 def _chances_above(size: int, others: int, inside: int) -> FloatArray:
-    """Return the chances that a document of a tie stands at one of its first places with 0..others others above it.
+    """Return the probabilities that a document is at one of the first ranks of its tie, with 0..others others above it.
 
     Parameters
     ----------
     size, others : int
-        How many documents the tie has, and how many of them are others.
+        Number of documents in the tie, and number of others among them.
     inside : int
-        How many of its places count.
+        Number of its ranks that count.
 
     Returns
     -------
     (others + 1,) float array
-        They add up to inside / size.
+        The sum is inside / size.
     """
     number = np.arange(others + 1)
     drawn = np.zeros(others + 1)  # how many others are among the documents above
@@ -486,19 +489,19 @@ def _chances_above(size: int, others: int, inside: int) -> FloatArray:
 
 @functools.lru_cache(maxsize=4096)
 def _placings(size: int, counts: tuple[int, ...]) -> IntArray:
-    """Return all ways to put documents of some kinds at the places of a tie.
+    """Return all arrangements of documents of some kinds in a tie.
 
     Parameters
     ----------
     size : int
-        How many places there are, from 0.
+        Number of positions.
     counts : tuple of int
-        How many documents there are of each kind; the rest of the places stay empty.
+        Number of documents of each kind; the remaining positions stay empty.
 
     Returns
     -------
     (N, sum of counts) int array
-        The places of the documents, kind by kind.
+        The positions of the documents, from 0, kind by kind.
     """
     found: list[tuple[int, ...]] = [()]
     for count in counts:
@@ -519,7 +522,7 @@ def _number_of_placings(size: int, counts: tuple[int, ...]) -> int:
 
 
 def _over_all_orders(case: _Case) -> FloatArray:
-    """Average over all distinct orders, query by query, where they are few."""
+    """Average over all distinct orders, query by query, if there are few."""
     found = np.full(case.judged.num_queries, np.nan)
     counted = case.key != 0
     rows = np.flatnonzero(counted)
@@ -583,4 +586,4 @@ _CLOSED: dict[Sums, Callable[[_Case], FloatArray | None]] = {
     Sums.JUDGED_ABOVE: _binary_preference,
     Sums.OTHERS_ABOVE: _binary_g,
 }
-"""How the average of a sum is computed; a function that returns None has no closed form for these parameters."""
+"""Computes the average of each kind of sum; a function returns None if these parameters have no closed form."""

@@ -1,4 +1,4 @@
-"""The documents of equal scores among which judged ones stand."""
+"""Ties that contain judged documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from treceval_py.measures.registry import Measure
 __all__ = ["MOST_CELLS", "Groups", "groups_of", "nth_of", "of_relevant", "portions", "relevant_alone"]
 
 MOST_CELLS = 1 << 20
-"""How many numbers are held at once."""
+"""Most numbers held in memory at once."""
 
 
 class Groups(NamedTuple):
@@ -25,9 +25,9 @@ class Groups(NamedTuple):
     Attributes
     ----------
     query, first, last : (G,) int arrays
-        The query, and the ranks that the tie takes up.
+        The query, and the first and last rank of the tie.
     size : (G,) int array
-        How many documents it has, judged or not.
+        Number of documents, judged or not.
     of : (H,) int array
         The tie of each hit.
     """
@@ -49,7 +49,7 @@ class Groups(NamedTuple):
         return totals
 
     def above(self, counts: IntArray) -> IntArray:
-        """Add up what ties (G,) have over the ties of the same query that stand above. Returns (G,)."""
+        """Add up the values of the ties of the same query above each tie (G,). Returns (G,)."""
         before = np.cumsum(counts) - counts
         passed: IntArray = before - before[np.arange(len(before)) - nth_of(self.query)]
         return passed
@@ -61,7 +61,7 @@ class Groups(NamedTuple):
 
 
 def relevant_alone(measure: Measure) -> bool:
-    """Tell whether a measure looks at relevant documents alone, so that others need no row."""
+    """Return whether a measure looks at relevant documents alone, so that others need no row."""
     if measure.family.from_outside or measure.family.needs or parameter(measure, "judged_only"):
         return False
     if measure.family.promotes not in (Promotes.RELEVANCE, Promotes.GAIN, Promotes.BOTH):
@@ -71,7 +71,7 @@ def relevant_alone(measure: Measure) -> bool:
 
 
 def of_relevant(judged: JudgedRun) -> JudgedRun:
-    """Return a judged run with rows of relevant documents alone, made once."""
+    """Return a judged run with rows of relevant documents alone; it is made once."""
 
     def make() -> JudgedRun:
         rows = judged.hits.rel > 0
@@ -83,7 +83,7 @@ def of_relevant(judged: JudgedRun) -> JudgedRun:
 
 
 def nth_of(query: IntArray) -> IntArray:
-    """Return how many rows of the same query stand above each row of a table sorted by query. (N,)."""
+    """Return the number of rows of the same query above each row of a table sorted by query. (N,)."""
     begins = np.flatnonzero(np.diff(query, prepend=-1))
     nth: IntArray = np.arange(len(query)) - np.repeat(begins, np.diff(begins, append=len(query)))
     return nth
@@ -106,12 +106,12 @@ def groups_of(hits: Hits, tied: Tied) -> Groups:
 
 
 def portions(widths: IntArray) -> Iterator[IntArray]:
-    """Divide rows into portions of about the same width that fit in memory as rectangles.
+    """Divide rows into portions of similar width that fit in memory as rectangles.
 
     Parameters
     ----------
     widths : (N,) int array
-        How many numbers each row has.
+        Number of entries in each row.
 
     Yields
     ------

@@ -19,7 +19,7 @@ __all__ = ["document_of", "ranges_text"]
 ALL = "all"
 
 GROUPS = {"ties": "over all orders of ties", "unjudged": "over all labels"}
-"""The common heads of the ends of ranges."""
+"""The common headings of the ends of ranges."""
 
 Record = dict[str, Cell]
 
@@ -36,17 +36,17 @@ def ranges_text(
     format : str
         One of `rendering.FORMATS`.
     options : Options
-        What is printed.
+        Options of the output.
     style : Style
-        How it is printed.
+        Style of the output.
     notes : sequence of str
-        What JSON says of them.
+        Notes for JSON.
     """
     return render(_document(found, options, notes), format, style)
 
 
 def document_of(found: Sensitivity, _: Style) -> Document:
-    """Return the ranges of a run as a document, with what is to be known of its results."""
+    """Return the ranges of a run as a document, with facts about its results."""
     document = _document([found], Options(), about(found.results))
     tables = list(document.tables)
     if tables:
@@ -93,7 +93,7 @@ def _unjudged(found: Sequence[Sensitivity], options: Options) -> list[Record]:
 
 
 def _by_query(each: Sensitivity, name: str, columns: Mapping[str, FloatArray], options: Options) -> list[Record]:
-    """Return a record for each query, if these are asked for and the measure has values by query."""
+    """Return a record for each query, if requested and if the measure has values by query."""
     results = each.results
     if not options.per_query or not results.measures[results.names.index(name)].family.per_query:
         return []

@@ -1,9 +1,8 @@
-"""How far values depend on the order of documents with equal scores.
+"""How much values depend on the order of documents with equal scores.
 
-Every order of the documents of a tie is as good as another. The lowest and the highest value come from two orders:
-where a document that has more of what the measure promotes never does harm further up, the documents of each tie are
-put in descending order of that, and in ascending order. Both rankings are made for all queries at once, and the measure
-itself is computed on them.
+The documents of a tie may be in any order. Two orders give the lowest and the highest value: the documents of each tie
+in ascending and in descending order of the property that the measure promotes. Both rankings are made for all queries
+at once, and the measure itself is computed on them.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from treceval_py.ranges.groups import groups_of, of_relevant, relevant_alone
 __all__ = ["TieRange", "TiedDocuments", "tie_ranges", "tied_documents"]
 
 ROUNDING = 1e-12
-"""Two values whose relative difference is less than this are one value, computed in another order."""
+"""Values with a smaller relative difference are considered equal; their sums were added in another order."""
 
 
 class TieRange(NamedTuple):
@@ -85,7 +84,7 @@ class TiedDocuments(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The share of all documents retrieved that are such; 0 if nothing was retrieved."""
+        """The share of these documents among all documents retrieved; 0 if nothing was retrieved."""
         return float(self.tied.sum() / max(int(self.num_ret.sum()), 1))
 
 
@@ -102,7 +101,7 @@ def tied_documents(judged: JudgedRun) -> TiedDocuments:
     Raises
     ------
     EvaluationError
-        It was judged without.
+        It was judged without ``tied=True``.
 
     Examples
     --------
@@ -120,11 +119,11 @@ def tied_documents(judged: JudgedRun) -> TiedDocuments:
 
 
 def tie_ranges(judged: JudgedRun, measures: Sequence[Measure], depth: int | None = None) -> list[TieRange]:
-    """Compute between what values measures lie, over all orders of documents with equal scores.
+    """Compute the ranges of measures over all orders of documents with equal scores.
 
-    Lowest and highest values are exact. So is the average over all orders, which are taken to be equally likely: for
-    most measures there is a closed form, for others all distinct orders are tried where these are few, and where they
-    are many the average is NaN.
+    Lowest and highest values are exact. So is the average over all orders, which count as equally likely. Most measures
+    have a closed form; for others all distinct orders are tried if there are few, and the average is NaN if there are
+    many.
 
     Parameters
     ----------
@@ -133,8 +132,8 @@ def tie_ranges(judged: JudgedRun, measures: Sequence[Measure], depth: int | None
     measures : sequence of Measure
         Measures with values for all their parameters.
     depth : int, optional
-        How many documents of each query count, after they were ordered; of a tie that straddles this depth some
-        documents count in one order and others in another.
+        Number of documents of each query that count. If a tie straddles this depth, the order decides which of its
+        documents count.
 
     Returns
     -------
@@ -146,7 +145,7 @@ def tie_ranges(judged: JudgedRun, measures: Sequence[Measure], depth: int | None
     EvaluationError
         The run was judged without ``tied=True``.
     MeasureError
-        For a measure it is not known which orders give the extremes.
+        A measure does not support these ranges.
     DataError
         `depth` is below 0.
 
@@ -158,7 +157,7 @@ def tie_ranges(judged: JudgedRun, measures: Sequence[Measure], depth: int | None
 
     Examples
     --------
-    Of three documents with one score one is relevant: its rank is 1, 2 or 3.
+    One of three documents with the same score is relevant: its rank is 1, 2 or 3.
 
     >>> from treceval_py import Qrels, judge, parse_measures
     >>> judged = judge(Qrels({"1": {"b": 1}}), Run({"1": {"a": 1.0, "b": 1.0, "c": 1.0}}), tied=True)
@@ -193,7 +192,7 @@ def _range(judged: JudgedRun, measure: Measure, depth: int | None) -> TieRange:
     if touched.any():
         key = promoted(judged.hits.rel, measure)
         found = expected_values(judged.select(touched), measure, key[touched[judged.hits.query]], depth)
-        # A sum in another order may lie a rounding error beyond the extremes; NaN stays.
+        # A sum added in another order may be beyond the extremes by a rounding error; NaN stays.
         expected[touched] = np.clip(found, lowest[touched], highest[touched])
     average, count = measure.family.average, judged.num_queries
     means = [average(column, count) for column in (lowest, expected, highest)]
@@ -201,7 +200,7 @@ def _range(judged: JudgedRun, measure: Measure, depth: int | None) -> TieRange:
 
 
 def _check(measure: Measure, depth: int | None) -> None:
-    """Check that it is known which orders give the extremes."""
+    """Check that the measure supports ranges."""
     family = measure.family
     if family.promotes in (None, Promotes.UNKNOWN):
         alike = ", which counts tied documents alike whatever their order" if family.needs == "tied" else ""
@@ -227,14 +226,14 @@ def _check(measure: Measure, depth: int | None) -> None:
 
 
 def promoted(rel: IntArray, measure: Measure) -> FloatArray:
-    """Return how much documents have of what a measure promotes; unjudged ones have 0.
+    """Return the amount of each document in the property that a measure promotes; unjudged documents have 0.
 
     Parameters
     ----------
     rel : (H,) int array
         Their judgments.
     measure : Measure
-        A measure whose family says what it promotes.
+        A measure whose family declares what it promotes.
     """
     kind = measure.family.promotes
     level = max(int(parameter(measure, "level", 1)), 0)
@@ -266,26 +265,26 @@ def arranged_by(judged: JudgedRun, key: FloatArray, depth: int | None = None) ->
     key : (H,) float array
         The key of each hit. Documents without a row have 0.
     depth : int, optional
-        How many documents of each query count.
+        Number of documents of each query that count.
     """
     tied = _tied_of(judged)
     groups = judged.once("groups", lambda: groups_of(judged.hits, tied))
     first, last = tied
     rows = np.arange(len(key))
     starts = np.searchsorted(groups.of, np.arange(len(groups.size) + 1))
-    # A tie is within a query and its rows stand together; a row alone stays where it is.
+    # A tie is within one query, and its rows are adjacent; a single row stays where it is.
     some = np.flatnonzero((np.diff(starts) > 1)[groups.of])
     order = rows.copy()
     order[some] = some[np.lexsort((-key[some], groups.of[some]))]
     query, rel = judged.hits.query, judged.hits.rel[order]
-    # What is worse than unjudged documents stands below them, at the end of the tie.
+    # Documents worse than unjudged ones are below them, at the end of the tie.
     below = key[order] < 0
     rank = np.where(below, last - (starts[groups.of + 1] - 1 - rows), first + rows - starts[groups.of])
     return _cut(judged, Hits(query, rank, rel), Tied(first, last), depth)
 
 
 def _arranged_once(judged: JudgedRun, key: FloatArray, depth: int | None) -> JudgedRun:
-    """Order the documents of each tie as `arranged_by` does, once for all measures that promote the same."""
+    """Order the documents of each tie as `arranged_by`, once for all measures that promote the same property."""
     return judged.once(("arranged", key.tobytes(), depth), lambda: arranged_by(judged, key, depth))
 
 
@@ -298,10 +297,10 @@ def _cut(judged: JudgedRun, hits: Hits, tied: Tied, depth: int | None) -> Judged
 
 
 def _extremes_of_shares(judged: JudgedRun, measure: Measure, depth: int | None) -> tuple[FloatArray, FloatArray]:
-    """Return the extremes of AP over the relevant documents found, of which more or fewer can be found.
+    """Return the extremes of AP divided by the number of relevant documents found, which depends on the order.
 
-    For any number of relevant documents that come in from the tie that straddles the last rank that counts, the best
-    order has them first, and the worst order last.
+    One tie straddles the last rank that counts. For any number of its relevant documents that count, the best order has
+    them first, and the worst order has them last.
     """
     last_rank = min(each for each in (depth, parameter(measure, "cutoff")) if each is not None)
     found = promoted(judged.hits.rel, measure) > 0

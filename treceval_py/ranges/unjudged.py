@@ -1,9 +1,9 @@
-"""How far values depend on judgments that are missing: between what they lie, whatever the unjudged documents are.
+"""How much values depend on missing judgments: their range over all labels of the unjudged documents.
 
-To take unjudged documents as not relevant does not give the lowest value of a measure that is divided by what could be
-found, nor does it give the highest one to take them as relevant: each relevant document more is one more that the
-ranking could have had further up. For each measure that is offered it is known among which labels the extremes are.
-What is found there is a labelling; the measure itself is computed on it, so an extreme is a value the run can have.
+Many measures are divided by the best possible value. Treating unjudged documents as not relevant then does not give the
+lowest value, nor does treating them as relevant give the highest: each additional relevant document also raises the
+ideal. Each supported measure has a small set of labellings that contains the extremes. The measure itself is computed
+on these, so an extreme is a value that the run can have.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from treceval_py.ranges.groups import nth_of, of_relevant, portions, relevant_al
 __all__ = ["UnjudgedRange", "unjudged_ranges"]
 
 MOST_STEPS = 100
-"""How often an estimate of the highest nDCG is improved at most; it takes about five times."""
+"""Most iterations for the highest nDCG; about five are needed."""
 
 
 MOST_KEPT = 1 << 18
-"""Unjudged documents up to which a labelled run is kept for other measures."""
+"""Most unjudged documents for which a labelled run is kept for other measures."""
 
 
 class UnjudgedRange(NamedTuple):
@@ -43,11 +43,11 @@ class UnjudgedRange(NamedTuple):
     measure : Measure
         The measure.
     lowest, highest : (Q,) float arrays
-        The least and the greatest value of each query.
+        The lowest and the highest value of each query.
     lowest_mean, highest_mean : float
-        What the measure's own average makes of them.
+        Their averages by the measure's own rule.
     judged : (Q,) float array
-        The share of judged documents among the first k, k being the measure's cutoff; among all without a cutoff.
+        The share of judged documents among the first k, the measure's cutoff; among all without a cutoff.
     judged_mean : float
         Its mean over the queries.
     """
@@ -66,18 +66,18 @@ class UnjudgedRange(NamedTuple):
 
 
 class _Case(NamedTuple):
-    """What extremes are searched for.
+    """Input of the search for extremes.
 
     Attributes
     ----------
     judged : JudgedRun
-        The run with the documents that are judged, and no others.
+        The run with its judged documents only.
     query, rank : (U,) int arrays
         The unjudged documents, sorted by query and rank.
     nth : (U,) int array
-        How many unjudged documents stand above each.
+        Number of unjudged documents above each.
     measure : Measure
-        What is computed.
+        The measure.
     top : int
         The highest label.
     """
@@ -91,7 +91,7 @@ class _Case(NamedTuple):
 
     @property
     def number(self) -> IntArray:
-        """How many unjudged documents each query has. (Q,)."""
+        """Number of unjudged documents of each query. (Q,)."""
         return self.judged.count(self.query)
 
     @property
@@ -104,7 +104,7 @@ class _Case(NamedTuple):
         return np.where(mask, self.top, 0)
 
     def value(self, labels: IntArray) -> FloatArray:
-        """Compute the measure, the unjudged documents having these labels (U,). Returns (Q,)."""
+        """Compute the measure with these labels (U,) of the unjudged documents. Returns (Q,)."""
         bare = relevant_alone(self.measure)
 
         def make() -> JudgedRun:
@@ -114,17 +114,17 @@ class _Case(NamedTuple):
                 else self._labelled(self.judged, slice(None), labels)
             )
 
-        # Other measures have the same labels; but of millions of documents none are kept.
+        # Other measures use the same labels. With millions of documents, keeping them would take too much memory.
         if len(labels) > MOST_KEPT:
             return values(self.measure, make())
         return values(self.measure, self.judged.once((bare, labels.tobytes()), make))
 
     def _labelled(self, judged: JudgedRun, rows: BoolArray | slice, labels: IntArray) -> JudgedRun:
-        """Return a judged run with some of the unjudged documents, which have labels (U,)."""
+        """Return a judged run in which some of the unjudged documents have labels (U,)."""
         more = Hits(self.query[rows], self.rank[rows], labels[rows])
         query = np.concatenate([judged.hits.query, more.query])
         rank = np.concatenate([judged.hits.rank, more.rank])
-        # One key, of which both parts are sorted (or nearly): merging is faster than sorting by two.
+        # A single key with both parts sorted (or nearly so): merging is faster than sorting by two keys.
         order = np.argsort(query * (int(rank.max(initial=0)) + 1) + rank, kind="stable")
         found = Hits(query[order], rank[order], np.concatenate([judged.hits.rel, more.rel])[order])
         query = np.concatenate([judged.ideal.query, more.query])
@@ -137,10 +137,10 @@ class _Case(NamedTuple):
 
 
 def unjudged_ranges(judged: JudgedRun, measures: Sequence[Measure], max_rel: int) -> list[UnjudgedRange]:
-    """Compute between what values measures lie, over all labels that the unjudged documents retrieved could have.
+    """Compute the ranges of measures over all possible labels of the unjudged documents retrieved.
 
-    A document is unjudged if it has no judgment or a negative one. Its label counts wherever a judgment would: in the
-    number of relevant documents and in the ideal ranking as well.
+    A document is unjudged if it has no judgment or a negative one. Its label counts like a judgment, in the number of
+    relevant documents and in the ideal ranking, too.
 
     Parameters
     ----------
@@ -149,8 +149,7 @@ def unjudged_ranges(judged: JudgedRun, measures: Sequence[Measure], max_rel: int
     measures : sequence of Measure
         Measures with values for all their parameters.
     max_rel : int
-        The highest label; all labels from 0 on are possible. A measure that has a top of the scale of its own goes by
-        that.
+        The highest label; all labels from 0 on are possible. A measure with a maximum of its own uses that.
 
     Returns
     -------
@@ -169,8 +168,8 @@ def unjudged_ranges(judged: JudgedRun, measures: Sequence[Measure], max_rel: int
 
     Examples
     --------
-    One relevant document at rank 2. Is the unjudged one above it relevant, AP is 1; is that at rank 3 relevant instead,
-    (1/2 + 2/3) / 2 = 0.5833; are none, 1/2; is only that at rank 4, (1/2 + 2/4) / 2.
+    The relevant document is at rank 2. If the unjudged document at rank 1 is relevant, AP is 1; if instead the one at
+    rank 3 is, (1/2 + 2/3) / 2 = 0.5833; if only the one at rank 4 is, (1/2 + 2/4) / 2 = 0.5; if none is, 1/2.
 
     >>> from treceval_py.measures import parse_measures
     >>> found, = unjudged_ranges(ranked_labels("- 1 - -"), parse_measures("map"), max_rel=1)
@@ -187,7 +186,7 @@ def unjudged_ranges(judged: JudgedRun, measures: Sequence[Measure], max_rel: int
 
 
 def _unjudged(judged: JudgedRun) -> tuple[JudgedRun, IntArray, IntArray]:
-    """Return the run with its judged documents alone, and query and rank of the others."""
+    """Return the run with its judged documents only, and the query and rank of the others."""
     hits, ideal = judged.hits.where(judged.hits.rel >= 0), judged.ideal.where(judged.ideal.rel >= 0)
     if (hits.rank > judged.num_ret[hits.query]).any():
         raise EvaluationError(
@@ -223,11 +222,11 @@ def _range(case: _Case, judged: JudgedRun) -> UnjudgedRange:
 
 
 Labellings = tuple[Iterable[IntArray], Iterable[IntArray]]
-"""Labels (U,) among which the lowest values are, and those among which the highest are."""
+"""Labellings (U,) that contain the lowest values, and labellings that contain the highest."""
 
 
 def _all_or_none(case: _Case) -> Labellings:
-    """Label all alike: for measures that never fall, or never rise, when a document is worth more."""
+    """Label all documents alike: for measures that never fall, or never rise, if a document gets a higher label."""
     least, most = 0, case.top
     if has(case.measure, "gains"):
         worth = shares(case.measure, case.labels).worth
@@ -238,10 +237,10 @@ def _all_or_none(case: _Case) -> Labellings:
 
 
 def _above_or_below(case: _Case) -> Labellings:
-    """Label what stands above the cutoff or what stands below it.
+    """Label the documents above the cutoff, or those below it.
 
-    A relevant document above the cutoff adds at least as much to what is found as to what could be; one below it adds
-    to what could be alone. Of documents that are not relevant the same is true.
+    A relevant document above the cutoff adds at least as much to the value as to the ideal. One below it adds only to
+    the ideal. The same holds for documents that are not relevant.
     """
     above = case.rank <= int(parameter(case.measure, "cutoff"))
     both = [case.where(~above), case.where(above)]
@@ -249,10 +248,10 @@ def _above_or_below(case: _Case) -> Labellings:
 
 
 def _first_or_last(case: _Case, value: Callable[[_Counts, Measure], FloatArray]) -> Labellings:
-    """Label the first documents or the last ones, so many as give the extreme of a value.
+    """Label the first or the last documents, in the number that gives the extreme value.
 
-    However many of the unjudged documents are relevant, a measure that rises as they stand further up has its highest
-    value if they are the first ones and its lowest one if they are the last.
+    For any number of relevant unjudged documents, a measure that rewards higher ranks is highest if they are the first
+    ones and lowest if they are the last.
     """
     judged = case.judged
     level = max(int(parameter(case.measure, "level")), 0)
@@ -271,7 +270,7 @@ def _first_or_last(case: _Case, value: Callable[[_Counts, Measure], FloatArray])
 
 
 def _rectangle(rows: IntArray, query: IntArray, rank: IntArray, depth: int) -> FloatArray:
-    """Mark the ranks of some queries at which documents stand. Returns (rows, depth)."""
+    """Mark the ranks of documents of some queries. Returns (rows, depth)."""
     order = np.argsort(rows)
     at = np.minimum(np.searchsorted(rows[order], query), len(rows) - 1)
     mine = rows[order][at] == query
@@ -281,18 +280,18 @@ def _rectangle(rows: IntArray, query: IntArray, rank: IntArray, depth: int) -> F
 
 
 class _Counts(NamedTuple):
-    """What there is if the unjudged documents down to some rank, or from there on, are relevant.
+    """Counts if the unjudged documents down to some rank, or from there on, are relevant.
 
     Attributes
     ----------
     precisions : (N, L + 1) float array
         The sum of precisions at relevant documents within the cutoff, for ranks 0..L.
     found : (N, L + 1) float array
-        How many relevant documents there are within the cutoff.
+        Number of relevant documents within the cutoff.
     relevant : (N, L + 1) float array
-        How many there are in all.
+        Number of relevant documents, R.
     early : (N, L + 1) float array
-        How many there are within the rank of that number.
+        Number of relevant documents within rank R.
     """
 
     precisions: FloatArray
@@ -309,14 +308,14 @@ class _Counts(NamedTuple):
         inverse = np.where(within, 1.0 / rank, 0.0)
         above = np.cumsum(known, axis=1)
         if first:
-            # One more relevant document: its own precision, and one more above each relevant one that stands below.
+            # One more relevant document adds its own precision, and one document above each relevant one below it.
             added = (above + np.cumsum(open_, axis=1)) * inverse + _after(known * inverse)
         else:
             added = (above + 1) * inverse + _after((known + open_) * inverse)
         plain = (known * above * inverse).sum(axis=1)
 
         def total(each: FloatArray) -> FloatArray:
-            """Add up over the documents that are labelled relevant."""
+            """Add up over the documents labelled relevant."""
             down = np.concatenate([np.zeros((len(each), 1)), np.cumsum(each, axis=1)], axis=1)
             return down if first else down[:, -1:] - down
 
@@ -349,7 +348,7 @@ def _share_within(counts: _Counts, _: Measure) -> FloatArray:
 
 
 def _after(each: FloatArray) -> FloatArray:
-    """Add up what stands to the right of each place. (N, L)."""
+    """Add up the entries to the right of each position. (N, L)."""
     summed: FloatArray = np.cumsum(each[:, ::-1], axis=1)[:, ::-1] - each
     return summed
 
@@ -357,8 +356,8 @@ def _after(each: FloatArray) -> FloatArray:
 def _scaled(case: _Case) -> Labellings:
     """Label for trec_eval's RBP, whose gains are divided by the highest of the query, unjudged documents included.
 
-    With a highest label given, the value is highest if all have that one, and lowest if the last document alone has it.
-    Without gains of one's own, a label above all others makes up for nothing but the gains of the others.
+    For a given highest label, the value is highest if all documents have it, and lowest if only the last document has
+    it. Without custom gains, a label above all others only lowers the gains of the others.
     """
     gains = parameter(case.measure, "gains")
     last = case.nth == case.number[case.query] - 1
@@ -376,7 +375,7 @@ def _scaled(case: _Case) -> Labellings:
 
 
 class _Steps(NamedTuple):
-    """The gains of an nDCG as steps, from the lowest to the highest; the IDCG is added up step by step.
+    """The gains of an nDCG as steps, from the lowest to the highest; the IDCG is the sum over the steps.
 
     Attributes
     ----------
@@ -385,13 +384,13 @@ class _Steps(NamedTuple):
     gains : (C,) float array
         Their gains.
     rises : (T,) float array
-        By how much the gain rises at each step, over all gains there are.
+        The rise of the gain at each step, over all gains that occur.
     label_of : (T,) int array
-        The first of the labels that has reached a step; C if none has.
+        The first label that reaches a step; C if none does.
     judged : (Q, T) int array
-        How many judged documents of each query have reached it.
+        Number of judged documents of each query that reach it.
     summed : (N,) float array
-        The weights of the first 0..N-1 ranks, added up.
+        The sum of the weights of the first 0..N-1 ranks.
     """
 
     labels: IntArray
@@ -402,7 +401,7 @@ class _Steps(NamedTuple):
     summed: FloatArray
 
     def ideal(self, rows: IntArray, label: int, number: IntArray) -> FloatArray:
-        """Add up what the steps of a label add to the ideal if so many unjudged documents (N, …) have reached it."""
+        """Return what the steps of a label add to the ideal if these numbers of unjudged documents (N, …) reach it."""
         total = np.zeros(number.shape)
         for step in np.flatnonzero(self.label_of == label).tolist():
             judged = self.judged[rows, step].reshape(-1, *[1] * (number.ndim - 1))
@@ -413,12 +412,12 @@ class _Steps(NamedTuple):
 def _ratio_of_gains(case: _Case) -> Labellings:
     """Label for nDCG.
 
-    Lowest: DCG is linear in the gains and IDCG, a maximum over orders, convex; so the lowest ratio is where each
-    document has the lowest or the highest gain, and, however many have the highest, where these are the last ones.
-    Highest: with t the highest value, DCG - t·IDCG is at most 0. It is a sum over the steps between gains, and at each
-    step highest if the first documents have reached it, a number of them that is found for each step by itself: the
-    higher a step, the fewer judged documents have reached it, the more a further one costs, so these numbers fall. From
-    a t that is too low this finds labels with a better one, until there is none.
+    Lowest: DCG is linear in the gains, and IDCG, a maximum over orders, is convex. So in the lowest ratio each document
+    has the lowest or the highest gain, and those with the highest gain are the last ones. Highest: if t is the highest
+    value, DCG - t·IDCG is at most 0. This is a sum over the steps between gains. At each step it is highest if the
+    first documents reach the step, and their number is found for each step separately: the higher a step, the fewer
+    judged documents reach it, the more an additional one costs, so these numbers fall. Starting from a t that is too
+    low, this finds labels with a higher value, until there are none.
     """
     judged = of_relevant(case.judged) if relevant_alone(case.measure) else case.judged
     source = judged.hits if parameter(case.measure, "ideal") == "retrieved" else judged.ideal
@@ -465,7 +464,7 @@ def _steps(case: _Case, source: Hits, gains: FloatArray, judged: FloatArray, sum
 
 
 def _lowest(steps: _Steps, rows: IntArray, number: IntArray, base: FloatArray, first: FloatArray) -> IntArray:
-    """Return how many of the last documents have the highest label where nDCG is lowest. (N,)."""
+    """Return the number of last documents with the highest label for which nDCG is lowest. (N,)."""
     line = np.arange(len(rows))
     n = np.minimum(np.arange(first.shape[1]), number[:, None])
     highest = len(steps.gains) - 1
@@ -482,13 +481,13 @@ def _lowest(steps: _Steps, rows: IntArray, number: IntArray, base: FloatArray, f
 
 
 def _fixed(steps: _Steps, rows: IntArray, number: IntArray) -> FloatArray:
-    """Return what is in the ideal whatever the labels are. (N,)."""
+    """Return the part of the ideal that does not depend on the labels. (N,)."""
     fixed: FloatArray = steps.ideal(rows, 0, number) + steps.ideal(rows, len(steps.gains), np.zeros_like(number))
     return fixed
 
 
 def _highest(steps: _Steps, rows: IntArray, number: IntArray, base: FloatArray, first: FloatArray) -> IntArray:
-    """Return how many of the first documents have reached each label but the lowest where nDCG is highest. (N, C-1)."""
+    """Return the number of first documents that reach each label except the lowest if nDCG is highest. (N, C-1)."""
     line, size = np.arange(len(rows)), len(steps.gains) - 1
     n = np.minimum(np.arange(first.shape[1]), number[:, None])
     beyond = np.arange(first.shape[1]) > number[:, None]
@@ -523,4 +522,4 @@ _SEARCHES: dict[Labels, Callable[[_Case], Labellings]] = {
     Labels.GAINS_OF_IDEAL: _ratio_of_gains,
     Labels.SHARE_OF_HIGHEST: _scaled,
 }
-"""Where the extremes are looked for."""
+"""The search for each kind of measure."""

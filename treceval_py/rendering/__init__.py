@@ -1,7 +1,7 @@
-"""Drawing tables in every format, with the escaping that each needs.
+"""Draw tables in every format, with the escaping that each format needs.
 
-A format is a module of `rendering.formats` with ``draw(document, style)``, which returns the text. Formats are found by
-their files, so adding one is adding a file. A format is imported when something is drawn in it.
+A format is a module in `rendering.formats` with a function ``draw(document, style)`` that returns text. Formats are
+found by their files, so a new file adds a format. A format is imported when something is drawn in it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FORMATS: tuple[str, ...] = tuple(
         key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name),
     )
 )
-"""The formats, in the order in which they are listed."""
+"""The formats, in display order."""
 
 
 def render(document: Document, format: str, style: Style) -> str:
@@ -43,12 +43,12 @@ def render(document: Document, format: str, style: Style) -> str:
     format : str
         One of `FORMATS`.
     style : Style
-        How it is drawn.
+        How to draw it.
 
     Raises
     ------
     MeasureError
-        There is no such format; it is a ValueError.
+        The format does not exist. Also a ValueError.
     """
     if format not in FORMATS:
         raise MeasureError(f"format must be one of {', '.join(FORMATS)}, not {str(format)[:80]!r}")
@@ -57,31 +57,31 @@ def render(document: Document, format: str, style: Style) -> str:
 
 
 def left_out(document: Document, format: str, style: Style) -> list[str]:
-    """Say what of a document a format has no room for, a sentence for each table; other formats have all of it."""
+    """Return one sentence per table on what the format had to leave out; most formats leave out nothing."""
     found = getattr(import_module(f"treceval_py.rendering.formats.{format}"), "left_out", None)
     return [] if found is None else found(document, style)
 
 
 def text_of(found: object, format: str, style: Style | None = None) -> str:
-    """Return an object in a format, as the command that makes it prints it.
+    """Return an object in a format, as the command that computes it prints it.
 
     Parameters
     ----------
     found : object
-        Results, a board and so on: what the function ``document_of(found, style)`` of its package's `show` takes.
+        Results, a board and so on: any argument of the function ``document_of(found, style)`` in its package's `show`.
     format : str
         One of `FORMATS`.
     style : Style, optional
-        How it is drawn. Default: four decimals for people, and all digits for programs.
+        How to draw it. Default: four decimals for people, and all digits for programs.
     """
     style = style or Style()
     return render(show_of(found).document_of(found, style), format, style)
 
 
 def show_of(found: object) -> Any:
-    """Return the module that shows an object: `show` in the package of its class.
+    """Return the module that displays an object: `show` in the package of its class.
 
-    It is found by its name, as formats are, since it imports the class.
+    It is looked up by name, as formats are, because it imports the class.
     """
     home = __name__.split(".")[0]
     names = (each.__module__.split(".") for each in type(found).__mro__)

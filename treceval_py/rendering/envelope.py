@@ -1,4 +1,4 @@
-"""The JSON object that every command prints: the same first keys, and values that JSON can hold."""
+"""The JSON object that every command prints: common first keys, and values that JSON can represent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Made", "envelope", "json_safe", "json_text", "plain", "signature_for
 
 
 class Signed(Protocol):
-    """A signature: how a value was made, in two forms."""
+    """A signature, in two forms, of how a value was computed."""
 
     @property
     def short(self) -> str:
@@ -25,28 +25,28 @@ class Signed(Protocol):
 
 
 class Made(NamedTuple):
-    """From what, and how, something was made: what is the same in the JSON of every command.
+    """The inputs and settings of a result: the part of the JSON that all commands share.
 
     Attributes
     ----------
     judgments : str or None
         The name of the judgments; None if there are none.
     profile : str or None
-        The profile; None if there is none, or if values were made by signatures.
+        The profile; None if there is none, or if signatures were repeated.
     complete : bool or None
-        Whether all judged queries count; None if that was not asked.
+        Whether all judged queries count; None if that does not apply.
     signatures : mapping of str to Signature
-        How the values of each measure were made.
+        How the values of each measure were computed.
     runs : sequence of mapping
-        A mapping for each run, with ``name``, ``file``, ``tag`` and what else is known.
+        One mapping per run, with ``name``, ``file``, ``tag`` and other known facts.
     payload : mapping or None
         The keys that follow; None for the rows of the tables, by the tables' names.
     notes : sequence of str
-        What is to be known of all this.
+        Notes on the result.
     errors : sequence of mapping
-        What could not be done: ``file`` and ``message``.
+        Failures, each with ``file`` and ``message``.
     version : str
-        The version of this package that made it.
+        The version of this package that computed it.
     """
 
     judgments: str | None = None
@@ -61,7 +61,7 @@ class Made(NamedTuple):
 
 
 def envelope(kind: str, made: Made) -> dict[str, Any]:
-    """Return a JSON object: its kind and how it was made, the payload, notes and errors; see docs/json.md."""
+    """Return a JSON object: its kind, inputs and settings, the payload, notes and errors; see docs/json.md."""
     document: dict[str, Any] = {"treceval_py": made.version, "kind": kind, "judgments": made.judgments}
     document |= {"profile": made.profile, "complete": made.complete}
     document |= {"signatures": signature_forms(made.signatures), "runs": made.runs}
@@ -75,9 +75,9 @@ def signature_forms(signatures: Mapping[str, Signed]) -> dict[str, dict[str, str
 
 
 def plain(value: Any, digits: int | None = None) -> Any:
-    """Return a value as JSON can hold it.
+    """Convert a value to one that JSON can represent.
 
-    Named tuples and mappings become objects, text becomes Unicode, and a number that is not finite becomes null.
+    Named tuples and mappings become objects, text becomes valid Unicode, and numbers that are not finite become null.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def plain(value: Any, digits: int | None = None) -> Any:
     if isinstance(value, float):
         if not math.isfinite(value):
             return None
-        return value if digits is None else round(value, digits) + 0.0  # never minus zero
+        return value if digits is None else round(value, digits) + 0.0  # avoids minus zero
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):
@@ -102,16 +102,16 @@ def plain(value: Any, digits: int | None = None) -> Any:
 
 
 def json_text(document: Any) -> str:
-    """Return strict JSON with a newline at its end."""
+    """Return strict JSON with a final newline."""
     import json
 
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def json_safe(text: str) -> str:
-    """Return text as JSON can have it, which is Unicode: a byte that is not UTF-8 is shown, not lost."""
+    """Return text that is valid Unicode, as JSON requires: a byte that is not UTF-8 is escaped rather than lost."""
     try:
         raw = text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # half a character, as JSON can hold it
+    except UnicodeEncodeError:  # half a surrogate pair, which JSON can contain
         raw = text.encode("utf-8", "backslashreplace")
     return raw.decode("utf-8", "backslashreplace")

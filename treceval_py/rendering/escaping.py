@@ -1,26 +1,27 @@
-r"""What data must not do to a reader: each format's escaping, in one place.
+r"""Escaping that keeps data from harming a reader: the rules of every format, in one place.
 
 terminal
-    Control characters (C0 and C1, such as ESC), characters that turn the direction of text (U+202A–202E, U+2066–2069,
-    U+200E and U+200F), other invisible ones, and bytes that are not UTF-8 are written as escapes (`errors.visible`):
-    a name must not move the cursor, or show another name than its bytes. People's formats have them so wherever they
-    go; lines for programs only if they go to a terminal (`on_terminal`), as a pipe gets the bytes that are meant.
+    Control characters (C0 and C1, such as ESC), characters that change the direction of text (U+202A–202E,
+    U+2066–2069, U+200E and U+200F), other invisible characters, and bytes that are not UTF-8 are written as escapes
+    (`errors.visible`): a name must not move the cursor, or look like another name. Formats for people always have these
+    escapes. Lines for programs have them only on a terminal (`on_terminal`), because a pipe needs the exact bytes.
 CSV, TSV
-    A spreadsheet computes a cell that begins with ``=``, ``+``, ``-`` or ``@``, or with a tab or a carriage return
-    before these, also in the wide forms of East Asian keyboards, and behind characters that it drops; where a
-    semicolon separates cells, as in much of Europe, or a tab, also after these. An apostrophe before it makes it text
-    (`inert`); numbers stay numbers. One more apostrophe stands before those that are there, so that `active` gives
-    back the text. OWASP, "CSV Injection".
+    A spreadsheet evaluates a cell that begins with ``=``, ``+``, ``-`` or ``@``, also after a tab or a carriage return,
+    in the full-width forms of East Asian keyboards, and after characters that it drops. Where semicolons separate
+    cells, as in much of Europe, or tabs do, it also evaluates text after these. A leading apostrophe makes the cell
+    text (`inert`); numbers stay numbers. Existing leading apostrophes get one more, so that `active` can restore the
+    text. OWASP, "CSV Injection".
 Markdown
-    All signs of markup, the pipe that ends a cell, references such as ``&lt;``, and what GitHub makes a link of:
-    ``://``, ``www.`` and addresses of mail. At the beginning of a sentence also what begins a list.
+    All markup characters, the pipe that ends a cell, references such as ``&lt;``, and whatever GitHub turns into a
+    link: ``://``, ``www.`` and mail addresses. At the beginning of a sentence, also characters that begin a list.
 LaTeX
-    The ten special characters, ``<``, ``>`` (other signs in the encoding OT1), ``[`` and ``*`` (options of the row
-    before), and pairs that become another sign, such as ``--``. Letters that pdfLaTeX lacks become ``<U+6A21>``.
+    The ten special characters, ``<``, ``>`` (other characters in the encoding OT1), ``[`` and ``*`` (options of the
+    previous row), and pairs that become another character, such as ``--``. Letters that pdfLaTeX lacks become
+    ``<U+6A21>``.
 Commands of GitHub's workflows
-    The percent sign and ends of lines; in properties also the colon and the comma.
+    The percent sign and line ends; in properties also the colon and the comma.
 HTML
-    ``&``, ``<``, ``>`` and both quotes; names stand in ``<bdi>``, so that the direction of letters ends with them.
+    ``&``, ``<``, ``>`` and both quotes. Names are wrapped in ``<bdi>``, so that their text direction ends with them.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ _LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
     ">": r"\textgreater{}",
-    # at the beginning of a row these would be options of the line end before it
+    # at the beginning of a row, these would be options of the previous line end
     "[": "{[}",
     "*": "{*}",
     "▲": "$^{\\bigtriangleup}$",
@@ -71,12 +72,12 @@ _LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
     "τ": "$\\tau$",
 }
 
-# What the encoding T1 has letters for, of `t1enc.dfu`: most of Latin-1 and Latin Extended-A, and marks of quotation.
+# The letters of the encoding T1, from `t1enc.dfu`: most of Latin-1 and Latin Extended-A, and quotation marks.
 _LETTERS = re.compile("[ -~¡£«»¿À-ÖØ-öø-ĥĨ-ķĹ-ľŁ-ňŊ-ťŨ-ž‘’“”„—]")
 
 
 def on_terminal(text: str) -> str:
-    r"""Return lines for programs as a terminal may have them: only line ends and tabs stay.
+    r"""Escape lines for programs for display on a terminal: of control characters, only line ends and tabs remain.
 
     Examples
     --------
@@ -87,7 +88,7 @@ def on_terminal(text: str) -> str:
 
 
 def inert(text: str) -> str:
-    """Return text that a spreadsheet does not compute.
+    """Return text that a spreadsheet does not evaluate.
 
     Examples
     --------
@@ -98,7 +99,7 @@ def inert(text: str) -> str:
 
 
 def active(text: str) -> str:
-    """Return the text that `inert` was given.
+    """Undo `inert`: return the original text.
 
     Examples
     --------
@@ -109,39 +110,39 @@ def active(text: str) -> str:
 
 
 def markdown(text: str) -> str:
-    """Write text so that Markdown shows it as it is, in a cell or within a sentence."""
+    """Escape text so that Markdown shows it literally, in a cell or within a sentence."""
     return _MARKDOWN.sub(r"\\\1", visible(text))
 
 
 def markdown_line(text: str) -> str:
-    """Write text so that Markdown shows it as it is at the beginning of a line, too."""
+    """Escape text so that Markdown shows it literally, even at the beginning of a line."""
     return _LIST.sub(lambda found: found[1] + "\\" if found[1].isdigit() else "\\" + found[1], markdown(text))
 
 
 def markdown_code(text: str) -> str:
-    """Write text that may be copied, as code."""
+    """Write text as code, so that it can be copied."""
     return markdown_line(text) if "`" in text else f"`{visible(text)}`"
 
 
 def typeset(text: str) -> str:
-    """Write text so that pdfLaTeX shows it as it is; what it has no letter for becomes ``<U+6A21>``."""
-    # Two signs that LaTeX would draw as one, such as two hyphens, are kept apart.
+    """Escape text so that pdfLaTeX shows it literally; characters without a letter become ``<U+6A21>``."""
+    # Characters that LaTeX would combine, such as two hyphens, are kept apart.
     apart = re.split(r"(?<=[-,'`?!])(?=[-,'`])", visible(text))
     return "{}".join("".join(_LATEX.get(each, each) for each in shown_in_latex(part)) for part in apart)
 
 
 def shown_in_latex(text: str) -> str:
-    """Return text with the letters that LaTeX will show."""
+    """Return text with the letters that LaTeX can show."""
     return "".join(each if each in _LATEX or _LETTERS.fullmatch(each) else f"<U+{ord(each):04X}>" for each in text)
 
 
 def workflow_command(command: str, message: str, **properties: object) -> str:
-    """Return a line that GitHub Actions takes for a command, such as an annotation; empty properties are left out.
+    """Return a line that GitHub Actions reads as a command, such as an annotation; empty properties are omitted.
 
     References
     ----------
-    GitHub, "Workflow commands for GitHub Actions"; what is escaped is what ``command.ts`` of its ``actions/toolkit``
-    escapes.
+    GitHub, "Workflow commands for GitHub Actions". The escaped characters are those of ``command.ts`` in GitHub's
+    ``actions/toolkit``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Format numbers for people."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ __all__ = ["NONE", "exactly", "number", "p_value", "percent", "unsigned_zero"]
 NONE, INFINITE = "–", "∞"
 
 LEAST_P = 0.0001
-"""The least p-value that is written out."""
+"""The smallest p-value that is written out."""
 
 MOST_NEEDED = 10_000
-"""More queries than this nobody will judge."""
+"""The largest number of queries that is written out; nobody will judge more."""
 
 
 def number(value: float, digits: int, *, signed: bool = False) -> str:
-    """Write a number with so many decimals; NaN as a dash, and nothing as minus zero."""
+    """Write a number with a fixed number of decimals; NaN as a dash, and zero without a minus sign."""
     if math.isnan(value):
         return NONE
     if math.isinf(value):
@@ -30,24 +30,24 @@ def unsigned_zero(text: str) -> str:
 
 
 def p_value(p: float) -> str:
-    """Write a p-value with four decimals; below 0.0001 it is said to be below, never to be zero."""
+    """Write a p-value with four decimals; a smaller one is written as below 0.0001, never as zero."""
     if math.isnan(p):
         return NONE
     return f"<{LEAST_P:.4f}" if p < LEAST_P else f"{p:.4f}"
 
 
 def needed(queries: float) -> str:
-    """Write how many queries are needed; very many only as that."""
+    """Write the number of queries needed; a very large number is only described as such."""
     return f">{MOST_NEEDED:,}" if MOST_NEEDED < queries < math.inf else number(queries, 0)
 
 
 def exactly(value: float) -> str:
-    """Write a number with the fewest digits that tell it from every other one."""
+    """Write a number with the fewest digits that identify it."""
     return repr(float(value)).removesuffix(".0")
 
 
 def percent(share: float) -> str:
-    """Write a share in percent with all its digits: what is nearly all is never said to be all."""
+    """Write a share in percent with all its digits, so that nearly all is never written as all."""
     from decimal import Decimal
 
     return f"{(100 * Decimal(repr(float(share)))).normalize():f} %"

@@ -1,7 +1,7 @@
-"""Plots as Vega-Lite specifications: images and notebooks draw the same ones.
+"""Plots as Vega-Lite specifications, which images and notebooks share.
 
-A specification holds no colour. Marks have a style, and scales take the ranges of a `Theme`, so that one
-specification serves light and dark backgrounds.
+A specification contains no colours. Marks have a style, and scales use the ranges of a `Theme`, so the same
+specification works on light and dark backgrounds.
 
 References
 ----------
@@ -37,7 +37,7 @@ SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
 PLOTS = ("bars", "scatter", "deltas", "precision-recall", "recall-depth", "overlap")
 WIDTH = 640
-PLAIN = ",~f"  # 0.25, 1,000: no more digits than there are
+PLAIN = ",~f"  # 0.25, 1,000: no trailing zeros
 
 Spec = dict[str, Any]
 Payload = Mapping[str, Any]
@@ -49,21 +49,21 @@ class Theme(NamedTuple):
     Attributes
     ----------
     paper, ink, muted, line, wash : str
-        Background, text, lesser text, thin lines, and the background of what is set apart.
+        Background, text, secondary text, thin lines, and the background of highlighted parts.
     accent, tint : str
         Links and marks; the bars of means.
     series : tuple of str, length 8
-        The colours of runs, which come again after eight.
+        The colours of runs, which repeat after eight.
     ramp : tuple of str, length 2
-        Of a heat map, from nothing to all.
+        The two ends of a heat map's colours, from none to all.
     on_low, on_high : str
-        Text on the lower and on the higher part of the heat map.
+        Text colours on the lower and the higher part of the heat map.
 
     References
     ----------
     M. Okabe, K. Ito. Color Universal Design: How to make figures and presentations that are friendly to colorblind
-    people. 2002. The hues are theirs; on white their yellow, orange and sky blue are too pale to be seen, so they are
-    darker here, and vermilion and yellow are kept apart by lightness.
+    people. 2002. The hues are theirs. On white, their yellow, orange and sky blue are too pale, so they are darker
+    here; vermilion and yellow differ in lightness.
     """
 
     paper: str
@@ -108,15 +108,15 @@ THEMES = {
     ),
 }
 
-# Colours come again after eight runs; lines then have other dashes, and points another shape.
+# Colours repeat after eight runs; lines then have other dashes, and points another shape.
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
 DASHES = ((1, 0), (7, 3), (2, 3), (9, 3, 2, 3), (12, 4), (4, 2, 1, 2), (1, 5))
-# Up to here one colour of text is read better on the ramps of both themes, and from here on the other one.
+# Below this value one text colour is easier to read on the ramps of both themes, above it the other.
 EVEN = 0.69
 
 
 def _config_of(theme: Theme) -> Spec:
-    """Return the configuration that gives specifications the colours and the type of a theme."""
+    """Return the configuration that gives specifications a theme's colours and fonts."""
     axis = {"domainColor": theme.line, "gridColor": theme.line, "tickColor": theme.line, "gridOpacity": 0.7}
     text = {"labelColor": theme.ink, "titleColor": theme.muted, "titleFontWeight": "normal"}
     size = {"labelFontSize": 12, "titleFontSize": 12}
@@ -146,7 +146,7 @@ def _config_of(theme: Theme) -> Spec:
 
 
 class Pair(NamedTuple):
-    """A measure and the names of the two runs whose queries are compared by it."""
+    """A measure, and the names of the two runs whose queries it compares."""
 
     measure: str
     first: str
@@ -154,27 +154,27 @@ class Pair(NamedTuple):
 
 
 def specs(payload: Payload, *, measure: str | None = None, runs: tuple[int, int] = (0, 1)) -> dict[str, Spec]:
-    """Return the plots of a comparison as Vega-Lite specifications, which hold their numbers.
+    """Return the plots of a comparison as Vega-Lite specifications, including their data.
 
     Parameters
     ----------
     payload : mapping
-        What the report is made of.
+        The data of the report.
     measure : str, optional
-        The measure of the plots; without it the bars show each measure, and the others the first one.
+        The measure of the plots. Default: all measures for the bars, the first one for the other plots.
     runs : tuple of two int
         The numbers of the two runs whose queries are compared.
 
     Returns
     -------
     dict of str to dict
-        By the name of the plot: "bars", "scatter", "deltas", and, where runs were read, "precision-recall",
-        "recall-depth" and "overlap".
+        By the name of the plot: "bars", "scatter" and "deltas"; also "precision-recall", "recall-depth" and "overlap"
+        if runs were read.
 
     Raises
     ------
     MeasureError
-        If the measure or a run is not in the comparison.
+        The measure or a run is not in the comparison.
     """
     measures = payload["measures"]
     place = _measure_place(payload, measure)
@@ -192,7 +192,7 @@ def specs(payload: Payload, *, measure: str | None = None, runs: tuple[int, int]
 
 
 def _list_plots(payload: Payload) -> dict[str, Spec]:
-    """Return the plots that show what the lists of runs are like, those of them that the payload has numbers for."""
+    """Return the plots of the runs' lists, as far as the payload has the data."""
     names = [run["name"] for run in payload["runs"]]
     makers = {
         "precision-recall": (_precision_recall, "pr"),
@@ -212,7 +212,7 @@ def _measure_place(payload: Payload, measure: str | None) -> int:
 
 
 def _plot(description: str, height: int, rows: Sequence[Spec] | None = None, **parts: Any) -> Spec:
-    """Return a plot as wide as the box that it stands in."""
+    """Return a plot as wide as its container."""
     head = {"$schema": SCHEMA, "description": description, "width": "container", "height": height}
     data = {} if rows is None else {"data": {"values": list(rows)}}
     return {**head, "autosize": {"type": "fit-x", "contains": "padding"}, **data, **parts}
@@ -223,7 +223,7 @@ def _number(field: str, title: str | None, **more: Any) -> Spec:
 
 
 def _told(field: str, title: str, format: str | None = ".4f") -> Spec:
-    """Return one line of what is shown under the pointer."""
+    """Return one line of a tooltip."""
     if format is None:
         return {"field": field, "type": "nominal", "title": title}
     return {"field": field, "type": "quantitative", "title": title, "format": format}
@@ -238,7 +238,7 @@ def _bars(payload: Payload, places: Sequence[int]) -> Spec:
 
 
 def means_plot(payload: Payload, place: int) -> Spec:
-    """Return the bars of one measure: the mean of each run with its confidence interval, and the baseline's mean."""
+    """Return the bars of one measure: each run's mean with its confidence interval, and the baseline's mean."""
     measure, baseline = payload["measures"][place], payload["baseline"]
     rows = [
         {"name": run["name"], "mean": mean, "low": low, "high": high, "label": _label(mean), "base": number == baseline}
@@ -254,7 +254,7 @@ def means_plot(payload: Payload, place: int) -> Spec:
             "encoding": {"x": _number("mean", None, axis={"tickCount": 5, "format": PLAIN}), "tooltip": told},
         }
     ]
-    # A scale over intervals of which none is known would be without end, and Vega says so on the console.
+    # Without any known interval, the scale would be infinite, and Vega would warn on the console.
     between = any(row["low"] is not None for row in rows)
     if between:
         encoding = {"x": _number("low", None), "x2": {"field": "high"}, "tooltip": told}
@@ -286,11 +286,11 @@ def _pair_rows(payload: Payload, place: int, runs: tuple[int, int]) -> list[Spec
 
 
 def _pair_plots(pair: Pair, *, texts: bool) -> dict[str, Spec]:
-    """Return the plots of two runs, without rows; with `texts`, what is under the pointer has the query's text."""
+    """Return the plots of two runs, without rows; with `texts`, tooltips include the query's text."""
     words = [_told("text", "Text", None)] if texts else []
     told = [_told("qid", "Query", None), *words]
     told += [_told("a", pair.first), _told("b", pair.second), _told("delta", "Difference", "+.4f")]
-    # As values, as names in an expression could end it.
+    # As values, because quotes in a name could end a string in an expression.
     params = [{"name": "first", "value": pair.first}, {"name": "second", "value": pair.second}]
     sides = {
         "field": "side",
@@ -326,7 +326,7 @@ def _scatter(pair: Pair, common: Spec, told: list[Spec], sides: Spec) -> Spec:
             "tooltip": told,
         },
     }
-    # The line from corner to corner; both axes cover it, so that they have the same scale.
+    # The diagonal; both axes cover it, so that they have the same scale.
     ends: list[Spec] = [
         {"calculate": "min(datum.a, datum.b)", "as": "lesser"},
         {"calculate": "max(datum.a, datum.b)", "as": "greater"},
@@ -370,18 +370,18 @@ def _deltas(pair: Pair, common: Spec, told: list[Spec], sides: Spec) -> Spec:
         "strokeWidth": {"value": 0.4},
         "tooltip": told,
     }
-    # A difference of nothing would be a bar without height: its outline is seen.
+    # A difference of zero is a bar without height: only its outline is visible.
     layer = [{"mark": {"type": "rect"}, "encoding": encoding}]
     description = f"Difference in {pair.measure} between {pair.first} and {pair.second} of each query, in order"
     return _plot(description, 400, **common | {"transform": common["transform"] + rank}, layer=layer)
 
 
 def _series(names: Sequence[str], x: Spec, y: Spec, description: str, rows: Sequence[Spec]) -> Spec:
-    """Return curves, one a run, told apart by colour, shape and dash."""
+    """Return curves, one per run, distinguished by colour, shape and dash."""
     which = {"field": "name", "type": "nominal", "title": None, "sort": None}
     shapes = [SHAPES[(number + number // 8) % len(SHAPES)] for number in range(len(names))]
     turn = {name: number // 8 for number, name in enumerate(names)}
-    # The dashes have a field of their own: a legend of names would draw the rims of its points with them.
+    # Dashes have their own field: otherwise a legend of names would draw the outlines of its points with them.
     rows = [{**row, "turn": turn[row["name"]]} for row in rows]
     turns = list(range(max(turn.values()) + 1))
     dashes = {"domain": turns, "range": [list(DASHES[one % len(DASHES)]) for one in turns]}
@@ -454,7 +454,7 @@ def _overlap(names: Sequence[str], overlap: Payload) -> Spec:
     for style, side in (("on-low", f"datum.rbo < {EVEN}"), ("on-high", f"datum.rbo >= {EVEN}")):
         mark = {"type": "text", "style": style, "aria": False, "fontSize": 11}
         layer.append({"transform": [{"filter": side}], "mark": mark, "encoding": number})
-    description = f"Rank-biased overlap of each two of {len(names)} runs"
+    description = f"Rank-biased overlap of each pair of {len(names)} runs"
     return _plot(description, 30 * len(names), rows, encoding=encoding, layer=layer)
 
 
@@ -467,20 +467,20 @@ def image(
     runs: tuple[int, int] = (0, 1),
     scale: float = 2,
 ) -> bytes:
-    """Return one plot as an image on a light ground.
+    """Return one plot as an image on a light background.
 
     Parameters
     ----------
     payload : mapping
-        What the report is made of.
+        The data of the report.
     plot : str
         One of `PLOTS`.
     format : {"png", "svg"}
-        Of the image.
+        The image format.
     measure, runs
-        As of `specs`.
+        As for `specs`.
     scale : float
-        Pixels of a PNG for each unit of the plot, which is 640 units wide.
+        Pixels of a PNG per unit of the plot, which is 640 units wide.
 
     Returns
     -------
@@ -490,11 +490,11 @@ def image(
     Raises
     ------
     MeasureError
-        If the plot, the format, the measure or a run is unknown.
+        The plot, the format, the measure or a run is unknown.
     EvaluationError
-        If the plot needs what the comparison does not have, as runs where only results were saved.
+        The comparison lacks data for the plot, such as runs if only results were saved.
     OutputError
-        If the package that draws is not installed.
+        The package that draws plots is not installed.
     """
     if plot not in PLOTS:
         raise MeasureError(f"unknown plot '{plot}'", f"Choose one of {', '.join(PLOTS)}.")
@@ -511,12 +511,12 @@ def image(
 
 
 def _drawn(spec: Spec, format: str, theme: str, scale: float = 2) -> bytes:
-    """Return a specification with a width of its own as a file.
+    """Draw a specification with a fixed width, and return the file's content.
 
     Raises
     ------
     OutputError
-        The package that draws is not installed.
+        The package that draws plots is not installed.
     """
     try:
         import vl_convert  # type: ignore[import-untyped,import-not-found,unused-ignore]
@@ -533,22 +533,22 @@ def _drawn(spec: Spec, format: str, theme: str, scale: float = 2) -> bytes:
 
 
 def _sized(spec: Spec, runs: int) -> Spec:
-    """Return a plot with a width of its own, as there is no page to give it one."""
+    """Return a plot with a fixed width, because there is no page to set it."""
     if "concat" in spec:
         return {**spec, "concat": [_sized(plot, runs) for plot in spec["concat"]]}
     size = {key: value for key, value in spec.items() if key != "autosize"}
-    # A heat map has a column for each run.
+    # A heat map has a column per run.
     return {**size, "width": max(WIDTH, 36 * runs), "padding": 16, "config": {"legend": {"columns": 4}}}
 
 
 FILES = ("svg", "png", "html", "json")
-"""What a plot can be saved as."""
+"""File formats of plots."""
 
 MIME = "application/vnd.vegalite.v6+json"
 
-# Notebooks have themes of their own; elsewhere that of the reader's system decides.
-_LIGHT = '[data-jp-theme-light="true"], .vscode-light'
-_DARK = '[data-jp-theme-light="false"], .vscode-dark, .vscode-high-contrast, [theme="dark"]'
+# Notebooks have their own themes; elsewhere the reader's system decides.
+_LIGHT = '[data-jp-theme-light="true"], [data-theme="light"], .vscode-light'
+_DARK = '[data-jp-theme-light="false"], .vscode-dark, .vscode-high-contrast, [theme="dark"], [data-theme="dark"]'
 STYLE = f"""
 .treceval-plot img {{ max-width: 100%; }}
 .treceval-plot .tp-dark {{ display: none; }}
@@ -561,12 +561,12 @@ STYLE = f"""
 
 
 class Plot:
-    """A plot: a notebook shows it in its light or dark theme, and `save` writes it to a file.
+    """A plot. A notebook shows it in its light or dark theme, and `save` writes it to a file.
 
     Attributes
     ----------
     spec : dict
-        Its Vega-Lite specification, which holds the numbers and no colours.
+        Its Vega-Lite specification, which contains the data but no colours.
     """
 
     def __init__(self, spec: Spec, rows: int) -> None:
@@ -576,9 +576,9 @@ class Plot:
         return f"<Plot: {brief(str(self.spec['description']), 200)}>"
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:  # noqa: ARG002
-        # All of it: whoever shows it takes what it can, and HTML has both themes.
+        # Every type: a notebook chooses one that it supports, and HTML has both themes.
         bundle: dict[str, Any] = {"text/plain": repr(self), MIME: self._coloured("light")}
-        with suppress(OutputError):  # without the package that draws
+        with suppress(OutputError):  # without the package that draws plots
             bundle["text/html"] = self._repr_html_()
         return bundle
 
@@ -591,24 +591,24 @@ class Plot:
         return f'<div class="treceval-plot"><style>{STYLE}</style>{"".join(images)}</div>'
 
     def save(self, path: str | os.PathLike[str], *, theme: str = "light", scale: float = 2) -> None:
-        """Write the plot to a file, whole or not at all.
+        """Write the plot to a file; the file is complete or absent.
 
         Parameters
         ----------
         path : path
-            The file; its ending says what it is: ``.svg``, ``.png``, ``.html`` (a page that works offline) or
-            ``.json`` (the specification).
+            The file; its ending sets the format: ``.svg``, ``.png``, ``.html`` (a page that works offline) or ``.json``
+            (the specification).
         theme : {"light", "dark"}
-            Its colours.
+            The colours.
         scale : float
-            Pixels of a PNG for each unit of the plot.
+            Pixels of a PNG per unit of the plot.
 
         Raises
         ------
         MeasureError
             The ending or the theme is unknown.
         OutputError
-            The file cannot be written, or the package that draws is not installed.
+            The file cannot be written, or the package that draws plots is not installed.
         """
         ending = os.path.splitext(os.fspath(path))[1].lower().removeprefix(".")
         if ending not in FILES:
@@ -624,7 +624,7 @@ class Plot:
             stream.write(raw)
 
     def _coloured(self, theme: str) -> Spec:
-        """Return the specification with the colours of a theme."""
+        """Return the specification with a theme's colours."""
         config = _config_of(THEMES[theme])
         own = self.spec.get("config", {})
         return {**self.spec, "config": config | {key: {**config.get(key, {}), **part} for key, part in own.items()}}

@@ -1,4 +1,4 @@
-"""How a table is drawn, apart from what tables are made of, which lines of values do without."""
+"""How tables are drawn; this is separate from tables, because lines of values need no tables."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ class Style(NamedTuple):
     Attributes
     ----------
     digits : int or None
-        Decimals of values. None: four for people, all that float64 has for programs.
+        Decimals of values. None: four for people, all digits of float64 for programs.
     colour : bool
-        Whether terminal styles may be used.
+        Use terminal styles.
     width : int or None
-        Columns of the terminal: a wider table is cut into blocks of columns, and sentences are wrapped. None: they are
-        not.
+        Columns of the terminal. A wider table is split into blocks of columns, and sentences are wrapped. None: no
+        splitting or wrapping.
     columns : {1, 2}
-        How many columns of text a table of LaTeX may be wide.
+        Number of text columns that a LaTeX table may span.
     siunitx : bool
-        Whether LaTeX aligns numbers by the package siunitx.
+        Align numbers in LaTeX with the package siunitx.
     raw_names : bool
-        Whether LaTeX names measures as they were asked for, not as papers do.
+        Name measures in LaTeX as requested, not as papers name them.
     rows : int or None
-        How many runs people see of a comparison. None: all.
+        Number of runs in a comparison that people see. None: all.
     """
 
     digits: int | None = None

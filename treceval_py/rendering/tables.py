@@ -1,4 +1,4 @@
-"""Tables with typed columns: what a command makes of its data, and every format draws."""
+"""Tables with typed columns: a command builds them from its data, and every format can draw them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["DIGITS", "Cell", "Column", "Document", "Section", "Style", "Table", 
 Cell: TypeAlias = "str | float | int | None"
 
 DIGITS = 4
-"""Decimals of a value for people, by default."""
+"""Default decimals of a value for people."""
 
 
 class Column(NamedTuple):
@@ -28,51 +28,51 @@ class Column(NamedTuple):
     key : str
         Its name for programs: a heading in CSV, a key in JSON.
     cells : sequence of Cell, length R
-        Its cells as they are. None is an empty cell, NaN a number that is not known.
+        Its unformatted cells. None is an empty cell, NaN an unknown number.
     title : str or None
         Its title for people; None for the key.
     text : bool
-        Whether it holds words, which are aligned to the left; numbers are aligned to the right.
+        Whether it contains words, which are left-aligned; numbers are right-aligned.
     head : bool
         Whether its cells name their rows, in HTML and in lines below the table.
     unknown : str
-        What stands for NaN where people read.
+        Placeholder for NaN, for people.
     people, programs, paper : bool
-        Whether it is shown to people, to programs (CSV, TSV, JSON), and to people in LaTeX. A column that people and
-        programs need differently is there twice.
+        Whether it is shown to people, to programs (CSV, TSV, JSON), and in LaTeX. If people and programs need different
+        columns, there are two.
     digits : int or None
-        Decimals for people, whatever the style says.
+        Decimals for people; overrides the style.
     exact : bool
-        Whether programs get all digits, whatever the style says.
+        Give programs all digits; overrides the style.
     fixed : bool
-        Whether programs get as many decimals as people, whatever the style says.
+        Give programs as many decimals as people; overrides the style.
     signed : bool
-        Whether people see the sign of positive numbers.
+        Show people the sign of positive numbers.
     best : frozenset of int
-        The rows whose cells are bold, or have a sign where there is no bold type.
+        The rows with bold cells; without bold type, these are marked with a sign.
     second : frozenset of int
-        Those that LaTeX underlines.
+        The rows that LaTeX underlines.
     marks, letters : sequence of str, length R, or empty
-        What stands behind each cell for people: a sign, and letters, raised where that is possible.
+        A sign and letters after each cell, for people; the letters are raised if possible.
     behind : sequence of str, length R, or empty
-        What stands behind each name for people, and is no part of it.
+        Text after each name, for people, that is not part of the name.
     apart : bool
-        Whether marks have a column of their own in Markdown and HTML.
+        Put marks into their own column in Markdown and HTML.
     sign : bool
-        Whether its cells are the marks of the column before it.
+        Whether its cells are the marks of the previous column.
     joint : str
-        What joins the two numbers of a cell, which stand below each other in a terminal: the comma of ``[low, high]``.
+        Separator of a cell's two numbers, which a terminal aligns separately: the comma of ``[low, high]``.
     group : str
-        The common head of neighbouring columns, where a format has one: LaTeX and HTML.
+        The common head of neighbouring columns, in LaTeX and HTML.
     tex : str
         Its title as TeX.
     spare : int
-        How soon LaTeX leaves it out where there is not room for all columns; 0 for never.
+        How soon LaTeX leaves it out if not all columns fit; 0 for never.
     note : str
-        The note of the table that explains it or its letters, and is left out with them.
+        The table's note that explains it or its letters; left out with them.
     aside : str
-        What its cells are called in lines below the table, where the terminal is too narrow for them; LaTeX always has
-        them in comments.
+        Name of its cells when they are moved to lines below the table because the terminal is too narrow; LaTeX always
+        has them in comments.
     """
 
     key: str
@@ -104,11 +104,11 @@ class Column(NamedTuple):
 
     @property
     def heading(self) -> str:
-        """The title for people, without control characters."""
+        """The title for people, with control characters escaped."""
         return visible(self.key if self.title is None else self.title)
 
     def texts(self, style: Style) -> list[str]:
-        """Return the cells for people, without control characters."""
+        """Return the cells for people, with control characters escaped."""
         digits = self.digits if self.digits is not None else DIGITS if style.digits is None else style.digits
         texts = [self._text(cell, digits) for cell in self.cells]
         if not self.behind:
@@ -123,14 +123,14 @@ class Column(NamedTuple):
         return visible(str(cell))
 
     def signs(self, style: Style) -> list[str]:
-        """Return the cells for people with a true minus in numbers; other text, as of relevance strings, has none."""
+        """Return the cells for people with a true minus in numbers, but not in other text such as relevance strings."""
         return [
             text if self.text or (isinstance(cell, str) and not self.joint) else text.replace("-", "−")
             for cell, text in zip(self.cells, self.texts(style), strict=True)
         ]
 
     def fields(self, style: Style) -> list[Cell]:
-        """Return the cells for programs: what is not known is None, and values are text if digits are asked for."""
+        """Return the cells for programs: unknown values are None; values are text if a number of digits is set."""
         digits = self.digits if self.fixed else None if self.exact else style.digits
         return [
             (None if math.isnan(cell) else cell if digits is None else unsigned_zero(f"{cell:.{digits}f}"))
@@ -141,18 +141,18 @@ class Column(NamedTuple):
 
 
 class Section(NamedTuple):
-    """Rows under a heading that has values of its own.
+    """Rows under a heading, which can have its own values.
 
     Attributes
     ----------
     start : int
         The number of its first row.
     name : str
-        What it is about.
+        Its heading.
     values : tuple of str
-        The values of all of it, in its last columns where there are columns.
+        The values of the whole section, shown in the last columns.
     text : str
-        What else is said of it.
+        Further text in the heading.
     """
 
     start: int
@@ -167,41 +167,41 @@ class Table(NamedTuple):
     Attributes
     ----------
     columns : tuple of Column
-        The columns, all with as many cells.
+        The columns, all with the same number of cells.
     name : str
         Its name in JSON.
     title : str
-        What stands above it.
+        The title above it.
     heading : str
-        The title where a table needs one: HTML; if empty, the other one.
+        The title for HTML, where a table needs one; if empty, `title`.
     lead : str
-        A sentence above the title: the result. LaTeX has it in the caption.
+        A sentence above the title: the result. LaTeX puts it into the caption.
     notes : tuple of str
         Sentences below it.
     made : tuple of str
-        Lines below it that can be copied: how its values were made.
+        Lines below it that can be copied: how its values were computed.
     version : str
-        What made it, in a last line.
+        The program and version, in a last line.
     caption : tuple of str
-        Sentences of LaTeX's caption, if these are not the notes.
+        Sentences of LaTeX's caption, if they differ from the notes.
     breaks : mapping of int to str
-        The rows with which groups begin, and the groups' titles, which may be empty.
+        The rows where groups begin, and the groups' titles, which may be empty.
     above : mapping of int to str
-        Titles of these groups in LaTeX, where a column that it lacks names them.
+        Titles of these groups in LaTeX, if the column that names them is left out there.
     sections : tuple of Section or None
-        What people see the rows under; None for a plain table.
+        The sections that people see the rows under; None for a plain table.
     across : frozenset of int
-        The rows whose first cell goes across all columns but the last, as those between are empty.
+        The rows whose first cell spans all columns but the last, because those in between are empty.
     best : str
-        What bold cells are; empty if nothing is bold.
+        The meaning of bold cells; empty if nothing is bold.
     naming : int
-        With how many columns each block begins into which a wide table is cut.
+        Number of columns repeated at the beginning of each block when a wide table is split.
     label : str
-        LaTeX's label of a table that floats, with a caption; empty for the bare table.
+        LaTeX's label of a floating table with a caption; empty for a bare table.
     tight : bool
-        Whether LaTeX squeezes a wide table, instead of cutting it into blocks.
+        Let LaTeX squeeze a wide table instead of splitting it into blocks.
     folds : bool
-        Whether HTML can fold it.
+        Allow HTML to fold it.
     """
 
     columns: tuple[Column, ...]
@@ -239,7 +239,7 @@ class Table(NamedTuple):
         return ((section, range(section.start, end)) for section, end in zip(sections, ends, strict=False))
 
     def spread(self) -> list[Column]:
-        """Return the columns that people see, with marks that stand apart in columns of their own."""
+        """Return the columns that people see, with separate marks in their own columns."""
         return [
             part
             for column in self.for_people()
@@ -253,11 +253,11 @@ class Table(NamedTuple):
         return [column for column in self.columns if column.programs]
 
     def sentences(self, bold: str = "Bold") -> list[str]:
-        """Return what is said below the table, without control characters; `bold` is what shows the best."""
+        """Return the sentences below the table, with control characters escaped; `bold` names the style of the best."""
         return [visible(line) for line in ([f"{bold}: {self.best}."] if self.best else []) + list(self.notes)]
 
     def asides(self) -> list[tuple[str, str]]:
-        """Return the cells that can stand below the table: what they are called, then the row's name and the cell."""
+        """Return the cells that can be moved below the table: the cells' name, the row's name and the cell."""
         names = next((column.cells for column in self.columns if column.head), [""] * self.rows)
         return [
             (column.aside, visible(f"{name}: {cell}"))
@@ -271,18 +271,18 @@ class Table(NamedTuple):
 def records_table(
     rows: Sequence[Mapping[str, Cell]], keys: Iterable[str] = (), *, name: str = "rows", exact: Container[str] = ()
 ) -> Table:
-    """Return records as a table that programs alone see.
+    """Return records as a table that only programs see.
 
     Parameters
     ----------
     rows : sequence of mapping of str to Cell
-        The records; one that lacks a key has an empty cell there.
+        The records; a missing key gives an empty cell.
     keys : iterable of str
-        The first columns, also where there are no records.
+        The first columns, even if there are no records.
     name : str
         The table's name in JSON.
     exact : container of str
-        The keys of values that have all digits, whatever the style says.
+        The keys of values that keep all digits; overrides the style.
     """
     every = dict.fromkeys([*keys, *(key for row in rows for key in row)])
     columns = (Column(key, [row.get(key) for row in rows], people=False, exact=key in exact) for key in every)
@@ -290,18 +290,18 @@ def records_table(
 
 
 class Document(NamedTuple):
-    """What a command prints: tables, and for JSON what they were made from.
+    """The output of a command: tables and, for JSON, the data they come from.
 
     Attributes
     ----------
     kind : str
-        What it is: "scores", "board" and so on.
+        Its kind: "scores", "board" and so on.
     tables : sequence of Table
-        The tables; one without columns for people, or for programs, is left out there.
+        The tables. A table without columns for people, or for programs, is not shown to them.
     made : callable
-        What returns how it was made, and what JSON has in place of the tables' rows; other formats do not call it.
+        Returns how it was computed, and the JSON that replaces the tables' rows; other formats do not call it.
     text : tuple of str
-        Sentences for the text of a paper, which LaTeX has below the tables.
+        Sentences for the text of a paper, which LaTeX prints below the tables.
     """
 
     kind: str

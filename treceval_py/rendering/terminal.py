@@ -1,4 +1,4 @@
-"""Tables for terminals: columns aligned by the width that terminals give to characters."""
+"""Tables for terminals, with columns aligned by the display width of characters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BETWEEN = "   "
 
 
 def width_of(cell: str) -> int:
-    """Return how many columns of a terminal a text takes."""
+    """Return the number of terminal columns that a text occupies."""
     if cell.isascii():
         return len(cell)
     from rich.cells import cell_len
@@ -20,13 +20,13 @@ def width_of(cell: str) -> int:
 
 
 def padded(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Return cells as a line, the first one to the left and the others to the right."""
+    """Return cells as a line, the first one left-aligned and the others right-aligned."""
     first, *others = ((cell, " " * (width - width_of(cell))) for cell, width in zip(cells, widths, strict=True))
     return "  ".join(["".join(first), *(space + cell for cell, space in others)])
 
 
 def cut(text: str, width: int) -> str:
-    """Return as much of a text as fits."""
+    """Return the longest beginning of a text that fits."""
     if width_of(text) <= width:
         return text
     if width < 1:
@@ -37,14 +37,14 @@ def cut(text: str, width: int) -> str:
 
 
 def panels(widths: Sequence[float], room: float) -> list[range]:
-    """Divide columns into blocks, each as many as there is room for, and one at least.
+    """Divide columns into blocks, each as wide as there is room for, with at least one column.
 
     Parameters
     ----------
     widths : sequence of float, length M
-        How wide each column is, with the space before it.
+        The width of each column, including the space before it.
     room : float
-        How wide a block may be.
+        The width available for a block.
     """
     blocks: list[range] = []
     start, used = 0, 0.0
@@ -57,9 +57,9 @@ def panels(widths: Sequence[float], room: float) -> list[range]:
 
 
 def wrapped(line: str, width: int | None) -> list[str]:
-    """Return a sentence as lines no wider than a terminal, all but the first indented; None: as the one line it is.
+    """Return a sentence as lines no wider than a terminal, indented except for the first; None: as one line.
 
-    A word that is wider stands whole on a line of its own, so that a name or a signature can be copied.
+    A wider word is kept whole on its own line, so that a name or signature can be copied.
     """
     words = line.split(" ")
     if width is None or width_of(line) <= width:

@@ -1,4 +1,4 @@
-"""Reports: a comparison, and the runs behind it, as one page that needs nothing else, and its plots as pictures."""
+"""Reports: a comparison and its runs as one self-contained page, and its plots as pictures."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Curves of a report: precision over recall, and recall over depth.
 
-They are averages over the queries that were compared, ranked as the first measure of the comparison ranks, and computed
-by the measures ``iprec_at_recall`` and ``recall`` themselves, so that a point of a curve is the number that a table of
-these measures has.
+They are averages over the compared queries, ranked as for the first measure of the comparison, and computed by the
+measures ``iprec_at_recall`` and ``recall`` themselves, so a point of a curve equals the number in a table of these
+measures.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DEPTHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 class Basis(NamedTuple):
-    """How the runs of a comparison are ranked where something else is computed from them, and over which queries.
+    """The ranking rules and the queries for what a report computes from runs besides the comparison.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Basis(NamedTuple):
     conventions : Conventions
         Its conventions.
     level : int
-        Least judgment that counts as relevant: that of the first measure that has one, else the profile's.
+        Lowest relevant judgment: that of the first measure that has one, else the profile's.
     """
 
     qids: tuple[str, ...]
@@ -81,7 +81,7 @@ class Curves(NamedTuple):
 
 
 def basis_of(comparison: Comparison) -> Basis:
-    """Return how the first measure of a comparison ranks; where that is not known, as the default profile does."""
+    """Return the ranking rules of the first measure of a comparison; if unknown, those of the default profile."""
     first = comparison.measures[0]
     signatures = [each.signature for each in comparison.measures if each.signature is not None]
     levels = [dict(each.measure.parameters).get("level") for each in signatures]
@@ -90,7 +90,7 @@ def basis_of(comparison: Comparison) -> Basis:
         conventions = profile.conventions
     else:
         name, conventions = first.signature.profile, first.signature.conventions
-        # Of a profile of somebody's own, the signature says what is needed.
+        # For a user's own profile, the signature has everything needed.
         profile = PROFILES.get(name) or Profile(name, name, conventions)
     level = next((int(level) for level in levels if level is not None), profile.level)
     return Basis(first.qids, profile, conventions, level)
@@ -102,7 +102,7 @@ def curves_of(basis: Basis, qrels: Qrels, runs: Sequence[JudgedRun]) -> Curves:
     Parameters
     ----------
     basis : Basis
-        How they are ranked, and over which queries averages are taken.
+        The ranking rules, and the queries to average over.
     qrels : Qrels
         The judgments.
     runs : sequence of JudgedRun, length S

@@ -1,6 +1,6 @@
-"""What a report keeps of the rankings of runs: judged ranks, first documents, and where the relevant ones stand.
+"""The parts of rankings that a report keeps: judged ranks, first documents, and the ranks of relevant documents.
 
-Runs are added one by one, and of each only this is kept, so that a report of many runs holds no run whole.
+Runs are added one by one, and only these parts are kept, so a report of many runs holds no whole run in memory.
 """
 
 from __future__ import annotations
@@ -32,34 +32,34 @@ from treceval_py.scoring.signatures import concise
 __all__ = ["FIRST", "Ranked", "Rankings"]
 
 FIRST = 100
-"""Documents of each list that overlap looks at."""
+"""Documents of each list used for overlap."""
 
 DEEP = 500
-"""Queries of which so many documents are kept; of the others only as many as are shown."""
+"""Queries for which that many documents are kept; for the others, only those shown."""
 
 SHOWN, FEWER = 20, 10
-"""Documents of each list that a page names, and where room is short."""
+"""Documents of each list that a page names; the second number is used when space is short."""
 
 ROOM = 1_500_000
 """Bytes that documents may take up in a page."""
 
 OF_A_RUN, HARDEST, SPREAD = 50, 10, 50
-"""Where room is short: queries kept for their difference in a run, as the hardest, and evenly spread by difficulty."""
+"""When space is short: queries kept for their difference in a run, as the hardest, and evenly spread by difficulty."""
 
 LISTS = 20
-"""Runs with lists where room is shorter still: the best ones, and the one that others are compared with."""
+"""Runs with lists when space is shorter still: the best ones, and the baseline."""
 
 MANY = 40
-"""Runs up to which ranges over labels of unjudged documents are computed, which take longer than all else."""
+"""Most runs for which ranges over labels of unjudged documents are computed, the slowest step."""
 
 SAMPLE = 40
-"""Queries whose documents are written out to know how much room the others need."""
+"""Queries whose documents are written as a sample to estimate the space of the others."""
 
 
 ShortArray: TypeAlias = npt.NDArray[np.int32]
 
 Passages: TypeAlias = "Mapping[str, str] | Rows"
-"""Texts of documents by their ids, or where they can be read."""
+"""Texts of documents by id, or their source."""
 
 
 class Ranked(NamedTuple):
@@ -68,15 +68,15 @@ class Ranked(NamedTuple):
     Attributes
     ----------
     name, tag : str
-        Where it comes from, and its tag.
+        Its source, and its tag.
     judged : JudgedRun
         All judged queries, with the ranks that tied documents could have.
     firsts : (Q, FIRST) int32 array
-        The number of the document at each of the first ranks, -1 where there is none.
+        The number of the document at each of the first ranks, -1 if there is none.
     relevant : (N,) int32 array
-        The rank of each relevant document of each query, 0 where it was not retrieved.
+        The rank of each relevant document of each query, 0 if not retrieved.
     ties, unjudged : dict of str to Range
-        How far the order of ties, and labels of unjudged documents, can move each measure that has such a range.
+        The range of each measure over the orders of ties, and over labels of unjudged documents, if available.
     qids : frozenset of str
         The queries that the run has.
     """
@@ -111,14 +111,14 @@ class Rankings:
     conventions : Conventions
         How documents are ranked.
     tasks : mapping of str to Task
-        The measures, by the names they are compared under.
+        The measures, by their names in the comparison.
 
     Attributes
     ----------
     qids : tuple of str, length Q
         All judged queries, in the order of their bytes.
     starts : (Q + 1,) int array
-        Where the relevant documents of each query begin in `Ranked.relevant`.
+        The start of each query's relevant documents in `Ranked.relevant`.
     grades : (N,) int array
         The grades of the relevant documents, query by query, highest first.
     runs : list of Ranked
@@ -136,7 +136,7 @@ class Rankings:
         ideal = qrels.ideal
         self.qids = ideal.qids
         self.runs: list[Ranked] = []
-        # Relevant documents have the first numbers of a query, the others get theirs as they are met.
+        # Relevant documents have the first numbers of a query; others are numbered when first seen.
         relevant = ideal.rel > 0
         self.starts = np.searchsorted(ideal.place[relevant], np.arange(len(ideal.qids) + 1))
         self.grades: IntArray = ideal.rel[relevant]
@@ -144,7 +144,7 @@ class Rankings:
 
     @classmethod
     def of(cls, evaluator: Evaluator) -> Rankings:
-        """Return the rankings of runs that an evaluator scores by relevance judgments, before any is added."""
+        """Return empty rankings for the runs that an evaluator scores by relevance judgments."""
         if not isinstance(evaluator.judgments, Qrels):
             raise AssertionError("rankings need relevance judgments")
         tasks = evaluator.plan.tasks
@@ -158,15 +158,15 @@ class Rankings:
         return {docid: number for number, (_, docid) in enumerate(sorted(found))}
 
     def add(self, run: Run) -> None:
-        """Keep what is needed of a run.
+        """Keep the needed parts of a run.
 
         Raises
         ------
         DataError
-            It is to be ranked by ranks that it has not.
+            It must be ranked by its ranks, but has none.
         """
         judging = JudgedOnce(self.qrels, run, keep=True)
-        # There a rank is not a place in the list.
+        # There, a rank is not a position in the list.
         if self.ranking.order == "rank" or self.ranking.judged_only:
             judged, lists = self._listed(judging)
         else:
@@ -202,7 +202,7 @@ class Rankings:
         lengths = np.where(numbers >= 0, table.offsets[numbers + 1] - starts, 0)
         sizes = np.minimum(lengths, np.where(self.deep, self.first, min(self.first, SHOWN)))
         hits = judged.hits.where(judged.hits.rel > 0)
-        # The places of all documents at once: first those at the first ranks, then relevant ones.
+        # The positions of all documents at once: first those at the first ranks, then relevant ones.
         ends = np.cumsum(sizes)
         first = np.arange(int(sizes.sum())) + np.repeat(starts - ends + sizes, sizes)
         rows = order[np.concatenate([first, starts[hits.query] + hits.rank - 1])]
@@ -216,7 +216,7 @@ class Rankings:
             yield _List(row, ids[end - size : end], slice(size), found[begin:stop], hits.rank[begin:stop])
 
     def _listed(self, judging: JudgedOnce) -> tuple[JudgedRun, Iterator[_List]]:
-        """Judge a run and find the documents of its lists, by whatever ranks they have."""
+        """Judge a run, and find the documents of its lists by their given ranks."""
         judged = judging.judged(self.ranking._replace(documents=True), complete=True)
         if not isinstance(judged, JudgedRun):
             raise AssertionError("a run is judged by relevance judgments")
@@ -249,9 +249,9 @@ class Rankings:
         qids : sequence of str
             The queries.
         shown : int
-            How many documents of each list are named.
+            Number of documents named in each list.
         runs : sequence of int
-            The runs whose lists are there.
+            The runs with lists.
         """
         place = {qid: row for row, qid in enumerate(self.qids)}
         return [self._documents(place[qid], min(shown, self.first), runs) for qid in qids]
@@ -286,7 +286,7 @@ class Rankings:
 
 
 def _ended(row: list[int]) -> list[int]:
-    """Leave out the ranks after the last document."""
+    """Remove the ranks after the last document."""
     while row and row[-1] < 0:
         row.pop()
     return row
@@ -295,7 +295,7 @@ def _ended(row: list[int]) -> list[int]:
 def chosen_documents(
     rankings: Rankings, qids: Sequence[str], values: FloatArray, reference: int, texts: Passages | None
 ) -> dict[str, Any]:
-    """Return the documents of as many queries as there is room for, and their texts.
+    """Return the documents of as many queries as fit, and their texts.
 
     Parameters
     ----------
@@ -304,11 +304,11 @@ def chosen_documents(
     qids : sequence of str, length Q
         The queries of the page.
     values : (S, Q) float array
-        The values of the first measure, NaN where a query does not count.
+        The values of the first measure, NaN if a query does not count.
     reference : int
-        The run that others are compared with.
+        The run with which others are compared.
     texts : mapping of str to str, or Rows, optional
-        The texts of documents, or where they can be read.
+        The texts of documents, or their source.
 
     Returns
     -------
@@ -334,7 +334,7 @@ def chosen_documents(
 
 
 def _by_interest(values: FloatArray, reference: int) -> tuple[list[int], int]:
-    """Return all queries, first those whose documents are most likely to be asked for, and how many these are."""
+    """Return all queries, those likeliest to be opened first, and the number of these."""
     others = [run for run in range(len(values)) if run != reference]
     differences = np.nan_to_num(np.abs(values - values[reference]))[others]
     order = np.argsort(-differences, axis=1, kind="stable").T
@@ -345,11 +345,11 @@ def _by_interest(values: FloatArray, reference: int) -> tuple[list[int], int]:
 
 
 def _room(rankings: Rankings, qids: Sequence[str], shown: int, runs: Sequence[int]) -> int:
-    """Return how many of some queries there is room for, judging by a sample of them."""
+    """Return how many of some queries fit, estimated from a sample."""
     sample = [qids[at] for at in np.linspace(0, len(qids) - 1, min(SAMPLE, len(qids))).round().astype(np.int64)]
     if not sample:
         return 0
-    # As a page has it: compressed, in base64.
+    # As in the page: compressed, in base64.
     size = len(gzip.compress(json.dumps(rankings.documents(sample, shown, runs)).encode(), 6)) * 4 / 3
     return int(ROOM / (size / len(sample)))
 
@@ -358,14 +358,14 @@ SNIPPET = 200
 """Characters of a document's text in a page."""
 
 TOP = 5
-"""Documents of a list that have a text, beside relevant ones."""
+"""Documents of a list that have a text, besides relevant ones."""
 
 TEXTS = 500_000
-"""Bytes that the texts of documents may take up."""
+"""Most bytes for the texts of documents."""
 
 
 def _snippets(docs: Sequence[dict[str, Any] | None], texts: Passages) -> dict[str, str]:
-    """Return the beginnings of documents that a page shows, those of the highest ranks first."""
+    """Return the beginnings of the documents on a page, best-ranked first."""
     ranks: dict[str, int] = {}
     for query in docs:
         if query is None:

@@ -1,4 +1,4 @@
-"""How alike the runs of a report are: rank-biased overlap of their lists, and an order that puts like beside like."""
+"""Similarity of the runs of a report: rank-biased overlap of their lists, and an order with similar runs adjacent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PERSISTENCE = 0.9
 
 
 def overlap_of(rankings: Rankings, qids: Sequence[str]) -> dict[str, Any] | None:
-    """Return the overlap of each pair of runs as `report_payload` has it, over the queries for which all have lists."""
+    """Return the overlap of each pair of runs as in `report_payload`, over the queries for which all have lists."""
     compared = set(qids)
     rows = [row for row, qid in enumerate(rankings.qids) if qid in compared and rankings.deep[row]]
     rows = [row for row in rows if all(run.judged.num_ret[row] for run in rankings.runs)]
@@ -40,7 +40,7 @@ def overlap_of(rankings: Rankings, qids: Sequence[str]) -> dict[str, Any] | None
 
 
 def _alike(similarity: FloatArray) -> list[int]:
-    """Return an order in which runs that are alike stand side by side: the leaves of average linkage.
+    """Return an order of the runs with similar ones adjacent: the leaves of average linkage.
 
     References
     ----------
@@ -56,7 +56,7 @@ def _alike(similarity: FloatArray) -> list[int]:
         mean = (near[one] * size + near[other] * more) / (size + more)
         near[one], near[:, one] = mean, mean
         near[one, one] = near[other] = near[:, other] = -np.inf
-        # The ends that are more alike meet.
+        # The more similar ends are joined.
         left, right = leaves[one], leaves[other]
         turned = [(left, right), (left[::-1], right), (left, right[::-1]), (left[::-1], right[::-1])]
         first, second = max(turned, key=lambda pair: similarity[pair[0][-1], pair[1][0]])

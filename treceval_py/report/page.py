@@ -18,16 +18,16 @@ __all__ = ["SCRIPTS", "page"]
 FOLDER = Path(__file__).parent
 
 LIBRARY = "vendor/d3.min.js"
-"""D3 7.9.0, as its authors publish it; its licence is beside it."""
+"""D3 7.9.0, as published by its authors, with its licence next to it."""
 
 FONTS = {
     "Source Sans 3": "vendor/source-sans-3-latin-wght-normal.woff2",
     "Source Serif 4": "vendor/source-serif-4-latin-wght-normal.woff2",
 }
-"""The fonts of figures and of sentences, for Latin letters, as Fontsource publishes them. Others are the system's."""
+"""The fonts of figures and of text, for Latin letters, as published by Fontsource; others are the system's."""
 
 SCRIPTS = ("core.js", "overview.js", "figures.js", "pair.js", "query.js", "exports.js", "keys.js")
-"""The parts of the page's script, in the folder script/ and in this order: the first has what the others share."""
+"""The parts of the page's script in the folder script/, in this order: the first has the shared code."""
 
 
 def page(payload: Mapping[str, Any]) -> str:
@@ -50,9 +50,9 @@ def page(payload: Mapping[str, Any]) -> str:
 
     Notes
     -----
-    Nothing in the data can become markup or script: Jinja escapes the text of the page, the data for the script are
-    compressed and written in base64, and the script makes text nodes of them. Beyond that, the document's policy
-    allows its own two scripts alone, named by their hashes, and fetches nothing.
+    Data cannot become markup or script: Jinja escapes the text of the page, the data for the script are compressed and
+    in base64, and the script inserts them as text nodes. In addition, the document's policy allows only its own two
+    scripts, by their hashes, and no requests.
     """
     try:
         import jinja2  # type: ignore[import-not-found,unused-ignore]
@@ -94,7 +94,7 @@ def _script() -> str:
 
 
 def _policy(scripts: tuple[str, ...]) -> str:
-    """Return the content security policy: these scripts and no others, and nothing from outside."""
+    """Return the content security policy: only these scripts, and nothing from outside."""
     hashes = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; "
@@ -103,14 +103,14 @@ def _policy(scripts: tuple[str, ...]) -> str:
 
 
 def _packed(payload: Mapping[str, Any]) -> str:
-    """Return the data for the script, compressed, as letters that cannot end an element."""
+    """Return the data for the script, compressed, in letters that cannot close an element."""
     text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # No time in the header: the same data give the same page. A lone surrogate becomes a question mark.
     return b64encode(gzip.compress(text.encode("utf-8", "replace"), 6, mtime=0)).decode()
 
 
 def _order(payload: Mapping[str, Any]) -> list[int]:
-    """Return the runs by the first measure, the best first, as the script orders them."""
+    """Return the runs by the first measure, best first, as ordered by the script."""
     means = payload["measures"][0]["means"]
     names = [run["name"] for run in payload["runs"]]
     return sorted(range(len(means)), key=lambda run: (means[run] is None, -(means[run] or 0), names[run]))

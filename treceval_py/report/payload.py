@@ -1,4 +1,4 @@
-"""The payload of a report: everything its page shows, as JSON-compatible data."""
+"""The payload of a report: all contents of its page, as JSON-compatible data."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 __all__ = ["payload_of", "report_payload", "write_report"]
 
 POINTS = 40
-"""Points of the table from which the page reads p-values and critical values."""
+"""Points of the page's table of p-values and critical values."""
 
 THIRDS = 9
-"""Queries from which on they are shown by thirds."""
+"""Fewest queries that are shown by thirds."""
 
 
 def report_payload(
@@ -65,107 +65,106 @@ def report_payload(
         The judgments in any form that `evaluate` accepts, for curves, ranges and documents.
     runs : sequence or mapping of runs, length S, optional
         The runs in any form that `evaluate` accepts and in the order of the comparison, for curves, overlap, ranges and
-        documents; without them, as where results were saved, these are left out.
+        documents; without them, as for saved results, these are left out.
     texts : mapping of str to str, optional
-        The texts of queries; those that were not compared are left out.
+        The texts of queries; those not compared are left out.
     passages : mapping of str to str, optional
-        The texts of documents by their ids, of which the page has the beginnings of those that it shows.
+        The texts of documents by id; the page has the beginnings of those it shows.
     baseline : str or int, optional
-        The run that the page compares with at first, by name or number. Default: that of the comparison if it is not
-        its first run; else the page decides: of two runs the first, of more the best.
+        The run that the page initially compares with, by name or number. Default: that of the comparison if it is not
+        its first run; else the page decides: the first of two runs, or the best of more.
     title : str
         The title of the page.
     command : str
-        The command that made it.
+        The command that made the page.
 
     Returns
     -------
     dict
-        See Notes. Lists by run have S entries, lists by query Q. A number that is not known or not finite is None. The
-        same data give the same payload: it has no date, and no path.
+        See Notes. Lists by run have S entries, lists by query Q. An unknown or infinite number is None. The same data
+        give the same payload: it has no date and no path.
 
     Raises
     ------
     EvaluationError
-        There is not a run for each name, or a query that was compared is not judged.
+        There is not one run per name, or a compared query is not judged.
     DataError
-        A run is to be ranked by ranks that it has not.
+        A run must be ranked by its ranks, but has none.
 
     Notes
     -----
     ``v``
-        The version of this form, 2.
+        The version of this format, 2.
     ``title``, ``version``, ``command``
-        Of the page, of treceval_py, and the command that made the page, with files by their names.
+        The title of the page, the version of treceval_py, and the command that made the page, with file names only.
     ``judgments``
-        ``name``, ``hash`` (the first 8 hexadecimal digits of the file's SHA-256, or empty) and ``n``, how many there
-        are; None without them.
+        ``name``, ``hash`` (the first 8 hexadecimal digits of the file's SHA-256, or empty) and ``n``, their number;
+        None without judgments.
     ``baseline``
-        The number of the run to compare with at first, or None.
+        The number of the run that the page initially compares with, or None.
     ``alpha``, ``confidence``, ``power``, ``margin``, ``resamples``, ``seed``
-        The settings of the comparison, and how many resamples its test of all pairs has; ``margin`` can be None.
+        The settings of the comparison, and the number of resamples in its test of all pairs; ``margin`` can be None.
     ``finding``
-        What came out by the first measure: one sentence or two.
+        The result by the first measure, in one or two sentences.
     ``methods``, ``notes``, ``reproduce``
-        Sentences on how the page tests; what was left out or assumed; commands that give the same numbers.
+        Sentences on the page's tests; on what was left out or assumed; commands that give the same numbers.
     ``runs``
         S objects: ``name``, ``file``, ``hash``, ``tag`` and ``judged``, the share of judged documents among the first
-        10, None where it is not known.
+        10; None if unknown.
     ``qids``, ``texts``, ``R``
-        The Q queries that any measure compares, in the order of their bytes; their texts by id; and how many relevant
-        documents each has, None without judgments.
+        The Q queries that any measure compares, in the order of their bytes; their texts by id; and the number of
+        relevant documents of each, None without judgments.
     ``measures``
         M objects:
 
         ``name``, ``label``, ``long``
-            What it is called in commands, what papers call it, and a sentence.
+            Its name in commands, its name in papers, and a sentence.
         ``sig``, ``siglong``
-            Its signature, short and long; None where it is not known.
+            Its signature, short and long; None if unknown.
         ``means``, ``low``, ``high``
             (S,), with the pointwise interval of each mean.
         ``values``
             (S, Q) with 5 significant digits; None where the measure leaves the query out, then for all runs.
         ``left_out``
-            How many queries are left out because some runs lack them.
+            Number of queries left out because some runs lack them.
         ``crit``
             ``[[p, t], …]``, p descending: the corrected p-value of a paired t statistic of that size, over all pairs of
             runs. The logarithm of p is interpolated between neighbours. The interval of a difference is its mean ±
-            (t at p = alpha) · its standard error. Empty of one query.
+            (t at p = alpha) · its standard error. Empty for one query.
         ``ties``
-            (S,) of ``[lowest, highest, touched]``: the mean over all orders of documents with equal scores, and in how
-            many queries they matter; None where that is not known.
+            (S,) of ``[lowest, highest, touched]``: extremes of the mean over all orders of documents with equal scores,
+            and the number of queries in which the order matters; None if unknown.
         ``unj``
-            (S,) of ``[lowest, highest]``: the mean over all labels of unjudged documents; None likewise, and of more
-            than 40 runs.
+            (S,) of ``[lowest, highest]``: extremes of the mean over all labels of unjudged documents; None if unknown,
+            or for more than 40 runs.
         ``sum``
-            How documents add up to the value of a query, or None where they do not. ``kind`` is ``"weights"``: each
-            adds ``gains[grade] * weights[rank - 1]``, and nothing beyond; ``"precisions"``: each of grade ``level`` or
-            more, down to rank ``cutoff`` (or None), adds the precision at its rank; ``"first"``: only the first of
-            these does, 1 / rank. What each adds is scaled so that the sum is the value.
+            How documents add up to the value of a query, or None if they do not. ``kind`` is ``"weights"``: each
+            document adds ``gains[grade] * weights[rank - 1]``, and nothing beyond the last weight; ``"precisions"``:
+            each of grade ``level`` or more, down to rank ``cutoff`` (or None), adds the precision at its rank;
+            ``"first"``: only the first of these adds 1 / rank. The terms are scaled so that their sum is the value.
     ``groups``
         ``name`` and ``sets``, ``[[label, [query numbers]], …]``.
     ``pr``, ``rd``
         ``x`` and ``y`` (S, X): interpolated precision at levels of recall, and recall at depths; None without runs.
     ``overlap``
-        ``rbo`` (S, S), ``order`` (runs that are alike side by side), ``depth``, ``p`` and ``queries``, how many it is
-        the mean of; None where no query has documents of all runs.
+        ``rbo`` (S, S), ``order`` (similar runs adjacent), ``depth``, ``p`` and ``queries``, the number averaged over;
+        None if no query has documents of all runs.
     ``K``
-        How many documents of each list are named at most.
+        Most documents named in each list.
     ``docs``
-        None without runs; else Q objects, None for a query without room:
+        None without runs; else Q objects, None for a query that did not fit:
 
         ``d``, ``g``
-            The ids of the N documents that are named, relevant ones (grade 1 or more) first, and their grades; -1 of
-            one that is not judged.
+            The ids of the N named documents, relevant ones (grade 1 or more) first, and their grades; -1 if not judged.
         ``u``
             The grades of the relevant documents that are not named.
         ``t``
             S lists of up to K numbers of named documents, best first; -1 at a rank without a document.
         ``r``
             S lists of the ranks of all relevant documents: those in ``d``, then those in ``u``; 0 if not retrieved.
-            ``t`` and ``r`` have None for a run without room.
+            ``t`` and ``r`` have None for a run that did not fit.
         ``n``
-            (S,) how many documents were retrieved.
+            (S,) number of retrieved documents.
     ``passages``
         The beginnings of documents, by id.
     """
@@ -266,7 +265,7 @@ def payload_of(
 
 
 def _by_page(comparison: Comparison) -> Comparison:
-    """Return a comparison with the settings of the page, which tests all pairs, whichever marks were asked for."""
+    """Return a comparison with the settings of the page, which tests all pairs, whatever test sets the marks."""
     from treceval_py.comparing.paired import two_sided_t
     from treceval_py.comparing.simultaneous import SIMULTANEOUS
 
@@ -283,7 +282,7 @@ def _by_page(comparison: Comparison) -> Comparison:
 
 
 def _methods(comparison: Outcome) -> list[str]:
-    """Say how the page's differences, intervals and numbers of queries were computed."""
+    """Return sentences on how the page's differences, intervals and numbers of queries were computed."""
     from treceval_py.comparing.show.sentences import methods, procedure
 
     said = methods(comparison)
@@ -293,7 +292,7 @@ def _methods(comparison: Outcome) -> list[str]:
 
 
 def _tasks(comparison: Comparison, qrels: Qrels) -> dict[str, Task]:
-    """Return how the measures were computed, of those for which that is known."""
+    """Return the signatures of the measures that have one."""
     return {
         each.measure: task_of_signature(each.signature, qrels)
         for each in comparison.measures
@@ -309,7 +308,7 @@ def _tables(runs: Any) -> Iterator[Run]:
 
 
 def _check_runs(comparison: Comparison, names: Sequence[str]) -> None:
-    """Check that runs are those of the comparison, as far as their names tell."""
+    """Check, by their names, that runs are those of the comparison."""
     if len(names) != len(comparison.runs):
         raise EvaluationError(
             f"there are {len(names)} tables for {len(comparison.runs)} compared runs",
@@ -328,7 +327,7 @@ def write_report(path: str | os.PathLike[str], payload: Mapping[str, Any]) -> No
     path : path
         The file.
     payload : mapping
-        What `report_payload` returned.
+        The payload, from `report_payload`.
 
     Raises
     ------
@@ -345,7 +344,7 @@ def write_report(path: str | os.PathLike[str], payload: Mapping[str, Any]) -> No
 
 
 def _baseline(comparison: Comparison, wanted: str | int | None) -> int | None:
-    """Return the number of the run that the page compares with at first; None if the page decides."""
+    """Return the number of the run that the page initially compares with; None if the page decides."""
     if wanted is None:
         return comparison.baseline or None
     if wanted in comparison.runs:
@@ -390,7 +389,7 @@ def _runs(comparison: Comparison, rankings: Rankings | None) -> list[dict[str, A
 
 
 def _critical(comparison: Comparison, compared: Compared) -> list[list[float]]:
-    """Return the table of p-values with their |t|, the comparison's own level among them."""
+    """Return the table of p-values with their |t|, including the comparison's own level."""
     if compared.together is None:  # one query
         return []
     table = compared.together.table(POINTS)
@@ -406,7 +405,7 @@ def _relevant(rankings: Rankings, qids: Sequence[str]) -> list[int]:
 
 
 def _ranges(runs: Sequence[Range | None], qids: Sequence[str], numbers: int) -> list[list[float]] | None:
-    """Return the ranges of all runs in a measure, with some of their numbers; None if one is not known."""
+    """Return some fields of the ranges of all runs in a measure; None if one is unknown."""
     found = [None if each is None else each.over(qids) for each in runs]
     known = [[round(number, 6) for number in each[:numbers]] for each in found if each is not None]
     return known if found and len(known) == len(found) else None
@@ -430,7 +429,7 @@ def _four(values: FloatArray) -> list[list[float]]:
 def _groups(
     comparison: Comparison, qids: Sequence[str], relevant: Sequence[int] | None, label: str
 ) -> list[dict[str, Any]]:
-    """Return the groups of queries: those that were given, and thirds by relevant documents and by difficulty.
+    """Return the groups of queries: the given ones, and thirds by relevant documents and by difficulty.
 
     `label` is the name of the first measure on the page.
     """
@@ -461,7 +460,7 @@ def _parts(ordered: Sequence[Any]) -> list[Sequence[Any]]:
 
 
 def _thirds(counts: Sequence[int], what: str) -> list[list[Any]]:
-    """Divide queries into thirds by a count; queries of one count stay together."""
+    """Divide queries into thirds by a count; queries with the same count stay together."""
     ordered = sorted(range(len(counts)), key=lambda at: (counts[at], at))
     edges = [counts[part[-1]] for part in _parts(ordered)]
     found: dict[int, list[int]] = {}
@@ -475,21 +474,23 @@ def _thirds(counts: Sequence[int], what: str) -> list[list[Any]]:
 
 
 def _reproduce(comparison: Comparison, rankings: Rankings | None, command: str) -> list[str]:
-    """Return the command that made the report, and one that computes the averages again from the signatures.
+    """Return the command that made the report, and one that recomputes the averages from the signatures.
 
-    The second one is there where it gives the numbers of the page: not where queries are left out of some runs, nor of
-    judgments other than relevance judgments, which it could not tell how to read.
+    The second is given only if it reproduces the numbers of the page: not if queries are left out of some runs, nor for
+    judgments that are not relevance judgments.
     """
     commands = [command] if command else []
     signatures = [each.signature for each in comparison.measures if each.signature is not None]
     files = [comparison.judgments_name, *comparison.files]
-    # What came from Python or from a pipe has a name such as <run>, and saved results are not scored again.
+    # Data from Python or a pipe have names such as <run>, and saved results are not scored again.
     if rankings is None or len(signatures) < len(comparison.measures) or not all(map(_is_file, files)):
         return commands
     if any(each.left_out for each in comparison.measures):
         return commands
-    by_measure = {concise(each.measure).notation: each for each in signatures}  # one may have been asked for twice
-    # The short form of a profile of somebody's own could not be read back.
+    by_measure = {
+        concise(each.measure).notation: each for each in signatures
+    }  # a measure may have been requested twice
+    # The short form of a user's own profile could not be read back.
     written = [each.short if each.profile in PROFILES else each.long for each in by_measure.values()]
     options = [part for signature in written for part in ("--repeat", signature)]
     return [*commands, _command_line(["treceval", *options, *(f"./{f}" if f.startswith("-") else f for f in files)])]

@@ -1,4 +1,4 @@
-"""How far the values of a run can be relied on: the order of ties, unjudged documents, and missing queries."""
+"""Reliability of the values of a run: the order of ties, unjudged documents, and missing queries."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 __all__ = ["FIRST", "Range", "labels_of", "notes_of", "ties_of", "unjudged_shares"]
 
 FIRST = 10
-"""The ranks whose judged documents are counted: those that most measures weigh most and most readers see."""
+"""Number of first ranks whose judged documents are counted: those with most weight in most measures."""
 
 
 class Range(NamedTuple):
-    """How far something left open can move the values of a run in a measure.
+    """Range of the values of a run in a measure, over everything that is left open.
 
     Attributes
     ----------
     qids : tuple of str, length Q
         The queries.
     lowest, highest : (Q,) float arrays
-        The lowest and the highest value of each.
+        The lowest and the highest value of each query.
     touched : (Q,) bool array
         Whether these differ.
     """
@@ -44,7 +44,7 @@ class Range(NamedTuple):
     touched: BoolArray
 
     def over(self, qids: Sequence[str]) -> tuple[float, float, int] | None:
-        """Return the lowest and highest mean over some queries and how many are touched; None if one is not there."""
+        """Return the lowest and highest mean over some queries, and how many vary; None if a query is absent."""
         place = {qid: row for row, qid in enumerate(self.qids)}
         rows = [place[qid] for qid in qids if qid in place]
         if len(rows) < len(qids):
@@ -53,16 +53,16 @@ class Range(NamedTuple):
 
 
 def ties_of(judging: JudgedOnce, task: Task) -> Range | None:
-    """Return how far the order of documents with equal scores can move a measure; None where that is not known."""
+    """Return the range of a measure over the orders of documents with equal scores; None if unknown."""
     try:
         qids, found = range_of_ties(judging, task)
-    except TrecevalError:  # a measure, or a profile, without such ranges: the page has none
+    except TrecevalError:  # a measure or profile without such ranges: the page shows none
         return None
     return Range(qids, found.lowest, found.highest, found.touched)
 
 
 def labels_of(judging: JudgedOnce, task: Task, max_rel: int) -> Range | None:
-    """Return how far labels of unjudged documents can move a measure; None where that is not known."""
+    """Return the range of a measure over the labels of unjudged documents; None if unknown."""
     try:
         qids, found = range_of_labels(judging, task, max_rel)
     except TrecevalError:
@@ -78,7 +78,7 @@ def unjudged_shares(judged: JudgedRun, ranks: int) -> FloatArray:
     judged : JudgedRun
         The run. A document with a negative judgment is not judged.
     ranks : int
-        How many ranks are looked at; of a shorter list, all.
+        Number of first ranks examined; all ranks of a shorter list.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def unjudged_shares(judged: JudgedRun, ranks: int) -> FloatArray:
 
 
 def notes_of(comparison: Comparison, judged: Iterable[str] | None, runs: Sequence[Collection[str]] | None) -> list[str]:
-    """Return what a reader must know of missing queries, a sentence or two each.
+    """Return notes for readers on missing queries, one or two sentences each.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def notes_of(comparison: Comparison, judged: Iterable[str] | None, runs: Sequenc
     judged : iterable of str or None
         The judged queries.
     runs : sequence of iterable of str or None, length S
-        The queries of each run, in the order of the comparison. Without them only queries that were left out are told.
+        The queries of each run, in the order of the comparison. Without them, only omitted queries are reported.
     """
     if judged is None or runs is None:
         return list(_left_out(comparison))
@@ -137,7 +137,7 @@ def _about_missing(missing: Sequence[str], judged: int, comparison: Comparison) 
 
 
 def _left_out(comparison: Comparison) -> Iterator[str]:
-    """Tell the queries that some runs lack, where it is not known which runs these are."""
+    """Return notes on queries that some runs lack, if the runs are unknown."""
     by_queries: dict[tuple[str, ...], list[str]] = {}
     for each in comparison.measures:
         if each.left_out:

@@ -1,4 +1,4 @@
-"""How documents add up to the value of a query, in a form that the page's script can follow."""
+"""How documents add up to the value of a query, in a form for the page's script."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ EACH = (
     Sums.EACH, Sums.GAINS, Sums.GAINS_OF_IDEAL, Sums.POWERS,
     Sums.SHARE_OF_CUTOFF, Sums.SHARE_OF_RELEVANT, Sums.SHARE_OF_BEST,
 )  # fmt: skip
-"""Sums in which a document adds what its grade is worth times the weight of its rank."""
+"""Sums in which a document adds the gain of its grade times the weight of its rank."""
 
 KINDS = {Sums.PRECISIONS: "precisions", Sums.FIRST: "first", Sums.ANY: "first"}
-"""Sums over relevant documents, by what the page calls them."""
+"""Sums over relevant documents, with their kind in the payload."""
 
 
 def sum_of(task: Task, rankings: Rankings) -> dict[str, Any] | None:
-    """Return the sum of a measure as `report_payload` has it; None where documents do not add up to the value."""
+    """Return the sum of a measure as in `report_payload`; None if documents do not add up to the value."""
     measure = task.resolved
     averaged = parameter(measure, "ties") == "average" or parameter(measure, "steps") == "together"
     if averaged or task.conventions.ranking() != rankings.ranking._replace(tied=False):
@@ -40,7 +40,7 @@ def sum_of(task: Task, rankings: Rankings) -> dict[str, Any] | None:
         return None
     labels = np.arange(max(rankings.qrels.max_rel, 1) + 1)
     of = shares(measure, labels)
-    if of.worth[0] or not of.worth.any():  # what is not relevant counts too, or nothing does
+    if of.worth[0] or not of.worth.any():  # nonrelevant documents count too, or none do
         return None
     weights = rank_weights(measure, of, rankings.deepest())
     last = np.flatnonzero(weights)

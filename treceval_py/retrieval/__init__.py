@@ -1,11 +1,10 @@
-"""From a corpus and queries to a run file: encode with a BGE model, search with Faiss, and never do an hour twice.
+"""Make a run file from a corpus and queries: encode with a BGE model, search with Faiss, and resume after a stop.
 
 >>> from treceval_py.retrieval import jaccard
 >>> jaccard("to be or not to be", "to do is to be")
 0.3333333333333333
 
-Nothing of this is imported by the rest of the package, and its heavy packages (the extra ``retrieve``) are imported
-where they are used.
+The rest of the package does not import it. Heavy packages (the extra ``retrieve``) are imported where they are used.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""What a run is made from: a corpus, queries and, if there are any, judgments, found in the layouts that people have.
+"""Collections: a corpus, queries and possibly judgments, in the layouts that people have.
 
-A layout is only a table of names: which file has the corpus, which one the queries, which one the judgments. A name
-that was given takes the place of the one that the layout has.
+A layout is a table of file names for corpus, queries and judgments. A name that the caller gives replaces the layout's.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class Collection(NamedTuple):
     Attributes
     ----------
     name : str
-        How messages call it.
+        Its name in messages.
     corpus : Texts
         The documents.
     queries : Texts
@@ -47,12 +46,12 @@ class Collection(NamedTuple):
     qrels : Qrels or None
         The judgments, if there are any.
     qrels_name : str or None
-        Where they come from.
+        Their file or data set.
     notes : tuple of str
-        What people should know about how it was made, each a sentence.
+        Notes about how it was made, a sentence each.
     copies : mapping of str to str
-        Relevant documents whose text comes earlier in the corpus, and the first document that has it; known where
-        texts were judged, not ids.
+        For each relevant document whose text occurs earlier in the corpus, the first document with this text; known
+        only if texts were judged, not ids.
     """
 
     name: str
@@ -70,7 +69,7 @@ class Collection(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """The files or data sets of a collection; ``""`` for one that is not known.
+    """The files or data sets of a collection; ``""`` if unknown.
 
     Attributes
     ----------
@@ -81,7 +80,7 @@ class Parts(NamedTuple):
     chosen : bool
         Whether queries or judgments were chosen by the split.
     judged_only : bool
-        Whether only those queries count that have judgments.
+        Whether only judged queries count.
     """
 
     corpus: str
@@ -101,7 +100,7 @@ class Layout(NamedTuple):
     folder : str
         Where the judgments are.
     split : str
-        The split of the judgments unless one is asked for, where the queries are not divided into splits.
+        The default split of the judgments, if the queries are not divided into splits.
     """
 
     corpus: str
@@ -116,7 +115,7 @@ LAYOUTS = (
     Layout(r"corpus\.jsonl", r"queries\.jsonl", r"(.+)\.tsv", "qrels", "test"),  # BEIR
     Layout(r"corpus\.jsonl", r"(.+)_queries\.jsonl", r"(.+)_qrels\.jsonl"),  # FlagEmbedding
 )
-"""What folders are recognised by."""
+"""The layouts that folders are compared with."""
 
 
 def open_collection(
@@ -130,7 +129,7 @@ def open_collection(
 ) -> Collection:
     """Find the corpus, the queries and the judgments of a collection.
 
-    Texts are read later, but for what the queries or the corpus are chosen by.
+    Texts are read later, except those that the choice of queries or corpus depends on.
 
     Parameters
     ----------
@@ -143,11 +142,11 @@ def open_collection(
     corpus, queries, qrels : str, optional
         A file, or a name with one of these prefixes, in place of the one that the source has.
     split : str, optional
-        Which of several queries and judgments: ``dev.small``. By default the only one, ``test`` of BEIR, ``dev`` of
+        The split of queries and judgments, such as ``dev.small``. Default: the only one; ``test`` for BEIR, ``dev`` for
         ``datasets``.
     protocol : "full" or "truncated"
         Truncated: the first 100 queries, and a corpus of the documents that are relevant for the first 5,000. With
-        ``datasets`` it is made of the positives of these rows as they stand, with those that come again.
+        ``datasets``, the corpus is the positives of these rows in their order, duplicates included.
 
     Returns
     -------
@@ -159,7 +158,7 @@ def open_collection(
     InputError
         A part is missing, there are several and no split, a file cannot be read.
     RunnerError
-        There is no such protocol, a package is not installed.
+        The protocol is unknown, or a package is not installed.
     """
     if protocol not in PROTOCOLS:
         raise RunnerError(f"unknown protocol {protocol!r}", f"There are {', '.join(PROTOCOLS)}.")
@@ -182,7 +181,7 @@ def open_collection(
 def _collection(
     name: str, corpus: Rows, queries: Rows, qrels: Qrels | None, notes: list[str], copies: Mapping[str, str] = {}
 ) -> Collection:
-    """Put the parts together, without judgments that are of other queries."""
+    """Combine the parts; omit judgments of other queries."""
     if qrels is not None and not any(qid in qrels for qid, _ in queries):
         notes.append(f"No query of {queries.name} is judged in {qrels.name}: the run will not be scored.")
         qrels = None
@@ -267,7 +266,7 @@ def _of_positives(source: str, given: Parts, split: str | None, protocol: str) -
         if given.corpus:
             what = "the truncated protocol makes its corpus from the positives, and another one is given"
             raise InputError(what, "Leave out one of the two.", file=source)
-        # The positives of the first rows as they stand, with their positions as ids.
+        # The positives of the first rows in their order, with their positions as ids.
         pool = min(TRUNCATED_POOL, len(data))
         passages = [passage for row in islice(_positives(data, source), pool) for passage in row]
         corpus: Rows = Listed(source, "document", [(str(row), passage) for row, passage in enumerate(passages)])
@@ -300,7 +299,7 @@ def _positives(data: Any, name: str) -> Iterator[list[str]]:
 def _relevant(
     data: Any, queries: Rows, corpus: Rows, source: str, notes: list[str]
 ) -> tuple[Qrels | None, dict[str, str]]:
-    """Judge relevant what has the text of a positive, in one pass over the corpus; return the copies, too.
+    """Judge documents with the text of a positive as relevant, in one pass over the corpus; return the copies, too.
 
     The queries are those of the first rows. Only the positives are held.
     """

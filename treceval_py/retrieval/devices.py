@@ -1,4 +1,4 @@
-"""Where to encode: which devices there are, and what is right for each."""
+"""Devices to encode on, and suitable settings for each."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def devices_for(asked: Sequence[str]) -> list[str]:
     Parameters
     ----------
     asked : sequence of str
-        ``cpu``, ``cuda`` (the first GPU), ``cuda:1``, ``mps``; a device that comes twice gets two processes. Without
-        any, all GPUs, or the CPU where there is none.
+        ``cpu``, ``cuda`` (the first GPU), ``cuda:1``, ``mps``; a device given twice gets two processes. If empty: all
+        GPUs, or the CPU if there are none.
 
     Returns
     -------
@@ -29,7 +29,7 @@ def devices_for(asked: Sequence[str]) -> list[str]:
     Raises
     ------
     RunnerError
-        A name is no device, or the device is not there, or torch is not installed.
+        A name is not a device, the device does not exist, or torch is not installed.
     """
     if asked and set(asked) == {"cpu"}:
         return list(asked)
@@ -45,11 +45,11 @@ def devices_for(asked: Sequence[str]) -> list[str]:
 
 
 def default_batch_size(device: str) -> int:
-    """Return how many texts to encode at once where nobody says.
+    """Return the default number of texts to encode at once.
 
-    On a CPU 32, which is two to three times faster than FlagModel's 256: the work of a batch then stays in the
-    caches. A GPU wants as many as fit; by the memory that is free, with room for texts of 512 tokens in fp32. Where it
-    is too many after all, `encoding.Encoder` takes fewer by itself.
+    On a CPU 32, which is two to three times faster than FlagModel's 256: the work of a batch then stays in the caches.
+    A GPU gets as many as fit into its free memory, with room for texts of 512 tokens in fp32. If this is still too
+    many, `encoding.Encoder` takes fewer.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def check_precision(precision: str, device: str) -> None:
     Raises
     ------
     RunnerError
-        fp16 on a CPU, which would be slower than fp32 there; bf16 on a GPU that has none.
+        fp16 on a CPU, where it is slower than fp32; bf16 on a GPU that does not support it.
     """
     if precision not in PRECISIONS:
         raise RunnerError(f"precision {precision!r} is unknown", f"Give one of {', '.join(PRECISIONS)}.")

@@ -1,4 +1,4 @@
-"""Work on a Ray cluster, where a node that dies costs what it was at and no more.
+"""Work on a Ray cluster; if a node dies, only its current tasks are lost.
 
 Each device of the cluster gets an actor, bound to its node. A process that dies is started again there by Ray, and its
 tasks are tried again; when a node dies, its tasks go to others. Texts and vectors travel: only this process reads the
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 __all__ = ["RayPool", "connected", "search_with_ray"]
 
 TAKES = 4
-"""How often a task may bring down its process before it is given up."""
+"""Number of processes that a task may bring down before it is given up."""
 
 GLANCE = 1.0
-"""Seconds between two looks at how far tasks are and which nodes are alive."""
+"""Seconds between checks of the progress of tasks and of which nodes are alive."""
 
 
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """Hold a connection with a Ray cluster; one that was there before is used, whatever the address, and stays.
+    """Hold a connection with a Ray cluster; an existing one is used, whatever the address, and stays open.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def connected(address: str) -> Iterator[Any]:
     RunnerError
         The package is missing, or there is no such cluster.
     """
-    # Ray reads them when it is imported. Nobody who encodes passages asked for statistics to be sent anywhere, and what
-    # goes wrong with a cluster is told here, not by Ray's own lines on the terminal: standard output is not its own.
+    # Ray reads them when it is imported. Users did not ask for statistics to be sent anywhere, and errors of a cluster
+    # are reported here, not by Ray's own lines on standard output.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
     try:
@@ -126,7 +126,7 @@ class _Place(Place):
         self.node = node
 
     def give(self, task: Task) -> None:
-        """Hand it a task."""
+        """Send it a task."""
         self.tasks[self.handle.work.remote(task.number, task.content)] = task
 
 
@@ -239,7 +239,7 @@ def search_with_ray(
     queries : (Q, E) float32 array
         The vectors of the queries.
     k : int
-        How many to find for each query.
+        Number to find for each query.
     similarity : str
         As for `exact.search`.
     advance : callable, optional

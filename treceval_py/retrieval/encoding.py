@@ -1,4 +1,4 @@
-"""Texts to vectors on one device, with the traps of models looked for before hours are spent.
+"""Encode texts as vectors on one device, and check models for known traps before hours are spent.
 
 sentence-transformers loads a model with all of its layers. It is fed the batches of FlagEmbedding's FlagModel (texts
 sorted by decreasing number of tokens), and vectors are then those of FlagModel bit for bit, where that can run the
@@ -36,16 +36,16 @@ PACKAGES = ("numpy", "sentence-transformers", "tokenizers", "torch", "transforme
 SIDES: tuple[Side, ...] = ("passages", "queries")
 
 PROBES = ("The river rises in the mountains.", "Interest rates were lowered twice last year.")
-"""Two texts with nothing in common."""
+"""Two unrelated texts."""
 
 SCRIPTS = "river 2026 Москва 河流在哪里 ποταμός"
-"""Words of several scripts, of which every tokenizer knows something."""
+"""Words of several scripts; every tokenizer knows some of them."""
 
 SAME = 0.9999
 """The cosine above which unrelated texts count as having the same vector."""
 
 WORD = "river "
-"""What the longest text is made of."""
+"""The unit of the longest text."""
 
 
 class Loaded:
@@ -60,13 +60,13 @@ class Loaded:
     precision : str
         As in `models.PRECISIONS`.
     batch_size : int or None
-        How many texts are taken at once, by default what suits the device. Where these do not fit in memory, the rest
-        of the batches are smaller.
+        Texts to encode at once. Default: a number that suits the device. If these do not fit in memory, the remaining
+        batches are smaller.
 
     Attributes
     ----------
     notes : tuple of str
-        What people should know of the model, a sentence or two each.
+        Notes about the model, a sentence or two each.
     """
 
     unit = "texts"
@@ -80,7 +80,7 @@ class Loaded:
 
     @property
     def by(self) -> dict[str, object]:
-        """Who computes, as plain JSON: what may change the last digits."""
+        """Description of the device and versions, as plain JSON: whatever may change the last digits."""
         torch, kind = import_torch(), self._device.partition(":")[0]
         name = torch.cuda.get_device_name(self._device) if kind == "cuda" else platform.machine()
         return {
@@ -91,7 +91,7 @@ class Loaded:
 
     @contextmanager
     def _trying(self, failure: str, todo: str) -> Iterator[None]:
-        """Keep quiet, and raise whatever goes wrong as a failure of the model."""
+        """Suppress output of the packages, and raise any error as a failure of the model."""
         try:
             with quiet():
                 yield
@@ -100,7 +100,7 @@ class Loaded:
             raise RunnerError(f"{failure}: {first_line(error)}", todo, file=self._model.name) from error
 
     def _check_weights(self, network: Any) -> None:
-        """Refuse weights that differ from what the configuration says: transformers makes up the rest at random.
+        """Refuse weights that differ from the configuration: transformers would fill in the rest at random.
 
         What was made of the model, with ``ignore_mismatched_sizes``, says how its weights are read.
         """
@@ -125,7 +125,7 @@ class Loaded:
     def _run(
         self, tokens: dict[str, list[list[int]]], forward: Callable[..., Any], advance: Advance
     ) -> tuple[list[Any], IntArray]:
-        """Return what `forward` makes of the tokens of each batch, and the texts in the order of the batches."""
+        """Return the result of `forward` for the tokens of each batch, and the texts in the order of the batches."""
         # FlagModel's own expression: which of several texts of the same length come first decides on the batches too.
         order = np.argsort([-len(each) for each in tokens["input_ids"]])
         found, start, size = list[Any](), 0, self._batch_size
@@ -159,22 +159,22 @@ class Encoder(Loaded):
     device : str
         From `devices.devices_for`.
     batch_size : int, optional
-        How many texts are encoded at once; by default what suits the device.
+        Texts to encode at once. Default: a number that suits the device.
     writers : mapping
-        For the sides whose vectors are written by the encoder itself: what takes a chunk, its vectors and who made
-        them. What it returns is the result of `work`, in place of the vectors.
+        For sides whose vectors the encoder writes itself: a function of a chunk, its vectors and their maker. Its
+        result is the result of `work`, instead of the vectors.
 
     Attributes
     ----------
     notes : tuple of str
-        What people should know of the model, a sentence or two each.
+        Notes about the model, a sentence or two each.
     dimensions : int
         The length of the vectors, E.
 
     Raises
     ------
     RunnerError
-        A package is missing, or the model cannot be loaded, or does not do what it should.
+        A package is missing, or the model cannot be loaded or fails a check.
     """
 
     def __init__(
@@ -202,9 +202,9 @@ class Encoder(Loaded):
         texts : list of str, length n, at least 1
             The texts. The same list gives the same bytes; in another list a text's last digits may differ.
         side : {"passages", "queries"}
-            What they are, which decides on the instruction and the length.
+            The kind of texts, which decides the instruction and the length.
         advance : callable, optional
-            Is told how many texts were done, batch by batch.
+            Called after each batch with the number of texts encoded.
         ids : sequence of str, length n, optional
             Their ids, for messages.
 
@@ -253,7 +253,7 @@ class Encoder(Loaded):
         return made.eval()
 
     def _modules(self, how: dict[str, Any]) -> list[Any]:
-        """Return the layers, but for the last one that normalises: that is done here, after vectors are cut."""
+        """Return the layers without a final normalisation, which is done here after vectors are cut."""
         from sentence_transformers import SentenceTransformer
         from sentence_transformers.sentence_transformer import modules  # type: ignore[import-not-found,unused-ignore]
 
@@ -270,13 +270,13 @@ class Encoder(Loaded):
         return self._together(*self._run(self._tokens(texts, side), partial(self._forward, side=side), advance))
 
     def _together(self, found: list[Any], order: IntArray) -> Any:
-        """Return what batches gave, in the order of the texts."""
+        """Return the results of the batches, in the order of the texts."""
         vectors = np.empty((len(order), found[0].shape[1]), dtype=np.float32)
         vectors[order] = import_torch().cat(found).float().cpu().numpy()  # not before: a GPU need not wait for it
         return vectors
 
     def _tokens(self, texts: list[str], side: Side) -> dict[str, list[list[int]]]:
-        """Return the tokens of texts with what stands before and after each."""
+        """Return the tokens of texts with their instruction and suffix."""
         tokenize, longest = self._tokenizer, self._settings.max_length(side)
         texts = [self._settings.instruction(side) + text for text in texts]
         suffix = self._settings.query_suffix if side == "queries" else ""
@@ -301,7 +301,7 @@ class Encoder(Loaded):
             return torch.nn.functional.normalize(vectors, dim=-1) if settings.normalise else vectors
 
     def _check_tokenizer(self) -> None:
-        """Refuse a tokenizer that knows no word, or more tokens than the model; note one that does not end texts."""
+        """Refuse a tokenizer without known words or with more tokens than the model; note one without an end token."""
         tokenizer, name = self._tokenizer, self._model.name
         tokens = tokenizer(f"{SCRIPTS} {PROBES[0]}", add_special_tokens=False)["input_ids"]
         if set(tokens) <= {tokenizer.unk_token_id}:

@@ -1,10 +1,10 @@
 """Exact search: the k best of all vectors for each query, the same ones whatever the threads, blocks and batches.
 
-Faiss finds candidates with matrix products. Their last digits depend on where in a product a vector stands, how many
-others stand beside it and how many threads share the work, so that one text that comes twice gets two scores, and one
-more query changes the scores of the others. Therefore candidates are scored again, each pair of vectors by itself, and
-it is proved for each query that no vector outside the candidates can belong to the best. What is found is then a
-property of the vectors: by descending score, equal scores by ascending position. It costs a few hundredths of the time.
+Faiss finds candidates with matrix products. Their last digits depend on the position of a vector in a product, on the
+number of other vectors and on the number of threads. So the same text twice would get two scores, and one more query
+would change the scores of the others. Therefore candidates are scored again, each pair of vectors by itself, and for
+each query a bound proves that no vector outside the candidates can be among the best. The result is then a property of
+the vectors alone: by descending score, equal scores by ascending position. This takes a few per cent of the time.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ __all__ = [
 ]  # fmt: skip
 
 SIMILARITIES = ("inner-product", "cosine", "l2")
-"""How two vectors can be compared."""
+"""The similarities of two vectors."""
 
 BATCH = 1024
-"""Queries that are searched at a time. Half of that is slower by a twentieth, more is hardly faster."""
+"""Queries searched at a time. Half of this is slower by a twentieth, more is hardly faster."""
 
 BLAS_FROM = 20
-"""Faiss multiplies matrices from that many queries on.
+"""Number of queries from which on Faiss multiplies matrices.
 
 Since faiss 1.14.2 it waits for 128,000 divided by the dimensions, and takes up to fifteen times as long until then.
 """
 
 SPARE = 64
-"""How many more than k candidates are asked for, as the last ones are not in their final order."""
+"""Number of candidates beyond k, because the last ones are not in their final order."""
 
 PAIRS = 1 << 20
-"""Candidates that are scored again at a time."""
+"""Candidates scored again at a time."""
 
 LONGEST_SQUARE = 1e36
-"""The squared length of a vector may be no more, so that no score is infinite."""
+"""Largest squared length of a vector; above it, scores could be infinite."""
 
 GPU_MOST = 2048
-"""More neighbours than that faiss does not find on a GPU."""
+"""Most neighbours that Faiss finds on a GPU."""
 
 
 class Found(NamedTuple):
@@ -78,12 +78,12 @@ def search(
     queries : (Q, E) float32 array
         The vectors of the queries.
     k : int
-        How many to find for each query, at least 1. Where there are fewer vectors, the rest is -1 and ``-inf``.
+        Number to find for each query, at least 1. If there are fewer vectors, the rest is -1 and ``-inf``.
     similarity : str
         ``inner-product``; ``cosine``, the inner product of both divided by their lengths, where a vector of zeros has
         the score 0; or ``l2``, the squared Euclidean distance below zero (0 for equal vectors, never above).
     advance : callable, optional
-        Is told after each block how many vectors were searched.
+        Called after each block with the number of vectors searched.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def search(
 
 
 def merge(parts: Sequence[Found], k: int) -> Found:
-    """Return the k best of what was found in parts of the vectors.
+    """Return the k best of the hits found in parts of the vectors.
 
     Parameters
     ----------
@@ -119,12 +119,12 @@ def merge(parts: Sequence[Found], k: int) -> Found:
         What `search` found for the same queries in each part, with positions among all vectors; in any order, and with
         at least k columns together.
     k : int
-        How many to keep.
+        Number to keep.
 
     Returns
     -------
     Found
-        What one search over all parts finds.
+        The same as one search over all parts.
     """
     scores, positions = (np.concatenate(column, axis=1) for column in zip(*parts, strict=True))
     return best_first(scores, positions, k)
@@ -140,7 +140,7 @@ def best_first(scores: FloatArray32, positions: IntArray, k: int) -> Found:
     positions : (Q, n) int array
         Their positions; -1 where there is nothing.
     k : int
-        How many to keep.
+        Number to keep.
 
     Returns
     -------
@@ -191,16 +191,16 @@ def fast_batches() -> Iterator[None]:
 
 
 def prepared_queries(queries: FloatArray32, dimensions: int, k: int, similarity: str) -> FloatArray32:
-    """Return queries as they are searched for, after a look at all of them: normalised for the cosine.
+    """Check queries and return them ready for the search: normalised for the cosine.
 
     Parameters
     ----------
     queries : (Q, E) float array
         The vectors of the queries; they are not changed.
     dimensions : int
-        How many dimensions the vectors have.
+        Dimensions of the vectors.
     k : int
-        How many vectors are to be found.
+        Number of vectors to find.
     similarity : str
         One of `SIMILARITIES`.
 
@@ -237,7 +237,7 @@ def _normalised(faiss: Any, vectors: FloatArray32) -> FloatArray32:
 
 
 def prepared_blocks(vectors: Vectors, similarity: str) -> Iterator[tuple[int, FloatArray32, float]]:
-    """Yield blocks of vectors as they are searched, after a look at each vector: normalised for the cosine.
+    """Check vectors and yield them in blocks ready for the search: normalised for the cosine.
 
     Parameters
     ----------
@@ -325,7 +325,7 @@ class _Batch:
         return Found(np.where(positions < 0, np.float32(-np.inf), self._heaps.D), positions)
 
     def _error(self, longest: float, dimensions: int) -> FloatArray:
-        """Return how far (Q,) a product of matrices can be from the score of the same pair.
+        """Return the largest error (Q,) of a matrix product relative to the score of the same pair.
 
         A sum of E products in float32, in any order, is off by at most gamma = E u / (1 - E u) times the product of the
         lengths, u = 2 ** -24 [1]_; a difference of two of them by twice that. Of a distance, taken as a sum of two

@@ -1,4 +1,4 @@
-"""Vectors that somebody else made: arrays with ids beside them, Parquet, a folder of Pyserini, another work folder."""
+"""Vectors made elsewhere: arrays with a file of ids, Parquet, a folder of Pyserini, another work folder."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ from treceval_py.retrieval.vectors import FileVectors, StreamedVectors, block_ro
 __all__ = ["Embedded", "Imported", "read_vectors"]
 
 ID_COLUMNS = ("id", "_id", "docid", "doc_id", "qid", "query_id")
-"""What the column of ids in a Parquet file may be called; the first that is there counts."""
+"""Possible names of the column of ids in a Parquet file; the first that exists counts."""
 
 VECTOR_COLUMNS = ("vector", "emb", "embedding", "embeddings")
-"""What the column of vectors may be called."""
+"""Possible names of the column of vectors."""
 
 HEADER = 45
 """Bytes that a Faiss index with vectors has at least; mapping a shorter file can crash the process."""
 
 CHECK = "Check the file, or make it again."
-"""What can be done about a file that cannot be read as it should."""
+"""What to do about a file that cannot be read correctly."""
 
 ROWS = 8192
-"""Vectors that are taken from a Faiss index or a Parquet file at a time."""
+"""Vectors read from a Faiss index or a Parquet file at a time."""
 
 ROUNDING = 0.01
 """By how much a vector of length 1 in half precision may be longer or shorter."""
 
 
 class Embedded(Rows):
-    """Vectors with their ids, which stand for the texts that they are of.
+    """Vectors with their ids, used in place of texts.
 
     Parameters
     ----------
     name : str
         Their name in messages.
     kind : "document" or "query"
-        What they are of.
+        The kind of texts.
     ids : Ids
         The ids.
     vectors : StreamedVectors
@@ -119,7 +119,7 @@ class Embedded(Rows):
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Retrieval by vectors that are there.
+    """Retrieval by existing vectors.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class Imported:
         return self.passages.vectors().dimensions
 
     def look(self, reporter: Reporter) -> dict[str, Any]:
-        """Check all vectors, note what they may lack, and return what to record of them."""
+        """Check all vectors, note possible defects, and return their record."""
         if self.queries.vectors().dimensions != self.dimensions:
             what = f"queries have {self.queries.vectors().dimensions} dimensions, and passages {self.dimensions}"
             raise RunnerError(what, "Give vectors of one model.", file=self.queries.name)
@@ -167,7 +167,7 @@ class Imported:
 
 
 def read_vectors(path: str, kind: Kind = "document") -> Embedded:
-    """Open vectors that are on disk; they are read later.
+    """Open vectors on disk; they are read later.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def read_vectors(path: str, kind: Kind = "document") -> Embedded:
     Raises
     ------
     RunnerError
-        There is nothing of these, vectors differ in length, or there is not one for each id; or a work folder is not
+        None of these exists, vectors differ in length, or there is not one for each id; or a work folder is not
         finished, or its vectors are sparse.
     """
     if os.path.isfile(os.path.join(path, "manifest.json")):

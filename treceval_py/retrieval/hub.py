@@ -22,10 +22,10 @@ __all__ = [
 
 INSTALL = "pip install 'treceval-py[retrieve]'"
 INSTALL_RAY = "pip install 'treceval-py[ray]'"
-"""What to do about a package that is not installed."""
+"""Commands that install missing packages."""
 
 TOKENIZER = re.compile(r"tokenizer\.json|vocab\.(txt|json)|(sentencepiece\.bpe|spiece|tokenizer)\.model")
-"""Files of which a tokenizer can be made."""
+"""Files that a tokenizer can be made from."""
 
 CONFIGURATION = re.compile(r"(config|modules|config_sentence_transformers|sentence_bert_config|\d+_\w+/config)\.json")
 """Files by which a model describes itself and its layers, which are in folders such as ``1_Pooling``."""
@@ -34,11 +34,11 @@ DECIDING = re.compile(
     rf"{CONFIGURATION.pattern}|{TOKENIZER.pattern}|merges\.txt|\d+_\w+/(model\.safetensors|pytorch_model\.bin)"
     r"|(tokenizer_config|special_tokens_map|added_tokens)\.json"
 )
-"""Files that decide the vectors where they are there, beside the weights."""
+"""Files that, if they exist, decide the vectors, besides the weights."""
 
 
 def check_packages(*packages: str) -> None:
-    """Refuse to begin without a package that would be missed after hours.
+    """Refuse to begin without a package that is needed only after hours.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def deciding(names: Sequence[str], lexical: bool) -> list[str]:
 def from_hub(name: str, revision: str | None, *, weights: bool) -> tuple[str, int]:
     """Return the folder of a hub model in the hub's cache, and the size of its weights; download what is not there.
 
-    Without weights, only what the model says of itself is downloaded.
+    Without weights, only the model's configuration is downloaded.
     """
     check_packages("huggingface_hub")
     import huggingface_hub as hub  # type: ignore[import-untyped,import-not-found,unused-ignore]

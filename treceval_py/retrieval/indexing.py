@@ -4,7 +4,7 @@ Any factory string of Faiss can be used. Those made of the common parts (Flat, S
 checked before anything is encoded, and their size is known; what others need, Faiss says when it builds them.
 
 For lists of a thousand documents exact search is the sound default: indexes that look at a part of the vectors miss
-many of them unless they are told to look at a large part.
+many of them unless their parameters make them search a large part.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from treceval_py.retrieval.vectors import ArrayVectors, Vectors
 __all__ = ["IndexSettings", "Plan", "build", "check", "load", "search_index"]
 
 ADVISED = 39
-"""Faiss advises that many training vectors for each centroid."""
+"""Training vectors for each centroid that Faiss advises."""
 
 OPQ_CENTROIDS = 256
-"""Faiss trains a rotation for product quantisation with that many centroids."""
+"""Centroids with which Faiss trains a rotation for product quantisation."""
 
 SAMPLE_LEAST = 10_000
-"""Vectors that train what has no centroids."""
+"""Training vectors for parts without centroids."""
 
 LINKS = 32
 """Links of HNSW unless they are given."""
@@ -48,12 +48,12 @@ _FACTORY = re.compile(
 
 
 class IndexSettings(NamedTuple):
-    """What index to build, and how to search it.
+    """An index to build, and how to search it.
 
     Attributes
     ----------
     factory : str
-        What `faiss.index_factory` takes, such as ``"IVF4096,SQ8"``.
+        What ``faiss.index_factory`` takes, such as ``"IVF4096,SQ8"``.
     similarity : str
         ``inner-product``, ``cosine`` or ``l2``.
     parameters : str
@@ -69,7 +69,7 @@ class IndexSettings(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What a factory string means for some vectors.
+    """The needs of a factory string for given vectors.
 
     Attributes
     ----------

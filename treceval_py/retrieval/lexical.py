@@ -1,7 +1,7 @@
 """Ranking by words, to compare with: BM25, and the Jaccard similarity of the sets of words.
 
-A document that has no word of the query is no hit. Of documents with equal scores at the cut the earlier ones of the
-corpus are kept, so that the same texts give the same run.
+A document without any word of the query is not a hit. Of documents with equal scores at the cut, the earlier ones in
+the corpus are kept, so the same texts give the same run.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from treceval_py.retrieval.tasks import Advance
 __all__ = ["BM25", "Bm25", "about_bm25", "analyser", "rank_bm25", "rank_jaccard"]
 
 GROUP = 256
-"""Queries that are handed on at a time."""
+"""Queries returned at a time."""
 
 PORTION = 1 << 15
-"""Passages that are read, and searched, at a time."""
+"""Passages read and searched at a time."""
 
 METHODS = ("lucene", "robertson", "atire")
 """The variants of BM25, as `bm25s` calls them, that give a document without a word of the query no score."""
@@ -37,7 +37,7 @@ K1_MOST = 1e6
 """Above it words count as often as they come, and far above it the scores overflow."""
 
 POSSESSIVES = ("'s", "’s", "＇s")
-"""What Lucene cuts off the end of an English word."""
+"""The ending that Lucene removes from an English word."""
 
 STEMS = 1 << 18
 """Words whose stems are remembered; PyStemmer remembers 10,000."""
@@ -47,18 +47,18 @@ STOPWORDS = ("da", "de", "en", "es", "fr", "it", "ko", "nl", "no", "pt", "ru", "
 
 
 class Bm25(NamedTuple):
-    """How BM25 ranks; the defaults are those of `bm25s`.
+    """How BM25 ranks; the defaults are those of ``bm25s``.
 
     Attributes
     ----------
     k1 : float
-        How much it counts that a word comes more than once, from 0 to a million.
+        Weight of repeated words, from 0 to a million.
     b : float
-        How much the length of a document counts against it, from 0 to 1.
+        Penalty for the length of a document, from 0 to 1.
     method : {"lucene", "robertson", "atire"}
         The variant.
     stopwords : str or None
-        The language of the words that are left out, such as ``"en"``; None to leave out none.
+        The language of the stop words, such as ``"en"``; None to keep all words.
     stemmer : str or None
         The algorithm of the package PyStemmer that cuts words to their stems, such as ``"english"``; None for no
         stemming.
@@ -82,11 +82,11 @@ class Bm25(NamedTuple):
 
 
 BM25 = {"bm25s": Bm25(), "anserini": Bm25(k1=0.9, b=0.4, stemmer="porter", lucene=True)}
-"""BM25 as other programs have it by default."""
+"""Defaults of other programs' BM25."""
 
 
 def about_bm25(settings: Bm25) -> dict[str, Any]:
-    """Return what a record says of a ranking by BM25: the settings, and how words and lengths are taken.
+    """Return the record of a ranking by BM25: the settings, and the rules for words and lengths.
 
     Parameters
     ----------
@@ -128,11 +128,11 @@ def rank_bm25(
     queries : sequence of (str, str)
         Ids and texts of the queries.
     k : int
-        How many passages to keep for a query at most.
+        Most passages to keep for a query.
     settings : Bm25
         How to rank.
     advance : callable, optional
-        Is told how many passages have been read. Before the first group comes out, their index is built.
+        Called with the number of passages read. Their index is built before the first group is returned.
 
     Returns
     -------
@@ -196,7 +196,7 @@ def _in_a_byte(lengths: IntArray) -> IntArray:
 
 
 def analyser(settings: Bm25) -> Callable[[str], list[str]]:
-    """Check the settings and return what makes words of a text.
+    """Check the settings and return the function that splits a text into words.
 
     Raises
     ------
@@ -282,7 +282,7 @@ def rank_jaccard(
 ) -> Iterator[Ranked]:
     """Rank passages by `similarity.jaccard`: the share of words in common with the query, of all words of either.
 
-    Words are what stands between white space, as it is written; how often a word comes does not matter. The corpus is
+    Words are separated by white space and compared as written; repetitions do not matter. The corpus is
     read once, and memory does not grow with it: 16 bytes for each of the k best of each query. A passage of 60 words
     takes some 10 microseconds, and 0.1 more for each query with which it has a word in common.
 
@@ -293,9 +293,9 @@ def rank_jaccard(
     queries : sequence of (str, str)
         Ids and texts of the queries.
     k : int
-        How many passages to keep for a query at most.
+        Most passages to keep for a query.
     advance : callable, optional
-        Is told how many passages have been read.
+        Called with the number of passages read.
 
     Returns
     -------

@@ -24,19 +24,19 @@ __all__ = ["PRECISIONS", "Kind", "Model", "Settings", "Side", "find_model", "ide
 Side = Literal["passages", "queries"]
 
 Kind = Literal["dense", "sparse", "reranker"]
-"""What a model makes: a vector of each text, weights of words, or a score of a query with a passage."""
+"""Output of a model: a vector for each text, weights of words, or a score for a query with a passage."""
 
 POOLINGS = ("cls", "mean", "lasttoken")
-"""How a text's tokens become one vector where the model does not say: the first, the mean of all, or the last."""
+"""Poolings of a text's tokens into one vector: the first token, the mean of all, or the last token."""
 
 PRECISIONS = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "fp16-weights": "float16"}
 """The numbers that the model computes with, and torch's name of them; fp16-weights: only rounded to them."""
 
 LONGEST = 512
-"""Tokens of a text that count where nothing else is asked for."""
+"""Default number of tokens of a text that count."""
 
 SHORTEST = 3
-"""Tokens of a text that count at the least: the first and the last one are the tokenizer's own."""
+"""Fewest tokens of a text that count: the first and the last one are the tokenizer's own."""
 
 UNLIMITED = 2**31 - 1
 """The number of positions of a model whose configuration names no limit."""
@@ -45,22 +45,22 @@ PROMPTS: dict[Side, tuple[str, ...]] = {
     "queries": ("query", "web_search_query", "s2p_query", "search_query", "retrieval.query"),
     "passages": ("passage", "document", "corpus", "search_document", "retrieval.passage"),
 }
-"""Names of prompts in config_sentence_transformers.json, the first that is there and not empty counts."""
+"""Names of prompts in config_sentence_transformers.json; the first that is not empty counts."""
 
 
 class Family(NamedTuple):
-    """What the model card of a family of models says.
+    """The settings on the model card of a family of models.
 
     Attributes
     ----------
     pattern : str
         A regular expression that the names of its models begin with.
     pooling : str or None
-        As in `POOLINGS`.
+        ``cls``, ``mean`` or ``lasttoken``.
     query, passage : str
-        What is written before each text.
+        Text put before each query or passage.
     query_suffix : str
-        What is written after each query, also after one that was cut.
+        Text put after each query, even if it was cut.
     normalise : bool
         Whether vectors are divided by their lengths.
     """
@@ -95,7 +95,7 @@ FAMILIES = {
     "gte": Family(r"gte-(small|base|large)(?![a-z])", "mean"),
     "inner-product": Family(r"contriever|.*-dot(?![a-z])|.*tas-b(?![a-z])", None, normalise=False),
 }
-"""Models that do not describe themselves in their files, by what their model cards say."""
+"""Families of models whose files lack these settings, with those of their model cards."""
 
 # RoBERTa counts positions from the one after the padding token, so that some of the table are never used.
 OFFSET_POSITIONS = frozenset(
@@ -111,10 +111,10 @@ KINDS: dict[Kind, tuple[str, str]] = {
     ),
     "reranker": ("a reranker, which scores a query with a passage", "as --rerank, or to treceval rerank"),
 }
-"""What models are called, and how each is given."""
+"""Kinds of models in messages, and the option that takes each."""
 
 AGAIN = "Copy the model again."
-"""What can be done about a damaged file."""
+"""What to do about a damaged file."""
 
 ON_HUB = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 """Names that models can have on the hub."""
@@ -133,11 +133,11 @@ class Settings(NamedTuple):
     revision : str or None
         The commit of a hub model.
     pooling : str
-        As in `POOLINGS`, or whatever the model's own files say; ``""`` for models other than dense ones.
+        ``cls``, ``mean``, ``lasttoken``, or what the model's own files say; ``""`` for models other than dense ones.
     normalise : bool
         Whether vectors are divided by their lengths.
     precision : str
-        As in `PRECISIONS`.
+        ``fp32``, ``bf16``, ``fp16`` or ``fp16-weights``.
     dimensions : int or None
         How many of the first numbers of a vector are kept; None keeps all.
     query_instruction, passage_instruction : str
@@ -197,7 +197,7 @@ class Model(NamedTuple):
     dimensions : int
         The length of a text's vector, E.
     positions : int
-        How many tokens a text can have; `UNLIMITED` where the configuration names no limit.
+        How many tokens a text can have; 2³¹ − 1 where the configuration names no limit.
     max_length : int or None
         How many it was made for (``sentence_bert_config.json``).
     pooling : str or None
@@ -209,7 +209,7 @@ class Model(NamedTuple):
     prompts : dict of str to str
         What it says is written before texts, by name; ``""`` names the one for all other texts.
     family : str or None
-        The family that its name tells, of `FAMILIES`.
+        The family that its name tells, such as ``bge-en``.
     architecture : str
         The class that was saved, such as ``BertModel``.
     own_code : str
@@ -254,7 +254,7 @@ def find_model(
     revision : str, optional
         The branch, tag or commit of a hub model.
     wanted : {"dense", "sparse", "reranker"}
-        What it is to be used as.
+        Its intended use.
     weights : bool
         Whether weights are downloaded; without them, of a hub model that is not in the hub's cache only the
         configuration is, and ``files`` is empty.
@@ -262,7 +262,7 @@ def find_model(
     Returns
     -------
     Model
-        Where it is and what can be known of it without loading it.
+        The model, as far as it can be described without loading it.
 
     Raises
     ------
@@ -328,18 +328,18 @@ def settings_for(
     query_max_length: int | None = None,
     passage_max_length: int | None = None,
 ) -> Settings:
-    """Settle what decides the vectors: what is asked for, else what the model's files say, else its model card.
+    """Choose the settings: as requested, else from the model's files, else from its model card.
 
     Parameters
     ----------
     model : Model
         From `find_model`.
     pooling : str, optional
-        As in `POOLINGS`.
+        ``cls``, ``mean`` or ``lasttoken``.
     normalise : bool, optional
         Whether vectors are divided by their lengths; by default they are, but for models made for inner products.
     precision : str
-        As in `PRECISIONS`.
+        ``fp32``, ``bf16``, ``fp16`` or ``fp16-weights``.
     dimensions : int, optional
         How many numbers of a vector are kept, from 1 to E.
     query_instruction, passage_instruction : str, optional
@@ -350,7 +350,7 @@ def settings_for(
     Returns
     -------
     Settings
-        With nothing left open.
+        Complete settings.
 
     Raises
     ------
@@ -392,7 +392,7 @@ def settings_for(
 
 
 def identity(model: Model, settings: Settings, side: Side) -> dict[str, Any]:
-    """Return what decides the vectors of a side, as plain JSON: equal for embeddings that may stand together.
+    """Return all settings that decide the vectors of a side, as plain JSON: equal for compatible embeddings.
 
     Batch size, device and versions are not in it, though they may change the last digits.
 
@@ -424,7 +424,7 @@ def identity(model: Model, settings: Settings, side: Side) -> dict[str, Any]:
 
 
 def _first(*found: tuple[Any, str]) -> tuple[Any, str]:
-    """Return the first value that there is, with its source."""
+    """Return the first value that exists, with its source."""
     return next(each for each in found if each[0] is not None)
 
 
@@ -459,7 +459,7 @@ def _length_for(model: Model, asked: int | None, option: str) -> tuple[int, str]
 
 
 def _look(name: str, folder: str, revision: str | None, wanted: Kind, size: int | None) -> Model:
-    """Look at a folder; where only the size of its weights is known and they are not here, at the configuration."""
+    """Inspect a folder; only its configuration if its weights are not here and just their size is known."""
     files = [path.relative_to(folder).as_posix() for part in ("*", "*/*") for path in Path(folder).glob(part)]
     lacking = _lacking(files)
     if lacking and size is None:
@@ -483,7 +483,7 @@ def _look(name: str, folder: str, revision: str | None, wanted: Kind, size: int 
 
 
 def _described(name: str, folder: str, revision: str | None, wanted: Kind, files: Sequence[str]) -> Model:
-    """Return what the configuration of a model says, without its weights, and refuse a model of another kind."""
+    """Return a model from its configuration, without its weights; refuse a model of another kind."""
     config = _json(folder, "config.json")
     # The packages of layers changed between versions of sentence-transformers: the last part of a type counts.
     try:
@@ -537,7 +537,7 @@ def _check_kind(model: Model, saved_as: str | None, wanted: Kind) -> None:
 
 
 def _kinds(model: Model, saved_as: str | None) -> tuple[Kind, ...]:
-    """Return what a model can be used as, the likeliest first; nothing where it is of no kind that is known here."""
+    """Return the possible uses of a model, the most likely first; empty if its kind is unknown."""
     saved: dict[str | None, tuple[Kind, ...]] = {"SparseEncoder": ("sparse",), "CrossEncoder": ("reranker",)}
     dense: tuple[Kind, ...] = ("dense", "sparse") if model.lexical_weights else ("dense",)
     title = _title(model.name).lower()
@@ -555,7 +555,7 @@ def _kinds(model: Model, saved_as: str | None) -> tuple[Kind, ...]:
 
 
 def _lacking(files: list[str]) -> list[str]:
-    """Return the parts of a model that are not there."""
+    """Return the missing parts of a model."""
     parts = {
         "config.json": "config.json" in files,
         "weights (model.safetensors or pytorch_model.bin)": weight_files(files),
@@ -566,7 +566,7 @@ def _lacking(files: list[str]) -> list[str]:
 
 
 def _json(folder: str, file: str, wanted: type = dict) -> Any:
-    """Return what is in a file, a dictionary or a list; nothing where there is no file."""
+    """Return the contents of a file, a dictionary or a list; empty if there is no file."""
     path = os.path.join(folder, file)
     try:
         found = json.loads(Path(path).read_bytes())
@@ -617,7 +617,7 @@ def _prompts(own: dict[str, Any], folder: str) -> dict[str, str]:
 
 
 def _family(name: str, folder: str, config: dict[str, Any]) -> str | None:
-    """Tell which family a model is of by its name, else by what it was trained from."""
+    """Return the family of a model, by its name or by the model that it was trained from."""
     for title in (_title(name), _title(os.path.realpath(folder)), _title(str(config.get("_name_or_path", "")))):
         for family, card in FAMILIES.items():
             # Some write the organisation before it: BAAI_bge-base-en.

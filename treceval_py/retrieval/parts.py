@@ -1,4 +1,4 @@
-"""Results of long work by groups of queries, kept in files until the run is written: a kill costs one group at most."""
+"""Results by groups of queries, kept in files until the run is written: a kill costs at most one group."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Parts", "key_of"]
 
 
 def key_of(value: object) -> str:
-    """Return a name for what a value says; the value is plain JSON."""
+    """Return a name for a value in plain JSON: a hash of its content."""
     return hashlib.sha256(canonical(value)).hexdigest()[:16]
 
 
@@ -32,8 +32,8 @@ class Parts:
     Parameters
     ----------
     folder : str
-        Where the files are. It is made if need be. Its name is to be the `key_of` all that decides the arrays, and
-        the folder above it has such folders only.
+        Folder of the files, made if needed. Its name must be the `key_of` everything that decides the arrays, and the
+        folder above it must contain only such folders.
     count : int
         How many groups there are.
 

@@ -1,8 +1,8 @@
-"""The stages from a collection to a run file, each of which takes over what is there already.
+"""The stages from a collection to a run file; each reuses existing results.
 
 texts → survey → embeddings of queries and passages (`shards`) → search, in groups of queries → run file, and a record
-in JSON beside it. The work folder has ``queries/``, ``passages/``, ``index/`` and ``search/``; everything in it takes
-its name when it is complete, so a run that was killed goes on by the same call.
+in JSON beside it. The work folder has ``queries/``, ``passages/``, ``index/`` and ``search/``; every file gets
+its name when it is complete, so the same call resumes a run that was killed.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from treceval_py.retrieval.vectors import SparseVectors
 __all__ = ["GROUP", "SHARD_SIZE", "Dense", "Jaccard", "Outcome", "Request", "embed", "retrieve"]
 
 SHARD_SIZE = 10_000
-"""Texts in a shard: what a kill can cost, some minutes of a CPU."""
+"""Texts in a shard: a kill can cost this much work, some minutes of a CPU."""
 
 GROUP = 2048
-"""Queries that are searched together; what a kill can cost of the search."""
+"""Queries searched together: a kill can cost this much of the search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +55,19 @@ class Dense:
     Attributes
     ----------
     model : Model
-        From `models.find_model`.
+        From `find_model`.
     settings : Settings
-        From `models.settings_for`.
+        From `settings_for`.
     devices : sequence of str
-        Where to encode, such as ``("cuda:0", "cuda:1")``.
+        Devices to encode on, such as ``("cuda:0", "cuda:1")``.
     batch_size : int, optional
-        Texts that are encoded at once; by default what suits each device.
+        Texts to encode at once. Default: a number that suits each device.
     shard_size : int
         Texts in a shard.
     storage : str
         How vectors are stored: ``float32`` or ``float16``; sparse ones always as ``sparse``.
     reuse : str
-        What is taken from a corpus that changed: ``shards`` that are unchanged, or the vectors of ``passages`` that
-        are, whatever is beside them.
+        What to reuse if the corpus changed: unchanged ``shards``, or the vectors of all unchanged ``passages``.
     similarity : str
         ``inner-product``, ``cosine`` or ``l2``.
     index : IndexSettings, optional
@@ -119,16 +118,16 @@ PACKAGES: dict[type, tuple[str, ...]] = {
 
 
 class Request(NamedTuple):
-    """What is to be done.
+    """A run to make.
 
     Attributes
     ----------
     collection : Collection
-        From `collection.open_collection`.
+        From `open_collection`.
     output : str
-        The run file; compressed as its name ends.
+        The run file; its extension selects compression.
     work : str
-        The folder for what is kept: embeddings, indexes. Lexical retrieval needs none.
+        The folder that keeps embeddings and indexes. Lexical retrieval needs none.
     retriever : Dense, Imported, Bm25 or Jaccard
         How to rank.
     k : int
@@ -136,9 +135,9 @@ class Request(NamedTuple):
     tag : str
         The last column of the run file.
     paths : bool
-        Whether the record has the folders of files, and the one that relative paths begin at.
+        Record files with their folders, and the folder that relative paths start from.
     reranker : Reranker, optional
-        What reranks the first documents; the run of the first stage is then kept in the work folder.
+        Reranks the first documents; the run of the first stage is then kept in the work folder.
     """
 
     collection: Collection
@@ -152,14 +151,14 @@ class Request(NamedTuple):
 
 
 Surveys: TypeAlias = "dict[Side, Survey]"
-"""The texts of queries and of passages as one pass over them saw them."""
+"""Surveys of the texts of queries and of passages, from one pass over them."""
 
 Embeddings: TypeAlias = "Mapping[Side, Store | Embedded]"
-"""Vectors of queries and of passages with their ids, wherever they come from."""
+"""Vectors of queries and of passages with their ids, whatever their source."""
 
 
 class Found(NamedTuple):
-    """What a retriever found, in groups of queries: with the ids of the passages, and what to record of it."""
+    """The hits of a retriever in groups of queries, the ids of the passages, and the record."""
 
     ranked: Iterator[Ranked]
     ids: Ids
@@ -168,26 +167,26 @@ class Found(NamedTuple):
 
 
 def retrieve(request: Request, reporter: Reporter = SILENT, command: Sequence[str] = ()) -> Outcome:
-    """Make a run file and the record beside it (``RUN.json``), going on with what an earlier call left.
+    """Make a run file and the record beside it (``RUN.json``), resuming an earlier call.
 
     Parameters
     ----------
     request : Request
-        What is to be done.
+        The request.
     reporter : Reporter
-        Is told how far it is.
+        Receives progress and notes.
     command : sequence of str
         The command line, for the record.
 
     Returns
     -------
     Outcome
-        The record and what there is to say.
+        The record and notes.
 
     Raises
     ------
     RunnerError
-        The work folder has embeddings of something else, a model cannot be used, a package is missing.
+        The work folder has embeddings of other texts or settings, a model cannot be used, a package is missing.
     InputError
         The collection cannot be read.
     OutputError
@@ -227,7 +226,7 @@ def retrieve(request: Request, reporter: Reporter = SILENT, command: Sequence[st
 
 
 def _folder(request: Request, name: str) -> str:
-    """Return a folder in the work folder, which is made if need be."""
+    """Return a folder in the work folder; it is made if needed."""
     folder = os.path.join(request.work, name)
     with folder_errors(folder):
         os.makedirs(folder, exist_ok=True)
@@ -281,7 +280,7 @@ def check_request(request: Request) -> None:
     Raises
     ------
     RunnerError
-        Nothing is asked for, or the tag cannot stand in a run.
+        No documents are requested, or the tag is not possible in a run.
     OutputError
         The run file could not be written.
     """
@@ -297,7 +296,7 @@ def check_request(request: Request) -> None:
 
 
 def _check_means(request: Request) -> None:
-    """Refuse missing packages, settings that do not fit, and a work folder that is none."""
+    """Refuse missing packages, settings that do not fit together, and a work folder that is a file."""
     encoding = ["torch", "sentence_transformers", "faiss"]
     needed = {Dense: encoding, Imported: ["faiss"], Bm25: ["scipy", "bm25s"], Jaccard: ["scipy"]}
     ray = ["ray"] if isinstance(request.retriever, Dense | Imported) and request.retriever.ray is not None else []
@@ -311,12 +310,12 @@ def _check_means(request: Request) -> None:
 
 
 def uses_work(request: Request) -> bool:
-    """Say whether anything is kept in the work folder."""
+    """Return whether anything is kept in the work folder."""
     return isinstance(request.retriever, Dense | Imported) or request.reranker is not None
 
 
 def look(request: Request, reporter: Reporter = SILENT) -> Surveys:
-    """Read the texts of a request once: how many there are, whether their ids can be used, what they are."""
+    """Read the texts of a request once: count them, check their ids, hash them."""
     size = request.retriever.shard_size if isinstance(request.retriever, Dense) else SHARD_SIZE
     looked: Surveys = {}
     sides: tuple[Side, ...] = ("queries", "passages")
@@ -331,7 +330,7 @@ def look(request: Request, reporter: Reporter = SILENT) -> Surveys:
 
 
 def store_of(request: Request, dense: Dense, side: Side, looked: Survey) -> Store:
-    """Return the embeddings of a side, before a look at what is there."""
+    """Return the embeddings of a side, not yet compared with the folder."""
     folder, made = os.path.join(request.work, side), identity(dense.model, dense.settings, side)
     texts, storage, reuse = request.collection.corpus, dense.storage, dense.reuse == "passages"
     if side == "queries":
@@ -342,20 +341,20 @@ def store_of(request: Request, dense: Dense, side: Side, looked: Survey) -> Stor
 
 
 def embed(request: Request, reporter: Reporter = SILENT) -> dict[str, Any]:
-    """Encode the texts of a request as `retrieve` does, and do not search; its output is not written.
+    """Encode the texts of a request as `retrieve` does, without searching or writing a run.
 
     Parameters
     ----------
     request : Request
-        What is to be done. Its retriever is `Dense`.
+        The request. Its retriever must be `Dense`.
     reporter : Reporter
-        Is told how far it is.
+        Receives progress and notes.
 
     Returns
     -------
     dict
-        What there is of ``queries`` and of ``passages``: the folder, the number of vectors and their length, who made
-        them; and ``notes``.
+        For ``queries`` and ``passages``: the folder, the number of vectors and their length, who made them; and
+        ``notes``.
 
     Raises
     ------
@@ -373,7 +372,7 @@ def embed(request: Request, reporter: Reporter = SILENT) -> dict[str, Any]:
 
 
 def _by_vectors(request: Request, retriever: Dense | Imported, looked: Surveys, watch: _Watch) -> Found:
-    """Encode what has no vectors yet, and search."""
+    """Encode texts without vectors, and search."""
     with _cluster(retriever.ray):  # for encoding and search alike
         sides: Embeddings
         if isinstance(retriever, Dense):
@@ -387,7 +386,7 @@ def _by_vectors(request: Request, retriever: Dense | Imported, looked: Surveys, 
 def _encoded(
     request: Request, dense: Dense, looked: Surveys, watch: _Watch
 ) -> tuple[dict[Side, Store], dict[str, Any]]:
-    """Return the embeddings of queries and passages, and what to record of them."""
+    """Return the embeddings of queries and passages, and their record."""
     # Both are opened before either is encoded, so that what does not fit is refused before anything is spent; passages
     # first, as queries that do not fit have another folder.
     stores = {side: store_of(request, dense, side, looked[side]).open() for side in sorted(looked)}
@@ -423,7 +422,7 @@ def _encoded(
 
 
 def _cluster(address: str | None) -> AbstractContextManager[Any]:
-    """Hold the connection with a cluster, if one is to be used."""
+    """Hold the connection with a cluster, if one is used."""
     return nullcontext() if address is None else distributed.connected(address)
 
 
@@ -437,7 +436,7 @@ def _encode(store: Store, side: Side, pool: Pool, watch: _Watch) -> None:
         told = f", {again:,} of them only because texts beside them changed: --reuse passages takes their vectors."
         if store.reuse:
             told = f"; the vectors of {again:,} are taken from shards with other texts."
-        watch.note(f"{left:,} of {count:,} {side} are to be encoded{told}")
+        watch.note(f"{left:,} of {count:,} {side} will be encoded{told}")
     watch.begin(f"encode {side}", count, side, count - left)
     asked: dict[int, Chunk] = {}
 
@@ -462,7 +461,7 @@ Engine: TypeAlias = "tuple[Callable[..., Any], dict[str, Any]]"
 
 
 def _searched(request: Request, retriever: Dense | Imported, sides: Embeddings, watch: _Watch) -> Found:
-    """Search in groups of queries; what is found is on disk until it is written."""
+    """Search in groups of queries; hits are kept on disk until the run is written."""
     queries, passages = sides["queries"], sides["passages"]
     count, k = passages.vectors().count, min(request.k, passages.vectors().count)
     groups = -(-queries.vectors().count // GROUP)
@@ -490,7 +489,7 @@ def _searched(request: Request, retriever: Dense | Imported, sides: Embeddings, 
 
 
 def _engine(request: Request, retriever: Dense | Imported, passages: Store | Embedded, watch: _Watch) -> Engine:
-    """Return what searches, and what it is for the record; an index is built, or loaded."""
+    """Return the search function and its record; an index is built or loaded."""
     vectors: Any = passages.vectors()
     if isinstance(vectors, SparseVectors):
         return partial(products.search, vectors), {"kind": "sparse product", "scipy": version_of("scipy")}
@@ -550,7 +549,7 @@ def _by_words(request: Request, retriever: Bm25 | Jaccard, looked: Surveys, watc
 
 
 def _as_surveyed(texts: Texts, looked: Survey, ids: list[bytes]) -> Iterator[tuple[str, str]]:
-    """Yield texts as they were surveyed, and gather their ids; texts that changed are refused."""
+    """Yield texts and collect their ids; refuse texts that changed since the survey."""
     count = 0
     for chunk in chunks(texts, looked.shard_size):
         check_chunk(chunk, looked)

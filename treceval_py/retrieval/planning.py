@@ -1,4 +1,4 @@
-"""What a request would do, how large it gets, how long it takes and what is there already, without doing it."""
+"""Forecast a request: its steps, sizes and times, and existing results, without doing it."""
 
 from __future__ import annotations
 
@@ -37,33 +37,33 @@ BM25_PASSAGE = 400
 """Bytes of a passage of 60 words while the index of BM25 is built, as measured with 7,000 queries."""
 
 WEIGHTS = 120
-"""Words that have a weight in a passage, about: SPLADE's passages of MS MARCO have 100 to 200."""
+"""Typical number of words with a weight in a passage: SPLADE's passages of MS MARCO have 100 to 200."""
 
 BYTES_OF_A_NUMBER = {"float32": 4, "float16": 2, "sparse": 8}
 """Bytes of a number of a vector by its storage; a sparse one has its place with it."""
 
 ID = 24
-"""Bytes of a passage's id and its place, about."""
+"""Approximate bytes of a passage's id and its position."""
 
 LINE = 14
 """Bytes of a line of a run beside its ids and tag: Q0, rank, score, spaces."""
 
 
 class Forecast(NamedTuple):
-    """What would be done.
+    """The forecast of a request.
 
     Attributes
     ----------
     rows : tuple of (str, str)
-        Things and what there is to say of them.
+        Topics and their descriptions.
     disk : int
         Bytes that would be written and kept.
     memory : int
-        Bytes of memory at most, about.
+        Approximate peak memory in bytes.
     notes : tuple of str
         What may go wrong.
     times : dict of str to Measured
-        How long each stage would take, as far as it was measured.
+        Time of each stage that was measured.
     """
 
     rows: tuple[tuple[str, str], ...]
@@ -79,14 +79,14 @@ class Forecast(NamedTuple):
 
 
 def forecast(request: Request, reporter: Reporter = SILENT, *, probe: bool = True) -> Forecast:
-    """Say what a request would do; the texts are read and nothing is written.
+    """Forecast a request; the texts are read and nothing is written.
 
     Parameters
     ----------
     request : Request
-        What is asked for.
+        The request.
     reporter : Reporter
-        Is told how far it is.
+        Receives progress and notes.
     probe : bool
         Whether to measure how long it would take: two batches of passages, 64 passages at least, are encoded on each
         device, queries alike, and a block of random vectors is searched.
@@ -94,12 +94,12 @@ def forecast(request: Request, reporter: Reporter = SILENT, *, probe: bool = Tru
     Returns
     -------
     Forecast
-        What would be done.
+        The forecast.
 
     Raises
     ------
     RunnerError
-        The work folder has something else in it, so that it could not be done.
+        The work folder has other contents, so the request would fail.
     InputError
         The collection cannot be read.
     """
@@ -197,7 +197,7 @@ def _measure(request: Request, looked: Surveys, left: dict[Side, int], times: di
 
 
 def _elsewhere(stage: Dense | Reranker) -> str:
-    """Say where a stage is done whose time cannot be measured here; nothing where it can be."""
+    """Return where a stage runs if its time cannot be measured here; empty if it can."""
     return "on a cluster" if stage.ray is not None else "" if stage.model.files else "by a model that is not here yet"
 
 
@@ -208,7 +208,7 @@ def _span(seconds: float) -> str:
 
 
 def _model_rows(dense: Dense) -> Iterator[tuple[str, str]]:
-    """Say what decides the vectors, where it comes from, and where they are made."""
+    """Describe the settings that decide the vectors, their sources, and where vectors are made."""
     model, settings = dense.model, dense.settings
     yield "model", model.name + (f" at {model.revision[:12]}" if model.revision else "")
     if not model.files:
@@ -228,7 +228,7 @@ def _model_rows(dense: Dense) -> Iterator[tuple[str, str]]:
 
 
 def _batch_size(dense: Dense) -> int | None:
-    """Return how many texts are encoded at once; None where only the nodes of a cluster know."""
+    """Return the number of texts encoded at once; None if the nodes of a cluster decide."""
     return dense.batch_size or (default_batch_size(dense.devices[0]) if dense.devices else None)
 
 

@@ -1,6 +1,6 @@
-"""Who does work that takes long: this process on one device, or a process for each of several devices.
+"""Workers for long tasks: this process on one device, or a process for each of several devices.
 
-What the work is, a `Maker` says: it makes the worker of a device, such as an encoder. `distributed` adds Ray clusters.
+A `Maker` makes the worker of a device, such as an encoder. `distributed` adds Ray clusters.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Done", "Here", "Maker", "Pool", "Processes", "Task", "open_pool"]
 
 GLANCE = 0.5
-"""Seconds between two looks at how far processes are."""
+"""Seconds between checks of the progress of processes."""
 
 
 def open_pool(maker: Maker, devices: Sequence[str], ray: str | None = None) -> Pool:
@@ -36,7 +36,7 @@ def open_pool(maker: Maker, devices: Sequence[str], ray: str | None = None) -> P
     maker : callable
         Makes the worker of a device.
     devices : sequence of str
-        The devices, from `devices.devices_for`; one that comes twice gets two workers. A cluster has its own.
+        The devices, from `devices.devices_for`; one given twice gets two workers. A cluster has its own.
     ray : str, optional
         The address of a Ray cluster.
 
@@ -73,7 +73,7 @@ class Here:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What people should know: a sentence or two each."""
+        """Notes for users, a sentence or two each."""
         return self._worker.notes
 
     def run(self, tasks: Iterable[Task], advance: Advance) -> Iterator[Done]:
@@ -82,11 +82,11 @@ class Here:
             yield Done(task, self._worker.work(task.content, advance), self._worker.by)
 
     def close(self) -> None:
-        """Do nothing: the worker goes with the pool."""
+        """Do nothing: the worker ends with the pool."""
 
 
 class Processes(Places):
-    """A process for each of several devices; one that is faster gets more tasks.
+    """A process for each of several devices; faster ones get more tasks.
 
     Each process is started afresh and has a pipe of its own: whatever kills one is seen at once as the end of its pipe,
     and whatever kills this process is seen by the others in the same way, so that they end with it.
@@ -96,7 +96,7 @@ class Processes(Places):
     maker : callable
         Makes a worker in each process.
     devices : sequence of str
-        The devices; one that comes twice gets two processes.
+        The devices; one given twice gets two processes.
 
     Raises
     ------

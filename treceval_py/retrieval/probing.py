@@ -1,4 +1,4 @@
-"""How long a request would take: a little of each stage is done and timed, on the texts and devices of the request."""
+"""Time a sample of each stage of a request, on its texts and devices."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ from treceval_py.retrieval.vectors import ArrayVectors, block_rows
 __all__ = ["Measured", "probe_dense", "probe_rerank", "probe_search", "probe_words", "sample"]
 
 SAMPLE = 4096
-"""Texts whose lengths are looked at, at least, of those that are evenly spread over a collection."""
+"""Fewest texts, evenly spread over a collection, whose lengths are sampled."""
 
 PROBE = 64
-"""Texts that are encoded on each device, at least; two batches where these are larger."""
+"""Fewest texts encoded on each device; two batches if these are larger."""
 
 CHARACTERS = 4
-"""Characters of a token, about."""
+"""Approximate characters per token."""
 
 ENOUGH = 1.0
-"""Seconds that encoding the probe takes at least; a fast model gets more texts."""
+"""Shortest time of encoding the sample, in seconds; a fast model gets more texts."""
 
 QUERIES = 256
-"""Queries that are searched for, at most: enough for the speed of large groups."""
+"""Most queries to search for: enough for the speed of large groups."""
 
 SURE = 0.1
-"""The uncertainty of a stage at the least: other work on the machine, a processor that gets warm."""
+"""Smallest uncertainty of a stage: other work on the machine, a processor that gets warm."""
 
 
 class Measured(NamedTuple):
-    """The seconds that a stage would take, and by which part of them that may be wrong."""
+    """The expected seconds of a stage, and their relative uncertainty."""
 
     seconds: float
     uncertainty: float = SURE
@@ -57,7 +57,7 @@ def sample(texts: Texts, count: int) -> list[str]:
 
 
 def probe_dense(dense: Dense, samples: Mapping[Side, list[str]], left: Mapping[Side, int]) -> dict[str, Measured]:
-    """Encode a little of what is left on all devices.
+    """Encode a sample of the remaining texts on all devices.
 
     Parameters
     ----------
@@ -66,12 +66,12 @@ def probe_dense(dense: Dense, samples: Mapping[Side, list[str]], left: Mapping[S
     samples : dict of side to list of str
         Some texts.
     left : dict of side to int
-        How many texts of each side are left to encode.
+        Number of texts of each side left to encode.
 
     Returns
     -------
     dict of str to Measured
-        Of loading the model, and of each side that has something left.
+        Times of loading the model and of each side that has texts left.
     """
     settings, maker = dense.settings, encoder_maker(dense.model, dense.settings, dense.batch_size)
     stages: dict[str, Stage] = {}
@@ -90,7 +90,7 @@ def probe_rerank(reranker: Reranker, samples: Mapping[Side, list[str]], pairs: i
 
 
 class Stage(NamedTuple):
-    """What is probed: what workers get of some rows of a sample, the lengths of all of its rows, how many are left."""
+    """A probe: the workers' input for some rows of a sample, the lengths of all its rows, the number of rows left."""
 
     content: Callable[[IntArray], Any]
     lengths: IntArray
@@ -98,7 +98,7 @@ class Stage(NamedTuple):
 
 
 def _stages(load: str, maker: Maker, where: Dense | Reranker, stages: Mapping[str, Stage]) -> dict[str, Measured]:
-    """Load a model wherever it works, and time the stages that need it."""
+    """Load a model on all devices, and time the stages that need it."""
     since = time.perf_counter()
     with closing(open_pool(maker, where.devices)) as pool:
         found = {load: Measured(time.perf_counter() - since)}

@@ -1,7 +1,7 @@
 """Exact search by sparse products: the best passages for queries that are weights of words, or of a vocabulary.
 
-The score of a pair is the sum of the products of the weights that both have, added in the order of the query's. It is
-a property of the two alone: blocks, threads and other queries change nothing. What shares no word is no hit.
+The score of a pair is the sum of the products of common weights, added in the order of the query. It depends on the
+pair alone: blocks, threads and other queries change nothing. Passages without a common word are not hits.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from treceval_py.retrieval.vectors import SparseVectors
 __all__ = ["BLOCK", "Best", "search"]
 
 BLOCK = 1 << 16
-"""Passages that are searched at a time."""
+"""Passages searched at a time."""
 
 BATCH = 64
-"""Queries that are multiplied at a time: each may share a word with every passage of the block."""
+"""Queries multiplied at a time: each may share a word with every passage of the block."""
 
 
 class Best:
-    """Queries and the best passages that they have met so far.
+    """Queries and their best passages so far.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ class Best:
     Attributes
     ----------
     positions : (Q, k) int64 array
-        Places of passages, best first; of equal scores, the first passages come first. -1 where there is none.
+        Positions of passages, best first; of equal scores, the earlier passage first. -1 for none.
     scores : (Q, k) float array
-        Their scores, all above 0; 0 where there is none.
+        Their scores, all above 0; 0 for none.
     """
 
     def __init__(self, queries: Any, k: int, kind: type[np.floating[Any]] = np.float32) -> None:
@@ -51,7 +51,7 @@ class Best:
     def look(
         self, columns: Any, first: int, score: Callable[[AnyArray, IntArray, IntArray], AnyArray] | None = None
     ) -> None:
-        """Take note of the next passages.
+        """Add the next passages.
 
         Parameters
         ----------
@@ -60,7 +60,8 @@ class Best:
         first : int
             The place of the first of them.
         score : callable, optional
-            Makes scores of products; has these, and their queries (from 0) and passages (from 0 in this block).
+            Turns products into scores; called with the products, their queries (from 0) and passages (from 0 in this
+            block).
         """
         for start in range(0, len(self.scores), BATCH):
             products = self._queries[start : start + BATCH] @ columns
@@ -73,7 +74,7 @@ class Best:
                 self._keep(row, products.indices[some] + np.int64(first), scores[some])
 
     def _keep(self, row: int, positions: IntArray, scores: AnyArray) -> None:
-        """Put passages among those that are kept of a query."""
+        """Insert passages among the best of a query."""
         k = self.scores.shape[1]
         if len(scores) > k:
             good = scores >= np.partition(scores, -k)[-k]
@@ -90,18 +91,18 @@ def search(vectors: SparseVectors, queries: Any, k: int, advance: Callable[[int]
     Parameters
     ----------
     vectors : SparseVectors
-        Those to search in; they are read once, a block at a time.
+        The vectors to search; they are read once, a block at a time.
     queries : (Q, V) sparse matrix
         The vectors of the queries, as CSR.
     k : int
-        How many to find for each query.
+        Number to find for each query.
     advance : callable
-        Is told after each block how many vectors were searched.
+        Called after each block with the number of vectors searched.
 
     Returns
     -------
     Best
-        What was found.
+        The best vectors.
     """
     best = Best(queries, k)
     for first, block in vectors.blocks(BLOCK):

@@ -41,7 +41,7 @@ from treceval_py.retrieval.tasks import Advance
 __all__ = ["CrossEncoder", "Outcome", "Reranker", "check_files", "rerank"]
 
 PAIRS = 1024
-"""Pairs scored together, about: what a kill can cost, some minutes of a CPU."""
+"""Approximate pairs scored together: a kill can cost this much work, some minutes of a CPU."""
 
 LEAST = 32
 """Tokens that a pair may have at least: special tokens must leave room for query and passage."""
@@ -58,7 +58,7 @@ class Reranker(NamedTuple):
     Attributes
     ----------
     model : Model
-        From `models.find_model`, with ``wanted="reranker"``.
+        From `find_model`, with ``wanted="reranker"``.
     devices : sequence of str
         Where to score, such as ``("cuda:0", "cuda:1")``.
     depth : int
@@ -125,7 +125,17 @@ class Reranker(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What was done: the record beside the run, the counts of its lines, and what there is to note."""
+    """What was done: the record beside the run, the counts of its lines, and what there is to note.
+
+    Attributes
+    ----------
+    record : dict
+        The record, as written beside the run.
+    written : Written
+        The counts of queries and lines.
+    notes : tuple of str
+        Remarks for the user.
+    """
 
     record: dict[str, Any]
     written: Written
@@ -252,7 +262,7 @@ def rerank(
     command : sequence of str
         The command line, for the record.
     paths : bool
-        As of `treceval_py.io.sidecar.provenance`.
+        Record files with their folders, and the folder that relative paths start from.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Embeddings on disk: shards, and a manifest that says what they were made of, so that work can go on or is refused.
+"""Embeddings on disk: shards, and a manifest of their origin, by which work is resumed or refused.
 
 A folder has three files for each chunk of texts, named by the chunk's hash: ``.npy`` (the vectors; ``.npz`` if they
 are sparse), ``.ids`` (the ids, a line each) and ``.hashes`` (16 bytes for each text and its id). A shard counts when
@@ -32,32 +32,32 @@ from treceval_py.retrieval.vectors import AGAIN, ShardVectors, SparseVectors, jo
 __all__ = ["Shard", "Store", "canonical", "check_chunk", "deciding", "finished_store", "folder_errors", "locked"]
 
 FORMAT = "treceval_py embeddings 2"
-"""What kind of manifest this is; another number is another layout."""
+"""Kind of manifest; the number is the version of the layout."""
 
 STORAGES = {"float32": ".npy", "float16": ".npy", "sparse": ".npz"}
 """How vectors are stored (as numbers of these types, or sparse, as float32), and how their files' names end."""
 
 NAMES_ONLY = frozenset({"model.name", "model.revision", "model.folder"})
-"""What may differ: the same files under another name make the same vectors."""
+"""Settings that may differ: the same files under another name give the same vectors."""
 
 
 class Shard(NamedTuple):
-    """What the manifest says of a shard.
+    """The manifest's entry for a shard.
 
     Attributes
     ----------
     rows : int
-        How many texts it has.
+        Number of texts.
     texts : str
         The SHA-256 of its chunk.
     files : dict of str to str
-        The SHA-256 of each file, by the end of its name. They are of what should be in the files, not of what is.
+        The SHA-256 of each file, by its extension: of the content that was written, not of the present content.
     size : int
         Bytes of the vectors.
     by : dict
         Who made the vectors.
     taken : int
-        How many of the vectors were taken from other shards.
+        Number of vectors taken from other shards.
     """
 
     rows: int
@@ -70,7 +70,7 @@ class Shard(NamedTuple):
 
 @dataclass
 class Store:
-    """A folder of embeddings of some texts: `find` looks what is there, `open` makes it ready to be added to.
+    """A folder of embeddings of some texts: `find` reads it, `open` prepares it for writing.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Store:
     made : dict
         What decides the vectors (model, pooling, instruction, …, and their length under ``dimensions``), as plain JSON.
     survey : Survey
-        What was seen of the texts.
+        The survey of the texts.
     texts : Texts
         The texts; they are read again if there are shards of other chunks.
     storage : str
@@ -113,15 +113,15 @@ class Store:
         self._suffix = STORAGES[self.storage]
 
     def find(self) -> Store:
-        """Take what is there that can be used, and write nothing; return the store itself.
+        """Read the usable shards, and write nothing; return the store itself.
 
         The files of shards are not read: `check_files` does.
 
         Raises
         ------
         RunnerError
-            What is in the folder was made otherwise or is of other texts, or its manifest was edited. The message says
-            what differs.
+            The folder has embeddings with other settings or of other texts, or its manifest was edited. The message
+            names the differences.
         """
         files = set(os.listdir(self.folder)) if os.path.isdir(self.folder) else set[str]()
         if "manifest.json" in files:
@@ -140,7 +140,7 @@ class Store:
         return self
 
     def open(self) -> Store:
-        """Do as `find` does, and make the folder ready; return the store itself.
+        """Do the same as `find`, and prepare the folder for writing; return the store itself.
 
         With ``reuse``, chunks whose vectors are all known have their shards afterwards.
 
@@ -162,7 +162,7 @@ class Store:
         return self
 
     def _take_over(self, manifest: dict[str, Any], files: set[str]) -> None:
-        """Take the shards of a manifest, if they are those that would be made here."""
+        """Read the shards of a manifest, if they have these settings."""
         if not manifest["shards"]:
             return  # nothing was made, so nothing can be lost: the next manifest replaces this one
         path = _manifest(self.folder)
@@ -185,27 +185,27 @@ class Store:
         return [number for number, name in enumerate(self.names) if name not in self.shards]
 
     def present(self) -> list[Shard]:
-        """Return the shards that are asked for and there, in their order."""
+        """Return the existing shards of these texts, in order."""
         return [self.shards[name] for name in self.names if name in self.shards]
 
     def done(self) -> int:
-        """Return how many texts have their vectors."""
+        """Return the number of texts with vectors."""
         return sum(shard.rows for shard in self.present())
 
     def taken(self) -> int:
-        """Return how many texts have vectors that were taken from other shards."""
+        """Return the number of texts whose vectors were taken from other shards."""
         return sum(shard.taken for shard in self.present())
 
     def again(self) -> int:
-        """Return how many texts have no shard though their vectors are in one that is not asked for."""
+        """Return the number of texts without a shard whose vectors are in a spare shard."""
         return sum(self.known.get(number, 0) for number in self.missing())
 
     def left(self) -> int:
-        """Return how many texts are to be encoded."""
+        """Return the number of texts left to encode."""
         return self.survey.count - self.done() - (self.again() if self.reuse else 0)
 
     def wanted(self) -> Iterator[tuple[Chunk, Chunk]]:
-        """Yield each chunk that has no shard, and the same with only the texts that are to be encoded."""
+        """Yield each chunk without a shard, and the same chunk with only the texts left to encode."""
         for chunk in self._missing_chunks():
             yield chunk, self._unknown(chunk) if self.reuse else chunk
 
@@ -214,7 +214,7 @@ class Store:
         return (chunk for chunk in chunks(self.texts, self.survey.shard_size) if chunk.number in missing)
 
     def spare(self) -> dict[str, Shard]:
-        """Return the shards that are not asked for, by name."""
+        """Return the spare shards, which belong to other texts, by name."""
         return {name: self.shards[name] for name in sorted(self.shards.keys() - set(self.names))}
 
     def add(self, chunk: Chunk, vectors: AnyArray | Shard | None, by: Mapping[str, Any]) -> None:
@@ -225,15 +225,15 @@ class Store:
         chunk : Chunk
             The texts.
         vectors : (n, E) float array, Shard or None
-            The vectors of those that were to be encoded (see `wanted`), None if these are none; or the shard where a
-            `writer` has written it.
+            The vectors of the texts that were left to encode (see `wanted`), None if there were none; or the shard that
+            a `writer` has written.
         by : mapping
             Who made them: device, batch size, versions. Kept as a record.
 
         Raises
         ------
         RunnerError
-            The texts are others than those that were surveyed, or there is not one vector for each.
+            The texts differ from those surveyed, or there is not one vector for each.
         OutputError
             The files cannot be written.
         """
@@ -256,7 +256,7 @@ class Store:
         self.save()
 
     def writer(self) -> Callable[..., Shard]:
-        """Return what writes the shard of a chunk, given its vectors and who made them, wherever the folder is seen."""
+        """Return a function that writes the shard of a chunk, from its vectors and their maker, on any node."""
         return partial(_write_shard, os.path.abspath(self.folder), storage=self.storage, dimensions=self.dimensions)
 
     def save(self) -> None:
@@ -277,7 +277,7 @@ class Store:
         return _seal([self.storage, self.dimensions, rows])
 
     def makers(self) -> list[dict[str, Any]]:
-        """Return the different ways in which the shards were made: who made them, but for the names of machines."""
+        """Return the different makers of the shards, without names of machines."""
         ways = [{key: each for key, each in shard.by.items() if key != "host"} for shard in self.present()]
         return list({canonical(way): way for way in ways}.values())
 
@@ -296,14 +296,14 @@ class Store:
         return Ids.concatenate([Ids.from_bytes(self._content(name, ".ids").split(b"\n")[:-1]) for name in self.names])
 
     def check_files(self, reporter: Reporter = SILENT, side: str = "texts") -> None:
-        """Read every shard that is asked for and there, and compare it with the manifest.
+        """Read every existing shard of these texts, and compare it with the manifest.
 
         Parameters
         ----------
         reporter : Reporter
-            Is told how far it is.
+            Receives progress and notes.
         side : str
-            What the texts are: ``passages`` or ``queries``.
+            ``passages`` or ``queries``.
 
         Raises
         ------
@@ -352,7 +352,7 @@ class Store:
         return joined(parts)[np.argsort(np.argsort(shards, kind="stable"))], self.shards[names[shards[0]]].by
 
     def _content(self, name: str, suffix: str) -> bytes:
-        """Return what is in a small file of a shard."""
+        """Return the contents of a small file of a shard."""
         with open(self._checked(name, suffix), "rb") as stream:
             return stream.read()
 
@@ -393,7 +393,7 @@ def _write_shard(
     Returns
     -------
     Shard
-        What the manifest is to say of it: see `Store.add`.
+        Its entry for the manifest: see `Store.add`.
 
     Raises
     ------
@@ -418,7 +418,7 @@ def _write_shard(
 
 
 def _name(digest: str) -> str:
-    """Return what the files of a shard are called, by the hash of its chunk."""
+    """Return the name of a shard's files, from the hash of its chunk."""
     return digest[:16]
 
 
@@ -429,7 +429,7 @@ def _hashes(chunk: Chunk) -> bytes:
 
 
 def finished_store(folder: str) -> Store:
-    """Open a folder of embeddings for what its own manifest says; the texts are not needed.
+    """Open a folder of embeddings by its own manifest; the texts are not needed.
 
     Raises
     ------
@@ -450,7 +450,7 @@ def finished_store(folder: str) -> Store:
 
 
 def check_chunk(chunk: Chunk, survey: Survey) -> None:
-    """Refuse a chunk of texts that is not what was surveyed.
+    """Refuse a chunk of texts that differs from the survey.
 
     Raises
     ------
@@ -463,7 +463,7 @@ def check_chunk(chunk: Chunk, survey: Survey) -> None:
 
 @contextmanager
 def locked(folder: str) -> Iterator[None]:
-    """Hold a folder against a second program that works in it; the lock goes with the process, however it ends.
+    """Lock a folder against a second program; the lock ends with the process, however it ends.
 
     Raises
     ------
@@ -514,7 +514,7 @@ def _seal(content: object) -> str:
 
 
 def _read_manifest(folder: str) -> dict[str, Any]:
-    """Return what the manifest of a folder says; refuse one of another kind, or that was edited."""
+    """Return the manifest of a folder; refuse one of another kind, or one that was edited."""
     path = _manifest(folder)
     try:
         with open(path, "rb") as stream:
@@ -529,12 +529,12 @@ def _read_manifest(folder: str) -> dict[str, Any]:
 
 
 def _again(folder: str, first: str = "Use") -> str:
-    """Say what can be done about embeddings that do not fit."""
+    """Return what to do about embeddings that do not fit."""
     return f"{first} another --work folder, or remove {folder} to encode again."
 
 
 def deciding(made: dict[str, Any]) -> dict[str, object]:
-    """Return what decides vectors, without levels and without names that may differ."""
+    """Return the settings that decide vectors, flattened, without names that may differ."""
     return {key: each for key, each in _flat(made).items() if key not in NAMES_ONLY}
 
 
@@ -554,7 +554,7 @@ def _difference(key: str, *values: object) -> str:
 
 @contextmanager
 def folder_errors(folder: str) -> Iterator[None]:
-    """Turn what the file system says about a folder into an `OutputError`."""
+    """Turn errors of the file system about a folder into an `OutputError`."""
     try:
         yield
     except OSError as error:

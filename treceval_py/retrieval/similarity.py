@@ -1,4 +1,4 @@
-"""How alike two texts or two vectors are: Jaccard, Euclidean distance, cosine and inner product.
+"""Similarities of two texts or two vectors: Jaccard, Euclidean distance, cosine and inner product.
 
 For vectors of length 1, as BGE makes them, cosine and inner product are the same number, and the squared Euclidean
 distance is 2 - 2 × that number: all three rank documents alike, the distance from the smallest up.
@@ -25,7 +25,7 @@ __all__ = ["cosine", "euclidean_distance", "inner_product", "jaccard"]
 def jaccard(a: str, b: str) -> float:
     """Return the share of words that two texts have in common, of all words of either.
 
-    Words are what stands between white space, as it is written; how often a word comes does not matter.
+    Words are separated by white space and compared as written; repetitions do not matter.
 
     Parameters
     ----------

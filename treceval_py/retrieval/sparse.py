@@ -1,4 +1,4 @@
-"""Texts to weights of the words of a vocabulary: SPLADE and its like, and bge-m3's lexical weights."""
+"""Encode texts as weights of the words of a vocabulary: SPLADE and similar models, and bge-m3's lexical weights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["SparseEncoder", "encoder_maker"]
 
 DENSE = 0.1
-"""The share of the vocabulary from which on a text's weights are called many: SPLADE has a hundredth."""
+"""Share of the vocabulary above which a text has too many weights; SPLADE uses about a hundredth."""
 
 
 class SparseEncoder(Encoder):
@@ -91,7 +91,7 @@ def _lexical_weights(folder: str, transformer: Any, dtype: Any) -> Any:
 
 
 def encoder_maker(model: Model, settings: Settings, batch_size: int | None = None, writers: Writers = None) -> Maker:
-    """Return what makes the encoder of a device, of the model's kind.
+    """Return the maker of a device's encoder, for the model's kind.
 
     Parameters
     ----------

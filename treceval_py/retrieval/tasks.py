@@ -1,4 +1,4 @@
-"""Tasks, who does them, and how they are shared out; `pools` and `distributed` say where the workers are."""
+"""Tasks, workers, and how tasks are distributed; `pools` and `distributed` have the workers."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from treceval_py.errors import RunnerError
 __all__ = ["WAITING", "Advance", "Answer", "Done", "Maker", "Place", "Places", "Pool", "Task", "Worker"]
 
 WAITING = 2
-"""Tasks that a worker has at once: the one that it works on and the next. More would only take memory."""
+"""Tasks that a worker holds at once: the current one and the next. More would only take memory."""
 
 Advance: TypeAlias = Callable[[int], None]
 
 
 class Worker(Protocol):
-    """Somebody who works on one device."""
+    """A worker on one device."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What people should know: a sentence or two each."""
+        """Notes for users, a sentence or two each."""
 
     @property
     def by(self) -> dict[str, object]:
-        """Who did the work, as plain JSON: device, batch size, host, versions."""
+        """Description of the worker, as plain JSON: device, batch size, host, versions."""
 
     def work(self, content: Any, advance: Advance) -> Any:
-        """Do a task, and tell how much of its size is done."""
+        """Do a task, and report how much of its size is done."""
 
 
 Maker: TypeAlias = Callable[[str], Worker]
-"""Makes the worker of a device (``cpu``, ``cuda:0``); it is pickled when others than this process work."""
+"""Makes the worker of a device (``cpu``, ``cuda:0``); it is pickled if other processes do the work."""
 
 
 class Task(NamedTuple):
@@ -42,9 +42,9 @@ class Task(NamedTuple):
     number : int
         Its number, which no other task of the same call has.
     content : object
-        What the worker gets; it is pickled when others than this process work.
+        Input of the worker; it is pickled if other processes do the work.
     size : int
-        How many units it counts in the progress, such as texts.
+        Its number of units in the progress, such as texts.
     """
 
     number: int
@@ -75,7 +75,7 @@ class Pool(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What people should know: a sentence or two each."""
+        """Notes for users, a sentence or two each."""
 
     def run(self, tasks: Iterable[Task], advance: Advance) -> Iterator[Done]:
         """Do tasks; they come back in any order.
@@ -99,11 +99,11 @@ class Pool(Protocol):
         """
 
     def close(self) -> None:
-        """Let go of the devices; nothing is left running."""
+        """Release the devices; nothing is left running."""
 
 
 Answer: TypeAlias = "int | tuple[Any, dict[str, object], tuple[str, ...]]"
-"""How much more of a task is done; or its result, who did it, and notes."""
+"""Progress of a task since the last report; or its result, its worker, and notes."""
 
 
 class Place:
@@ -119,7 +119,7 @@ class Place:
         self.tasks: dict[Any, Task | None] = {start: None}
 
     def give(self, task: Task) -> None:
-        """Hand it a task."""
+        """Send it a task."""
         raise NotImplementedError
 
 
@@ -133,7 +133,7 @@ class Places:
     again : list of Task
         Tasks that were lost, for others.
     notes : tuple of str
-        What people should know.
+        Notes for users.
     """
 
     def __init__(self) -> None:
@@ -165,7 +165,7 @@ class Places:
                 self.close()
 
     def _feed(self, source: Iterator[Task], told: dict[int, int]) -> bool:
-        """Hand out tasks, to all places one before any gets its second; say whether there are unfinished ones."""
+        """Distribute tasks, one to each place before any gets a second; return whether any are unfinished."""
         self.look()
         for room in range(WAITING):
             for place in self.places.values():
@@ -177,7 +177,7 @@ class Places:
         return bool(told)
 
     def note(self, notes: Iterable[str]) -> None:
-        """Take notes of a worker, each once."""
+        """Collect notes of a worker, each once."""
         self.notes = tuple(dict.fromkeys((*self.notes, *notes)))
 
     def answers(self) -> Iterator[tuple[Task, Answer]]:
@@ -202,7 +202,7 @@ class Places:
             list(self.answers())
 
     def look(self) -> None:
-        """Look which places there are."""
+        """Update the places."""
 
     def wait(self, futures: list[Any]) -> Iterable[Any]:
         """Wait a while for answers, and return the futures of those that came."""
@@ -217,5 +217,5 @@ class Places:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Let go of the places, whatever they are doing."""
+        """Release the places, whatever they are doing."""
         raise NotImplementedError

@@ -21,14 +21,14 @@ BLOCK_BYTES = 256 << 20
 """Bytes of a block of float32. Larger ones are searched hardly faster; with 60 MB a search takes a half more."""
 
 ROWS_AT_ONCE = 1024
-"""Faiss multiplies that many rows at a time, so blocks are multiples of it."""
+"""Rows that Faiss multiplies at a time; blocks are multiples of this."""
 
 PORTION_BYTES = 4 << 20
-"""Bytes that are read at a time."""
+"""Bytes read at a time."""
 
 
 def block_rows(dimensions: int) -> int:
-    """Return how many rows a block has.
+    """Return the number of rows in a block.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ class Vectors(Protocol):
     """Vectors that can be read in order, a block at a time, as often as needed."""
 
     count: int
-    """How many vectors there are, D."""
+    """Number of vectors, D."""
     dimensions: int
-    """How many dimensions each of them has, E."""
+    """Dimensions of each vector, E."""
 
     def blocks(self, rows: int) -> Iterator[tuple[int, FloatArray32]]:
         """Yield the vectors in blocks.
@@ -59,7 +59,7 @@ class Vectors(Protocol):
         Parameters
         ----------
         rows : int
-            How many vectors a block has; the last one has fewer.
+            Number of vectors in a block; the last one may have fewer.
 
         Yields
         ------
@@ -79,7 +79,7 @@ class StreamedVectors:
     count : int
         How many there are, D.
     dimensions : int
-        How many dimensions each of them has, E.
+        Dimensions of each vector, E.
     portions : callable
         Returns an iterator over them in order, as arrays of shape (n, E).
     first : int
@@ -124,7 +124,7 @@ class ArrayVectors(StreamedVectors):
     Raises
     ------
     RunnerError
-        It is no such array.
+        It is not such an array.
     """
 
     def __init__(self, array: AnyArray, first: int = 0) -> None:
@@ -156,7 +156,7 @@ class FileVectors(StreamedVectors):
     Raises
     ------
     RunnerError
-        It is no such file, or is not whole, or has its columns first.
+        It is not such a file, is truncated, or is stored by columns.
     """
 
     def __init__(self, path: str, todo: str) -> None:

@@ -1,1 +1,1 @@
-"""Scoring: conventions, profiles and signatures; judgments, runs and measures become results."""
+"""Scoring: judgments, runs and measures become results, under conventions, profiles and signatures."""

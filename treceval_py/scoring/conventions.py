@@ -1,8 +1,7 @@
-"""Conventions: how a list is ranked and how values are averaged, each declared once with its words.
+"""Conventions: how a list is ranked and how values are averaged. Each is declared once, with its description.
 
-What is computed from the ranks is a measure; how documents come to their ranks, and queries to their average, is a set
-of conventions. A profile (`profiles`) is such a set that stands for a program; a signature (`signatures`) writes one
-down beside a number.
+A measure is computed from ranks. Conventions decide how documents get their ranks and how queries enter the average.
+A profile (`profiles`) is the set of conventions of one program; a signature (`signatures`) records a set with a number.
 """
 
 from __future__ import annotations
@@ -19,36 +18,38 @@ __all__ = ["CONVENTIONS", "Convention", "Conventions"]
 
 
 class Conventions(NamedTuple):
-    """How a list is ranked, and how the values of queries are averaged.
+    """How a list is ranked and how the values of queries are averaged.
 
     Attributes
     ----------
     order : {"score", "rank", "line"}
-        By what documents are ranked: their scores, the rank column, or the order of lines.
+        How documents are ranked: by score, by the rank column, or by line order.
     score_type : {"float64", "float32"}
-        The width in which scores are compared; in float32 more documents are tied.
+        Precision in which scores are compared. With float32, more documents are tied.
     ties : {"docid-desc", "docid-asc", "line", "ranx", "worst"}
-        Which of two documents with equal scores stands first: the one with the larger id, the one with the smaller id
-        (by bytes), that of the earlier line, that which ranx's sort puts there, or the one with the lower label.
+        Which of two documents with equal scores is ranked first: the larger id or the smaller id (compared as bytes),
+        the earlier line, the one that ranx's sort puts first, or the one with the lower label.
     self_hits : {"keep", "drop"}
-        Whether documents whose id is that of the query are taken out.
+        Whether to keep or remove documents whose id is the query's own id.
     judged_only : bool
-        Whether documents without a judgment are taken out.
+        Remove documents without a judgment.
     depth : int or None
-        How many documents of each query count; None, all.
+        Number of documents that count in each query; None for all.
     duplicates : {"refuse", "last"}
-        What a document that occurs twice in a query does: it is refused, or its last line counts.
+        How to treat a document that occurs twice in a query: raise an error, or keep the last line.
     missing : {"out", "empty", "zero"}
-        What a judged query that the run lacks does: it is left out; it counts as an empty ranking; it counts 0 and is
-        not listed.
+        How to treat a judged query that the run lacks: leave it out, count it as an empty ranking, or count it as 0
+        without listing it.
     unrelevant : {"in", "out", "one"}
-        Whether a query without relevant documents counts, and if it does, whether with the value of the measure or 1.
+        How to treat a query without relevant documents: count the measure's value, leave the query out, or count it
+        as 1.
     known : {"all", "retrieved"}
-        Which judgments of a query are known: all, or only those of the documents that were retrieved.
+        Which judgments of a query are used: all, or only those of retrieved documents.
     extra : {"out", "in"}
-        Whether a query of the run without judgments counts, as one without relevant documents.
+        How to treat a query of the run without judgments: leave it out, or count it as a query without relevant
+        documents.
     not_positive : {"keep", "miss"}
-        Whether a document with a score of 0 or less can be relevant.
+        Whether a document with a score of 0 or less can be relevant (``"keep"``) or never is (``"miss"``).
     """
 
     order: str = "score"
@@ -64,34 +65,34 @@ class Conventions(NamedTuple):
     extra: str = "out"
     not_positive: str = "keep"
 
-    @lru_cache(maxsize=256)  # noqa: B019 - of small values, of which there are few
+    @lru_cache(maxsize=256)  # noqa: B019 - values are small and few
     def ranking(self, *, tied: bool = False) -> Ranking:
-        """Return what concerns the ranking of documents."""
+        """Return the conventions that affect the ranking of documents."""
         drop, positive = self.self_hits == "drop", self.not_positive == "miss"
         what = self.depth, self.judged_only, self.score_type, self.order, self.ties, tied, drop
         return Ranking(*what, positive=positive, known=self.known)
 
     def texts(self) -> dict[str, str]:
-        """Return each convention as it stands in a signature, by its key there."""
+        """Return each convention's value as written in a signature, by its key in signatures."""
         return {each.key: each.show(getattr(self, each.name)) for each in CONVENTIONS.values()}
 
     def written(self) -> dict[str, str]:
-        """Return each convention as `texts` does, without the usual value of a rare one."""
+        """Return the conventions as `texts` does, omitting rare ones that have their usual value."""
         usual = Conventions()
         unusual = [each for each in CONVENTIONS.values() if not each.rare or each in usual.differences(self)]
         return {each.key: each.show(getattr(self, each.name)) for each in unusual}
 
     def differences(self, other: Conventions) -> list[Convention]:
-        """Return the conventions in which two sets differ."""
+        """Return the conventions that differ between two sets."""
         return [each for each in CONVENTIONS.values() if getattr(self, each.name) != getattr(other, each.name)]
 
     def changed(self, changes: Mapping[str, Any]) -> Conventions:
-        """Return these conventions with some changed; names are those of the attributes."""
+        """Return these conventions with some changed, given by attribute name."""
         return self._replace(**changes)
 
 
 class Convention(NamedTuple):
-    """One convention: its name, how it is written, and what it means.
+    """One convention: its name, its notation and its description.
 
     Attributes
     ----------
@@ -100,15 +101,15 @@ class Convention(NamedTuple):
     key : str
         Its name in signatures.
     question : str
-        What it decides.
+        What the convention decides.
     meanings : mapping of str to str
-        What each value, as it is written, means; empty where any number can stand.
+        Description of each value, by its notation; empty if the value is a number.
     read : callable
-        Text to value.
+        Converts text to a value.
     show : callable
-        Value to text.
+        Converts a value to text.
     rare : bool
-        Whether few programs decide it in another way than the others: signatures then leave out the usual value.
+        Whether nearly all programs use the same value. Short signatures omit that usual value.
     """
 
     name: str
@@ -120,19 +121,19 @@ class Convention(NamedTuple):
     rare: bool = False
 
     def parse(self, text: str) -> Any:
-        """Return the value of a text.
+        """Parse the value of a convention.
 
         Raises
         ------
         MeasureError
-            It is none.
+            The text is not one of its values.
         """
         if self.meanings and text not in self.meanings:
             raise MeasureError(f"{self.key}:{text} is not a convention", f"Choose one of {', '.join(self.meanings)}.")
         return self.read(text)
 
     def says(self, value: Any) -> str:
-        """Return what a value means."""
+        """Return the description of a value."""
         shown = self.show(value)
         if self.meanings:
             return self.meanings[shown]
@@ -164,7 +165,7 @@ _ALL = (
         "order",
         "documents are ranked by",
         score="the score, highest first",
-        rank="the rank column, as it stands; a missing rank stays empty, of equal ranks the last line counts",
+        rank="the rank column, as given; a missing rank stays empty, and of equal ranks the last line counts",
         line="the order of the lines",
     ),
     Convention(
@@ -183,20 +184,20 @@ _ALL = (
         docid_asc="the one with the smaller id, byte by byte",
         line="the one on the earlier line",
         ranx="the one that ranx's sort puts there, applied twice as by make_comparable",
-        worst="the one with the lower label, no label being 0",
+        worst="the one with the lower label, counting unjudged as 0",
     ),
     _choice(
         "self_hits",
         "self",
         "a document with the query's own id",
         keep="counts like any other",
-        drop="is taken out of the ranking",
+        drop="is removed from the ranking",
     ),
     Convention(
         "judged_only",
         "unjudged",
         "unjudged documents",
-        MappingProxyType({"keep": "keep their ranks, not relevant", "drop": "are taken out of the ranking"}),
+        MappingProxyType({"keep": "keep their ranks and are not relevant", "drop": "are removed from the ranking"}),
         lambda text: text == "drop",
         lambda value: "drop" if value else "keep",
     ),
@@ -213,7 +214,7 @@ _ALL = (
         "dup",
         "a document twice in a query",
         refuse="is refused",
-        last="has the value of its last line",
+        last="counts with its last line",
     ),
     _choice(
         "missing",
@@ -233,8 +234,8 @@ _ALL = (
         "known",
         "known",
         "of the judgments of a query,",
-        all="all are known",
-        retrieved="those of documents that were not retrieved are unknown: R and the ideal are those of the list",
+        all="all are used",
+        retrieved="only those of retrieved documents are used: R and the ideal are computed from the list itself",
     ),
     _rare(
         "extra",
@@ -248,9 +249,9 @@ _ALL = (
         "score0",
         "a document with a score of 0 or less",
         keep="counts like any other",
-        miss="is taken for not relevant",
+        miss="counts as not relevant",
     ),
 )
 
 CONVENTIONS: Mapping[str, Convention] = MappingProxyType({each.name: each for each in _ALL})
-"""All conventions by name, in the order in which they are shown."""
+"""All conventions by name, in display order."""

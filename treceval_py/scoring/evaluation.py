@@ -1,7 +1,8 @@
-"""Evaluate: judgments, a run and measures become results."""
+"""Evaluate runs: compute results from judgments, a run and measures."""
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +24,6 @@ from treceval_py.errors import (
     EvaluationError,
     MeasureError,
     MissingQueriesWarning,
-    RepeatedDocumentError,
     TrecevalError,
     brief,
     listed,
@@ -106,18 +106,18 @@ def evaluate(
 ) -> Results:
     """Score a run against judgments.
 
-    A run file is judged while it is read and never held whole; of dictionaries only the judged documents are looked up.
+    A run file is judged while it is read and never held whole. In dictionaries, only judged documents are looked up.
 
     Parameters
     ----------
     qrels : path, binary file, Qrels, JudgmentGroups, Preferences, dict, frame or rows
-        The judgments. A file in TREC's or BEIR's format, JSON, JSON Lines, Parquet or ``"ir_datasets:NAME"``; or an
-        object in memory as of `Qrels`, or a (Q, D) array of labels, whose rows are queries and columns documents. Where
-        all measures need judgments of groups or subtopics, it is read as such.
+        The judgments. A file in TREC's or BEIR's format, JSON, JSON Lines, Parquet or ``"ir_datasets:NAME"``; an
+        object in memory as for `Qrels`; or a (Q, D) array of labels, one row per query and one column per document. If
+        all measures need judgments by group or subtopic, it is read as such.
     run : path, binary file, Run, dict, frame or rows
-        The run. A file in TREC's or MS MARCO's format, JSON, JSON Lines or Parquet; or an object in memory as of `Run`;
-        or a (Q, D) array of scores, or a tuple of scores (Q, k), ids (Q, k) and, if they are not "0" to "Q - 1", the
-        queries (Q,).
+        The run. A file in TREC's or MS MARCO's format, JSON, JSON Lines or Parquet; an object in memory as for `Run`; a
+        (Q, D) array of scores; or a tuple of scores (Q, k), ids (Q, k) and, unless they are "0" to "Q - 1", the queries
+        (Q,).
     measures : name, Measure, or iterable of them, optional
         What to compute, in any notation: ``["map", "nDCG@10", "P.5,10"]``. Default: the profile's; for
         trec_eval-10 the official measures, nDCG and nDCG@10.
@@ -125,7 +125,7 @@ def evaluate(
         Lowest relevant judgment, 0 or higher, for measures that don't set their own. Default: the profile's, usually 1.
     complete : bool
         Count every judged query, treating those the run lacks as empty rankings, even if the profile leaves them out.
-        They are named in `Results.missing` in either case.
+        Either way, `Results.missing` names them.
     depth : int, optional
         Score only this many documents of each query.
     judged_only : bool
@@ -133,13 +133,14 @@ def evaluate(
     collection_size : int, optional
         Documents in the collection, for ``utility``. Default: 0.
     profile : str or Profile, optional
-        The ranking and averaging conventions, and what measure names mean. Default: trec_eval 10.0's.
+        The ranking and averaging conventions, and the meaning of measure names. Default: trec_eval 10.0's.
     signature : str, Signature, or iterable of them, optional
         Score exactly as these signatures describe; replaces all the options above.
     scoring : Scoring, optional
-        All the options above as one value, instead of them.
+        All the options above as one value; use this or the separate options.
     run_format, judgment_format : str, optional
-        Formats of the files, from `io.named.RUN_FORMATS` and `io.named.JUDGMENT_FORMATS`. Default: recognised.
+        Formats of the files, as for `read_run` and `read_qrels`; judgments may also be ``qrels_jg``, ``prefs`` or
+        ``qrels_prefs``. Default: detected.
     threads : int, optional
         Threads for reading a run file, 1 to 256. Default: one per available core.
     watch : callable, optional
@@ -155,12 +156,12 @@ def evaluate(
     InputError
         A file cannot be read or a line of it is malformed.
     DataError
-        An object does not hold judgments, or a run.
+        An object is not judgments, or not a run.
     MeasureError
-        A measure is unknown, or an option of another type or out of range.
+        A measure is unknown, or an option has the wrong type or is out of range.
     EvaluationError
-        Judgments and run share no query (and missing queries do not count), a measure needs another kind of judgments,
-        or a signature belongs to other judgments.
+        Judgments and run share no query (unless missing queries count), a measure needs another kind of judgments, or
+        a signature was made with other judgments.
 
     Warns
     -----
@@ -183,14 +184,14 @@ def evaluate(
 
 
 class Evaluator:
-    """Judgments and a way of scoring, prepared once for any number of runs.
+    """Score any number of runs against the same judgments, which are prepared once.
 
     Parameters
     ----------
     qrels : path, binary file, Qrels, JudgmentGroups, Preferences, dict, frame or rows
-        The judgments, as of `evaluate`.
+        The judgments, as for `evaluate`.
     scoring : Scoring
-        How runs are scored. Default: as trec_eval 10.0 does.
+        How runs are scored. Default: as trec_eval 10.0 scores them.
     reading : Reading
         How files are read.
 
@@ -199,18 +200,18 @@ class Evaluator:
     judgments : Qrels, JudgmentGroups or Preferences
         The judgments as a table.
     fingerprint : Fingerprint
-        What the judgments are.
+        Fingerprint of the judgments.
     plan : Plan
         The measures with their parameters and conventions.
     profile : Profile
         The profile, with all judged queries averaged if that was chosen.
     repeats : bool
-        Whether signatures say how runs are scored.
+        Whether scoring repeats signatures.
 
     Raises
     ------
     TrecevalError
-        As of `evaluate`, for whatever doesn't depend on a run.
+        As for `evaluate`, for everything that doesn't depend on a run.
 
     Examples
     --------
@@ -251,17 +252,17 @@ class Evaluator:
         return f"<Evaluator of {of}: {listed(measures)}; {brief(self.plan.profile)}>"
 
     def score(self, run: AnyRun, watch: Watch | None = None) -> Results:
-        """Score a run; parameters, results, errors and warnings as of `evaluate`."""
+        """Score a run; parameters, results, errors and warnings are those of `evaluate`."""
         results = self.scored(run, watch)
         if results.missing:
             _warn_of_missing(results, self)
         return results
 
     def scored(self, run: AnyRun, watch: Watch | None = None) -> Results:
-        """Score a run as `score` does, without warnings: for whoever has notes of their own."""
+        """Score a run as `score` does, but without warnings, for callers that report missing queries themselves."""
         judging = self.judging(run, watch)
         if self._scored and self._together is None and not self._several and isinstance(self.judgments, Qrels):
-            # Worth it from the second run on, and not even imported before.
+            # It pays off from the second run on; one run should not pay even for the import.
             from treceval_py.measures.together import Together
 
             self._together = Together([task.resolved for task in self.plan.tasks], self.judgments.max_rel)
@@ -269,14 +270,14 @@ class Evaluator:
         return judging.results(self.plan, self.fingerprint, self._together)
 
     def judging(self, run: AnyRun, watch: Watch | None = None, *, keep: bool = False) -> JudgedOnce:
-        """Return a run to be judged, which is done once for each ranking that is asked for.
+        """Return a run ready to be judged; it is judged once per ranking that is requested.
 
         Parameters
         ----------
         run, watch
-            As of `evaluate`.
+            As for `evaluate`.
         keep : bool
-            Whether judged rankings are kept, for several computations that share some.
+            Keep judged rankings, for several computations that share them.
         """
         return JudgedOnce(
             *(self.judgments, run, self._reading),
@@ -287,7 +288,7 @@ class Evaluator:
         )
 
     def table(self, run: AnyRun) -> Run:
-        """Return a run as a table, a document that occurs twice in a query taken as the plan says."""
+        """Return a run as a table, treating repeated documents as the plan does."""
         reading = self._reading
         if not isinstance(run, (str, os.PathLike, Mapping)):
             from treceval_py.judging.arrays import is_arrays, rows_of
@@ -299,7 +300,7 @@ class Evaluator:
 
 
 def _warn_of_missing(results: Results, evaluator: Evaluator) -> None:
-    """Warn of judged queries that averages leave out."""
+    """Warn about judged queries that averages leave out."""
     left_out = [
         measure.name
         for measure, conventions in zip(results.measures, results.conventions, strict=True)
@@ -315,7 +316,7 @@ def _warn_of_missing(results: Results, evaluator: Evaluator) -> None:
 
 
 class JudgedOnce:
-    """One run, judged once for each ranking that is asked for.
+    """One run, judged once per ranking that is requested.
 
     Parameters
     ----------
@@ -326,20 +327,18 @@ class JudgedOnce:
     reading : Reading
         How a run file is read.
     duplicates : {"refuse", "last"}
-        What a document that occurs twice in a query of a file does.
+        How to treat a document that occurs twice in a query of a file.
     again : bool
-        Whether more than one ranking will be asked for; a stream, which can be read only once, is then held whole.
+        Whether more than one ranking will be requested; a stream, which can be read only once, is then held whole.
     keep : bool
-        Whether judged rankings are kept. A plan has each ranking once, so that keeping them would only cost memory.
+        Keep judged rankings. A plan requests each ranking once, so keeping them would only use memory.
     watch : callable, optional
-        As of `evaluate`.
+        As for `evaluate`.
 
     Attributes
     ----------
     retrieved : Retrieved
-        What is known of the run beside its judged documents; of a file, once it has been judged.
-    replaced : int
-        How many of its lines were overridden by a later line for the same document.
+        Facts about the run besides its judged documents; for a file, available once it has been judged.
     """
 
     _run: Any
@@ -355,10 +354,9 @@ class JudgedOnce:
         keep: bool = False,
         watch: Watch | None = None,
     ) -> None:
-        self.replaced = 0
         self._judgments = judgments
         self._threads = reading.threads
-        self._last_counts = duplicates == "last"
+        self._duplicates = duplicates
         self._kept: dict[tuple[Ranking, bool, bool], Judged] | None = {} if keep else None
         self._widened: Qrels | None = None
         self._watch = watch
@@ -368,7 +366,7 @@ class JudgedOnce:
         if watch is not None and not callable(watch):
             raise EvaluationError(f"watch must be a function, not {shown(watch)}", "Give a function of two numbers.")
         kind = type(run)
-        if kind is tuple or kind is np.ndarray:  # what a loop has is told from the rest without asking long
+        if kind is tuple or kind is np.ndarray:  # training loops score arrays: skip the slower checks for them
             if not self._take_arrays(run):
                 self._take(load_run(run))
         elif isinstance(run, (str, os.PathLike)) or hasattr(run, "read"):
@@ -381,18 +379,18 @@ class JudgedOnce:
             self._take(load_run(run))
 
     def _open(self, run_format: str | None, duplicates: str, *, again: bool) -> None:
-        """Find out how a file is written; hold it whole if it cannot be judged while it is read."""
+        """Detect the file's format, and read the file whole if it cannot be judged while it is read."""
         rereadable = isinstance(self._run, (str, os.PathLike)) and os.path.isfile(self._run)
         name = run_format
         if name is None:
             name, self._run = recognised(self._run, "run")
         if name != "trec_results" or not isinstance(self._judgments, Qrels):
             self._take(load_run(self._run, name, duplicates=duplicates, threads=self._threads))
-        elif not rereadable and (again or self._last_counts):
+        elif not rereadable and again:
             self._load_table()
 
     def _take_arrays(self, run: Any) -> bool:
-        """Take a run as arrays; tell whether it is one."""
+        """Take a run given as arrays. Return whether it was."""
         from treceval_py.judging import arrays
 
         if not arrays.is_arrays(run):
@@ -408,29 +406,28 @@ class JudgedOnce:
         return True
 
     def _take_rows(self, judgments: Judgments) -> None:
-        """Make arrays a table."""
+        """Convert arrays to a table."""
         if self._rows is not None:
             self._take(self._rows.table(judgments))
             self._rows = None
 
-    def _take(self, run: Run) -> None:
+    def _take(self, run: Run, replaced: int = 0) -> None:
         self._run = run
-        self.retrieved = Retrieved(run.qids, run.name, run.tag, rank_contradictions(run))
+        self.retrieved = Retrieved(run.qids, run.name, run.tag, rank_contradictions(run), replaced)
 
     def _load_table(self) -> None:
-        """Read a run of TREC's format whole."""
+        """Read a run in TREC's format whole."""
         rows = gathered(self._run, RUN, threads=self._threads)
-        run = rows.run(duplicates="last" if self._last_counts else "refuse")
-        self.replaced = rows.count - len(run.docids)
-        self._take(run)
+        run = rows.run(duplicates=self._duplicates)
+        self._take(run, rows.count - len(run.docids))
 
     def judged(self, ranking: Ranking, *, complete: bool, extra: bool = False) -> Judged:
-        """Judge the run, with all judged queries or those that it has, maybe none; errors as of `evaluate`.
+        """Judge the run. With `complete`, include all judged queries, else only those of the run. Errors as `evaluate`.
 
-        With `extra`, queries of the run without judgments are there too, as if none of their documents were judged.
+        With `extra`, include the run's queries without judgments, as if none of their documents were judged.
         """
         if self._kept is not None:
-            for known in (ranking, ranking._replace(tied=True)):  # one that knows more will do
+            for known in (ranking, ranking._replace(tied=True)):  # a ranking that also knows ties will do
                 if (known, complete, extra) in self._kept:
                     return self._kept[known, complete, extra]
         judgments = self._with_extra() if extra else self._judgments
@@ -451,12 +448,12 @@ class JudgedOnce:
         return judged
 
     def keep(self, ranking: Ranking, judged: Judged) -> None:
-        """Take a judged run with all judged queries from whoever has judged it already."""
+        """Keep a run that the caller has already judged for all judged queries."""
         if self._kept is not None:
             self._kept[ranking, True, False] = judged
 
     def _with_extra(self) -> Judgments:
-        """Return the judgments with the queries of the run that they lack, which is held whole for that."""
+        """Return the judgments extended by the run's other queries; for this, the run is held whole."""
         judgments = self._judgments
         if not isinstance(judgments, Qrels):
             raise _needs_qrels()
@@ -475,37 +472,32 @@ class JudgedOnce:
             )
         return self._widened
 
-    def _judged_while_read(self, judgments: Qrels, ranking: Ranking, *, complete: bool) -> Judged | None:
-        """Judge a file while it is read; return None if it must be held whole, which it is then."""
-        try:
-            judged, self.retrieved = judge_file(
-                *(judgments, self._run),
-                complete=complete,
-                ranking=ranking,
-                threads=self._threads,
-                watch=self._watch,
-            )
-        except RepeatedDocumentError:
-            if not self._last_counts:
-                raise
-            self._load_table()  # only now, as hardly a run has such documents
-            return None
+    def _judged_while_read(self, judgments: Qrels, ranking: Ranking, *, complete: bool) -> Judged:
+        """Judge a file while it is read."""
+        judged, self.retrieved = judge_file(
+            *(judgments, self._run),
+            complete=complete,
+            ranking=ranking,
+            duplicates=self._duplicates,
+            threads=self._threads,
+            watch=self._watch,
+        )
         return judged
 
     def part(
         self, conventions: Conventions, ranking: Ranking, measure: Measure | None = None
     ) -> tuple[Judged, FloatArray]:
-        """Judge the run by a ranking, for a measure or one that has no value without relevant documents.
+        """Judge the run for one measure, or for a measure without a value when nothing is relevant.
 
         Returns
         -------
         judged : JudgedRun, JudgedGroups or JudgedPreferences
-            The Q queries that conventions count.
+            The Q queries that count under the conventions.
         fixed : (Q,) float array
-            What they count: NaN for the value of the measure, else 0 or 1.
+            The value that each query counts with: 0 or 1, or NaN for the measure's own value.
         """
         extra = conventions.extra == "in"
-        # One that is kept serves other measures too, and what it has more is left out below.
+        # A kept judged run serves other measures too; its additional queries are left out below.
         complete = self._kept is not None or conventions.missing != "out"
         judged = self.judged(ranking, complete=complete, extra=extra)
         part, kept, fixed = self._selected(judged, conventions, measure)
@@ -514,9 +506,9 @@ class JudgedOnce:
     def _selected(
         self, judged: Judged, conventions: Conventions, measure: Measure | None
     ) -> tuple[Judged, BoolArray, FloatArray]:
-        """Return the queries that conventions count, which these are, and what they count (NaN: their value).
+        """Return the queries that count, a mask of them, and their fixed values (NaN: the measure's own value).
 
-        A query that counts 0 is not listed.
+        A query with the fixed value 0 is not listed.
         """
         there = np.ones(judged.num_queries, dtype=bool)
         if conventions.missing != "empty":
@@ -547,26 +539,26 @@ class JudgedOnce:
         Parameters
         ----------
         plan : Plan
-            The measures, with how they are computed.
+            The measures and how they are computed.
         fingerprint : Fingerprint
-            That of the judgments.
+            The fingerprint of the judgments.
         together : Together, optional
-            Those of the plan's measures that can be computed together, if all have one ranking.
+            The measures of the plan that can be computed together, if all use the same ranking.
 
         Raises
         ------
         TrecevalError
-            The run cannot be read or a measure not be computed, as of `evaluate`.
+            The run cannot be read, or a measure cannot be computed, as for `evaluate`.
         """
         attributes, alike, computed = plan.common
-        # Only measures that leave different queries out need to see all of them in one table.
+        # All queries must be in one table only if the measures leave out different ones.
         everything = not alike or plan.tasks[0].conventions.missing != "out"
         extra = "in" in [task.conventions.extra for task in (plan.tasks[:1] if alike else plan.tasks)]
         columns: _Columns | None = None
         qids: tuple[str, ...] = ()
         missing: list[str] = []
         whole = False
-        rankings = plan.rankings or {Ranking(): []}  # without any measure there are queries all the same
+        rankings = plan.rankings or {Ranking(): []}  # without any measure there are still queries
         added = None if extra or not computed or together is None else self._added_up(plan, together)
         if added is not None:
             (columns, qids), whole, rankings = added, True, {}
@@ -597,7 +589,7 @@ class JudgedOnce:
             qids = tuple([qid for qid, keep in zip(qids, kept.tolist(), strict=True) if keep])
             columns.keep(kept)
         listed = columns.counted[:, 0] if whole and plan.tasks else np.ones(len(qids), dtype=bool)
-        if plan.tasks and not whole:  # a query is listed that counts for some measure otherwise than as 0
+        if plan.tasks and not whole:  # a query is listed if it counts for some measure other than as a fixed 0
             listed = np.asarray((columns.counted & ~columns.as_zero).any(axis=1))
         judgments, retrieved = self._judgments, self.retrieved
         return Results(
@@ -615,11 +607,11 @@ class JudgedOnce:
             run_name=retrieved.name,
             tag=retrieved.tag,
             fingerprint=fingerprint,
-            replaced=self.replaced,
+            replaced=retrieved.replaced,
         )
 
     def _added_up(self, plan: Plan, together: Together) -> tuple[_Columns, tuple[str, ...]] | None:
-        """Compute all measures of arrays with all judged queries, without a judged run; None if there is more to do."""
+        """Compute all measures of arrays directly, without a judged run; None if that is not possible."""
         judgments, rows = self._judgments, self._rows
         if rows is None or self._kept is not None or not isinstance(judgments, Qrels) or rows.qids != judgments.qids:
             return None
@@ -631,7 +623,7 @@ class JudgedOnce:
         return _Columns(found[0], *_all_counted(found[0].shape), found[1]), judgments.ideal.qids
 
     def _fill(self, columns: _Columns, plan: Plan, numbers: Sequence[int], judged: Judged) -> None:
-        """Compute the measures of some tasks and write their columns."""
+        """Compute the measures of some tasks and fill in their columns."""
         selections: dict[tuple[str, str, str, int], tuple[Judged, BoolArray, FloatArray]] = {}
         for number in numbers:
             task = plan.tasks[number]
@@ -641,7 +633,8 @@ class JudgedOnce:
             if key not in selections:
                 selections[key] = self._selected(judged, conventions, measure)
             part, kept, fixed = selections[key]
-            found = _from_outside(measure, part) if measure.family.from_outside else measure(part)
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
+                found = _from_outside(measure, part) if measure.family.from_outside else measure(part)
             columns.counted[kept, number] = True
             columns.as_zero[:, number] = fixed == 0
             if measure.family.kind == TEXT:
@@ -655,24 +648,31 @@ class JudgedOnce:
                 column = with_fixed(measure, column, fixed[kept])
             columns.values[kept, number] = column
             average = measure.family.average
-            columns.averages[number] = (
-                average(column, part.num_queries)
-                if average.over is None
-                else average.over(column, part, dict(measure.parameters))
-            )
+            with np.errstate(over="ignore", invalid="ignore"):
+                columns.averages[number] = (
+                    average(column, part.num_queries)
+                    if average.over is None
+                    else average.over(column, part, dict(measure.parameters))
+                )
+            # an average over other things than values, such as nAUC's, may have no value
+            fits = np.isfinite(column).all() and (average.over is not None or math.isfinite(columns.averages[number]))
+            if not (fits or measure.family.from_outside):
+                raise EvaluationError(
+                    f"{brief(measure.name)} is too large for a 64-bit float", "Use smaller numbers as its parameters."
+                )
 
 
 def with_fixed(measure: Measure, values: FloatArray, fixed: FloatArray) -> FloatArray:
-    """Return the values of a measure with those of some queries fixed, as `JudgedOnce.part` has them. (Q,)."""
+    """Replace a measure's values by the fixed values of `JudgedOnce.part`, except where these are NaN. (Q,)."""
     if measure.family.of_judgments:
         return values
     if measure.family.kind != REAL:
-        fixed = np.where(fixed == 1, np.nan, fixed)  # a count has no highest value, and stays what it is
+        fixed = np.where(fixed == 1, np.nan, fixed)  # a count has no highest value and stays as it is
     return np.where(np.isnan(fixed), values, fixed)
 
 
 def _defined(measure: Measure | None, judged: JudgedRun) -> BoolArray:
-    """Tell for which queries a measure has a value. (Q,)."""
+    """Return for which queries a measure has a value. (Q,)."""
     without = "relevant" if measure is None else measure.family.undefined_without
     if measure is None or without == "relevant":
         return judged.num_rel(1) > 0
@@ -695,7 +695,7 @@ class _Columns:
     texts: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
     def keep(self, kept: BoolArray) -> None:
-        """Keep the queries of a mask (Q,)."""
+        """Keep the queries selected by a mask (Q,)."""
         self.values, self.counted, self.as_zero = self.values[kept], self.counted[kept], self.as_zero[kept]
         for number, texts in self.texts.items():
             self.texts[number] = tuple([text for text, keep in zip(texts, kept.tolist(), strict=True) if keep])
@@ -703,7 +703,7 @@ class _Columns:
 
 @lru_cache(maxsize=2)
 def _all_counted(shape: tuple[int, int]) -> tuple[BoolArray, BoolArray]:
-    """Return which queries count, all, and which of them as 0, none; nobody can write to what all calls share."""
+    """Return masks "every query counts" and "none counts as 0"; all calls share them, so they are read-only."""
     constant = np.ones(shape, dtype=bool), np.zeros(shape, dtype=bool)
     for each in constant:
         each.flags.writeable = False
@@ -711,7 +711,7 @@ def _all_counted(shape: tuple[int, int]) -> tuple[BoolArray, BoolArray]:
 
 
 def _from_outside(measure: Measure, judged: Judged) -> Any:
-    """Compute a measure that was added from outside; whatever goes wrong in it is said in one line."""
+    """Compute a measure defined by a user; any failure in it becomes a one-line error."""
     try:
         found = measure(judged)
         if measure.family.kind != TEXT:
@@ -734,14 +734,14 @@ def _from_outside(measure: Measure, judged: Judged) -> Any:
 
 
 def format_for(measures: Sequence[Measure]) -> str | None:
-    """Return the format of judgments without which some measures cannot be computed; None where any will do.
+    """Return the format of judgments that the measures require; None if any format will do.
 
     Raises
     ------
     EvaluationError
-        Some need judgments by subtopics and some do not.
+        Some measures need judgments by subtopic and some do not.
     """
-    # Not for trec_eval's own measures of groups, which it refuses when the format is not named.
+    # Not for trec_eval's own group measures: trec_eval refuses them unless the format is named.
     of_groups = [name for name in NICKNAMES["qrels_jg"] if FAMILIES[name].judged is JudgedGroups]
     needing = [measure for measure in measures if measure.family.judged in _NEEDS]
     if any(measure.family.name in of_groups for measure in needing):
@@ -762,21 +762,21 @@ def load_judgments(
     *,
     duplicates: str = "refuse",
 ) -> Judgments:
-    """Return judgments as a table: read a file, convert an object, or take a table as it is.
+    """Return judgments as a table: read a file, convert an object, or return a table unchanged.
 
     Parameters
     ----------
     qrels : path, binary file, table, or an object of another form
         The judgments.
     format : str, optional
-        The format of a file; by default it is recognised. With ``qrels_jg``, rows are judgments by subtopics, too.
+        The format of a file; detected by default. With ``qrels_jg``, rows are judgments by subtopic, too.
     duplicates : {"refuse", "last"}
-        What a document that is judged twice for a query does in a file of TREC's format.
+        How to treat a document that is judged twice for a query, in a file in TREC's format.
 
     Raises
     ------
     InputError, DataError
-        They cannot be read.
+        The judgments cannot be read.
     """
     if isinstance(qrels, (Qrels, JudgmentGroups, Preferences)):
         return qrels
@@ -790,23 +790,23 @@ def load_judgments(
 
 
 def load_run(run: AnyRun, format: str | None = None, *, duplicates: str = "refuse", threads: int | None = None) -> Run:
-    """Return a run as a table: read a file, convert an object, or take a table as it is.
+    """Return a run as a table: read a file, convert an object, or return a table unchanged.
 
     Parameters
     ----------
     run : path, binary file, Run, or an object of another form
         The run.
     format : str, optional
-        The format of a file; by default it is recognised.
+        The format of a file; detected by default.
     duplicates : {"refuse", "last"}
-        What a document that occurs twice in a query of a file of TREC's format does.
+        How to treat a document that occurs twice in a query, in a file in TREC's format.
     threads : int, optional
-        Number of threads that read a file of TREC's format. Default: one per available core.
+        Threads for reading a file in TREC's format. Default: one per available core.
 
     Raises
     ------
     InputError, DataError
-        It cannot be read.
+        The run cannot be read.
     """
     if isinstance(run, Run):
         return run
@@ -825,12 +825,12 @@ def load_run(run: AnyRun, format: str | None = None, *, duplicates: str = "refus
 
 
 def check_kinds(measures: Sequence[Measure], judgments: Judgments) -> None:
-    """Check that measures can be computed from judgments of this kind.
+    """Check that the measures can be computed from judgments of this kind.
 
     Raises
     ------
     EvaluationError
-        One cannot.
+        A measure cannot.
     """
     have = _KINDS[type(judgments)]
     for measure in measures:
@@ -844,7 +844,7 @@ def check_kinds(measures: Sequence[Measure], judgments: Judgments) -> None:
 
 
 def _judgments_from(given: Any, format: str | None) -> Judgments:
-    """Return judgments of a Python object."""
+    """Return the judgments of a Python object."""
     if given is None:
         raise DataError("no judgments", FORMS["judgments"])
     if isinstance(given, Run):
@@ -875,7 +875,7 @@ _OF_QRELS: Mapping[str, Sequence[str]] = {
     "extra": ["in"],
     "not_positive": ["miss"],
 }
-"""Values of conventions that need relevance judgments."""
+"""Values of conventions that require relevance judgments."""
 
 
 def _needs_qrels() -> EvaluationError:

@@ -1,4 +1,4 @@
-"""How runs are scored: what is asked for, and the plan of it for some judgments: measures, parameters, conventions."""
+"""Plan the scoring: which measures are computed for given judgments, with which parameters and conventions."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Task(NamedTuple):
     Attributes
     ----------
     asked : Measure
-        As it was asked for.
+        The measure as requested.
     resolved : Measure
-        With all its parameters.
+        The measure with all its parameters.
     conventions : Conventions
-        How its list is ranked and its values are averaged.
+        How rankings are ordered and values averaged.
     profile : str
-        The profile under which it is asked for.
+        The profile under which it was requested.
     """
 
     asked: Measure
@@ -47,7 +47,7 @@ class Task(NamedTuple):
 
     @property
     def ranking(self) -> Ranking:
-        """How documents are ranked for it."""
+        """How documents are ranked for this measure."""
         needed = {("ties", "average"), ("steps", "together")} & set(self.resolved.parameters)
         needs = self.resolved.family.needs
         ranking = self.conventions.ranking(tied=bool(needed) or needs == "tied")
@@ -56,7 +56,7 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be computed.
+    """The measures to compute.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Plan:
     profile : str
         The profile's name.
     duplicates : {"refuse", "last"}
-        What a document that occurs twice in a query of a file does.
+        How to treat a document that occurs twice in a query of a file.
     """
 
     tasks: tuple[Task, ...]
@@ -74,7 +74,7 @@ class Plan:
 
     @cached_property
     def rankings(self) -> dict[Ranking, list[int]]:
-        """The numbers of the tasks that share a ranking."""
+        """The numbers of the tasks that share each ranking."""
         groups: dict[Ranking, list[int]] = {}
         for number, task in enumerate(self.tasks):
             groups.setdefault(task.ranking, []).append(number)
@@ -82,16 +82,16 @@ class Plan:
 
     @cached_property
     def common(self) -> tuple[dict[str, Any], bool, bool]:
-        """What holds for all runs.
+        """Whatever is the same for all runs.
 
         Returns
         -------
         attributes : dict
             The attributes of `Results` that follow from the plan.
         alike : bool
-            Whether the same queries count for all measures, those without relevant documents among them.
+            Whether the same queries count for all measures, including queries without relevant documents.
         computed : bool
-            Whether each of them counts what the measure gives, at least where the run lacks none.
+            Whether each query counts with the measure's own value, at least if the run lacks no query.
         """
         conventions = tuple([task.conventions for task in self.tasks])
         attributes = {
@@ -109,26 +109,26 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """How runs are scored: everything that decides a number, besides the judgments and the run.
+    """How runs are scored: everything, besides the judgments and the run, that affects a value.
 
-    None means not chosen: the profile or the scoring function then decides.
+    None means not set: the profile or the scoring function then decides.
 
     Attributes
     ----------
     measures : name, Measure, sequence of them, or None
         Measures to compute; by default the profile's.
     profile : str, Profile or None
-        The ranking and averaging conventions, and what measure names mean; by default trec_eval 10.0's.
+        The ranking and averaging conventions, and the meaning of measure names. Default: trec_eval 10.0's.
     level : int or None
-        Lowest relevant judgment, 0 or higher, for measures that don't set their own; by default the profile's.
+        Lowest relevant judgment, 0 or higher, for measures that don't set their own. Default: the profile's.
     complete : bool or None
         Count every judged query, treating those the run lacks as empty rankings, even if the profile leaves them out.
     depth : int or None
-        Score only this many documents of each query; by default all, or as many as the profile sets.
+        Score only this many documents of each query. Default: the profile's depth, usually all.
     judged_only : bool
         Remove unjudged documents from the ranking first.
     collection_size : int or None
-        Documents in the collection, for ``utility``; by default 0.
+        Documents in the collection, for ``utility``. Default: 0.
     signatures : str, Signature, sequence of them, or None
         Score exactly as these signatures describe; replaces all of the above.
 
@@ -150,7 +150,7 @@ class Scoring:
     signatures: str | Signature | Iterable[str | Signature] | None = None
 
     def __post_init__(self) -> None:
-        # What can be read only once would give no measures to the second that reads it.
+        # An iterator can be read only once: a second reader would find no measures.
         for name in ("measures", "signatures"):
             if hasattr(value := getattr(self, name), "__next__"):
                 object.__setattr__(self, name, tuple(value))
@@ -162,16 +162,16 @@ class Scoring:
 
     @property
     def chosen(self) -> bool:
-        """Whether any option besides the measures was chosen."""
+        """Whether any option besides the measures is set."""
         return any((value := getattr(self, each.name)) is not None and value is not False for each in fields(self)[1:])
 
     def beside(self, whole: Scoring | None) -> Scoring:
-        """Return these options, or `whole` instead of them.
+        """Return these options, or `whole` if that is given instead.
 
         Raises
         ------
         MeasureError
-            Both were given.
+            Both are given.
         """
         if whole is None:
             return self
@@ -236,10 +236,10 @@ _KINDS: dict[str, tuple[Any, str]] = {
     "judged_only": _YES_OR_NO,
     "collection_size": _WHOLE,
 }
-"""The types of options, and their names in messages."""
+"""The type of each option, and its name in messages."""
 
 AS_USUAL = Scoring()
-"""What trec_eval 10.0 computes, as it does."""
+"""Scores as trec_eval 10.0 computes them by default."""
 
 
 class Checked(NamedTuple):
@@ -248,17 +248,17 @@ class Checked(NamedTuple):
     Attributes
     ----------
     profile : Profile
-        The profile, with all judged queries averaged if that was chosen.
+        The profile, with all judged queries averaged if requested.
     measures : tuple of Measure, length M
-        What is computed, as it was asked for.
+        The measures as requested.
     duplicates : {"refuse", "last"}
-        What a document that occurs twice in a query does.
+        How to treat a document that occurs twice in a query.
     defaults : mapping
         Values of parameters that measures do not set themselves.
     changes : mapping
-        Conventions in place of the profile's.
+        Conventions that override the profile's.
     signatures : tuple of Signature, or None
-        What is repeated, in place of the profile and the measures.
+        Signatures to repeat, instead of the profile and the measures.
     """
 
     profile: Profile
@@ -269,14 +269,14 @@ class Checked(NamedTuple):
     signatures: tuple[Signature, ...] | None
 
     def plan(self, max_rel: int, fingerprint: Fingerprint | None) -> Plan:
-        """Plan the measures for judgments with the highest label `max_rel`; only signatures need a fingerprint.
+        """Plan the measures for judgments with highest label `max_rel`. Only signatures need a fingerprint.
 
         Raises
         ------
         MeasureError
-            A parameter is out of range, or signatures have one measure twice.
+            A parameter is out of range, or two signatures have the same measure.
         EvaluationError
-            A signature is of judgments with another fingerprint.
+            A signature was made with other judgments.
         """
         if self.signatures is None:
             tasks = tuple([self.task(measure, max_rel) for measure in self.measures])
@@ -292,10 +292,10 @@ class Checked(NamedTuple):
         return Plan(tasks, ", ".join(profiles), self.duplicates)
 
     def task(self, measure: Measure, max_rel: int) -> Task:
-        """Return how a measure is computed; one that is made of another's values is ranked and averaged as that is."""
+        """Return how a measure is computed; a measure derived from another takes that measure's conventions."""
         profile, changes, plain = self.profile, self.changes, measure
         if any(name == JUDGED_ONLY.name for name, _ in measure.parameters):
-            # What concerns the ranking is a convention, whoever asks for it.
+            # A parameter that affects the ranking is a convention, wherever it was given.
             plain, judged_only = ranked_apart(measure)
             changes = {**changes, JUDGED_ONLY.name: judged_only}
         if measure.family.average.over is not None:
@@ -310,16 +310,16 @@ class Checked(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How files are read; this changes no value.
+    """How files are read; affects no value.
 
     Attributes
     ----------
     run_format : str or None
-        Format of a run file, one of `io.named.RUN_FORMATS`; by default it is recognised.
+        Format of a run file, as for `read_run`. Default: detected.
     judgment_format : str or None
-        Format of the judgments, one of `io.named.JUDGMENT_FORMATS`; by default it is recognised.
+        Format of the judgments, as for `evaluate`. Default: detected.
     threads : int or None
-        Threads for reading a run file, 1 to 256; by default one per available core.
+        Threads for reading a run file, 1 to 256. Default: one per available core.
     """
 
     run_format: str | None = None
@@ -330,12 +330,12 @@ class Reading(NamedTuple):
         return f"Reading({', '.join(f'{name}={brief(repr(value))}' for name, value in self._asdict().items())})"
 
     def checked(self) -> Reading:
-        """Return this, if the number of threads is valid and formats are text.
+        """Return this, after checking that the number of threads is valid and formats are text.
 
         Raises
         ------
         MeasureError
-            They are not.
+            They are not valid.
         """
         if not isinstance(self, Reading):
             raise MeasureError(f"reading must be a te.Reading, not {shown(self)}", "Use te.Reading(run_format='json').")
@@ -350,11 +350,11 @@ class Reading(NamedTuple):
 
 
 AS_IT_IS = Reading()
-"""Formats are recognised, and every core reads."""
+"""Detects formats and reads with every core."""
 
 
 def _said_to_be_judged_only(task: Task) -> Task:
-    """Return a task whose measure's name says if unjudged documents are taken out."""
+    """Return a task whose measure's name shows whether unjudged documents are removed."""
     if not task.conventions.judged_only:
         return task
     measure = Measure(task.asked.family, (*task.asked.parameters, (JUDGED_ONLY.name, True)))
@@ -362,7 +362,7 @@ def _said_to_be_judged_only(task: Task) -> Task:
 
 
 def _repeated(signature: Signature, max_rel: int, fingerprint: Fingerprint | None) -> Task:
-    """Return what a signature computes; `max_rel` is for one that was written by hand and lacks it."""
+    """Return the task that a signature describes; `max_rel` fills in for a hand-written signature that lacks it."""
     if signature.judgments != str(fingerprint):
         raise EvaluationError(
             f"signature '{signature.short}' was made with judgments {signature.judgments}, but these are {fingerprint}",

@@ -1,7 +1,7 @@
-"""Profiles: the conventions of a program, and what its names of measures mean.
+"""Profiles: the conventions of a program, and the meaning of its measure names.
 
-A profile stands for a program and its version. Where a program treats its measures differently (ir_measures hands them
-to several others, BEIR ranks twice), a profile has exceptions for families of measures.
+A profile describes one version of a program. If a program treats measures differently (ir_measures delegates to
+several packages, BEIR ranks twice), the profile has exceptions for families of measures.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ from treceval_py.scoring.conventions import Conventions
 __all__ = ["DEFAULT_MEASURES", "DEFAULT_PROFILE", "PROFILES", "Profile", "profile_named", "profile_of"]
 
 DEFAULT_MEASURES = ("official", "ndcg", "ndcg_cut.10")
-"""What is computed unless something else is asked for: trec_eval's official measures, nDCG and nDCG@10."""
+"""The default measures: trec_eval's official measures, nDCG and nDCG@10."""
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Profile(NamedTuple):
-    """How a program ranks and averages, and what its measure names mean.
+    """How a program ranks and averages, and the meaning of its measure names.
 
     Attributes
     ----------
     name : str
         The profile's name.
     title : str
-        The program that it describes.
+        The program that the profile describes.
     conventions : Conventions
-        How it ranks and averages.
+        How the program ranks and averages.
     exceptions : mapping of str to mapping
-        For families of measures that the program treats differently, or for those with a parameter
-        (``"ndcg_cut:gain=exp"``): the conventions that differ.
+        The conventions that differ for some families of measures, or for measures with a certain parameter
+        (``"ndcg_cut:gain=exp"``).
     when_complete : {"empty", "zero"}
-        How a judged query that the run lacks counts when all judged queries are averaged (``-c``).
+        How to count a judged query that the run lacks when all judged queries are averaged (``-c``).
     meanings : mapping of str to str
-        What a family of measures means here when it is named without parameters, in notation: ``{"ndcg":
-        "nDCG(gain=exp)"}``; a cutoff is kept.
+        The meaning of a family of measures that is named without parameters, in notation: ``{"ndcg":
+        "nDCG(gain=exp)"}``. A cutoff is kept.
     names : mapping of str to str
-        What bare names mean here that mean something else elsewhere, in notation: ``{"accuracy": "Success"}``. A cutoff
-        is kept; notation with a cutoff, as ``{"ndcg": "nDCG@32"}``, is what the name means without one. Meanings and
-        exceptions apply to what they name.
+        Bare names with another meaning in this profile than elsewhere, in notation: ``{"accuracy": "Success"}``. A
+        cutoff is kept; notation with a cutoff, such as ``{"ndcg": "nDCG@32"}``, gives the meaning of the name without
+        one. Meanings and exceptions apply to the result.
     defaults : mapping
         Values for parameters of measures that were not given.
     level : int
@@ -54,10 +54,10 @@ class Profile(NamedTuple):
     measures : tuple of str
         Default measures.
     leaves_out : frozenset of str
-        Measures that nicknames omit here.
+        Measures that nicknames omit under this profile.
     computes : frozenset of str
-        The families of measures that the program has, where these are few; empty where it has most of them. Others can
-        be computed under the profile too, but are not said to be the program's.
+        The families of measures that the program has, if these are few; empty if it has most of them. Other measures
+        can be computed under the profile too, but are not attributed to the program.
     remarks : tuple of str
         Remarks, such as bugs of the program that are not reproduced.
     """
@@ -77,7 +77,7 @@ class Profile(NamedTuple):
     remarks: tuple[str, ...] = ()
 
     def parse(self, names: str | Measure | Iterable[str | Measure]) -> list[Measure]:
-        """Return the measures that names mean here; errors as of `parse_measures`."""
+        """Return the measures that names mean under this profile; errors as for `parse_measures`."""
         return parse_measures(names, leaves_out=self.leaves_out, names_here=self.names)
 
     def __repr__(self) -> str:
@@ -93,7 +93,7 @@ class Profile(NamedTuple):
 
     @property
     def kinds_of_exceptions(self) -> list[tuple[list[str], Mapping[str, Any]]]:
-        """The exceptions, with the families that have the same one together."""
+        """The exceptions, with families that share the same one grouped."""
         groups: list[tuple[list[str], Mapping[str, Any]]] = []
         for family, changes in self.exceptions.items():
             alike = next((names for names, known in groups if dict(known) == dict(changes)), None)
@@ -104,7 +104,7 @@ class Profile(NamedTuple):
         return groups
 
     def meaning_of(self, measure: Measure) -> Measure:
-        """Return what a measure that is named without parameters means here; one with parameters means itself."""
+        """Return the meaning of a measure named without parameters; one with parameters means itself."""
         text = self.meanings.get(measure.family.name)
         at = measure.family.at
         if text is None or any(at is None or name != at.name for name, _ in measure.parameters):
@@ -115,7 +115,7 @@ class Profile(NamedTuple):
 
     @property
     def complete(self) -> Profile:
-        """The profile with all judged queries averaged, as ``-c`` does."""
+        """The profile with all judged queries averaged, as ``-c`` selects."""
 
         def completed(conventions: Mapping[str, Any]) -> Mapping[str, Any]:
             return {name: value for name, value in conventions.items() if name != "missing"}
@@ -136,7 +136,7 @@ def _profile_of(fields: dict[str, Any]) -> Profile:
 
 
 def _for(families: str, **changes: Any) -> dict[str, Mapping[str, Any]]:
-    """Return the same exceptions for several families."""
+    """Return the same exception for several families."""
     return dict.fromkeys(families.split(), MappingProxyType(changes))
 
 
@@ -153,12 +153,12 @@ _UP = _mapping({"rounding": "up"})
 _NOT_IN_9 = frozenset({"rbp", "rbp_resid", "unj"})
 
 _OWN_ORDER = "recip_rank recip_rank_cut recall_cap success judged hole"
-"""What BEIR and FlagEmbedding compute themselves; the rest they leave to pytrec_eval."""
+"""Measures that BEIR and FlagEmbedding compute themselves; they leave the others to pytrec_eval."""
 
 _LISTS = Conventions(ties="line", known="retrieved", extra="in")
-"""Of what scores lists of labels, one for each document retrieved: it knows no other judgments, and no ids."""
+"""Conventions of programs that score lists of labels, one per retrieved document, without other judgments or ids."""
 
-_ITS_LISTS = "lists of labels are scored: other judgments, and judged queries without a list, are unknown"
+_ITS_LISTS = "it scores lists of labels: other judgments, and judged queries without a list, are not used"
 
 _TORCHMETRICS = Profile(
     "torchmetrics",
@@ -185,9 +185,9 @@ _TORCHMETRICS = Profile(
     ),
     remarks=(
         _ITS_LISTS,
-        "the order of equal scores is undefined there, but for nDCG and AUC; here it is that of the lines",
-        "grades are refused by all but nDCG, negative labels too; in nDCG they are negative gains there, 0 here",
-        "AUC puts scores outside 0 to 1 through a float32 sigmoid there, which makes many of them equal",
+        "it leaves the order of equal scores undefined, except in nDCG and AUC; here line order decides",
+        "only its nDCG accepts grades and negative labels; negative labels are negative gains there, 0 here",
+        "its AUC puts scores outside 0 to 1 through a float32 sigmoid, which makes many of them equal",
     ),
 )
 
@@ -219,7 +219,7 @@ _ALL = (
         when_complete="zero",
         defaults=_UP,
         leaves_out=_NOT_IN_9,
-        remarks=("the package returns values of queries only; the mean is over the queries that it returns",),
+        remarks=("the package returns per-query values only; here they are averaged over the queries that it returns",),
     ),
     Profile(
         "ir_measures",
@@ -252,7 +252,7 @@ _ALL = (
         ),
         names=_mapping({"accuracy": "Accuracy"}),
         defaults=_mapping({**_UP, "until": "longer"}),
-        remarks=("each measure is ranked as the package that it is handed to ranks: RR and RR@10 differ for ties",),
+        remarks=("each measure is ranked by the package that computes it: RR and RR@10 differ for ties",),
     ),
     Profile(
         "ranx",
@@ -263,10 +263,10 @@ _ALL = (
         remarks=(
             "ranx refuses different sets of queries until make_comparable gives the run the judged ones",
             "its sort moves equal scores among more than 15 documents, and make_comparable sorts a second time",
-            "every further call of make_comparable sorts once more there, which is not repeated here",
-            "plain dictionaries in place of Qrels and Run are sorted otherwise there, and paired by place, not by id",
-            "a query without relevant documents makes the Bpref of later ones 0 there, depending on threads",
-            "Bpref is NaN there for a query without documents judged not relevant",
+            "each further call of make_comparable sorts once more, which is not reproduced here",
+            "it sorts plain dictionaries (instead of Qrels and Run) differently, and pairs them by position, not by id",
+            "after a query without relevant documents, its Bpref of later ones can be 0, depending on threads",
+            "its Bpref is NaN for a query without documents judged not relevant",
         ),
     ),
     Profile(
@@ -289,7 +289,7 @@ _ALL = (
         defaults=_UP,
         names=_mapping({"accuracy": "Success"}),
         leaves_out=_NOT_IN_9,
-        remarks=("relevant is whatever is judged above 0, also for TREC Deep Learning",),
+        remarks=("every label above 0 is relevant, also for TREC Deep Learning",),
     ),
     Profile(
         "flagembedding-tutorial",
@@ -347,7 +347,7 @@ _ALL = (
         ),
         measures=("nDCG@20", "ERR@20"),
         computes=frozenset({"ndcg_cut", "err_cut"}),
-        remarks=("grades above 4 are no part of its scale",),
+        remarks=("grades above 4 are outside its scale",),
     ),
     Profile(
         "coursework",
@@ -356,7 +356,7 @@ _ALL = (
         meanings=_mapping({"ndcg": "nDCG(discount=jk,base=2)", "ndcg_cut": "nDCG(discount=jk,base=2)"}),
         measures=("MAP", "MRR", "NDCG"),
         computes=frozenset({"map", "recip_rank", "ndcg"}),
-        remarks=("such a file is read by --judged-ranking",),
+        remarks=("--judged-ranking reads such a file",),
     ),
     Profile(
         "lightgbm",
@@ -374,10 +374,10 @@ _ALL = (
         computes=frozenset({"ndcg_cut", "map_cut"}),
         remarks=(
             _ITS_LISTS,
-            "without eval_at it prints cutoffs 1 to 5; nDCG and AP without a cutoff are of the whole list here",
-            "negative labels and labels of 31 or more are refused there, unless label_gain goes on",
-            "the default label_gain, 2^rel - 1; another one is gains=, such as nDCG(gains={1:1,2:2})@10",
-            "weights of queries are not known here",
+            "without eval_at it prints cutoffs 1 to 5; here nDCG and AP without a cutoff use the whole list",
+            "it refuses negative labels, and labels of 31 or more unless label_gain has entries for them",
+            "gains are the default label_gain, 2^rel - 1; write another as gains=, such as nDCG(gains={1:1,2:2})@10",
+            "query weights are not supported here",
         ),
         names=_mapping({"lambdarank": "nDCG(gain=exp)", "mean_average_precision": "AP(norm=capped)"}),
     ),
@@ -402,13 +402,13 @@ _ALL = (
             remarks=(
                 _ITS_LISTS,
                 "a metric without a cutoff has the cutoff 32, not the whole list",
-                "grades are refused by map and pre; negative labels, and labels above 31 in ndcg, by all",
-                "with ndcg_exp_gain=false, nDCG is nDCG(gain=linear)",
-                "weights of groups are not known here",
+                "its map and pre refuse grades; all three refuse negative labels, and ndcg labels above 31",
+                "with ndcg_exp_gain=false, its nDCG is nDCG(gain=linear)",
+                "group weights are not supported here",
             ),
             names=_mapping({"pre": "P(norm=retrieved)"}),
         )
-        for name, minus in (("xgboost", ""), ("xgboost-minus", " with a minus after it, as in ndcg@10-"))
+        for name, minus in (("xgboost", ""), ("xgboost-minus", " with a trailing minus, such as ndcg@10-"))
     ),
     Profile(
         "catboost",
@@ -432,7 +432,7 @@ _ALL = (
         remarks=(
             _ITS_LISTS,
             "type=Exp is gain=exp, denominator=Position is discount=position, border=0.5 is rel=1",
-            "negative labels are negative gains there, 0 here",
+            "negative labels are negative gains in CatBoost, 0 here",
         ),
         names=_mapping({"precisionat": "P(norm=retrieved)", "recallat": "R"}),
     ),
@@ -459,7 +459,7 @@ _ALL = (
             _ITS_LISTS,
             "with ignore_zero_hits=False, a query without relevant documents counts 0",
             "with gain_function=linear_rank, nDCG is nDCG(gain=linear)",
-            "HitRate refuses a list shorter than the cutoff; the order of equal scores is undefined in it",
+            "HitRate refuses a list shorter than the cutoff; it leaves the order of equal scores undefined",
         ),
     ),
     Profile(
@@ -481,7 +481,7 @@ _ALL = (
         computes=frozenset({"success", "P", "recall", "recip_rank_cut", "ndcg_cut", "map_cut"}),
         remarks=(
             "relevant documents are a set: all documents judged 1 or more count alike",
-            "scores of a model are 32-bit floats; those of a run are compared as 64-bit floats",
+            "a model's scores are 32-bit floats; here the scores of a run are compared as 64-bit floats",
         ),
         names=_mapping({"accuracy": "Success"}),
     ),
@@ -506,10 +506,10 @@ _ALL = (
         ),
         leaves_out=_NOT_IN_9,
         remarks=(
-            "means are rounded to 5 decimals there, but for that of RR",
-            "nDCG and the others compare scores as 32-bit floats, RR as 64-bit floats: they may contradict each other",
+            "it rounds means to 5 decimals, except that of RR",
+            "it compares scores as 32-bit floats, except as 64-bit floats in RR: RR may contradict the other measures",
             "accuracy is R@1; before 2026, RR left equal scores in the order of the lines",
-            "a task may take out documents with the query's own id (ignore_identical_ids); profile beir does",
+            "a task may remove documents with the query's own id (ignore_identical_ids); profile beir does",
         ),
         names=_mapping({"accuracy": "R@1"}),
     ),
@@ -521,9 +521,9 @@ _ALL = (
         measures=("R@10", "RR@10", "nDCG@10", "Success@10", "P@10"),
         computes=frozenset({"recall", "recip_rank_cut", "ndcg_cut", "success", "P", "map_cut"}),
         remarks=(
-            "values are rounded to metric_decimal_place there, 4 decimals",
-            "the order of equal scores is undefined there; here it is that of the lines",
-            "MAP at a cutoff below the largest one, and with more relevant documents, is divided by that largest one",
+            "it rounds values to metric_decimal_place, 4 decimals by default",
+            "it leaves the order of equal scores undefined; here line order decides",
+            "if the cutoff of MAP is below the largest cutoff and R is larger too, it divides by the largest cutoff",
         ),
         names=_mapping({"hit": "Success"}),
     ),
@@ -535,16 +535,16 @@ PROFILES: Mapping[str, Profile] = MappingProxyType({profile.name: profile for pr
 DEFAULT_PROFILE = "trec_eval-10"
 
 _OTHER_NAMES = {"trec_eval": DEFAULT_PROFILE}
-"""Profiles by names that say no version."""
+"""Profiles by names without a version."""
 
 
 def profile_named(name: str) -> Profile:
-    """Return the profile of a name.
+    """Return the profile with a given name.
 
     Raises
     ------
     MeasureError
-        There is none.
+        There is no such profile.
     """
     if not isinstance(name, str):
         raise MeasureError(f"profile must be a name or a te.Profile, not {shown(name)}", f"Use '{DEFAULT_PROFILE}'.")
@@ -560,7 +560,7 @@ def profile_named(name: str) -> Profile:
 
 
 def profile_of(given: str | Profile | None) -> Profile:
-    """Return a profile that was given by itself or by name; for None the default one. Errors as of `profile_named`."""
+    """Return a profile given as such or by name; the default one for None. Errors as for `profile_named`."""
     if isinstance(given, Profile):
         return given
     return PROFILES[DEFAULT_PROFILE] if given is None else profile_named(given)

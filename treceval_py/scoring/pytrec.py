@@ -1,11 +1,11 @@
-"""A stand-in for pytrec_eval: the same names, arguments, keys and values, so that code changes one import.
+"""A drop-in replacement for pytrec_eval: same names, arguments, keys and values, so only an import changes.
 
 >>> import treceval_py as pytrec_eval
 >>> evaluator = pytrec_eval.RelevanceEvaluator({"q1": {"d1": 1}}, {"map", "ndcg_cut.10"})
 >>> evaluator.evaluate({"q1": {"d1": 1.0}})
 {'q1': {'map': 1.0, 'ndcg_cut_10': 1.0}}
 
-Errors are of the class that pytrec_eval raises, and of ours. docs/coming-from/pytrec_eval.md lists what differs.
+Errors belong both to the class that pytrec_eval raises and to ours. docs/coming-from/pytrec_eval.md lists differences.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _PROFILE = PROFILES["pytrec_eval"]
 supported_nicknames: dict[str, set[str]] = {
     name: set(members) - _PROFILE.leaves_out for name, members in NICKNAMES.items()
 }
-"""pytrec_eval's names for several measures. ``prefs``, ``all_prefs`` and ``qrels_jg`` are refused, there and here."""
+"""pytrec_eval's names for groups of measures. Both packages refuse ``prefs``, ``all_prefs`` and ``qrels_jg``."""
 
 supported_measures: set[str] = set(supported_nicknames["all_trec"])
-"""The measures of pytrec_eval by name. `RelevanceEvaluator` computes others too: all that need relevance judgments."""
+"""pytrec_eval's measures. `RelevanceEvaluator` also computes every other measure based on relevance judgments."""
 
 Number = TypeVar("Number", int, float)
 
@@ -57,8 +57,8 @@ class RelevanceEvaluator:
     query_relevance : dict of dict
         ``{qid: {docid: rel}}``; rel is an int.
     measures : iterable of str
-        Names of measures: ``"map"``, ``"ndcg_cut.5,10"``, ``"ndcg_cut_10"``, ``"official"``, and the notation of
-        ir_measures.
+        Names of measures: ``"map"``, ``"ndcg_cut.5,10"``, ``"ndcg_cut_10"``, ``"official"``, or names in ir_measures'
+        notation.
     relevance_level : int
         Lowest relevant judgment, 1 or higher.
     judged_docs_only_flag : bool
@@ -67,18 +67,19 @@ class RelevanceEvaluator:
     Raises
     ------
     DataError
-        The judgments are not ``{qid: {docid: rel}}``, an id is not text, or a judgment is not an integer; it is a
-        TypeError, too, as in pytrec_eval.
+        The judgments are not ``{qid: {docid: rel}}``, an id is not text, or a judgment is not an integer. Also a
+        TypeError, as in pytrec_eval.
     MeasureError
-        A measure is unknown or malformed, or needs other judgments; it is a ValueError, as in pytrec_eval. A TypeError,
-        too, if a measure is not named by text or the level is not a whole number above 0.
+        A measure is unknown or malformed, or needs other judgments. Also a ValueError, as in pytrec_eval; and a
+        TypeError if a measure is not text or the level is not a whole number above 0.
 
     Notes
     -----
-    As pytrec_eval does: scores are compared as float32, ties go to the larger id, queries that are not in both are left
-    out, values of ``gm_map`` and ``gm_bpref`` are logarithms, and ``runid`` and ``relstring`` are 0.0. Where it is
-    wrong this differs: a score that is NaN is refused, a query that retrieves nothing keeps its ``num_rel``, labels may
-    be larger than 32 bits, and ``P_0`` or ``map_5`` are refused. ``"map"`` alone, not in a set, is one measure.
+    As in pytrec_eval: scores are compared as float32, ties go to the larger id, only queries that are both judged and
+    in the run are scored, ``gm_map`` and ``gm_bpref`` are logarithms, and ``runid`` and ``relstring`` are 0.0.
+    Errors of pytrec_eval are not reproduced: NaN scores are refused, a query that retrieves nothing keeps its
+    ``num_rel``, labels may exceed 32 bits, and ``P_0`` and ``map_5`` are refused. A plain ``"map"``, outside a set, is
+    one measure.
     """
 
     def __init__(
@@ -102,7 +103,7 @@ class RelevanceEvaluator:
         if not isinstance(relevance_level, (int, np.integer)) or relevance_level < 1:
             what = f"relevance_level must be a whole number from 1 on, not {relevance_level!r}"
             raise MeasureTypeError(what, "For level 0 use te.evaluate(…, level=0).")
-        # pytrec_eval leaves out queries without judgments; what is not a dictionary is refused below.
+        # pytrec_eval leaves out queries without judgments; anything but a dictionary is refused below
         judged = {qid: row for qid, row in query_relevance.items() if not isinstance(row, Mapping) or row}
         self._qrels = _typed(lambda: Qrels(judged))
         defaults = {"level": int(relevance_level), "max_rel": self._qrels.max_rel, **_PROFILE.defaults}
@@ -123,14 +124,14 @@ class RelevanceEvaluator:
         Returns
         -------
         dict of dict
-            ``{qid: {measure: value}}`` for the queries that are in both, in the order of the run, as plain floats. Keys
-            are trec_eval's printed names (``ndcg_cut_10``).
+            ``{qid: {measure: value}}`` for queries that are both judged and in the run, in the order of the run. Values
+            are plain floats; keys are trec_eval's printed names (``ndcg_cut_10``).
 
         Raises
         ------
         DataError
-            The run is not ``{qid: {docid: score}}``, an id is not text, or a score is not a number; it is a TypeError,
-            too, as in pytrec_eval.
+            The run is not ``{qid: {docid: score}}``, an id is not text, or a score is not a number. Also a TypeError,
+            as in pytrec_eval.
         """
         if scores is None:
             return {}
@@ -156,24 +157,24 @@ class RelevanceEvaluator:
 
 
 def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
-    """Average the values of queries as trec_eval does: mean, sum of counts, or exp of the mean of logarithms.
+    """Average per-query values as trec_eval does: a mean, a sum of counts, or exp of the mean of logarithms.
 
     Parameters
     ----------
     measure : str
-        Any name: counts begin with ``num_``, and geometric means with ``gm_``.
+        Any name. Names of counts begin with ``num_``, names of geometric means with ``gm_``.
     values : sequence of float, length Q
-        The values that `RelevanceEvaluator.evaluate` gave.
+        The values that `RelevanceEvaluator.evaluate` returned.
 
     Returns
     -------
     float
-        The average. Without values it is NaN, and that of a count 0.
+        The average. Without values: NaN, or 0 for a count.
 
     Raises
     ------
     DataError
-        The values are not numbers; it is a TypeError, too.
+        The values are not numbers. Also a TypeError.
 
     Examples
     --------
@@ -206,8 +207,8 @@ def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
     Raises
     ------
     DataError
-        A line has other than six fields, or a score is not a number; it is a ValueError, as in pytrec_eval. If a
-        document occurs twice in a query, it is an AssertionError, too.
+        A line does not have six fields, or a score is not a number. Also a ValueError, as in pytrec_eval; and an
+        AssertionError if a document occurs twice in a query.
 
     Examples
     --------
@@ -233,8 +234,8 @@ def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
     Raises
     ------
     DataError
-        A line has other than four fields, or a label is not a whole number; it is a ValueError, as in pytrec_eval. If a
-        document is judged twice for a query, it is an AssertionError, too.
+        A line does not have four fields, or a label is not a whole number. Also a ValueError, as in pytrec_eval; and an
+        AssertionError if a document is judged twice for a query.
 
     Examples
     --------
@@ -248,7 +249,7 @@ _JUDGMENTS = "Give a dictionary {qid: {docid: rel}}."
 
 
 def _pairs(lines: Iterable[str], form: str, at: int, read: Callable[[str], Number]) -> dict[str, dict[str, Number]]:
-    """Return the queries, documents and numbers of lines."""
+    """Parse lines into numbers by query and document."""
     found: dict[str, dict[str, Number]] = defaultdict(dict)
     width = len(form.split())
     if isinstance(lines, str):
@@ -278,7 +279,7 @@ def takes_qrels(family: Family) -> bool:
 
 
 def _parsed(measures: Iterable[str]) -> list[Measure]:
-    """Return the measures; names of another type than text are a TypeError."""
+    """Return the measures. Names that are not text raise a TypeError."""
     if not isinstance(measures, (str, Measure)):
         if not isinstance(measures, Iterable):
             raise MeasureTypeError(f"measures of type {type(measures).__name__}", "Give names, such as {'map'}.")
@@ -292,7 +293,7 @@ def _parsed(measures: Iterable[str]) -> list[Measure]:
 
 
 def _dotted(name: str) -> str:
-    """Return ``P.5`` for ``P_5``: pytrec_eval takes both to be in place of the cutoffs that ``P`` alone means."""
+    """Return ``P.5`` for ``P_5``: in pytrec_eval, both replace the default cutoffs of ``P``."""
     family, _, cutoffs = name.rpartition("_")
     cut = family in supported_measures and FAMILIES[family].at is not None
     return f"{family}.{cutoffs}" if cut else name
@@ -302,7 +303,7 @@ Made = TypeVar("Made")
 
 
 def _typed(make: Callable[[], Made]) -> Made:
-    """Return what is made; data that are refused are a TypeError, as they are of pytrec_eval."""
+    """Return the made object. Refused data raise a TypeError, as in pytrec_eval."""
     try:
         return make()
     except DataTypeError:
@@ -312,7 +313,7 @@ def _typed(make: Callable[[], Made]) -> Made:
 
 
 def _key(measure: Measure) -> str:
-    """Return pytrec_eval's key, which has cutoffs in it but no other parameters."""
+    """Return pytrec_eval's key, which includes cutoffs but no other parameters."""
     at = measure.family.at
     if any(name != (at.name if at else None) for name, _ in measure.parameters) and measure.family.tail is None:
         return measure.name

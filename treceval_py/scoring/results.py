@@ -1,4 +1,4 @@
-"""Results: one value for each query and measure, and their averages."""
+"""Results: one value per query and measure, and their averages."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ __all__ = ["ByMeasure", "Results", "check_comparable", "place_of"]
 
 
 class ByMeasure(dict[str, float]):
-    """Values by measure: a dictionary with the names that were asked for, which also takes other notations of these.
+    """Values by measure: a dictionary of the names as requested that can be read in any notation.
 
-    ``values[name]``, ``values.get(name)`` and ``name in values`` take any notation; what goes through the dictionary
-    (`json.dumps`, `pandas.DataFrame`, iteration) meets the names that were asked for.
+    ``values[name]``, ``values.get(name)`` and ``name in values`` accept any notation. Iteration, and so `json.dumps`
+    and `pandas.DataFrame`, gives the names as requested.
 
     Examples
     --------
@@ -58,31 +58,31 @@ class ByMeasure(dict[str, float]):
         return super().__contains__(name) or self._named(name) is not None
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return the value of a measure in any notation, or `default`."""
+        """Return the value of a measure, in any notation, or `default`."""
         try:
             return self[name]
         except KeyError:
             return default
 
     def _named(self, name: object) -> str | None:
-        """Return the name under which a measure in another notation was asked for."""
+        """Return the requested name of a measure that is given in another notation."""
         try:
             found = parse_measures(name) if isinstance(name, str) else []
         except MeasureError:
             return None
-        # By the family's name, as a family may have been declared anew since.
+        # By the family's name, as a family may have been redeclared since.
         keys = [(each.family.name, each.parameters) for each in found]
         alike = (each.name for each in self._measures if [(each.family.name, each.parameters)] == keys)
         return next((each for each in alike if super(ByMeasure, self).__contains__(each)), None)
 
 
 def place_of(names: Sequence[str], measure: str) -> int:
-    """Return where a measure, in any notation, stands among names.
+    """Return the position of a measure, in any notation, among names.
 
     Raises
     ------
     MeasureError
-        It is not there.
+        The measure is not among them.
     """
     if measure in names:
         return names.index(measure)
@@ -99,7 +99,7 @@ class Results(Mapping[str, ByMeasure]):
     Attributes
     ----------
     qids : tuple of str, length Q
-        The queries that were evaluated, in the order of their bytes.
+        The evaluated queries, in byte order.
     measures : tuple of Measure, length M
         The measures as requested.
     resolved : tuple of Measure, length M
@@ -107,27 +107,27 @@ class Results(Mapping[str, ByMeasure]):
     conventions : tuple of Conventions, length M
         How rankings were ordered and each measure averaged.
     matrix : (Q, M) float array
-        The values; NaN for measures whose value is text, and where a query does not count.
+        The values; NaN for measures whose value is text, and for queries that do not count.
     counted : (Q, M) bool array
         Whether the query counts for the measure; some programs average different measures over different queries.
     texts : dict of int to tuple of str
-        For the number of a measure whose value is text, its values (Q,).
+        For measures whose value is text: their values (Q,), by number of the measure.
     averages : (M,) float array
         The average of each measure, in its own way (mean, sum, geometric mean); NaN for text.
     listed : (Q,) bool array
-        False for a query that counts in the averages but is not listed (see `Profile.missing_as_zero`).
+        False for a query that counts in the averages but is not listed (see `Profile.when_complete`).
     missing : tuple of str
         Judged queries that the run lacks.
     unjudged : tuple of str
         Queries of the run without judgments, which are not evaluated.
     contradictions : RankContradictions
-        Queries in which the rank column of the run contradicts its scores, which decide.
+        Queries in which the run's rank column contradicts its scores; the scores decide.
     complete : bool
         Whether missing queries count.
     profile : str
         The profile's name.
     profiles : tuple of str, length M
-        The profile under which each measure was asked for; results of several signatures can have several.
+        The profile under which each measure was requested; results of several signatures can have several.
     judgments_name, run_name, tag : str
         Where the judgments and the run come from, and the run's tag.
     fingerprint : Fingerprint
@@ -166,7 +166,7 @@ class Results(Mapping[str, ByMeasure]):
 
     @property
     def _places(self) -> dict[str, int]:
-        """The rows of the queries that are listed, found once."""
+        """The row of each listed query, computed once."""
         if not self._rows:
             self._rows.update({qid: row for row, qid in enumerate(self.qids) if self.listed[row]})
         return self._rows
@@ -201,19 +201,19 @@ class Results(Mapping[str, ByMeasure]):
 
     @property
     def mean(self) -> ByMeasure:
-        """The average of each measure over the queries: its mean; the sum of a count; a geometric mean for gm_map."""
+        """The average of each measure over the queries: a mean, the sum of counts, or a geometric mean for gm_map."""
         if not self.texts:
             return ByMeasure(self.measures, self.averages.tolist())
         chosen = [number for number in range(len(self.measures)) if number not in self.texts]
         return ByMeasure([self.measures[number] for number in chosen], self.averages[chosen].tolist())
 
     def text(self, measure: str) -> dict[str, str]:
-        """Return a measure whose value is text, ``relstring`` or ``runid``, as ``{qid: text}``.
+        """Return the values of a measure that is text, ``relstring`` or ``runid``, as ``{qid: text}``.
 
         Raises
         ------
         KeyError
-            It was not requested.
+            The measure was not requested.
         """
         for number, values in self.texts.items():
             if self.measures[number].name == measure:
@@ -254,9 +254,9 @@ class Results(Mapping[str, ByMeasure]):
         return {qid: dict(self[qid]) for qid in self}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the results to a file, whole or not at all: what ``treceval -q --format json`` prints.
+        """Save the results as JSON, as ``treceval -q --format json`` prints them; the file is complete or absent.
 
-        `read_results` reads it, and `compare` takes it in place of results.
+        `read_results` reads the file, and `compare` accepts it in place of results.
 
         Parameters
         ----------
@@ -266,7 +266,7 @@ class Results(Mapping[str, ByMeasure]):
         Raises
         ------
         OutputError
-            It cannot be written.
+            The file cannot be written.
         """
         from treceval_py.io.target import written_whole
         from treceval_py.rendering import text_of
@@ -277,8 +277,7 @@ class Results(Mapping[str, ByMeasure]):
     def to_pandas(self) -> pd.DataFrame:
         """Return a DataFrame with a row for each query and a column for each measure.
 
-        The index is called ``query``. Measures without values by query (``num_q``, ``gm_map``, ``runid``) are left
-        out.
+        The index is called ``query``. Measures without per-query values (``num_q``, ``gm_map``, ``runid``) are omitted.
         """
         import pandas as pd
 
@@ -287,10 +286,9 @@ class Results(Mapping[str, ByMeasure]):
         return frame
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a polars DataFrame: the column ``query``, and one for each measure, as of `to_pandas`.
+        """Return a polars DataFrame with a column ``query`` and a column for each measure, as in `to_pandas`.
 
-        Where a query does not count for a measure, and for a byte that is not UTF-8, it has what polars has: null, and
-        the byte as an escape.
+        If a query does not count for a measure, the value is null. Bytes that are not UTF-8 are escaped.
 
         Raises
         ------
@@ -312,7 +310,7 @@ class Results(Mapping[str, ByMeasure]):
         return frame
 
     def _columns(self) -> tuple[list[str], dict[str, Sequence[Any]]]:
-        """Return the queries that are listed, and the values of each measure that has one for each query."""
+        """Return the listed queries, and the values of each measure that has one per query."""
         rows = np.flatnonzero(self.listed)
         columns: dict[str, Sequence[Any]] = {}
         for number, measure in enumerate(self.measures):
@@ -325,18 +323,18 @@ class Results(Mapping[str, ByMeasure]):
         return [self.qids[row] for row in rows.tolist()], columns
 
     def by_group(self, groups: AnyGroups) -> dict[str, dict[str, Results]]:
-        """Return the results of each group of queries, averaged over its queries alone.
+        """Return the results of each group of queries, averaged over that group only.
 
         Parameters
         ----------
         groups : path, mapping, frame, QueryGroups, or a sequence of paths or QueryGroups
-            The groups, as of `read_query_groups`, such as ``"groups.tsv"`` or ``{qid: label}``.
+            The groups, as for `read_query_groups`, such as ``"groups.tsv"`` or ``{qid: label}``.
 
         Returns
         -------
         dict
-            ``{attribute: {label: Results}}``. Groups without a query here are left out. An average that values alone
-            do not give, as those of abstention, is NaN.
+            ``{attribute: {label: Results}}``. Groups without a query in these results are left out. Averages that
+            cannot be computed from per-query values, such as those of abstention measures, are NaN.
 
         Raises
         ------
@@ -364,7 +362,7 @@ class Results(Mapping[str, ByMeasure]):
         }
 
     def _over(self, rows: Sequence[int], belongs: Callable[[str], bool]) -> Results:
-        """Return the results of a group of queries: their rows, which are in order, and what belongs to it."""
+        """Return the results of one group: its rows, in order, and the facts that concern its queries."""
         matrix, counted = self.matrix[rows], self.counted[rows]
         averages = np.full(len(self.measures), np.nan)
         for number, measure in enumerate(self.measures):
@@ -397,10 +395,10 @@ class Results(Mapping[str, ByMeasure]):
         Returns
         -------
         Results
-            z = (value - mean) / deviation. A deviation of 0 gives 0 where value = mean. A missing entry, or a
-            deviation of 0 otherwise, gives -1000000. Geometric means are those of exp(z). Texts, the total of
-            ``num_q`` and, where missing queries count, that of ``num_rel`` stay. A query that is not listed counts
-            as it did before: 0, in a geometric mean 0.00001.
+            z = (value - mean) / deviation. If the deviation is 0, z is 0 if value = mean, else -1000000. A missing norm
+            also gives -1000000. Geometric means are computed from exp(z). Texts and the total of ``num_q`` are
+            unchanged; so is the total of ``num_rel`` if missing queries count. A query that is not listed counts as
+            before: 0, or 0.00001 in a geometric mean.
         """
         if not isinstance(norms, Mapping):
             raise EvaluationError(f"norms cannot be {shown(norms)}", "Read them with te.read_norms.")
@@ -420,14 +418,14 @@ class Results(Mapping[str, ByMeasure]):
             ]
             values[counted, number] = scores
             if family.of_judgments and (self.complete or not family.per_query):
-                continue  # their total is counted from the judgments, as trec_eval does
+                continue  # their totals are counted from the judgments, as in trec_eval
             if scores:
                 averages[number] = family.average.finish(float(np.add.accumulate(scores)[-1]), len(scores))
         return replace(self, matrix=values, averages=averages, standardised=True, _rows={})
 
 
 NO_NORM = -1000000.0
-"""The z-score of a value without a norm; trec_eval's."""
+"""The z-score of a value without a norm, as in trec_eval."""
 
 
 def _z_score(value: float, norm: tuple[float, float] | None) -> float:
@@ -445,14 +443,14 @@ def check_comparable(results: Iterable[Results], *, force: bool = False) -> None
     Parameters
     ----------
     results : iterable of Results
-        Results with the same measures by name.
+        Results with measures of the same names.
     force : bool
-        Allow them all the same.
+        Allow different computations.
 
     Raises
     ------
     EvaluationError
-        Signatures differ in more than the runs' queries. Measures that only one of them has are ignored.
+        Signatures differ in more than the queries of the runs. Measures that only one result has are ignored.
     """
     given = [*results] if isinstance(results, Iterable) and not isinstance(results, Results) else [results]
     wrong = [each for each in given if not isinstance(each, Results)]

@@ -1,4 +1,4 @@
-"""Results as text: trec_eval's lines, assignments, tables in every format, and notes on what was left out."""
+"""Format results as text: trec_eval's lines, assignments, tables in every format, and notes on what was left out."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ __all__ = [
 ]
 
 RESULT_FORMATS = ("trec", *FORMATS, "coursework")
-"""The formats of results: those of all tables, and two of lines."""
+"""The formats of results: all table formats, and two line formats."""
 
 ALL = "all"
 
 
 class Options(NamedTuple):
-    """What is printed of results.
+    """Which parts of results are printed.
 
     Attributes
     ----------
     per_query, summary : bool
-        Whether each query, and the average, is printed.
+        Print each query; print the averages.
     signature : {"", "short", "long"}
-        Whether it is said how each number was made.
+        Print how each number was computed, in this form of signature; empty for none.
     force : bool
-        Whether results that were made in different ways may stand side by side.
+        Print results side by side even if they were computed in different ways.
     groups : sequence of QueryGroups
-        The groups of queries whose averages are printed, too.
+        The groups of queries whose averages are also printed.
     """
 
     per_query: bool = False
@@ -61,7 +61,7 @@ class Options(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A query (or ``all``), a measure, and a value for each run; None where a run has none."""
+    """A query (or ``all``), a measure, and one value per run; None if a run has no value."""
 
     query: str
     measure: str
@@ -80,16 +80,16 @@ def results_text(
     format : str
         One of `RESULT_FORMATS`.
     options : Options
-        What is printed.
+        What to print.
     style : Style
-        How it is printed.
+        How to print it.
     notes : sequence of str
-        What JSON says of them.
+        Notes to include in JSON.
 
     Raises
     ------
     EvaluationError
-        Tables are asked for, and the runs were scored in different ways.
+        A table was requested, but the runs were scored in different ways.
     """
     if format == "trec":
         return "".join(line for results in runs for line in _lines(results, options, style))
@@ -99,7 +99,7 @@ def results_text(
 
 
 def document_of(results: Results, _: Style) -> Document:
-    """Return results as a document: people see averages and what is to be known of them, programs also each query."""
+    """Return results as a document: averages and notes for readers, and every query for programs."""
     table = _table([results], Options())._replace(notes=tuple(about(results, "complete=True")))
     return _document([table], [results], Options(per_query=True), about(results))
 
@@ -114,8 +114,8 @@ def _document(tables: Sequence[Table], runs: Sequence[Results], options: Options
 
 
 def _lines(results: Results, options: Options, style: Style) -> Iterator[str]:
-    """Yield lines of ``measure qid value``, the measure in 22 columns, a tab between; signatures follow as comments."""
-    # trec_eval counts the Z of a z-score on top of the 22 columns, and columns in bytes.
+    """Yield lines of ``measure qid value``: the measure in 22 columns, then a tab. Signatures follow as comments."""
+    # trec_eval adds the Z of a z-score to the 22 columns, and counts columns in bytes.
     names = [
         ("Z" if results.standardised and number not in results.texts else "")
         + (measure.name + " " * (22 - len(encode(measure.name))))
@@ -135,7 +135,7 @@ def _lines(results: Results, options: Options, style: Style) -> Iterator[str]:
             if measure.family.summary:
                 yield f"{names[number]}\t{ALL}\t{_value(results, number, -1, average, style)}\n"
     yield from _group_lines(results, options, names, style) if options.groups else ()
-    # As comments, which whoever looks for a measure at the beginning of a line does not see.
+    # As comments, so that a search for a measure at the start of a line does not find them.
     if options.signature:
         yield from (f"# {line}\n" for line in _signature_lines([results], options))
 
@@ -173,7 +173,7 @@ def _assignments(results: Results, options: Options, style: Style) -> Iterator[s
 
 
 def _table(runs: Sequence[Results], options: Options) -> Table:
-    """Lay out results: a row for each query and measure, a column for each run, and one for its signatures."""
+    """Lay out results: a row per query and measure, a column per run, and columns for signatures."""
     from treceval_py.rendering.tables import Column, Table
 
     rows = _rows(runs, options)
@@ -185,7 +185,7 @@ def _table(runs: Sequence[Results], options: Options) -> Table:
         *(Column(name, [row.cells[at] for row in rows]) for at, name in enumerate(names)),
     ]
     if options.signature:
-        # One run has a column "signature"; of several each has its own, as they may lack different queries.
+        # One run has a column "signature". Several runs have one each, as they may lack different queries.
         titles = ["signature"] if len(runs) == 1 else [f"signature {name}" for name in names]
         for title, run in zip(titles, runs, strict=True):
             made = _signatures(run, options)
@@ -205,12 +205,12 @@ def _table(runs: Sequence[Results], options: Options) -> Table:
 
 
 def _rows(runs: Sequence[Results], options: Options) -> list[Row]:
-    """Return queries in the order of their bytes, then the averages, of runs scored with the same measures.
+    """Return the queries in byte order, then the averages, of runs scored with the same measures.
 
     Raises
     ------
     EvaluationError
-        They were scored in different ways.
+        The runs were scored in different ways.
     """
     _check_alike(runs, force=options.force)
     rows: list[Row] = []
@@ -246,7 +246,7 @@ def _group_rows(runs: Sequence[Results], options: Options, names: Sequence[str])
 
 
 def _by_group(results: Results, options: Options) -> dict[str, Results]:
-    """Return the results of each group of queries by what stands in place of the query: ``all:ATTRIBUTE=LABEL``."""
+    """Return the results of each group of queries, by its label in place of the query: ``all:ATTRIBUTE=LABEL``."""
     return {
         visible(f"{ALL}:{each.attribute}={label}"): part
         for each in options.groups
@@ -267,7 +267,7 @@ def _check_alike(runs: Sequence[Results], *, force: bool) -> None:
 
 
 def _signature_lines(runs: Sequence[Results], options: Options) -> list[str]:
-    """Say how each number was made: ``measure: signature``, with the run's name where runs differ."""
+    """Return how each number was computed: ``measure: signature``, with the run's name if runs differ."""
     if not options.signature:
         return []
     lines: list[str] = []
@@ -283,13 +283,13 @@ def _signature_lines(runs: Sequence[Results], options: Options) -> list[str]:
 
 
 def _signatures(results: Results, options: Options) -> dict[str, str]:
-    """Return how each number was made by the name of the measure, in the form that is asked for."""
+    """Return how each measure was computed, in the requested form of signature."""
     long = options.signature == "long"
     return {name: each.long if long else each.short for name, each in results.signatures.items()}
 
 
 def _names(runs: Sequence[Results]) -> tuple[str, ...]:
-    """Name runs by their tags where these tell them apart, else by their files, else by files and numbers."""
+    """Name runs by tag if tags are unique, else by file, else by file and number."""
     for names in ([run.tag for run in runs], [run.run_name for run in runs]):
         if all(names) and max(Counter(names).values()) == 1:
             return tuple(names)
@@ -315,7 +315,7 @@ def _cell(results: Results, number: int, row: int | None) -> Cell:
 
 
 def _made(runs: Sequence[Results], options: Options, style: Style, notes: Sequence[str]) -> Made:
-    """Return what was scored, how, and the values of each run."""
+    """Return the runs, how they were scored, and their values."""
     from treceval_py.rendering.envelope import Made
 
     first = runs[0]
@@ -335,7 +335,7 @@ def _made(runs: Sequence[Results], options: Options, style: Style, notes: Sequen
 
 
 def common_signatures(runs: Sequence[Results]) -> dict[str, Signature]:
-    """Return how each measure was made, where it was made alike for all runs."""
+    """Return the signature of each measure that was computed in the same way for all runs."""
     others = [run.signatures for run in runs[1:]]
     return {name: each for name, each in runs[0].signatures.items() if all(other.get(name) == each for other in others)}
 
@@ -379,13 +379,13 @@ def _run(name: str, results: Results, options: Options, style: Style) -> dict[st
 
 
 def about_groups(runs: Sequence[Results], options: Options) -> list[str]:
-    """Say which queries and groups do not fit together."""
+    """Return notes on queries and groups that do not fit together."""
     qids = sorted(set().union(*runs), key=encode)
     return [note for each in options.groups for note in each.notes(qids)]
 
 
 def about_runs(several: Iterable[Results]) -> list[str]:
-    """Say what was left out, replaced or assumed of several runs, once for all runs of which the same is said."""
+    """Return notes on what was left out, replaced or assumed in several runs; notes that several share appear once."""
     runs: dict[str, list[str]] = {}
     for results in several:
         for said in about(results):
@@ -399,7 +399,7 @@ def about_runs(several: Iterable[Results]) -> list[str]:
 
 
 def about(results: Results, counting: str = "-c") -> list[str]:
-    """Say what was left out, replaced or assumed; `counting` is the option that counts missing queries."""
+    """Return notes on what was left out, replaced or assumed; `counting` is the option that counts missing queries."""
     said: list[str] = []
     if results.missing:
         count = len(results.missing)
@@ -429,11 +429,11 @@ def about(results: Results, counting: str = "-c") -> list[str]:
             f"{results.run_name}: {count} {have} no judgments ({first_of(results.unjudged)}) and {are} not scored."
         )
     if results.measures and not results.counted.any():
-        said.append(f"{results.run_name}: no query counts, as none has a relevant document.")
+        said.append(f"{results.run_name}: no query counts, because none has a relevant document.")
     if results.replaced:
         lines = "1 line is" if results.replaced == 1 else f"{results.replaced} lines are"
         said.append(
-            f"{results.run_name}: {lines} replaced by a later one of the same document, as in {results.profile}."
+            f"{results.run_name}: {lines} replaced by a later line for the same document, as in {results.profile}."
         )
     if results.contradictions.qids:
         said.append(_about_ranks(results))
@@ -444,30 +444,30 @@ def about(results: Results, counting: str = "-c") -> list[str]:
 
 
 def _about_level(results: Results, profile: Profile) -> list[str]:
-    """Say how many judgments count as relevant that other profiles do not take for it."""
+    """Return a note on how many judgments count as relevant here but not in other profiles."""
     judgments, levels = results.fingerprint.judgments, [dict(each.parameters).get("level") for each in results.resolved]
     if profile.level not in levels or not isinstance(judgments, Qrels):
         return []
     count = int((judgments.rels == 0).sum())
     what = "1 judgment of 0 counts" if count == 1 else f"{count} judgments of 0 count"
-    said = f"{results.judgments_name}: {what} as relevant in {profile.name}; with -l 1 they would not."
+    said = f"{results.judgments_name}: {what} as relevant in {profile.name}; with -l 1 they would not be."
     return [said] if count else []
 
 
 def _about_scale(results: Results) -> list[str]:
-    """Say which top of the scale was taken from the judgments."""
+    """Return a note if the top of the scale was taken from the judgments."""
     profile = PROFILES.get(results.profile)
     taken = []
     for measure, resolved in zip(results.measures, results.resolved, strict=True):
         meant = measure if profile is None else profile.meaning_of(measure)
         given = dict(resolved.parameters)
-        unscaled = given.get("scale") == "none" or given.get("stop") == "label"  # judgments are taken as they are
+        unscaled = given.get("scale") == "none" or given.get("stop") == "label"  # judgments are used unscaled
         if "max_rel" in given and "max_rel" not in dict(meant.parameters) and not unscaled:
             taken.append((measure.name, given["max_rel"]))
     if not taken:
         return []
     names, top = ", ".join(name for name, _ in taken), taken[0][1]
-    what = f"judgments go up to {top}, which is taken for the top of the scale in {names}; max_rel={top} says so."
+    what = f"the highest judgment, {top}, is used as the top of the scale in {names}; set max_rel={top} to fix it."
     return [f"{results.judgments_name}: {what}"]
 
 
@@ -476,5 +476,5 @@ def _about_ranks(results: Results) -> str:
     queries = len(results.unjudged) + len(set(results.qids) - set(results.missing))
     where = f"{results.run_name}: in {len(found.qids)} of {queries} queries ({first_of(found.qids)})"
     if found.reversed:
-        return f"{where} scores grow with the rank. If they are distances, give their negatives: more is better."
-    return f"{where} the rank column contradicts the scores, which decide."
+        return f"{where} scores grow with the rank. If they are distances, negate them: higher scores rank first."
+    return f"{where} the rank column contradicts the scores; the scores are used."

@@ -1,11 +1,11 @@
-"""Signatures: how a number was made, in one line that can be read back and repeated.
+"""Signatures: how a number was computed, on one line that can be read back and repeated.
 
 A signature has two forms. The long one names everything::
 
     AP(rel=1,norm=relevant,ties=ordered)|order:score|width:64|ties:docid-desc|self:keep|unjudged:keep|depth:all|dup:refuse|
     missing:out|norel:in|queries:30|set:1f0c93ab|qrels:7b3b1f3e|version:0.1.0|profile:trec_eval-10
 
-The short one names the profile, and only those conventions that differ from it::
+The short form names the profile, and only the conventions that differ from it::
 
     AP(rel=1)|p:trec_eval-10|#:30|q:7b3b1f3e|v:0.1.0
 """
@@ -33,7 +33,7 @@ from treceval_py.scoring.profiles import PROFILES, profile_named
 __all__ = ["Fingerprint", "Signature", "concise", "fingerprint_of_queries", "ranked_apart", "read_signatures"]
 
 DIGITS = 8
-"""Hexadecimal digits of a hash: enough to tell apart the judgments that one person meets."""
+"""Hexadecimal digits of a hash: enough to tell apart the judgments that one person handles."""
 
 _BY_KEY = {each.key: each for each in CONVENTIONS.values()}
 _LONG = {"queries": "queries", "set": "query_set", "qrels": "judgments", "version": "version", "profile": "profile"}
@@ -52,14 +52,14 @@ class Signature(NamedTuple):
     queries : int
         Number of averaged queries.
     judgments : str
-        The first 8 hexadecimal digits of the SHA-256 of the judgments, as `Fingerprint` writes them.
+        The first 8 hexadecimal digits of the SHA-256 of the judgments.
     version : str
         The version of treceval_py.
     profile : str
         The profile under which it was requested.
     query_set : str
-        The same digits of the SHA-256 of the ids of the averaged queries, each on a line, in the order of their bytes;
-        empty if read from a short signature.
+        The first digits of the SHA-256 of the ids of the averaged queries, one per line, in byte order; empty if read
+        from a short signature.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class Signature(NamedTuple):
         return "|".join([explicit(self.measure).notation, *parts])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the parts of the long form by their keys."""
+        """Return the fields of the long form by key."""
         others = {key: getattr(self, name) for key, name in _LONG.items()}
         return {"measure": explicit(self.measure).notation, **self.conventions.written(), **others}
 
@@ -121,7 +121,7 @@ class Signature(NamedTuple):
             The text is not a signature, or has an unknown measure, profile or convention.
         """
         (text,) = several(text, (str,), "a signature is text", "Use one that was printed.")
-        # What stands before it where signatures are printed may be copied with it.
+        # A signature may be copied together with the text printed in front of it.
         text = re.sub(r"^\s*(# )?([^|]*: (?=\S))?", "", text).strip()
         name, *parts = text.split("|")
         fields: dict[str, str] = {}
@@ -156,8 +156,8 @@ class Signature(NamedTuple):
             raise MeasureError(
                 f"'{text}' is not a signature: '{fields['version']}' is not a version", "Copy the whole signature."
             )
-        # A profile of somebody's own is not known here, but a long signature says all of it; it leaves out the usual
-        # value of a rare convention, as do those that were written before there was such a convention.
+        # A user's own profile is unknown here, but a long signature has all its conventions. Only a rare convention
+        # with its usual value is missing, also from signatures written before that convention existed.
         said = all(each.name in changes for each in CONVENTIONS.values() if not each.rare)
         usual = Conventions() if said else profile_named(fields["profile"]).conventions_of(measure)
         return cls(
@@ -187,19 +187,22 @@ class Signature(NamedTuple):
 
 
 def read_signatures(given: str | Signature | Iterable[str | Signature]) -> list[Signature]:
-    """Return signatures, each of them given as such or as it is written.
+    """Return signatures given as such or as text.
 
     Raises
     ------
     MeasureError
-        One is not a signature.
+        A text is not a signature.
     """
     each_given = several(given, (str, Signature), "a signature is text or a te.Signature", "Use one that was printed.")
     return [Signature.parse(each) if isinstance(each, str) else each for each in each_given]
 
 
 def ranked_apart(measure: Measure) -> tuple[Measure, bool | None]:
-    """Return a measure without what concerns the ranking: whether unjudged documents are taken out, None if unsaid."""
+    """Return a measure without parameters that affect the ranking, and whether unjudged documents are removed.
+
+    The second value is None if the measure does not specify it.
+    """
     given = dict(measure.parameters)
     if JUDGED_ONLY.name not in given:
         return measure, None
@@ -208,7 +211,7 @@ def ranked_apart(measure: Measure) -> tuple[Measure, bool | None]:
 
 
 def concise(measure: Measure) -> Measure:
-    """Return a measure without those of its parameters that have their function's default, but with its level."""
+    """Return a measure without parameters that have their default value, but with its level."""
     defaults = inspect.signature(measure.family.function).parameters
     kept = [
         (name, concise(value) if isinstance(value, Measure) else value)
@@ -219,7 +222,7 @@ def concise(measure: Measure) -> Measure:
 
 
 def explicit(measure: Measure) -> Measure:
-    """Return a measure with those of its parameters spelled out that have their function's default."""
+    """Return a measure with its default parameter values written out."""
     given = {name: explicit(value) if isinstance(value, Measure) else value for name, value in measure.parameters}
     defaults = inspect.signature(measure.family.function).parameters
     for parameter in measure.family.parameters:
@@ -231,10 +234,10 @@ def explicit(measure: Measure) -> Measure:
 
 @dataclass(eq=False, repr=False, slots=True)
 class Fingerprint:
-    """A hash of judgments, made when it is asked for; or given as text.
+    """A hash of judgments, computed on first use or given as text.
 
-    Judgments are written one a line as ``qid docid rel``, with a group or sub-group before the document where they have
-    one, lines in the order of their bytes; of that text it is the beginning of the SHA-256.
+    It is the beginning of the SHA-256 of the judgments, written one per line as ``qid docid rel``, with a group or
+    sub-group before the document if there is one, and sorted by bytes.
     """
 
     judgments: Qrels | JudgmentGroups | Preferences | str
@@ -252,7 +255,7 @@ class Fingerprint:
         return self._text
 
     def same_table(self, other: Fingerprint) -> bool:
-        """Tell whether both are of one table, without looking into it."""
+        """Return whether both come from the same table, without reading it."""
         return self is other or (not isinstance(self.judgments, str) and self.judgments is other.judgments)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -287,11 +290,11 @@ def _hash(lines: Iterable[bytes]) -> str:
 
 
 def fingerprint_of_queries(qids: Iterable[str]) -> str:
-    """Return a hash of query ids."""
+    """Return the hash of query ids."""
     return _fingerprint_of_queries(tuple(qids))
 
 
 @lru_cache(maxsize=16)
 def _fingerprint_of_queries(qids: tuple[str, ...]) -> str:
-    # Many runs have the same queries.
+    # Cached, because many runs have the same queries.
     return _hash([encode(qid) + b"\n" for qid in sorted(qids, key=encode)])

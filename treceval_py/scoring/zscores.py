@@ -1,10 +1,12 @@
-"""Norms for z-scores: trec_eval's ``-Z`` file, lines of ``qid measure mean deviation``."""
+"""Norms for z-scores: trec_eval's ``-Z`` file, with lines of ``qid measure mean deviation``."""
 
 from __future__ import annotations
 
+import math
+
 from treceval_py._types import Source
-from treceval_py.data.ids import decode, quoted
-from treceval_py.errors import InputError
+from treceval_py.data.ids import decode, quoted, shortened
+from treceval_py.errors import InputError, warn
 from treceval_py.io.lines import Layout, read_blocks
 from treceval_py.io.source import name_of, source_of
 
@@ -19,9 +21,9 @@ def read_norms(source: Source | None = None, *, text: str | None = None) -> dict
     Parameters
     ----------
     source : str, path or binary file
-        The file; a measure is named as it is printed (``P_5``).
+        The file. Measures have their printed names (``P_5``).
     text : str, optional
-        The text of the file, instead of one.
+        The text of the file, instead of a source.
 
     Returns
     -------
@@ -31,14 +33,32 @@ def read_norms(source: Source | None = None, *, text: str | None = None) -> dict
     Raises
     ------
     InputError
-        The file cannot be read, a line is malformed, or a query and measure occur twice.
+        The file cannot be read, a line is malformed, a query has the same measure twice, a mean or deviation is
+        infinite, or a deviation is negative.
+
+    Warns
+    -----
+    TrecevalWarning
+        A mean or deviation is NaN. Z-scores made with it are NaN.
     """
     given = source_of(source, text)
     norms: dict[tuple[str, str], tuple[float, float]] = {}
+    undefined: list[tuple[int, bytes]] = []
     for block in read_blocks(given, NORMS):
-        means, deviations = block.numbers(2, "mean").tolist(), block.numbers(3, "deviation").tolist()
+        means, deviations = (block.numbers(at, NORMS.fields[at], nan=True).tolist() for at in (2, 3))
         for row, (qid, measure) in enumerate(zip(*block.columns[:2], strict=True)):
             key = decode(qid), decode(measure)
+            if math.isinf(means[row]) or math.isinf(deviations[row]) or deviations[row] < 0:
+                what = "the mean must be finite, and the deviation finite and 0 or more"
+                found = f"{shortened(block.columns[2][row])} and {shortened(block.columns[3][row])}"
+                raise InputError(
+                    f"{what}, not {found}",
+                    "Compute them again, from finite values.",
+                    file=name_of(given),
+                    line=block.lines[row],
+                )
+            if math.isnan(means[row]) or math.isnan(deviations[row]):
+                undefined.append((block.lines[row], measure))
             if key in norms:
                 raise InputError(
                     f"measure {quoted(measure)} of query {quoted(qid)} occurs twice",
@@ -47,4 +67,11 @@ def read_norms(source: Source | None = None, *, text: str | None = None) -> dict
                     line=block.lines[row],
                 )
             norms[key] = means[row], deviations[row]
+    if undefined:
+        (line, measure), more = undefined[0], len(undefined) - 1
+        others = f", and {more:,} more like it" if more else ""
+        warn(
+            f"{name_of(given)}:{line}: the mean or deviation of {shortened(measure)} is nan{others}; "
+            "z-scores made with it are nan. Leave out such lines to get -1000000."
+        )
     return norms

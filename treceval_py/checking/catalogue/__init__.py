@@ -1,4 +1,4 @@
-"""All kinds of findings, each declared once, with the check that makes it."""
+"""The catalogue of findings: each kind is declared once, in the module of the check that makes it."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from treceval_py.errors import EvaluationError
 __all__ = ["CODES", "code_or_name", "codes_named"]
 
 CODES: dict[str, Code] = {code.code: code for part in (FILES, LINES, QUERIES, JUDGMENTS, TOGETHER) for code in part}
-"""By their codes, in the order of the checks."""
+"""Every kind of finding by its code, in the order of the checks."""
 
 
 def codes_named(texts: Collection[str], what: str) -> tuple[str, ...]:
-    """Return the codes, or beginnings of codes, that are named.
+    """Return the codes, or beginnings of codes, that some texts name.
 
     Parameters
     ----------
     texts : collection of str
         Codes, such as ``R104``, or their beginnings, such as ``R1``, in any case; or names, such as ``score-nan``.
     what : str
-        How messages call them.
+        What messages call the texts.
 
     Raises
     ------
     EvaluationError
-        There is no such code, or ``texts`` is itself a text.
+        A code or name is unknown, or ``texts`` is a single string.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def codes_named(texts: Collection[str], what: str) -> tuple[str, ...]:
     ('R1', 'R104')
     """
     if isinstance(texts, str):
-        raise EvaluationError(f"{what} is the text {texts!r}, and not a collection of codes", f"Give [{texts!r}].")
+        raise EvaluationError(f"{what} is the text {texts!r}, not a collection of codes", f"Give [{texts!r}].")
     if not isinstance(texts, Collection):
         raise EvaluationError(f"{what} must be codes, not {shown(texts)}", "Give a list, such as ['R104'].")
     found: list[str] = []
@@ -55,12 +55,12 @@ def codes_named(texts: Collection[str], what: str) -> tuple[str, ...]:
 
 
 def code_or_name(text: str, what: str) -> list[Code]:
-    """Return the code that is meant, or all that have a name.
+    """Return the kind of finding with a code, or all kinds with a name.
 
     Raises
     ------
     EvaluationError
-        There is none.
+        The code or name is unknown.
     """
     given = text if isinstance(text, str) else str(text)
     found = [code for code in CODES.values() if given.upper() == code.code or given.lower() == code.name]
@@ -68,6 +68,6 @@ def code_or_name(text: str, what: str) -> list[Code]:
         known = [*CODES, *(code.name for code in CODES.values())]
         near = difflib.get_close_matches(given.upper(), known, 1) or difflib.get_close_matches(given.lower(), known, 1)
         meant = f"Did you mean {near[0]}? " if near else ""
-        todo = f"{meant}'treceval check --explain all' has all of them."
+        todo = f"{meant}'treceval check --explain all' lists them all."
         raise EvaluationError(f"{what}: there is no code '{given}'", todo)
     return found

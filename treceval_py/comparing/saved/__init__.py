@@ -1,1 +1,1 @@
-"""Files of saved results: values of runs that were scored long ago, by any program that prints a line for each."""
+"""Files of saved results: values of runs scored earlier, by any program that prints a line per value."""

@@ -21,20 +21,20 @@ from treceval_py.scoring.signatures import Signature, fingerprint_of_queries
 __all__ = ["AVERAGE", "OF_GROUP", "Block", "Names", "averages_only", "finished", "shown"]
 
 AVERAGE = "all"
-"""What stands in place of the query beside an average."""
+"""The text in place of the query id of an average."""
 
 OF_GROUP = re.compile("all:[^=]+=.+")
-"""What stands there beside the average of a group of queries, which ``--groups`` adds."""
+"""The same for the average of a group of queries, which ``--groups`` adds."""
 
 FULL = 12
 """With more decimals than this, values were not rounded."""
 
 LONGEST_REASON = 500
-"""Characters of what is wrong with a signature, which repeats all of it."""
+"""Most characters of an error about a signature, which repeats the whole signature."""
 
 
 def averages_only(file: str) -> InputError:
-    """Return the refusal of a file, or of a run in it, that has no values by query."""
+    """Return the error for a file, or a run in it, without values per query."""
     return InputError("it has only averages, but comparing needs values per query", "Save it with -q.", file=file)
 
 
@@ -48,14 +48,14 @@ def _writable(text: str) -> bool:
 
 
 class Names:
-    """The measures that the names in a file stand for, each looked up once."""
+    """The measures of the names in a file, each looked up once."""
 
     def __init__(self, file: str) -> None:
         self._file = file
         self._found: dict[str, Measure | None] = {}
 
     def measure(self, name: str, line: int | None = None) -> Measure | None:
-        """Return the measure of a name, None where it is not known.
+        """Return the measure of a name; None if unknown.
 
         Raises
         ------
@@ -80,26 +80,26 @@ class Block:
     Parameters
     ----------
     file : str
-        How messages call the file.
+        The file's name in messages.
     names : Names
         The measures of the file.
     shortest : bool
-        Whether the format writes numbers in their shortest form always, so that zeros at the end are not there.
+        Whether the format always writes numbers in their shortest form, without trailing zeros.
 
     Attributes
     ----------
     name, tag : str
-        What the file calls the run, and its tag.
+        The run's name in the file, and its tag.
     values : dict of str to dict of str to float
-        For each measure its values by query.
+        The values by query of each measure.
     averages : dict of str to None
         The measures that have an average, in their order.
     order : list of str
-        The order of all measures, where the file has it.
+        The order of all measures, if the file has it.
     signatures : dict of str to Signature
-        How the values of a measure were made.
+        The signature of each measure's values.
     missing : tuple of str
-        The queries that the run lacks, as far as the file says.
+        The queries that the run lacks, as far as the file lists them.
     """
 
     def __init__(self, file: str, names: Names, *, shortest: bool = False) -> None:
@@ -118,7 +118,7 @@ class Block:
         self._texts = False
 
     def add(self, name: str, qid: str, text: str, line: int | None = None) -> None:
-        """Take the value of a query, as it is written.
+        """Add the value of a query, as written.
 
         Raises
         ------
@@ -139,12 +139,12 @@ class Block:
         found[qid] = value
 
     def add_average(self, name: str, text: str, line: int | None = None) -> None:
-        """Take an average, of which only the decimals matter.
+        """Add an average, of which only the number of decimals matters.
 
         Raises
         ------
         InputError
-            It is not a finite number, or occurs twice beside values per query.
+            It is not a finite number, or occurs twice in a file with values per query.
         """
         measure = self._names.measure(name, line)
         if name in self.averages and self.values:
@@ -154,9 +154,9 @@ class Block:
             self._number(name, AVERAGE, text, measure, line)
 
     def sign(self, name: str, text: str, line: int | None = None) -> None:
-        """Take how the values of a measure were made; of one without values by query it is of no account.
+        """Add the signature of a measure; ignored if the measure has no values per query.
 
-        Of a measure that is not known here, as one of somebody's own, how it was made is not known either.
+        For an unknown measure, such as a user's own, the signature is unknown too.
 
         Raises
         ------
@@ -177,7 +177,7 @@ class Block:
             self._refuse(f"measure {shown(name)} has two signatures", "Keep the right one.", line)
 
     def scored(self, queries: Iterable[str]) -> Scored:
-        """Return the values as a table; ``queries`` are all that the file knows of.
+        """Return the values as a table; ``queries`` are all queries in the file.
 
         Raises
         ------
@@ -218,19 +218,19 @@ class Block:
         return value
 
     def _digits(self) -> int | None:
-        """Return the decimals to which values were rounded; None where they were not, as far as can be seen."""
+        """Return the decimals to which values were rounded; None if they seem unrounded."""
         most = max(self._decimals, default=FULL + 1)
-        # Of numbers in full some are short, such as 0.5, and others long.
+        # Among unrounded numbers some are short, such as 0.5, and others long.
         mixed = len(self._decimals) > 1 and not self._shortest
         return None if most > FULL or mixed or (most <= 1 and self._short) else most
 
     def _put_in_zeros(self, queries: set[str]) -> set[str]:
-        """Give missing queries that count 0 unlisted their 0, where it is certain which they are; return them."""
+        """Add the value 0 of unlisted missing queries, if it is certain which they are; return these queries."""
         filled: set[str] = set()
         for name, signature in self.signatures.items():
             values = self.values[name]
             every = queries.union(self.missing, values)
-            # What the judgments alone say of such a query is not 0.
+            # Values that depend only on the judgments are not 0 for such a query.
             if signature.conventions.missing != "zero" or signature.measure.family.of_judgments:
                 continue
             if len(every) != signature.queries or len(every) == len(values):
@@ -254,26 +254,26 @@ def _about_number(where: str, text: str, value: float) -> tuple[str, str]:
 
 def _decimals(text: str) -> int:
     digits, _, exponent = text.lower().partition("e")
-    # An exponent of a damaged file may be longer than anything that int reads.
+    # An exponent in a damaged file may be longer than int accepts.
     return max(0, len(digits.partition(".")[2]) - int(exponent[:6] or 0))
 
 
 def _fingerprint(qids: set[str]) -> str:
     try:
         return fingerprint_of_queries(qids)
-    except TrecevalError:  # one is not text; the table reports that
+    except TrecevalError:  # a name is not valid text; the table reports it
         return ""
 
 
 def finished(blocks: list[Block], fallback: str) -> list[Scored]:
-    """Return the tables of the runs of a file; a run without a name has that of the file.
+    """Return the tables of the runs of a file; a run without a name gets that of the file.
 
-    Where names are equal, the place of the run in the file is added.
+    If names are equal, the position of the run in the file is added.
 
     Raises
     ------
     InputError
-        A run has no values by query.
+        A run has no values per query.
     """
     names = [block.name or fallback for block in blocks]
     for number, (block, name) in enumerate(zip(blocks, names, strict=True), 1):

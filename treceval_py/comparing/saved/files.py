@@ -1,4 +1,4 @@
-"""Which files are meant by the paths, folders and patterns that were given."""
+"""Expand the given paths, folders and patterns to files."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from treceval_py.io.source import peek
 __all__ = ["passed_over", "run_files"]
 
 GLANCE = 1 << 12
-"""Bytes that identify a run."""
+"""Bytes read to recognise a run."""
 
 OURS = ".treceval-"
-"""How the names of files begin that treceval keeps for itself."""
+"""Prefix of the names of treceval's own files."""
 
 NAMED = 5
-"""How many of the files that are passed over are named; more are counted."""
+"""Most skipped files that are named; more are counted."""
 
 
 def run_files(
@@ -29,31 +29,31 @@ def run_files(
     without: Sequence[str | os.PathLike[str]] = (),
     written: Sequence[str | os.PathLike[str]] = (),
 ) -> list[str]:
-    """Return the files that are meant: folders and patterns are written out, anything else stays.
+    """Return the files: folders and patterns are expanded, other paths stay as they are.
 
     Parameters
     ----------
     paths : sequence of str or path
-        Files; folders, which stand for the files in them; and patterns with ``*``, ``?`` or ``[…]``, where there is
-        no file of that name.
+        Files; folders, which mean the files in them; and patterns with ``*``, ``?`` or ``[…]``, unless a file has that
+        name.
     without : sequence of str or path
-        What no folder and no pattern stands for, such as the judgments.
+        Files to skip in folders and patterns, such as the judgments.
     written : sequence of str or path
-        What will be written. It is left out likewise, unless it is a run or has results, which would be lost.
+        Outputs. They are skipped likewise; one that is a run or has results is refused, as it would be lost.
 
     Returns
     -------
     list of str
-        The files in the order of ``paths``, those of a folder or pattern in the order of the bytes of their names. Of a
-        folder are left out: folders in it, hidden files, README files and other Markdown, and ``RUN.json`` beside
-        ``RUN``, which says how a run was made. Of a file and links to it that are in one folder, or match one pattern,
-        the file itself is meant, or else the first link.
+        The files in the order of ``paths``; those of a folder or pattern in the order of the bytes of their names. In a
+        folder, these are skipped: folders, hidden files, README files and other Markdown, and ``RUN.json`` next to
+        ``RUN``, the record of a run. If a folder or pattern has a file and links to it, the file is taken; if it has
+        only links, the first one.
 
     Raises
     ------
     InputError
-        A folder has no files or cannot be listed, no file matches a pattern, a file occurs twice, or one that a
-        folder or pattern stands for would be left out and written over.
+        A folder has no files or cannot be listed, no file matches a pattern, a file occurs twice, or an output would
+        overwrite a run in a folder or pattern.
     """
     others = {os.path.realpath(path): path in written for path in (*without, *written)}
     found: list[str] = []
@@ -80,15 +80,14 @@ def run_files(
 def passed_over(
     paths: Sequence[str | os.PathLike[str]], *, without: Sequence[str | os.PathLike[str] | None] = ()
 ) -> list[str]:
-    """Name what `run_files` leaves out of folders, in a note for each folder.
+    """Return a note for each folder that names the files `run_files` skips.
 
     Parameters
     ----------
     paths : sequence of str or path
-        As of `run_files`.
+        As in `run_files`.
     without : sequence of str or path
-        What is used or written elsewhere, such as the judgments. It is not named, and neither are files that treceval
-        keeps for itself.
+        Files used or written elsewhere, such as the judgments. Like treceval's own files, they are not named.
     """
     known = {os.path.realpath(path) for path in without if path is not None}
     notes = []
@@ -102,7 +101,7 @@ def passed_over(
             (name, _why(os.path.join(folder, name)))
             for name in sorted(os.listdir(folder), key=os.fsencode)
             if name not in once
-            and not name.startswith((OURS, f".{OURS}"))  # the latter is half-written, by a board that was killed
+            and not name.startswith((OURS, f".{OURS}"))  # the latter is a partial file of a killed board
             and os.path.realpath(os.path.join(folder, name)) not in known
         ]
         if left:
@@ -115,7 +114,7 @@ def passed_over(
 
 
 def _why(path: str) -> str:
-    """Return why a folder does not stand for a file in it."""
+    """Return why a file in a folder is skipped."""
     if os.path.isdir(path):
         return "a folder"
     name = os.path.basename(path)
@@ -131,7 +130,7 @@ def _why(path: str) -> str:
 
 
 def _once(files: Sequence[str]) -> dict[str, str]:
-    """Return each file, or else the first link to it, by its real path."""
+    """Return each file, or the first link to it, by its real path."""
     found: dict[str, str] = {}
     for file in sorted(files, key=lambda file: (os.path.islink(file), os.fsencode(file))):
         found.setdefault(os.path.realpath(file), file)
@@ -139,9 +138,9 @@ def _once(files: Sequence[str]) -> dict[str, str]:
 
 
 def _each_once(files: Sequence[str], others: Mapping[str, bool], given: str, none: str) -> list[str]:
-    """Return the files that a path stands for, in the order of their bytes and without links to another of them.
+    """Return the files that a path means, in the order of their bytes and without links to another of them.
 
-    `others` are the real paths of those to leave out, and whether they will be written.
+    `others` are the real paths of files to skip, and whether they will be written.
     """
     kept = []
     for real, file in _once(files).items():
@@ -155,7 +154,7 @@ def _each_once(files: Sequence[str], others: Mapping[str, bool], given: str, non
 
 
 def _is_to_be_kept(file: str) -> bool:
-    """Tell whether a file is a run or has results of runs, which a table or page of an earlier command is not."""
+    """Tell whether a file is a run or has results of runs, unlike a table or page of an earlier command."""
     try:
         if is_saved(file):
             return bool(read_saved(file))

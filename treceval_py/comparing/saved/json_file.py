@@ -59,17 +59,17 @@ def read_document(file: str, raw: bytes) -> tuple[Reader, Fields]:
 
 
 def _decoded(text: str, file: str) -> tuple[Any, int]:
-    """Return the value with which the file begins, and where it ends."""
+    """Return the first value of the file and its end."""
     try:
         return decoded(text, len(text) - len(text.lstrip()), file, 1)
     except InputError as error:
-        if isinstance(error.__context__, RecursionError):  # where the advice is how to write a run
+        if isinstance(error.__context__, RecursionError):  # whose advice is how to write a run
             raise InputError(error.what, SAVE_AGAIN, file=file) from None
         raise
 
 
 class Reader:
-    """Reads the parts of a document, of which each must be of the type that it ought to be."""
+    """Reads the parts of a document and checks their types."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -87,7 +87,7 @@ class Reader:
         return named
 
     def block(self, found: object, where: str, order: list[str]) -> Block:
-        """Return the values of a run; ``order`` is that of the measures."""
+        """Return the values of a run; ``order`` is the order of the measures."""
         run = self.fields(found, where)
         block = Block(self._file, self._names, shortest=True)
         block.name, block.tag = self.word(run, "name", where), self.word(run, "tag", where)
@@ -111,14 +111,14 @@ class Reader:
         return block
 
     def word(self, fields: Fields, key: str, where: str) -> str:
-        """Return a text; empty if it is not there."""
+        """Return a text; empty if absent."""
         found = fields.get(key, "")
         if not isinstance(found, str):
             self.refuse(f"{where} has '{key}' that is not text")
         return found
 
     def _value(self, found: object, where: str) -> str:
-        """Return a value as it is written, numbers in their shortest form."""
+        """Return a value as written, with numbers in their shortest form."""
         if isinstance(found, str):
             return found
         if isinstance(found, float) and not math.isfinite(found):
@@ -127,9 +127,9 @@ class Reader:
             self.refuse(f"{where} has a value that is not a number")
         try:
             return repr(found)
-        except ValueError:  # Python writes no integer of more than some thousands of digits
+        except ValueError:  # Python refuses to print integers of more than some thousands of digits
             self.refuse(f"{where} has a number with thousands of digits")
 
     def refuse(self, what: str) -> NoReturn:
-        """Raise for what the file has."""
+        """Raise the error about the file."""
         raise InputError(what, SAVE_AGAIN, file=self._file)

@@ -12,11 +12,11 @@ from treceval_py.measures.registry import REAL, TEXT
 __all__ = ["NUMBER", "compares", "harmonised", "is_standardised", "known", "shows_value"]
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-"""A number as programs write it: not Python's ``1_000``, and not ``nan``."""
+"""A number as programs write it: neither Python's ``1_000`` nor ``nan``."""
 
 
 def known(name: str) -> Measure | None:
-    """Return the measure of that name; None where there is none, or where the name stands for several."""
+    """Return the measure of a name; None if there is none or the name means several."""
     try:
         found = parse_measures(name)
     except ValueError:
@@ -25,17 +25,17 @@ def known(name: str) -> Measure | None:
 
 
 def compares(measure: Measure | None) -> bool:
-    """Tell whether a measure has a number for each query; one that is not known here is taken to have."""
+    """Tell whether a measure has a number for each query; unknown measures are assumed to."""
     return measure is None or (measure.family.per_query and measure.family.kind != TEXT)
 
 
 def is_standardised(name: str) -> bool:
-    """Tell whether trec_eval's ``-Z`` has put its letter before the name of a measure."""
+    """Tell whether a name has the prefix that trec_eval's ``-Z`` adds."""
     return name.startswith("Z") and known(name) is None and known(name[1:]) is not None
 
 
 def shows_value(measure: Measure, text: str, *, decimals: bool = False) -> bool:
-    """Tell whether a text is what is printed as a value of a measure, and no rank.
+    """Tell whether a text is a printed value of a measure, not a rank.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def shows_value(measure: Measure, text: str, *, decimals: bool = False) -> bool:
     text : str
         The text.
     decimals : bool
-        Whether the program that printed it gives decimals to counts too.
+        Whether the program prints counts with decimals too.
     """
     if measure.family.kind == TEXT:
         return not decimals
@@ -54,7 +54,7 @@ def shows_value(measure: Measure, text: str, *, decimals: bool = False) -> bool:
 
 
 def harmonised(runs: Sequence[Scored]) -> list[Scored]:
-    """Return runs that spell each measure as the first run that has it does.
+    """Return the runs with each measure spelled as in the first run that has it.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ def harmonised(runs: Sequence[Scored]) -> list[Scored]:
     Returns
     -------
     list of Scored, length S
-        The same with other names of measures: beside a run with ``nDCG@10``, another one's ``ndcg_cut_10`` is
-        ``nDCG@10`` too. Names that are not known here stay, and so does the second one of two equal measures of a run.
+        The runs with unified names: after a run with ``nDCG@10``, another run's ``ndcg_cut_10`` becomes ``nDCG@10``.
+        Unknown names stay, and so does the second of two equal measures of a run.
     """
     found: dict[str, Measure | None] = {}
     spelling: dict[Measure, str] = {}

@@ -1,4 +1,4 @@
-"""What runs are called."""
+"""Names of runs."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 WRITTEN_AS = (".txt", ".run", ".tsv", ".csv", ".json", ".trec", ".res", ".eval", ".qrels")
 
 ARCHIVED = "input."
-"""How the names of runs begin in TREC's archive."""
+"""Prefix of the names of runs in TREC's archive."""
 
 
 def unique_names(
     tags: Sequence[str], files: Sequence[str], by: str | None = None, digests: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Return what runs are called, each differently.
+    """Return a unique name for each run.
 
     Parameters
     ----------
     tags : sequence of str, length S
-        Their tags, empty where there is none.
+        Their tags, empty if there is none.
     files : sequence of str, length S
         Their files.
     by : {"tag", "file"}, optional
-        What they are called by. By default their tags, where all have one and all differ; else the names of the
-        files without folders and known endings, else these with the tag, else with the hash of the file, else with a
-        number. A run with the tag that runs without one get, ``run``, is called by its file.
+        What to name runs by. Default: their tags if all have one and all differ; else their file names without folders
+        and known endings; else these with the tag, with the hash of the file, or with a number. A run whose tag is
+        ``run``, the default tag, is named by its file.
     digests : sequence of str, length S, optional
-        The hashes of their files, empty where there is none.
+        The hashes of their files, empty if there is none.
 
     Returns
     -------
     tuple of str, length S
-        The names, none of them empty.
+        The names, none empty.
 
     Raises
     ------
     EvaluationError
-        By what they are to be called, two are called the same, or one has no name.
+        With the given `by`, two runs have the same name, or one has none.
     """
     stems = [stem(file) for file in files]
     if by is not None:
@@ -80,7 +80,7 @@ def _checked(names: Sequence[str], files: Sequence[str], by: str) -> tuple[str, 
 
 
 def stem(file: str) -> str:
-    """Return the name of a file without its folder, the endings of its compression and format, and ``input.``."""
+    """Return a file name without folder, ``input.``, and the endings of compression and format."""
     name = base_name(file)
     for endings in (COMPRESSED, WRITTEN_AS):
         ending = next((each for each in endings if name.endswith(each) and name != each), "")

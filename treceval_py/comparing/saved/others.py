@@ -1,4 +1,4 @@
-"""What treceval prints beside results, which may be taken for them: each is known by how it begins, and refused."""
+"""Other output of treceval that looks like results: recognised by its beginning, and refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["kind_of_document", "other_kind", "refusal"]
 
 
 class _Other(NamedTuple):
-    """What is wrong with a kind of file, and what to do."""
+    """The error message for each kind of file: the problem and the remedy."""
 
     what: str
     todo: str
@@ -31,12 +31,12 @@ _OTHERS = {
     "table": _Other("this is a table for people", "Save results with --format json, csv or trec."),
 }
 
-# A run in JSON may have a query of this name, but documents have names and are in no list.
+# A run in JSON may have a query of this name, but its documents are not in a list.
 _RANGES = re.compile(rb'\s*\{\s*"(ties|unjudged)"\s*:\s*\[')
 
-# A comparison and a gate begin with their result, and an empty line below it.
+# A comparison and a gate begin with their result, followed by an empty line.
 _LEAD = rb"(?:(?:[^\n]+\n){1,4}\r?\n)?"
-# For terminals: a header over a line, which is drawn with U+2500.
+# For terminals: a header above a line drawn with U+2500.
 _DRAWN = re.compile(_LEAD + rb"[^\n]*\n(\xe2\x94\x80){3}")
 _MARKDOWN = re.compile(_LEAD + rb"\|[^\n]*\|[ \r]*\n\|[ :|-]+\|[ \r]*(\n|$)")
 _HTML = re.compile(rb'\s*<section class="treceval-')
@@ -44,14 +44,14 @@ _LATEX = re.compile(rb"\s*(%[^\n]*\n\s*)*(% ?\\usepackage\{|\\begin\{(tabular|ta
 
 
 def other_kind(head: bytes) -> str:
-    """Return what a file is that looks like results and has none, by its beginning; empty for anything else."""
+    """Return the kind of a file that only looks like results, by its beginning; empty for any other file."""
     if _RANGES.match(head):
         return "ranges"
     return "table" if any(form.match(head) for form in (_DRAWN, _MARKDOWN, _LATEX, _HTML)) else ""
 
 
 def kind_of_document(document: Mapping[str, Any]) -> str:
-    """Return what a JSON document is that looks like results and has none; empty for anything else."""
+    """Return the kind of a JSON document that only looks like results; empty for any other document."""
     if any(isinstance(document.get(key), list) for key in ("ties", "unjudged")):
         return "ranges"
     if "treceval_py" not in document:
@@ -62,5 +62,5 @@ def kind_of_document(document: Mapping[str, Any]) -> str:
 
 
 def refusal(kind: str, file: str, line: int | None = None) -> InputError:
-    """Return the refusal of a file of another kind."""
+    """Return the error for a file of another kind."""
     return InputError(*_OTHERS[kind], file=file, line=line)

@@ -18,13 +18,13 @@ from treceval_py.io.source import BYTE_ORDER_MARK, LONGEST_LINE, peek, whole
 __all__ = ["is_saved", "read_saved"]
 
 GLANCE = 1 << 12
-"""Bytes that show what most files are."""
+"""Bytes from which most files are recognised."""
 
 ROWS = 8
-"""Lines that are looked at: a name that is no measure's takes long to look up, and a run has only such."""
+"""Most lines to examine: looking up an unknown name takes long, and a run has only such names."""
 
-# A run in JSON is an object of objects: its first value is neither text nor a truth value. The second key is the first
-# one where a program has sorted them.
+# A run in JSON is an object of objects: its first value is neither text nor a boolean. The second key comes first if a
+# program has sorted the keys.
 _JSON = re.compile(rb'\s*\{\s*("treceval_py"\s*:\s*"|"complete"\s*:\s*(true|false)\b)')
 
 _HEADER = re.compile(rb'"?query"?([,\t])"?measure"?\1')
@@ -36,20 +36,18 @@ def is_saved(path: str | os.PathLike[str]) -> bool:
     Parameters
     ----------
     path : str or path
-        What to look at, compressed or not. Standard input, a pipe and what does not exist have none; nothing is taken
-        from them.
+        The file, compressed or not. Standard input, pipes and missing files have none; nothing is read from them.
 
     Returns
     -------
     bool
-        Whether `read_saved` is for it, also if only to refuse it: what treceval printed as a table for people, as
-        ranges, as a comparison or as a board. False also of a file that cannot be read, of which the reader of runs
-        says why.
+        Whether to pass the file to `read_saved`, even if only to be refused: treceval's tables for people, ranges,
+        comparisons and boards. False also for an unreadable file, for which the reader of runs reports the reason.
 
     Notes
     -----
-    Lines of results are told from those of an MS MARCO run, which has three columns as well, by the name of a known
-    measure and by a value that is not a rank.
+    An MS MARCO run has three columns too. Results differ from it by the name of a known measure and a value that is
+    not a rank.
     """
     path = os.fspath(path)
     if path == "-" or not os.path.isfile(path):
@@ -66,7 +64,7 @@ def is_saved(path: str | os.PathLike[str]) -> bool:
 
 
 def read_saved(path: str | os.PathLike[str]) -> list[Scored]:
-    """Read the values of all runs that a file of saved results has.
+    """Read the values of all runs in a file of saved results.
 
     Parameters
     ----------
@@ -78,8 +76,8 @@ def read_saved(path: str | os.PathLike[str]) -> list[Scored]:
     Returns
     -------
     list of Scored
-        The runs, by their names in the file, or that of the file where it has none. Of signatures that are in the
-        file the long form is taken where there are both.
+        The runs, named as in the file, or by the file if it has no names. If the file has both forms of a signature,
+        the long form is taken.
 
     Raises
     ------
@@ -89,12 +87,12 @@ def read_saved(path: str | os.PathLike[str]) -> list[Scored]:
 
     Notes
     -----
-    What has no number for each query (``num_q``, ``gm_map``, ``runid``, ``relstring``) is left out. In text the query
-    ``all`` is the average.
+    Measures without a number for each query (``num_q``, ``gm_map``, ``runid``, ``relstring``) are left out. In text the
+    query ``all`` is the average.
 
-    A query that the run lacks, and that counts as 0 without being listed (``-c`` of trec_eval 9), is put in as 0 where
-    signatures and the other queries of the file tell which one it is. trec_eval's own output does not tell: such a
-    query is then one that the run has not.
+    A query that the run lacks, and that counts as 0 without being listed (``-c`` of trec_eval 9), is added with value 0
+    if signatures and the other queries of the file identify it. In trec_eval's own output nothing identifies it: the
+    query then counts as one that the run lacks.
     """
     path = os.fspath(path)
     raw = whole(path)
@@ -110,7 +108,7 @@ def read_saved(path: str | os.PathLike[str]) -> list[Scored]:
 
 
 def _kind(head: bytes, *, ended: bool) -> str | None:
-    """Return ``json``, ``separated``, ``trec`` or a kind that is refused; empty for none; None to read more."""
+    """Return ``json``, ``separated``, ``trec`` or a refused kind; empty for none; None to read more."""
     if other := other_kind(head):
         return other
     if _JSON.match(head):
@@ -130,7 +128,7 @@ def _is_result(row: list[bytes]) -> bool:
     if len(row) != 3:
         return False
     first, second, value = map(decode, row)
-    # z-scores too: the reader of results refuses them in so many words.
+    # z-scores too: the reader of results refuses them with a specific message.
     if (measure := known(first.removeprefix("Z") if is_standardised(first) else first)) is not None:
         return shows_value(measure, value)
     measure = known(second)

@@ -1,4 +1,4 @@
-"""Saved results as results: all that ``Results.save`` and ``treceval -q --format json`` wrote."""
+"""Load results from the files of ``Results.save`` and ``treceval -q --format json``."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def read_results(path: str | os.PathLike[str], run: str | None = None) -> Result
     Returns
     -------
     Results
-        The same values, averages and signatures. What was noted about lines of the run file is not in them.
+        The same values, averages and signatures, without the notes about lines of the run file.
 
     Raises
     ------
     InputError
-        The file cannot be read, is of another format, lacks the values of queries, or has several runs of which none is
-        named. `compare` takes other formats of saved results.
+        The file cannot be read, is in another format, lacks values per query, or has several runs and none is named.
+        `compare` accepts other formats of saved results.
     MeasureError
         It has a measure that is not declared here.
 
@@ -69,12 +69,12 @@ def read_results(path: str | os.PathLike[str], run: str | None = None) -> Result
     if run is not None and run not in names:
         raise InputError(f"it has no run {shown(run)}", f"It has {listed(names)}.", file=file)
     place = 0 if run is None else names.index(run)
-    reader.block(document["runs"][place], f"run {place + 1}", []).scored(())  # refuses what has no values
+    reader.block(document["runs"][place], f"run {place + 1}", []).scored(())  # refuses a run without values
     return _Saved(reader, document, runs[place], file).results()
 
 
 class _Saved:
-    """One run of a file of results, whose form has been checked."""
+    """A run in a file of results whose form has been checked."""
 
     def __init__(self, reader: Reader, document: Fields, run: Fields, file: str) -> None:
         self._reader, self._document, self._run, self._file = reader, document, run, file
@@ -106,7 +106,7 @@ class _Saved:
                 continue
             matrix[there, number] = [value for value in column if value is not None]
             if signature is not None and signature.queries > there.sum():
-                # A query that counts 0 is not listed; a measure without values by query counts queries all the same.
+                # Queries that count 0 are not listed; a measure without values per query still counts queries.
                 missing = np.array([qid in self._missing for qid in qids], dtype=bool)
                 if measure.family.per_query and not measure.family.of_judgments:
                     matrix[missing & ~there, number] = 0.0

@@ -1,4 +1,4 @@
-"""CSV and TSV of results: query, measure, a column of values for each run, and perhaps how they were made."""
+"""CSV and TSV of results: query, measure, a column of values for each run, and optional signatures."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from treceval_py.rendering.escaping import active
 __all__ = ["read_separated"]
 
 RANGES = {"lowest", "highest"}
-"""Columns of ranges over ties and over unjudged documents, which have the same header before them."""
+"""Columns of ranges over ties and unjudged documents, whose header begins the same way."""
 
 
 class _Header(NamedTuple):
-    """The runs, and whether as many columns with their signatures follow."""
+    """The runs, and whether columns with their signatures follow."""
 
     runs: tuple[str, ...]
     signed: bool
@@ -32,7 +32,7 @@ class _Header(NamedTuple):
 
 
 def read_separated(file: str, text: str) -> list[Scored]:
-    """Return the values of the runs in a file with commas, or else tabs, between the cells.
+    """Return the values of the runs in a file with commas or tabs between the cells.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def read_separated(file: str, text: str) -> list[Scored]:
 
 
 def _add(block: Block, measure: str, qid: str, value: str, line: int) -> None:
-    """Take a cell; an empty one is of a query that does not count for the measure, or that the run lacks."""
+    """Add a cell; an empty cell means that the query does not count for the measure or the run lacks it."""
     if value and qid == AVERAGE:
         block.add_average(measure, value, line)
     elif value:
@@ -76,7 +76,7 @@ def _add(block: Block, measure: str, qid: str, value: str, line: int) -> None:
 
 
 def _rows(file: str, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows with the lines on which they begin."""
+    """Yield the rows with their first line numbers."""
     first = text.partition("\n")[0]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter="," if "," in first else "\t", strict=True)
     line = 1

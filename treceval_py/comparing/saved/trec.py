@@ -22,16 +22,16 @@ TAG = "runid"
 """The measure whose value is the run's tag."""
 
 WHITE = " \t\v\f\r"
-"""What stands between fields; ids may have other white space of Unicode in them."""
+"""The separators of fields; ids may contain other Unicode white space."""
 
 _FIELD = re.compile(f"[^{WHITE}]+")
 
 MOST_NAMES = 200
-"""Names that are looked up to tell measures from queries; trec_eval has about a hundred measures."""
+"""Most names looked up to distinguish measures from queries; trec_eval has about a hundred measures."""
 
 
 class _Line(NamedTuple):
-    """A line with data: a measure, a query and a value; or a comment that may say how a measure's were made."""
+    """A line with data: a measure, a query and a value; or a comment that may be a signature."""
 
     number: int
     measure: str
@@ -43,8 +43,8 @@ class _Line(NamedTuple):
 def read_trec_results(file: str, text: str) -> list[Scored]:
     """Return the values of the runs in a file, one block of lines after the other.
 
-    A block ends where a query follows the averages or signatures; its run is called by its tag (``runid``), or else
-    by the file.
+    A block ends where a query follows the averages or signatures; its run is named by its tag (``runid``), or else by
+    the file.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def read_trec_results(file: str, text: str) -> list[Scored]:
     for line in lines:
         values_by_query = not line.signature and line.qid != AVERAGE
         if not blocks or (ended and values_by_query):
-            # Signatures and averages that stand before all values are of these.
+            # Signatures and averages before all values belong to these values.
             if not blocks or blocks[-1].values:
                 blocks.append(Block(file, names))
                 signatures.append([])
@@ -99,7 +99,7 @@ def _lines(file: str, text: str) -> list[_Line]:
 
 
 def _fields(line: str, file: str, number: int) -> tuple[str, str, str]:
-    # Ids that come from other formats than TREC's may have spaces in them.
+    # Ids from formats other than TREC's may contain spaces.
     fields = [field.strip(WHITE) for field in line.split("\t")]
     if len(fields) != 3 or not all(fields):
         fields = _FIELD.findall(line)
@@ -112,12 +112,12 @@ def _fields(line: str, file: str, number: int) -> tuple[str, str, str]:
 
 def _about_fields(fields: list[str]) -> str:
     if len(fields) == 2 and known(fields[0]) is not None:
-        return "Save it with -q, which gives values by query."
+        return "Save it with -q, which prints values per query."
     if len(fields) == 6:
-        return "This looks like a run, which is to be scored."
+        return "This looks like a run; score it."
     if len(fields) == 4:
         return "This looks like judgments."
-    return "Is the line cut off, or another one's?"
+    return "Is the line cut off, or from another file?"
 
 
 def _turned(line: _Line) -> _Line:
@@ -125,12 +125,12 @@ def _turned(line: _Line) -> _Line:
 
 
 def _has_queries_first(lines: list[_Line], file: str) -> bool:
-    """Tell whether the first column has the queries and the second one the measures.
+    """Tell whether the first column has the queries and the second the measures.
 
     Raises
     ------
     InputError
-        Neither has a measure that is known here.
+        Neither has a known measure.
     """
     data = [line for line in lines if not line.signature]
     first, second = (_known_of(column) for column in ((line.measure for line in data), (line.qid for line in data)))
@@ -141,5 +141,5 @@ def _has_queries_first(lines: list[_Line], file: str) -> bool:
 
 
 def _known_of(names: Iterable[str]) -> int:
-    """Return how many of the first names are those of measures."""
+    """Return how many of the first names are measures."""
     return sum(known(name) is not None for name in islice(dict.fromkeys(names), MOST_NAMES))

@@ -1,4 +1,4 @@
-"""What the plots of a comparison are drawn from, with and without a report."""
+"""Data for the plots of a comparison, with and without a report."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def document_of(pairs: Sequence[Pair], texts: Mapping[str, str], made: Made, sty
     made : Made
         How the values were made.
     style : Style
-        How it is drawn: values stand in texts, with its decimals.
+        How tables are printed; values in texts have its number of decimals.
     """
     rows = [row for pair in pairs for row in records(pair, texts)]
     keys = ("measure", "run", "other", "query", "text", "value", "other_value", "delta", *_KEYS)

@@ -1,4 +1,4 @@
-"""What is said of a comparison, the same in all formats."""
+"""Sentences on a comparison, the same in all formats."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ UNCAPTIONED = {"finding", "queries", "groups", "needed"}
 
 
 def document_of(comparison: Outcome, style: Style) -> Document:
-    """Return what is printed of a comparison.
+    """Return the printed form of a comparison.
 
     People see the means and the differences. The highest mean of a measure is marked; behind a mean come the mark of a
     significant difference from the baseline and the letters of its groups. Programs get `records`, JSON everything.
@@ -159,7 +159,7 @@ def _best(compared: Compared) -> tuple[frozenset[int], frozenset[int]]:
 
 
 def _about_best(best: Sequence[tuple[frozenset[int], frozenset[int]]]) -> list[str]:
-    """Say what bold and underlined means are."""
+    """Explain bold and underlined means."""
     if not any(first for first, _ in best):
         return []
     underlined = "; underlined: second highest" if any(second for _, second in best) else ""

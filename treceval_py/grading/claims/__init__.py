@@ -1,1 +1,1 @@
-"""Claims: found in what was handed in, read from the table of a class, and set beside what the run gives."""
+"""Claims: found in submissions, read from the table of a class, and compared with the values of the run."""

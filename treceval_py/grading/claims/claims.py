@@ -1,7 +1,7 @@
-"""Claims: the numbers that students give for measures, in a table of the class or in what they handed in.
+"""Claims: the numbers that students give for measures, in a table of the class or in their submissions.
 
-Whatever stands in these files was written by others. A line that names a measure without a number that can be read
-becomes a claim with a fault; a line about something else is no claim.
+Everything in these files was written by others. A line that names a measure without a readable number becomes a claim
+with a fault; a line about something else is not a claim.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 MOST_CLAIMS = 200
-"""So many claims of a submission are read."""
+"""Most claims of a submission that are read."""
 
 ONLY_THE_FIRST = f"only the first {MOST_CLAIMS} claims of a submission are read"
 
@@ -47,22 +47,22 @@ _LONGEST = 400
 
 
 class Claimed(NamedTuple):
-    """A number that a student gives, or what was written in its place.
+    """A number that a student gives, or the text in its place.
 
     Attributes
     ----------
     claim : Claim or None
-        The claim; None where it could not be read.
+        The claim; None if it could not be read.
     measure : str
-        The measure, as it was written.
+        The measure, as written.
     text : str
-        The number, as it was written.
+        The number, as written.
     place : str
-        Where: ``claims.csv:4``.
+        Its place, such as ``claims.csv:4``.
     fault : str
-        Why it could not be read, or that what follows it was not read; without full stop, empty otherwise.
+        Why it could not be read, or that reading stopped after it; without a full stop, empty otherwise.
     run : str
-        The run, system or row of which it is said; empty where that is not said.
+        The run, system or row that the number is about; empty if not given.
     """
 
     claim: Claim | None
@@ -74,7 +74,7 @@ class Claimed(NamedTuple):
 
 
 def shown(text: str) -> str:
-    """Return what somebody wrote so that it can be shown: short, and with control characters visible."""
+    """Return somebody's text in a form fit to show: short, and with control characters made visible."""
     return visible(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…")
 
 
@@ -85,13 +85,13 @@ _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+", re.ASCII)
 
 
 def claimed(name: str, number: str, place: str, run: str = "") -> Claimed:
-    """Return the claim that a name and a number make, with the reason where they make none."""
+    """Return the claim that a name and a number make, or the reason if they make none."""
     found = Claimed(None, shown(name.strip()), shown(number.strip()), place, run=run)
     try:
         return found._replace(claim=_claim(measure_named(name), number))
     except UnknownMeasureError:
         near = meant_by(name.strip()[:LONGEST_NAME])
-        return found._replace(fault=f"'{found.measure}' is no measure" + (f"; is {near} meant?" * bool(near)))
+        return found._replace(fault=f"'{found.measure}' is not a measure" + (f"; is {near} meant?" * bool(near)))
     except MeasureError as error:
         return found._replace(fault=visible(error.what[:_LONGEST]))
 
@@ -102,7 +102,7 @@ def _claim(measure: Measure, written: str) -> Claim:
     Raises
     ------
     MeasureError
-        It is none.
+        The text is not a number.
     """
     text = folded(written)
     if measure.family.kind == "count" and _THOUSANDS.fullmatch(text):
@@ -111,7 +111,7 @@ def _claim(measure: Measure, written: str) -> Claim:
         raise MeasureError("there is no number")
     found = _PARTS.fullmatch(text) if WHOLE.fullmatch(text) else None
     if found is None:
-        raise MeasureError(f"'{shown(text)}' is no number")
+        raise MeasureError(f"'{shown(text)}' is not a number")
     plain, power = found["plain"].replace(",", "."), int(found["power"] or 0)
     decimals = len(plain.partition(".")[2])
     if max(decimals, len(plain) - decimals - 1) > MOST_DIGITS or power > MOST_DIGITS:
@@ -124,39 +124,38 @@ def _claim(measure: Measure, written: str) -> Claim:
 
 
 def claims_in(data: bytes, name: str, runs: Iterable[str] = ()) -> list[Claimed]:
-    """Find the claims in a file that was handed in, of any format that `read_document` reads; as `claims_of`."""
+    """Find the claims in a submitted file of any format that `read_document` reads; see `claims_of`."""
     return claims_of(read_document(data, name), name, runs)
 
 
 def claims_of(document: Document, name: str, runs: Iterable[str] = ()) -> list[Claimed]:
-    """Find the claims in a document that was handed in.
+    """Find the claims in a submitted document.
 
     Claims are lines such as ``MAP = 0.75185``, ``nDCG@10: 41.2 %`` and ``map all 0.1234`` (as trec_eval prints it),
-    numbers of measures in sentences of several languages and in what Python prints, and tables with a row or a column
-    for each measure, or a row for each number. Decimals may stand after a comma. The numbers of a baseline, an earlier
-    run, a single query, training data or a publication are no claims, and neither are those that could be of several
-    runs.
+    numbers of measures in sentences of several languages and in Python's output, and tables with a row or a column for
+    each measure, or a row for each number. A decimal comma is allowed. The numbers of a baseline, an earlier run, a
+    single query, training data or a publication are not claims, nor are numbers that could belong to several runs.
 
     Parameters
     ----------
     document : Document
         The document.
     name : str
-        How places name it.
+        The document's name in places.
     runs : iterable of str
-        Names and tags of the runs that were handed in: rows of tables with these names are the student's, also where
-        others would be taken for those of a baseline.
+        Names and tags of the submitted runs. Table rows with these names are the student's, even if they look like
+        those of a baseline.
 
     Returns
     -------
     list of Claimed
-        At most `MOST_CLAIMS`; where more of the file was not read, the last one says so.
+        At most `MOST_CLAIMS`; if part of the file was not read, the last claim says so.
     """
     found: list[Claimed] = []
     file = shown(name)
     guesses = MOST_CLAIMS
     for said in _certain(list(said_in(document, frozenset(run.lower() for run in runs)))):
-        # Only a bounded number of names is compared with all that there are.
+        # Only a limited number of names is compared with all known names.
         if not said.sure and not is_name(said.name):
             guesses -= 1
             if guesses < 0 or not nearest_name(said.name):
@@ -170,7 +169,7 @@ def claims_of(document: Document, name: str, runs: Iterable[str] = ()) -> list[C
 
 
 def _certain(said: list[Said]) -> Iterator[Said]:
-    """Leave out what several numbers in running text say of one measure, unless all of them are the same number."""
+    """Leave out different numbers that running text gives for one measure; keep them if all are the same number."""
     numbers: dict[tuple[str, str], set[str]] = {}
     for each in said:
         numbers.setdefault(_key(each), set()).add(each.number.strip(" %+").replace(",", "."))
@@ -185,7 +184,7 @@ def _key(said: Said) -> tuple[str, str]:
 
 
 def _differ(numbers: set[str]) -> bool:
-    """Tell whether some numbers are not roundings of one."""
+    """Tell whether some numbers are not roundings of the same one."""
     longest = max(numbers, key=len)
     for each in numbers:
         with contextlib.suppress(ValueError):
@@ -197,7 +196,7 @@ def _differ(numbers: set[str]) -> bool:
 
 
 def noted(claimed: Claimed, why: str) -> Claimed:
-    """Return a claim with something more to say of it."""
+    """Return a claim with another remark."""
     return claimed._replace(fault="; ".join(each for each in (claimed.fault, why) if each))
 
 
@@ -211,24 +210,24 @@ _PARTS_OF_NAMES = (
 )
 _TITLES = [titles.split(", ") for titles in _PARTS_OF_NAMES]
 _STUDENTS = ("student", *(title for titles in _TITLES for title in titles), "username", "user")
-"""What columns are called that say who a student is; several together where they are parts of a name."""
+"""Names of columns that identify a student; several columns together if they are parts of a name."""
 
 
 class _Header(NamedTuple):
-    """What the columns of a table are.
+    """The columns of a table.
 
     Attributes
     ----------
     separator : str
-        What is between them.
+        Character between columns.
     names : tuple of str
-        What they are called.
+        Names of the columns.
     students : tuple of int
-        The columns that say together who a student is.
+        The columns that together identify a student.
     measure, value : int or None
         The columns of measures and of numbers; None in a table with a column for each measure.
     measures : tuple of int
-        The columns that are called as measures, in such a table.
+        In such a table, the columns named after measures.
     """
 
     separator: str
@@ -242,9 +241,10 @@ class _Header(NamedTuple):
 def claims_of_class(path: str | os.PathLike[str]) -> dict[str, list[Claimed]]:
     """Read the claims of a class: a table with a column for students.
 
-    Its first line names the columns. Beside the students there is either a column ``measure`` and a column ``value``,
-    or a column for each measure. Columns may stand in any order, beside others, and be separated by commas, semicolons
-    or tabs. A row without a value claims nothing. A value that is no number, or of no measure, is a claim with a fault.
+    The first line names the columns. Besides the students, there is either a column ``measure`` and a column ``value``,
+    or a column for each measure. The order of columns is free, other columns are ignored, and commas, semicolons or
+    tabs separate them. A row without a value claims nothing. A value that is not a number, or has an unknown measure,
+    is a claim with a fault.
 
     Parameters
     ----------
@@ -254,12 +254,12 @@ def claims_of_class(path: str | os.PathLike[str]) -> dict[str, list[Claimed]]:
     Returns
     -------
     dict of str to list of Claimed
-        The claims of each student, as the student is written.
+        The claims of each student, under the name in the file.
 
     Raises
     ------
     InputError
-        The file cannot be read, or is no such table.
+        The file cannot be read, or is not such a table.
     """
     file = os.fspath(path)
     lines = lines_of(decoded(content_of(file)))
@@ -297,7 +297,7 @@ def _claims_of_row(header: _Header, cells: Sequence[str]) -> Iterator[tuple[str,
 
 
 def _header(line: str) -> _Header | None:
-    """Return what the columns are that a line names; None where it does not name students and measures."""
+    """Return the columns that a line names; None if it does not name students and measures."""
     for separator in "\t;,|":
         written = tuple(name.strip().strip('"').strip() for name in line.strip("\ufeff\r\n |").split(separator))
         names = [name.lower() for name in written]
@@ -317,13 +317,13 @@ def _header(line: str) -> _Header | None:
 
 
 def _column(names: Sequence[str], key: str, student: int) -> int | None:
-    """Return which column has the measures, or the values: one with just this name before one that means the same."""
+    """Return the column of measures, or of values: one with exactly this name before one with the same meaning."""
     others = (at for at, name in enumerate(names) if at != student and key_of(name, (key,)))
     return names.index(key) if key in names else next(others, None)
 
 
 def _columns_of_student(names: Sequence[str], first: int, taken: Collection[int | None]) -> tuple[int, ...]:
-    """Return the columns that say together who a student is: names, and a number of registration beside them."""
+    """Return the columns that together identify a student: names, and a registration number beside them."""
     if not any(names[first] in titles for titles in _TITLES):
         return (first,)
     groups = [[at for at, name in enumerate(names) if name in titles and at not in taken] for titles in _TITLES]

@@ -1,4 +1,4 @@
-"""What a document says of measures, read from its beginning to its end: a heading also counts for what is below it."""
+"""The numbers of measures in a document, read from beginning to end: a heading applies to everything below it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["said_in"]
 
 
 def said_in(document: Document, runs: Collection[str] = ()) -> Iterator[Said]:
-    """Yield what a document says of measures of the student's runs.
+    """Yield the numbers that a document gives for measures of the student's runs.
 
     Parameters
     ----------
     document : Document
         The document.
     runs : collection of str
-        Names and tags of the runs that were handed in, in small letters.
+        Names and tags of the submitted runs, in lower case.
     """
     reader = _Reader(runs)
     blocks = list(_with_headers(document.blocks))
@@ -39,7 +39,7 @@ def said_in(document: Document, runs: Collection[str] = ()) -> Iterator[Said]:
 
 
 def _with_headers(blocks: Sequence[Line | Grid]) -> Iterator[Line | Grid]:
-    """Make a table of a line of measures and as many numbers on the next."""
+    """Join a line of measures and a line of as many numbers below it into a table."""
     names: list[str] = []
     for number, block in enumerate(blocks):
         words = block.text.split() if isinstance(block, Line) and len(block.text) < _LONGEST_HEADER else []
@@ -75,28 +75,28 @@ _OF_FILE = re.compile(
     r"(?i)(?:\W*(?:now\s)?(?:evaluat\w+|scoring|scores?|results?|run|file|lauf|fichier)\W+(?:(?:of|for|von|für|de|pour)\s)?)?"
     rf"[^\w]*{_RUN_FILE}(?:\s?[\W_]*)"
 )
-"""A line about the file of a run: ``Evaluating bm25.txt ...``."""
+"""A line about the file of a run, such as ``Evaluating bm25.txt ...``."""
 _RULED = re.compile(r"[=*#~_-]{3,}\s*(?P<text>[^\s=*#~_-].*?)\s*[=*#~_-]{3,}")
-"""A heading between lines that are drawn: ``=== BM25 ===``."""
+"""A heading between drawn lines, such as ``=== BM25 ===``."""
 _BEGINS = re.compile(r"[\[(]?(?P<run>[^\s:|,\[\]()]{1,100})[\])]?\s?[:|,;–—-]?\s+(?=\S)")
 _MOST_WORDS = 6
-"""Words of a line without end that is a heading."""
+"""Most words of a heading, for a line without punctuation at its end."""
 _OF_ALL = re.compile(
     r"(?i)(?<![^\W_])(?:exercise|assignment|homework|project|report|lab|sheet|course|(?:übungs)?blatt|übung|aufgabe|projekt"
     r"|bericht|kurs|exercice|devoir|projet|rapport|tp|cours|ejercicio|práctica|proyecto|informe|curso)(?![^\W_])|作业|报告|实验"
 )
-"""The title of a report, which may name anything."""
+"""The title of a report; it may contain anything."""
 _RUNID = "runid all "
-"""As trec_eval begins what it prints of a run."""
+"""The beginning of trec_eval's output for a run."""
 _MOST_LINES = 50
-"""Lines of a paragraph: longer ones are read in parts."""
+"""Most lines of a paragraph; longer ones are read in parts."""
 
 _BARE, _UNTIL_BLANK = 7, 8
-"""Levels of headings without a sign or number, and of those that end at a blank line."""
+"""Levels of headings without a sign or number, and of those whose scope ends at a blank line."""
 
 
 class _Heading(NamedTuple):
-    """A heading, whose the numbers below it are, and the run that it names."""
+    """A heading: the owner of the numbers below it, and the run that it names."""
 
     level: int
     told: Whose
@@ -104,7 +104,7 @@ class _Heading(NamedTuple):
 
 
 class _Reader:
-    """Reads a document, and keeps what its headings said."""
+    """Reads a document, and remembers its headings."""
 
     def __init__(self, runs: Collection[str]) -> None:
         self._runs = runs
@@ -117,7 +117,7 @@ class _Reader:
         self._numbers: list[tuple[str, str]] = []
 
     def line(self, line: Line, following: str = "") -> Iterator[Said]:
-        """Read the next line; what follows it shows whether it is a heading."""
+        """Read the next line; the line after it helps to recognise a heading."""
         text = plain(_BULLET.sub("", line.text, count=1))
         if self._is_code(line.text):
             yield from self.paragraph()
@@ -138,8 +138,8 @@ class _Reader:
                 yield from self._text(line, text, following)
 
     def _text(self, line: Line, text: str, following: str) -> Iterator[Said]:
-        """Read a line that has more than a name or a number."""
-        # A line behind a sign of comments is none that counts.
+        """Read a line that is more than a name or a number."""
+        # A commented line does not count.
         found = None if text.startswith("# ") else self._said_of_run(text, line.place) or pairs_of(text, line.place)
         first, self._first = self._first, False
         is_heading = found is None and _is_heading(line.text, text, goes_on=self._goes_on(following))
@@ -157,7 +157,7 @@ class _Reader:
                 yield from self.paragraph()
 
     def _said_of_run(self, text: str, place: str) -> list[Said]:
-        """Return what a line says that begins with the name of a run, and has names and numbers behind it."""
+        """Return the numbers on a line that begins with the name of a run, followed by names and numbers."""
         begins = _BEGINS.match(text)
         if begins is None or not has_number(text[begins.end() :]):
             return []
@@ -167,7 +167,7 @@ class _Reader:
         return []
 
     def _heading(self, written: str, text: str) -> _Heading:
-        """Return what a heading says: a run that was handed in is the student's, whatever it is called."""
+        """Interpret a heading; a submitted run is the student's, whatever its name."""
         text = text[:_LONGEST_HEADER]
         ruled = _RULED.fullmatch(text)
         title = (ruled["text"] if ruled else text).strip("#: ")
@@ -178,19 +178,19 @@ class _Reader:
             run = title
         others = run.lower() not in self._runs and is_standard(title)
         told = Whose.OTHERS if others else Whose.UNSAID if run.lower() in self._runs else told_of(title)
-        # What a program prints of a run ends at a blank line.
+        # A program's output about a run ends at a blank line.
         ends = (files or about) and told is not Whose.OTHERS
         return _Heading(_UNTIL_BLANK if ends else _level(written), told, run)
 
     def _is_code(self, written: str) -> bool:
-        """Tell whether a line is of a program, in a block with its language; what programs print may be in others."""
+        """Tell whether a line is code, in a block with a language; other blocks may hold output."""
         fence = _FENCE.match(written)
         if fence is not None:
             self._in_code = not self._in_code and bool(fence[1])
         return self._in_code or fence is not None
 
     def table(self, grid: Grid) -> Iterator[Said]:
-        """Read the next table; the cells of one that has no measures as lines of their own."""
+        """Read the next table; if it has no measures, read its cells as lines."""
         yield from self.paragraph()
         yield from self.columns()
         self._begun = True
@@ -200,7 +200,7 @@ class _Reader:
             yield from self._untabled(grid)
 
     def _untabled(self, grid: Grid) -> Iterator[Said]:
-        """Read what only looks like a table: lines of as many words, or cells with sentences."""
+        """Read a grid that is not really a table: lines with the same number of words, or cells with sentences."""
         if all(sum(cell.isalpha() for cell in row.cells[1:]) > 1 for row in grid.rows):
             lines = [Line(row.place, " ".join(row.cells)) for row in grid.rows]
             for line, following in zip(lines, [*lines[1:], None], strict=True):
@@ -220,7 +220,7 @@ class _Reader:
             yield from (each if each.run else each._replace(run=self._run) for each in found)
 
     def columns(self) -> Iterator[Said]:
-        """End names that stand below one another, and as many numbers that stand below them."""
+        """End a column of names with as many numbers below them."""
         if self._names and len(self._names) == len(self._numbers) and self._told is not Whose.OTHERS:
             for name, (place, number) in zip(self._names, self._numbers, strict=True):
                 yield Said(place, name, number, self._run)
@@ -233,7 +233,7 @@ class _Reader:
         return unfinished or following[:1].islower() or following[:1].isdigit()
 
     def _is_of_column(self, place: str, text: str) -> bool:
-        """Tell whether a line is a name or a number and nothing else, and keep it."""
+        """Tell whether a line is only a name or only a number, and keep it."""
         number = whole_number(text)
         if number and self._names and re.search(r"[.,]\d", number):
             self._numbers.append((place, number))
@@ -245,7 +245,7 @@ class _Reader:
 
     @property
     def _told(self) -> Whose:
-        """Whose the numbers are, by the last heading that says so."""
+        """The owner of the numbers, by the last heading that tells."""
         return next((each.told for each in reversed(self._headings) if each.told is not Whose.UNSAID), Whose.UNSAID)
 
     @property
@@ -253,7 +253,7 @@ class _Reader:
         return next((each.run for each in reversed(self._headings) if each.run), "")
 
     def _below(self, heading: _Heading) -> None:
-        """Begin what is below a heading, which ends what was below others of its level."""
+        """Begin the scope of a heading, which ends those of the same or a deeper level."""
         self._headings = [*(each for each in self._headings if each.level < heading.level), heading]
         self._begun = False
 
@@ -268,7 +268,7 @@ def _level(written: str) -> int:
 
 
 def _is_heading(written: str, text: str, *, goes_on: bool) -> bool:
-    """Tell whether a line is about those below it."""
+    """Tell whether a line is a heading of the lines below it."""
     if text.startswith("# "):
         return True
     if has_number(_SECTION.sub("", text)):

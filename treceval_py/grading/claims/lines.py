@@ -1,4 +1,4 @@
-"""Names and numbers that belong together on a line of their own, and numbers in cells of tables."""
+"""Names and numbers on lines of their own, and numbers in cells of tables."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ _WRAPPED = re.compile(r"(?:np|numpy|torch)\.\w+\(|tensor\(")
 
 
 class Said(NamedTuple):
-    """A number that is said of a measure.
+    """A number given for a measure.
 
     Attributes
     ----------
     place : str
-        Where, as it follows the name of the file.
+        Its place, as it follows the name of the file.
     name : str
-        The measure, as it is written.
+        The measure, as written.
     number : str
-        The number, as it is written.
+        The number, as written.
     run : str
-        The run, system or row of which it is said; empty where that is not said.
+        The run, system or row that the number is about; empty if not given.
     sure : bool
-        Whether the name is surely that of a measure, perhaps with a mistake in it.
+        Whether the name is certainly that of a measure, even if misspelt.
     loose : bool
-        Whether it stands in running text, or beside settings. Of several such numbers for one measure nobody can tell
-        which is meant.
+        Whether it is in running text, or next to settings. If there are several such numbers for one measure, the right
+        one cannot be known.
     """
 
     place: str
@@ -57,9 +57,9 @@ _DASHES = str.maketrans({"\u2212": "-", "\u2010": "-", "\u2011": "-", "\u00b7": 
 
 
 def folded(text: str) -> str:
-    """Return a text with the characters that programs for texts put in place of plain ones made plain again.
+    """Return a text with the typographic characters of word processors replaced by plain ones.
 
-    Marks of significance that stand behind a number, in superscript, are left out.
+    Superscript marks of significance after a number are left out.
 
     Examples
     --------
@@ -76,12 +76,12 @@ _MARKUP = re.compile(
 
 
 def plain(text: str) -> str:
-    """Return a folded text without what makes it bold or slanted."""
+    """Return a folded text without the marks for bold and italics."""
     return _MARKUP.sub("", folded(text)).strip()
 
 
 def whole_number(cell: str) -> str:
-    """Return the number of a cell, without its spread and marks; empty where there is none."""
+    """Return the number of a cell, without its spread and marks; empty if there is none."""
     found = _IN_CELL.fullmatch(_WRAPPED.sub("", cell).rstrip(")") if _WRAPPED.match(cell) else cell)
     if found is None or is_only_of_others(found["aside"]) or found["number"].startswith("+"):
         return ""
@@ -103,27 +103,27 @@ _BETWEEN = re.compile(
 _RUN_ON = re.compile(
     rf"([=:≈]\s?{NUMBER})(?<!,)\s(?![^(]*\))(?=(?:[^\W\d][^\s=:≈]*\s){{0,3}}?[^\W\d][^\s=:≈]*\s?[=:≈])", re.ASCII
 )
-"""A number behind which the next name begins: ``MAP=0.28 nDCG=0.55``."""
+"""A number that is followed by the next name, as in ``MAP=0.28 nDCG=0.55``."""
 _IN_PARENTHESES = re.compile(r"\([^()]*\)")
 _GOES_ON = re.compile(r"[=:≈]\s?-?(?:\d*\.\d|\d,\d\d)|[.?!]\s|\d\s?(?:→|⇒|->|=>)", re.ASCII)
-"""A number or the end of a sentence, which no name has in it."""
+"""A number or the end of a sentence, which cannot be part of a name."""
 _ARROWS = ("->", "=>", "→", "⇒")
 _ENDS = re.compile(r"\s[.,\d]+\s?%?$")
-"""A number at the end of a name: an arrow behind it leads from one number to the next."""
+"""A number at the end of a name: an arrow after it leads from one number to the next."""
 _AS_MEASURED = re.compile(r"[.,]\d{3}|%")
 _OF_QUERY = re.compile(r"(?<!at)(?<!@) \d+$")
-"""As trec_eval prints the value of a single query: ``map 301 0.4``."""
+"""A name from trec_eval's output for a single query, such as ``map 301 0.4``."""
 
 
 _QID = re.compile(r"[^\W\d]{0,8}-?\d+")
 
 
 def pairs_of(text: str, place: str) -> list[Said] | None:
-    """Return what a line says that has names and numbers and nothing else; None for other lines."""
+    """Return the claims of a line that has only names and numbers; None for other lines."""
     fields = text.split(" ")
     if len(fields) == 3 and fields[1] == "all":
         family = FAMILIES.get(fields[0])
-        # What trec_eval prints as text is no claim.
+        # Text values of trec_eval are not claims.
         if (WHOLE.fullmatch(fields[2]) or is_name(fields[0])) and (family is None or family.kind != TEXT):
             return [Said(place, fields[0], fields[2])]
         return []
@@ -161,18 +161,19 @@ def _assigned(text: str, place: str, *, alone: bool) -> Said | None:
     if is_name(name):
         if _is_setting(name, number):
             return None
-        # A letter alone, as of a group or a question, is a measure only where the number looks like one; p is a test's.
+        # A single letter may name a group or a question. It is a measure only if its number looks like a value; p is a
+        # test's.
         if len(name) == 1 and (name == "p" or (sign == ":" and number.isdigit())):
             return None
         return Said(place, name, number)
-    # Of other names those count that look like a measure's, with a number as measures have it.
+    # Other names count if they look like a measure's, and their numbers like values.
     if sign == "=" and _AS_MEASURED.search(number) and " " not in name and name != "p" and name[0] not in "Δ∆":
         return Said(place, name, number, sure=False)
     return None
 
 
 def _is_setting(name: str, number: str) -> bool:
-    """Tell whether a number is a whole one that a mean from 0 to 1 cannot have, as a depth or a rank is."""
+    """Tell whether a number is a whole one that cannot be a mean from 0 to 1, such as a depth or a rank."""
     if not re.fullmatch(r"[2-9]|\d{2,}", number):
         return False
     measure = known_measure(name)
@@ -180,7 +181,7 @@ def _is_setting(name: str, number: str) -> bool:
 
 
 def _is_bad(name: str, rest: str) -> bool:
-    """Tell whether what stands in place of a number is meant as one: neither a formula, nor code, nor a sentence."""
+    """Tell whether the text in place of a number is meant as one: not a formula, code or a sentence."""
     if len(rest.split()) > 1 and WHOLE.match(rest.strip()):
         return False
     if rest.strip().startswith("="):
@@ -190,7 +191,7 @@ def _is_bad(name: str, rest: str) -> bool:
 
 
 def _next_to(text: str, place: str) -> Said | None:
-    """Read ``NAME NUMBER`` or ``NAME,NUMBER``, where the number is no whole one."""
+    """Read ``NAME NUMBER`` or ``NAME,NUMBER``, if the number is not a whole one."""
     found = _NEXT_TO.fullmatch(text)
     if found is None or not is_name(found["name"]) or found["number"].strip("+-").isdigit():
         return None

@@ -1,4 +1,4 @@
-"""Which names and numbers of a sentence belong together: by the words and signs between them, in several languages."""
+"""Match names and numbers of a sentence by the words and signs between them, in several languages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FIGURE = re.compile(
 )
 """A number in a sentence that may be a measure's: with decimals, or a percentage; with its spread."""
 _OF_SHARE = re.compile(r"[01]?[.,]\d\d|.*%")
-"""A number as means from 0 to 1 have it; of sections, versions and settings many are not so."""
+"""A number in the form of a mean from 0 to 1, unlike many numbers of sections, versions and settings."""
 
 _UNITS = r"""
     s ms µs sec(?:ond)?s? min(?:ute)?s? h hours? sekunden? minuten? stunden? secondes? heures? segundos? minutos? horas?
@@ -41,7 +41,7 @@ _NO_VALUE = re.compile(
     rf"(?i)\s?(?:(?:absolute|relative|percentage)\s)?(?:points?\s)?(?:{either(_UNITS)}|{either(_RELATIONS)})(?!\w)"
     r"|\s?(?:秒|分钟|小时|倍|百分点|高|低|的提升|的差|至|到)"
 )
-"""What makes the number before it a time, a number of something, a difference, or the first of a range."""
+"""Text that makes the number before it a time, a count, a difference, or the start of a range."""
 
 _ABOUT = (
     r"(?:(?:about|approximately|approx\.?|roughly|around|exactly|only|just|now|also|thus|therefore|finally|equal|a|the|an"
@@ -85,13 +85,13 @@ _LINK = re.compile(
     rf"|(?:\s?\(?(?:in\s)?%\)?|\))?{_OF_WHAT}\s?{_SIGNS}\s?{_ABOUT}"
     r"|\s)"
 )
-"""What stands between a measure and its number."""
+"""Text between a measure and its number."""
 _SIGN_LINK = re.compile(r"[=:≈→⇒]|->|=>")
 _ASIDE_LINK = re.compile(r"(?i)(?:[\s-](?:scores?|values?|werte?|valeurs?|valor(?:es)?))?\s?[(\[]\s?(?:[=:≈]\s?)?")
 _QUOTED_LINK = re.compile(r"""['"]?\s?[:=,]\s?['"]?(?:(?:np|numpy|torch)\.\w+\(|tensor\()?['"]?""")
 _FOR = "in for on as of terms\\sof bei beim für als an de en pour para como di per"
 _BEHIND = re.compile(rf"(?i)\s?(?:(?:(?:{either(_FOR)})(?!\w)|的|の)\s?(?:(?:the|der|la|le|el|terms\sof)\s)?)?")
-"""What stands between a number and its measure, where the number comes first."""
+"""Text between a number and its measure, if the number comes first."""
 _AND = re.compile(
     r"(?i)\s?(?:[,;/、&|]|(?:,\s?)?(?:and|und|et|y|e|sowie|bzw\.|as\swell\sas|和|与|及|以及|と|и)(?![a-zäöü]))\s?"
     r"(?:(?:the|a|an|einen?|der|die|das|un|une|una|el|la|le|les)\s)?"
@@ -103,16 +103,16 @@ _RISES = r"""
 _FROM = re.compile(rf"(?i)(?:[\s-](?:scores?|values?|wert))?\s(?:{either(_RISES)})\s(?:from|von|de)\s|\s?从\s?")
 _TO = re.compile(r"(?i)(?:\s[(\[][^()\[\]]*[)\]])?\s(?:to|auf|à|a)\s|\s?(?:提升|提高|上升|增加|增长)?[到至]了?\s?")
 _ARROW = re.compile(r"\s?(?:→|⇒|➜|-{1,2}>|=>)\s?")
-"""Between the two numbers of a change, of which the last is the student's."""
+"""Text between the two numbers of a change, the second of which is the student's."""
 
 
 def has_number(text: str) -> bool:
-    """Tell whether there is a number in a text that may be a measure's."""
+    """Tell whether a text has a number that may be a measure's."""
     return _FIGURE.search(text) is not None
 
 
 def is_no_value(behind: str) -> bool:
-    """Tell whether what stands behind a number makes it a time, a difference, or the beginning of a range."""
+    """Tell whether the text after a number makes it a time, a difference, or the start of a range."""
     return _NO_VALUE.match(behind) is not None
 
 
@@ -143,7 +143,7 @@ def _means_one(name: str) -> bool:
 
 
 def _groups(text: str, tokens: Sequence[_Found]) -> Iterator[list[_Found]]:
-    """Yield names or numbers that are listed together."""
+    """Yield lists of names, or of numbers, that are joined in the text."""
     group: list[_Found] = []
     for token in tokens:
         if group and (group[-1].is_name != token.is_name or not _AND.fullmatch(text, group[-1].end, token.begin)):
@@ -155,7 +155,7 @@ def _groups(text: str, tokens: Sequence[_Found]) -> Iterator[list[_Found]]:
 
 
 class Linked(NamedTuple):
-    """A name and its number, with where the two begin and end, and the text between them."""
+    """A name and its number, with the range of text that holds both, and the text between them."""
 
     begin: int
     end: int
@@ -165,7 +165,7 @@ class Linked(NamedTuple):
 
 
 def linked_in(text: str) -> list[Linked]:
-    """Return the names and numbers of a sentence that belong together."""
+    """Return the matching names and numbers of a sentence."""
     groups = list(_groups(text, _tokens(text)))
     found: list[Linked] = []
     at = 0
@@ -179,14 +179,14 @@ def linked_in(text: str) -> list[Linked]:
             at += 3
             continue
         if first[0].is_name and not second[0].is_name:
-            # ``MAP: 0.31 → 0.35``: the last of the numbers is what became of the others.
+            # ``MAP: 0.31 → 0.35``: the last number is the final one.
             while at + 2 < len(groups) and _ARROW.fullmatch(text, second[-1].end, groups[at + 2][0].begin):
                 second = groups.pop(at + 2)
                 groups[at + 1] = second
             pairs = _named_first(text, first, second, between)
         elif not first[0].is_name and second[0].is_name:
             pairs = _numbered_first(text, first, second, between, groups[at + 2 : at + 3])
-        # ``0.4 MAP, 0.5 nDCG``: of names the last, of numbers the first may belong elsewhere.
+        # ``0.4 MAP, 0.5 nDCG``: a surplus name at the end, or number at the beginning, may belong elsewhere.
         if not pairs:
             at += 1
             continue
@@ -209,7 +209,7 @@ def _named_first(text: str, names: list[_Found], numbers: list[_Found], between:
     if (not between.strip() or names[-1].text.islower()) and not _OF_SHARE.match(numbers[0].text):
         return []
     if len(names) != len(numbers):
-        several = len(names) == 1 and len(numbers) > 2  # of several runs or queries
+        several = len(names) == 1 and len(numbers) > 2  # for several runs or queries
         if several or (len(names) > 1 and not (signed or aside)):
             return []
         names, numbers = names[-1:], numbers[:1]
@@ -225,11 +225,11 @@ def _numbered_first(
     aside = re.fullmatch(r"\s?[(\[]\s?", between) and text[names[0].end : names[0].end + 1] in (")", "]")
     if not (aside or _BEHIND.fullmatch(between)):
         return []
-    # Before a measure the number of a section may stand too.
+    # A number before a measure may also be that of a section.
     if not aside and not all(_OF_SHARE.match(number.text) for number in numbers):
         return []
     if not aside and following and not following[0][0].is_name and len(names) == 1:
-        # ``0.31, MAP = 0.4``: the name has a number of its own.
+        # ``0.31, MAP = 0.4``: the name has another number.
         after = text[names[-1].end : following[0][0].begin]
         if _SIGN_LINK.search(after) or re.fullmatch(rf"(?i)\s{_VERB}\s", after):
             return []

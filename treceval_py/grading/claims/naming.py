@@ -1,4 +1,4 @@
-"""The measure that somebody means who writes its name by hand: other cases, spaces, and the words in full."""
+"""Find the measure meant by a name written by hand: with other cases and spaces, or in full words."""
 
 from __future__ import annotations
 
@@ -40,25 +40,25 @@ _IN_FULL = {
     "ERR": "expected reciprocal rank",
     "GMAP": "geometric mean average precision",
 }
-"""What measures are called in full."""
+"""Full names of measures."""
 
 _WORDS = {words: name for name, every in _IN_FULL.items() for words in every.split(", ")}
 
 
 def _spoken() -> dict[str, str]:
-    """Return each name in small letters without spaces, with how it is written here."""
+    """Return each name in lower case without spaces, with its spelling here."""
     return _made(len(FAMILIES))
 
 
 @cache
-def _made(families: int) -> dict[str, str]:  # noqa: ARG001 - measures can be added, and then the names are made anew
+def _made(families: int) -> dict[str, str]:  # noqa: ARG001 - plugins can add measures; then the names are made again
     names: dict[str, str] = {}
     for family in FAMILIES.values():
         for name in (*family.notation, family.name):
             names.setdefault(_squeezed(name), name)
-    # A notation also stands for the measure with a cutoff, which trec_eval's name of the family does not.
+    # A notation also names the measure with a cutoff; trec_eval's name of the family does not.
     names.update({_squeezed(name): name for family in FAMILIES.values() for name in family.notation})
-    # In claims hits are those of a hit rate, not a count.
+    # In claims, hits mean a hit rate, not a count.
     names.update({_squeezed(words): name for words, name in _WORDS.items()})
     return names
 
@@ -75,7 +75,7 @@ _DECORATION = re.compile(
     r"|(?<=\w\w)[\s-]+(?:scores?|values?|werte?|valeurs?|valore?s?)(?=\s|$)|(?:得分|分数|值)$",
     re.I,
 )
-"""What a name in a table may have beside it: arrows, asterisks, ``MAP score``."""
+"""Decoration of names in tables: arrows, asterisks, ``MAP score``."""
 
 _SPOKEN_CUTOFF = re.compile(
     r"(?P<name>.*?[^\d\s@_-])(?:[\s@_-]*(?:(?<![a-z])(?:at|bei|à|en|cut(?:-?off)?|top|\(?k\s?=)[\s_-]*)?(?:rank\s)?(?P<cutoff>\d{1,18})\)?)?",
@@ -86,11 +86,11 @@ _SPOKEN_CUTOFF = re.compile(
 _OF_PROGRAM = re.compile(
     r"[^\s@]+@\d+$|\S+_at_\d+|[Rr]etrieval_?[A-Za-z]|metric/\S+|\w+:(top|type|border|denominator)=|\S+-l\d+$|\w+_burges"
 )
-"""What a name of another program looks like, which prose does not."""
+"""Forms of names in other programs, which prose does not have."""
 
 
 def is_name(text: str) -> bool:
-    """Tell whether a text begins like the name of a measure; quick, for texts most of which are none."""
+    """Tell whether a text begins like the name of a measure; fast, since most texts do not."""
     if not 0 < len(text.strip()) <= LONGEST_NAME:
         return False
     text = _DECORATION.sub("", text)
@@ -120,9 +120,9 @@ def measure_named(text: str) -> Measure:
     Raises
     ------
     UnknownMeasureError
-        There is none.
+        The name is unknown.
     MeasureError
-        It lacks a cutoff, has one that it does not take, or stands for several measures.
+        The measure lacks a cutoff, has one that it does not take, or the name stands for several measures.
 
     Examples
     --------
@@ -131,12 +131,12 @@ def measure_named(text: str) -> Measure:
     """
     name = " ".join(_DECORATION.sub("", text).split())
     if not is_name(name):
-        raise UnknownMeasureError(f"'{name[:40]}' is no measure")
+        raise UnknownMeasureError(f"'{name[:40]}' is not a measure")
     said = _SPOKEN_CUTOFF.fullmatch(_ABBREVIATION.sub("", name))
     meant = None if said is None else _spoken().get(_squeezed(said["name"]))
     if said is None or meant is None:
         return _only(name)
-    # What somebody says is not what a program has under that name: hits are a count in ranx.
+    # People and programs mean different things by some names: hits are a count in ranx.
     if _squeezed(said["name"]) not in _SQUEEZED_WORDS and (
         said["name"] in FAMILIES or any(said["name"] in family.notation for family in FAMILIES.values())
     ):
@@ -146,7 +146,7 @@ def measure_named(text: str) -> Measure:
 
 
 def known_measure(text: str) -> Measure | None:
-    """Return the measure of a name as `measure_named` does; None where there is none."""
+    """Return the measure of a name like `measure_named`; None if there is none."""
     try:
         return measure_named(text)
     except MeasureError:
@@ -162,7 +162,7 @@ def _only(name: str) -> Measure:
 
 @lru_cache(4096)
 def is_label(text: str) -> bool:
-    """Tell whether a cell of a table is the name of a measure and nothing else, even if a cutoff is missing."""
+    """Tell whether a table cell is only the name of a measure, even if a cutoff is missing."""
     if not is_name(text) or "=" in _ABBREVIATION.sub("", re.sub(r"\([^()]*\)", "", text)):
         return False
     try:
@@ -175,12 +175,12 @@ def is_label(text: str) -> bool:
 
 
 def nearest_name(text: str) -> str:
-    """Return the name of a measure that looks like a text; empty where none does."""
+    """Return the name of a measure that looks like a text; empty if none does."""
     import difflib
 
     squeezed = _squeezed(text[:LONGEST_NAME].partition("@")[0])
     for name, written in _spoken().items():
-        if sorted(name) == sorted(squeezed):  # two letters that changed places
+        if sorted(name) == sorted(squeezed):  # two letters were swapped
             return written
     near = difflib.get_close_matches(squeezed, _spoken(), n=1, cutoff=0.65)
     return _spoken()[near[0]] if near else ""
@@ -193,7 +193,7 @@ _ORDINARY = """
     g q p r f f1 n runid relstring utility judged hole inst insq compat unj hits hit success accuracy recall precision
     prec rec arp auc bing opa bpm rcap fallout
 """
-"""Names that are words, or letters, and mean a measure in a sentence only with a cutoff."""
+"""Names that are also words or letters; in a sentence they mean a measure only with a cutoff."""
 
 _CUTOFF = (
     r"(?:\s?@\s?\d{1,6}|[_-]?(?:cut_?)?\d{1,6}(?![.,%\d])|[\s-](?:at|bei|à|en)[\s-](?:rank\s|cut-?off\s)?\d{1,6}"
@@ -202,13 +202,13 @@ _CUTOFF = (
 
 
 def is_ordinary(name: str) -> bool:
-    """Tell whether a name is a word or letter that means one measure only with a cutoff, and has none."""
+    """Tell whether a name is a word or letter that means a measure only with a cutoff, and has none."""
     return _squeezed(_DECORATION.sub("", name)) in _ORDINARY.split()
 
 
 @cache
-def _mentions(families: int) -> re.Pattern[str]:  # noqa: ARG001 - as of `_made`
-    """Return what finds names of measures in sentences, the longest first, with cutoffs behind them."""
+def _mentions(families: int) -> re.Pattern[str]:  # noqa: ARG001 - see `_made`
+    """Return a pattern of measure names in sentences, the longest first, with cutoffs after them."""
     written = {*_WORDS}
     for family in FAMILIES.values():
         written.update((*family.notation, family.name))
@@ -226,7 +226,7 @@ _SAME_ABBREVIATED = re.compile(r"\s?[(\[]([^()\[\]]{1,40})[)\]]")
 
 
 def mentions_in(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield where a sentence names measures: begin, end, and the name; words that need a cutoff do not count without.
+    """Yield the measures named in a sentence, as begin, end and name; words that need a cutoff count only with one.
 
     Examples
     --------
@@ -244,14 +244,14 @@ def mentions_in(text: str) -> Iterator[tuple[int, int, str]]:
         begin, end = found.span()
         again = _SAME_ABBREVIATED.match(text, end)
         if again is not None and _same(name, again[1]):
-            # Of the two names one may have a cutoff.
+            # Only one of the two names may have the cutoff.
             name = again[1] if any(map(str.isdigit, again[1])) else name
             end = again.end()
         yield begin, end, name
 
 
 def _same(name: str, other: str) -> bool:
-    """Tell whether two names are of the same family, as a measure in full and its abbreviation are."""
+    """Tell whether two names are of the same family, such as a full name and its abbreviation."""
     first, second = (_SPOKEN_CUTOFF.fullmatch(" ".join(each.split())) for each in (name, other))
     if first is None or second is None:
         return False

@@ -1,4 +1,4 @@
-"""What Python prints of dictionaries and of lists of pairs, as tables."""
+"""Python's output of dictionaries and of lists of pairs, as tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NESTED = re.compile(r"[{\[(]\s*(?:\(\s*)?['\"]")
 
 
 def printed_in(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where dictionaries and lists begin and end that name what is in them."""
+    """Yield the begin and end of dictionaries and lists with named items."""
     at = 0
     while (found := _NESTED.search(text, at)) is not None:
         depth, at = 0, found.start()
@@ -36,16 +36,16 @@ _ITEM = re.compile(
 
 
 def tables_of(text: str, printed: Sequence[tuple[int, int]], place: Callable[[int], str]) -> Iterator[Grid]:
-    """Yield the table of what was printed: a row for each name and number, or for each of several dictionaries.
+    """Yield the tables of printed objects: a row for each name and number, or for each of several dictionaries.
 
     Parameters
     ----------
     text : str
         The text of a paragraph.
     printed : sequence of (int, int)
-        Where dictionaries and lists begin and end in it.
+        Begin and end of each dictionary and list in it.
     place : callable
-        Returns where a character of the text is.
+        Returns the place of a character of the text.
     """
     rows: list[tuple[str, str, dict[str, str]]] = []
     before = 0
@@ -75,4 +75,4 @@ def tables_of(text: str, printed: Sequence[tuple[int, int]], place: Callable[[in
 
 
 _MOST_OF_LABEL = 4
-"""Words before a dictionary that say what it is of."""
+"""Most words before a dictionary that are used as its label."""

@@ -1,7 +1,7 @@
-"""What is said of a claim: right, rounded, right under another convention, explained by a mistake, or not reproduced.
+"""Explain claims: right, rounded, right under another convention, result of a mistake, or not reproduced.
 
-The ways in which a number could have been made are those of `explaining`: first what each profile gives, then one
-convention or mistake, then two at once. A number that our own way gives is not looked for among them.
+The ways of computing a number are those of `explaining`: first the values under each profile, then one convention or
+mistake, then two at once. A number that our own way gives is not searched for.
 """
 
 from __future__ import annotations
@@ -46,38 +46,38 @@ from treceval_py.scoring.profiles import Profile
 __all__ = ["MOST_SEARCHES", "Ways", "reconcile"]
 
 MOST_SEARCHES = 20
-"""So many wrong claims of a submission are searched for, each of which may take a second."""
+"""Most wrong claims of a submission that are searched for; each may take a second."""
 
 DIGITS_FOR_PAIRS = 4
-"""Of hundreds of pairs of changes some give any number of fewer decimals."""
+"""Fewest decimals for pairs of changes: some of hundreds of pairs give any number with fewer."""
 
 DIGITS_FOR_CHANGES = 3
-"""Fewer decimals are looked for among the numbers of profiles only: some change or mistake gives most of them."""
+"""Fewest decimals for changes: with fewer, only profiles are tried, since some change or mistake gives most numbers."""
 
 SURE_DIGITS = 4
-"""An explanation of fewer decimals is one that may be, and that they were cut off is said of our own value only."""
+"""Explanations of numbers with fewer decimals are uncertain, and only our own value may be cut off."""
 
 MOST_MET = 0.05
-"""So many of the numbers near a claim, as a share, may be given by one way or another; if more are, none is told."""
+"""Largest share of the numbers near a claim that the ways may give; above it, no explanation is given."""
 
 NEAR = 0.1
-"""How far from a claim a number is near it; of values above 1, as a share."""
+"""How near numbers must be to a claim for this; a relative distance for values above 1."""
 
 MOST_PAIR_SEARCHES = 3
-"""For so many measures of a submission two changes at once are tried, which is ten times as much as one."""
+"""Most measures of a submission for which two changes at once are tried, which takes ten times as long as one."""
 
 
 def reconcile(claimed: Sequence[Claimed], ways: Ways | None, expected: Sequence[str] = ()) -> list[Checked]:
-    """Say of each claim how its number comes about.
+    """Explain the number of each claim.
 
     Parameters
     ----------
     claimed : sequence of Claimed
-        The claims, and what was written in the place of some.
+        The claims, including unreadable ones.
     ways : Ways or None
-        The ways in which numbers of the run could have been made; without a run, claims are not checked.
+        The ways of computing numbers of the run; without a run, claims are not checked.
     expected : sequence of str
-        Measures for which a claim has to be there.
+        Measures that must be claimed.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def reconcile(claimed: Sequence[Claimed], ways: Ways | None, expected: Sequence[
 
 
 def _missing(claimed: Sequence[Claimed], expected: Sequence[str], ways: Ways | None) -> Iterator[Checked]:
-    """Yield what is expected and was not claimed; a claim that could not be read is one."""
+    """Yield expected measures that were not claimed; an unreadable claim counts."""
     there = {measure for each in claimed if (measure := _measure_of(each)) is not None}
     for name in expected:
         measure = measure_named(name)
@@ -118,7 +118,7 @@ def _compared(claim: Claim, unchecked: Checked, ways: Ways | None) -> Checked:
         return checked._replace(verdict=near[0], why=near[1])
     if not has_number(claim.measure):
         why = "" if ours is None else f"it is {_shown_value(claim.measure, ours)}; "
-        return checked._replace(why=f"{why}{unchecked.measure} is no number that can be explained")
+        return checked._replace(why=f"{why}{unchecked.measure} is not a number that can be explained")
     return checked._replace(why=ways.reason(claim.measure)) if ours is None else ways.explained(claim, checked)
 
 
@@ -126,7 +126,7 @@ def _compared(claim: Claim, unchecked: Checked, ways: Ways | None) -> Checked:
 
 
 class _Match(NamedTuple):
-    """A way that gives a claimed number, how the number was read, and whether it was cut off there."""
+    """A way that gives a claimed number, how the claim was read, and whether it was cut off."""
 
     variant: Variant
     reading: Reading
@@ -134,7 +134,7 @@ class _Match(NamedTuple):
 
 
 class Ways:
-    """The ways in which numbers of a run could have been made.
+    """The ways in which numbers of a run could have been computed.
 
     Parameters
     ----------
@@ -147,18 +147,18 @@ class Ways:
     complete : bool
         Whether it averages all judged queries.
     level : int or None
-        Least judgment that counts as relevant, by default that of each profile.
+        Lowest relevant judgment; by default that of each profile.
     values : mapping of str to float
-        Means that are known, by the name of the measure; others are computed.
+        Known means by the name of the measure; others are computed.
     tolerance : float
-        So far from our value a claim is still correct, whatever its digits are.
+        Distance from our value within which a claim is correct, whatever its digits.
     distances : bool
-        Whether the check of the run found that its scores are distances, or ranks, of which the lowest is best.
+        Whether the check of the run found that its scores are distances or ranks, so that the lowest is best.
 
     Attributes
     ----------
     searches : int
-        For so many measures at most an explanation of a wrong number is searched.
+        Most measures for which an explanation of a wrong number is searched.
     """
 
     def __init__(
@@ -187,17 +187,17 @@ class Ways:
         self._values: dict[tuple[Measure, str, bool], tuple[int, list[tuple[Variant, float]]]] = {}
 
     def is_right(self, claimed: Claimed) -> bool:
-        """Tell whether a claim is our value, but for its rounding."""
+        """Tell whether a claim is our value, except for rounding."""
         near = None if claimed.claim is None else self.agreement(claimed.claim)
         return near is not None and near[0] != UNCHECKED
 
     def agreement(self, claim: Claim) -> tuple[str, str] | None:
-        """Compare a claim with our value, as `rounding.agreement` does."""
+        """Compare a claim with our value; see `rounding.agreement`."""
         ours = self.ours(claim.measure)
         return None if ours is None else agreement(claim, ours, self._tolerance)
 
     def ours(self, measure: Measure) -> float | None:
-        """Return the number of a measure under the assignment's conventions; None where there is none."""
+        """Return the value of a measure under the assignment's conventions; None if there is none."""
         if measure not in self._ours:
             value = None
             if has_number(measure) or measure.family.of_judgments:  # of any kind of judgments
@@ -209,16 +209,16 @@ class Ways:
         return value if value is not None and math.isfinite(value) else None
 
     def explained(self, claim: Claim, checked: Checked) -> Checked:
-        """Say of a claim that is not our value which way gives it."""
+        """Find the way that gives a claim which is not our value."""
         measure = claim.measure
         if measure.family.kind != "count" and not any(each.digits and each.value for each in readings(claim)):
-            why = "a number without decimals, or of 0, does not say how it came about"
+            why = "a number without decimals, or of 0, does not show how it was computed"
             return checked._replace(verdict=NOT_REPRODUCED, why=why)
         if measure not in self._searched and len(self._searched) >= self.searches:
             why = f"only the first {self.searches} measures with wrong numbers are searched for an explanation"
             return checked._replace(verdict=NOT_REPRODUCED, why=why)
         self._searched.setdefault(measure)
-        # One for each measure: what it remembers of hundreds of ways for thousands of queries is then forgotten.
+        # A new scorer for each measure frees the cached results of hundreds of ways for thousands of queries.
         scorer = Scorer(self._qrels, self._run)
         tried, values = self._tried(scorer, claim)
         matches, met = _matches(claim, values), _met(claim, values, checked.value)
@@ -227,13 +227,13 @@ class Ways:
             why = f"none of the {tried} ways that were tried gives it{nearest}"
         elif met > MOST_MET:
             near = f"the {tried} ways that were tried give {100 * met:.0f} % of all such numbers near it"
-            why = f"it has too few decimals to say how it came about: {near}"
+            why = f"it has too few decimals to show how it was computed: {near}"
         else:
             return self._told(scorer, measure, matches, checked)
         return checked._replace(verdict=NOT_REPRODUCED, why=why)
 
     def _tried(self, scorer: Scorer, claim: Claim) -> tuple[int, list[tuple[Variant, float]]]:
-        """Return how many ways were tried, and what they give: two changes at once only where nothing less does."""
+        """Return the number of ways tried, and their values; two changes at once only if nothing simpler fits."""
         count, values = self._known(claim, "singles", lambda: list(self._singles(scorer, claim)), scorer)
         if not _matches(claim, values) and self._pairs_allowed(claim):
             start = self._task(scorer, claim.measure)
@@ -244,7 +244,7 @@ class Ways:
     def _known(
         self, claim: Claim, kind: str, made: Callable[[], Sequence[Variant]], scorer: Scorer
     ) -> tuple[int, list[tuple[Variant, float]]]:
-        """Return how many ways there are and what they give, which is the same for all claims of a measure."""
+        """Return the number of ways and their values, cached for all claims of a measure."""
         key = claim.measure, kind, self._changes_tried(claim)
         if key not in self._values:
             ways = made()
@@ -256,15 +256,15 @@ class Ways:
         return claim.measure.family.kind == "count" or _decimals(claim) >= DIGITS_FOR_CHANGES
 
     def _task(self, scorer: Scorer, measure: Measure, *, other: bool = False) -> Task:
-        """Return how a measure is computed for the assignment; ``other``: with the other set of queries."""
+        """Return how a measure is computed for the assignment; ``other``: over the other set of queries."""
         complete = self._complete != other
         scoring = Scoring(level=self._level, complete=complete)
         return task_of(measure, self._profile, scorer.situation, scoring)
 
     def _singles(self, scorer: Scorer, claim: Claim) -> Iterator[Variant]:
-        """Yield what profiles give, and what one change or mistake makes of our way, over either set of queries."""
+        """Yield the profiles, and our way with one change or mistake, over either set of queries."""
         situation, measure = scorer.situation, claim.measure
-        # Programs that score lists are not what a class scores runs with, and agree with many mistakes.
+        # Classes do not use programs that score lists, and these agree with many mistakes.
         lists = self._profile.conventions.known != "all"
         for each in profile_variants(measure, situation, Scoring(level=self._level)):
             if lists or each.task.conventions.known == "all":
@@ -288,7 +288,7 @@ class Ways:
         return True
 
     def reason(self, measure: Measure) -> str:
-        """Return why there is no number of ours."""
+        """Return why we have no value."""
         scorer = Scorer(self._qrels, self._run)
         try:
             scorer.raise_for(self._task(scorer, measure))
@@ -297,20 +297,20 @@ class Ways:
         return "no number can be computed"
 
     def _told(self, scorer: Scorer, measure: Measure, matches: Sequence[_Match], checked: Checked) -> Checked:
-        """Say what the likeliest of some ways is."""
+        """Describe the likeliest of some ways."""
 
         def is_known(variant: Variant) -> bool:
             return self._distances and variant.run in (ASCENDING, REVERSED)
 
         def likelihood(match: _Match) -> tuple[bool, bool, bool, bool, int]:
             variant = match.variant
-            # What is known of the run comes before a convention that happens to give the number as well.
+            # Known facts about the run come before a convention that happens to give the number as well.
             unknown = not is_known(variant)
             return match.cut_off, unknown, variant.mistake, variant.profile != self._profile.name, variant.cost
 
         first = min(matches, key=likelihood)
         variant = first.variant
-        words = f"{variant.name}, as its scores are likely distances" if is_known(variant) else variant.name
+        words = f"{variant.name}, as its scores are probably distances" if is_known(variant) else variant.name
         if variant.profile:
             others = _profiles(matches, first)
             also = f" (also of {', '.join(others)})" if others else ""
@@ -324,7 +324,7 @@ class Ways:
 
 
 def _profiles(matches: Sequence[_Match], first: _Match) -> list[str]:
-    """Return the profiles that give a claimed number in the same way as the first one; by an option where need be."""
+    """Return the profiles that give a claimed number in the same way as the first one; with an option if needed."""
     alike = [match.variant for match in matches if match.variant.profile and match.cut_off == first.cut_off]
     named = {first.variant.profile: ""}
     for variant in sorted(alike, key=lambda variant: variant.cost):
@@ -355,14 +355,15 @@ def _matches(claim: Claim, values: Sequence[tuple[Variant, float]]) -> list[_Mat
 
 
 def _may_be_cut_off(variant: Variant, reading: Reading) -> bool:
-    """Tell whether a number may be the cut-off one of a way; of two changes at once there are too many for that."""
+    """Tell whether a number may be a way's cut-off value; there are too many pairs of changes to consider this."""
     return reading.digits >= SURE_DIGITS and variant.cost != PAIR
 
 
 def _met(claim: Claim, values: Sequence[tuple[Variant, float]], ours: float | None) -> float:
-    """Return the share of the numbers near a claim, with as many decimals, that ways give, but ours; of a count, 0.
+    """Return the share of numbers near a claim that other ways than ours give, at as many decimals; 0 for a count.
 
-    It is how likely a number of no origin is explained. The larger share counts where a claim is read in two ways.
+    This is the probability that a random number is explained. If a claim can be read in two ways, the larger share
+    counts.
     """
     if claim.measure.family.kind == "count":
         return 0.0
@@ -384,7 +385,7 @@ def _decimals(claim: Claim) -> int:
 
 
 def _nearest(claim: Claim, values: Sequence[tuple[Variant, float]]) -> str:
-    """Return the value that comes nearest to a claim, with as many digits, and what gives it."""
+    """Return the value nearest to a claim, with as many digits, and the way that gives it."""
     wanted = readings(claim)[-1]
     simple = [each for each in values if each[0].cost != PAIR]
     variant, value = min(simple, key=lambda each: (abs(each[1] - wanted.value), each[0].cost))
@@ -396,7 +397,7 @@ def _shown_value(measure: Measure, value: float, digits: int = OF_ROUNDED) -> st
 
 
 def _differences(scorer: Scorer, start: Task, end: Task) -> list[str]:
-    """Say in which conventions two ways differ, those that move the number where some do."""
+    """Describe the conventions in which two ways differ; only those that change the number, if there are any."""
     stations, words = [start], []
     for convention in start.conventions.differences(end.conventions):
         value = getattr(end.conventions, convention.name)

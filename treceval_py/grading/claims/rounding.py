@@ -10,17 +10,17 @@ from treceval_py.grading.records import CORRECT, ROUNDING, UNCHECKED
 __all__ = ["OF_ROUNDED", "Reading", "agreement", "figure", "readings"]
 
 FLOAT_NOISE = 1e-9
-"""As far as the same number comes out differently in another order of additions."""
+"""Largest difference that another order of additions makes."""
 
 FEWEST_DIGITS = 2
-"""Fewer digits than these say too little: any mean from 0 to 1 rounds to 0 or 1, and some way gives each 0.4."""
+"""Numbers with fewer digits prove too little: any mean from 0 to 1 rounds to 0 or 1, and some way gives each 0.4."""
 
 OF_ROUNDED = 4
-"""Decimals to which programs round the values of queries."""
+"""Decimals to which some programs round the values of queries."""
 
 
 class Reading(NamedTuple):
-    """A claim as a number: as it stands, or taken for a percentage.
+    """A claim as a number: as written, or taken for a percentage.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Reading(NamedTuple):
     digits : int
         Its decimals.
     aside : str
-        How it was read, where it is not as it stands.
+        How it was read, if not as written.
     """
 
     value: float
@@ -38,12 +38,12 @@ class Reading(NamedTuple):
 
     @property
     def says_enough(self) -> bool:
-        """Whether there are digits enough to tell numbers apart."""
+        """Whether it has enough digits to tell numbers apart."""
         before = len(str(int(abs(self.value)))) if abs(self.value) > 1 else 0
         return self.digits + before >= FEWEST_DIGITS
 
     def is_rounded(self, value: float) -> bool:
-        """Tell whether a value, rounded, is this number; half-way it may be rounded either way."""
+        """Tell whether a value rounds to this number; half-way values may be rounded either way."""
         half: float = 0.5 * 10.0**-self.digits
         return abs(value - self.value) <= half + FLOAT_NOISE * max(1.0, abs(value))
 
@@ -51,11 +51,11 @@ class Reading(NamedTuple):
         """Tell whether the first digits of a value are this number."""
         noise = FLOAT_NOISE * max(1.0, abs(value))
         unit: float = 10.0**-self.digits
-        # Of 0 nothing was cut off: it is what any small value begins with.
+        # 0 cannot be a cut-off number, since every small value begins with it.
         return self.digits >= FEWEST_DIGITS and bool(self.value) and -noise <= value - self.value < unit - noise
 
     def is_met(self, value: float, tolerance: float = 0.0) -> bool:
-        """Tell whether a value gives this number, or one as near to it; of few digits, whether it is itself as near."""
+        """Tell whether a value rounds to within the tolerance; with few digits, whether it is itself within it."""
         half: float = 0.5 * 10.0**-self.digits if self.says_enough else 0.0
         return abs(value - self.value) <= tolerance + half + FLOAT_NOISE * max(1.0, abs(value))
 
@@ -65,7 +65,7 @@ class Reading(NamedTuple):
 
 
 def readings(claim: Claim) -> list[Reading]:
-    """Return how a claim can be read; one of more than 1 without a percent sign may still be a percentage."""
+    """Return the ways to read a claim; a number above 1 without a percent sign may still be a percentage."""
     as_percentage = Reading(claim.value / 100, claim.digits + 2, "given as a percentage")
     if claim.percent:
         return [as_percentage]
@@ -84,13 +84,13 @@ def agreement(claim: Claim, value: float, tolerance: float) -> tuple[str, str] |
     value : float
         Our value.
     tolerance : float
-        So far from it a claim is correct, beyond the half of its last digit by which rounding moves it.
+        Distance within which a claim is correct, besides half a unit of its last digit for rounding.
 
     Returns
     -------
     tuple of str or None
-        The verdict, which is correct, rounding, or unchecked where a number is ours but for its digits, which are too
-        few; and why. None for a claim of another number.
+        The verdict and the reason. The verdict is correct, rounding, or unchecked if the number is ours but has too few
+        digits. None for a claim of another number.
     """
     for reading in readings(claim):
         if reading.is_met(value, tolerance):
@@ -106,7 +106,7 @@ def agreement(claim: Claim, value: float, tolerance: float) -> tuple[str, str] |
 
 
 def _rounding(reading: Reading, value: float) -> str:
-    """Say how a value was rounded to become a number; empty where it is another number."""
+    """Say how a value was rounded to become a number; empty if it is another number."""
     if not reading.value:
         return ""
     digits = reading.digits
@@ -116,12 +116,12 @@ def _rounding(reading: Reading, value: float) -> str:
     if digits > FEWEST_DIGITS and distance <= 1.5 * unit + FLOAT_NOISE:
         return f"off by one in the last of its {digits} decimals"
     if digits > OF_ROUNDED and distance <= 0.5 * 10.0**-OF_ROUNDED + FLOAT_NOISE:
-        return f"right to {OF_ROUNDED} decimals, as where the values of queries are rounded before they are averaged"
+        return f"right to {OF_ROUNDED} decimals, as if the values of queries were rounded before averaging"
     return ""
 
 
 def figure(value: float, digits: int = OF_ROUNDED) -> str:
-    """Return a value with so many decimals, four at least; a count, which has none, without."""
+    """Return a value with at least four decimals, up to ten; a count without decimals."""
     if digits == 0:
         return f"{value:g}"
     return f"{value:.{min(max(digits, OF_ROUNDED), 10)}f}"

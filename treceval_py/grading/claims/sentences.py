@@ -1,4 +1,4 @@
-"""Numbers of measures in sentences that are the student's own, and what Python printed between them."""
+"""Numbers of measures in sentences that are the student's own, and Python's output between them."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ __all__ = ["named_in", "said_in_prose"]
 
 
 class _Text(NamedTuple):
-    """Lines that belong together, with where each begins."""
+    """The lines of a paragraph, with the position of each."""
 
     text: str
     starts: tuple[int, ...]
     places: tuple[str, ...]
 
     def place(self, at: int) -> str:
-        """Return the place of the line on which a character is."""
+        """Return the place of the line with a character."""
         return self.places[max(number for number, start in enumerate(self.starts) if start <= at)]
 
 
@@ -60,12 +60,12 @@ _LONGEST_SENTENCE = 1000
 
 
 def said_in_prose(lines: Sequence[Line]) -> Iterator[Said | Grid]:
-    """Yield what the lines of a paragraph say: numbers, and tables in what Python printed.
+    """Yield the claims of a paragraph: numbers, and tables in Python's output.
 
     Parameters
     ----------
     lines : sequence of Line
-        Its lines, as `plain` returns them.
+        Its lines, in the form that `plain` returns.
     """
     whole = _joined(lines)
     text = whole.text
@@ -93,7 +93,7 @@ _HAS_OWN_NAME = re.compile(
     r"|(?<!\w)[A-Z][^\W\d_]+(?:'s|s')(?!\w)"
     rf"|(?<!\w)[A-Z][a-z]+(?=\s(?:{either(_DOES)}))"
 )
-"""A name of a system or a person, of which the number is said."""
+"""The name of a system or a person that the number may be about."""
 _COMMON = r"""
     TREC(?:[\s_-]?eval)?(?:'s)? (?:py)?trec_?eval(?:'s|\w*)
     py[-_]?terrier ir_measures ir_datasets ranx NIST CLEF IR pandas numpy
@@ -102,7 +102,7 @@ _COMMON = r"""
     Wir Ich Das Der Die Es Unser Mein Lauf Nous Il Elle Je Cela Le La El Esto Ella
 """
 _OF_NOBODY = re.compile(rf"(?i)(?<!\w)(?:{either(_COMMON)})(?![\w'])")
-"""Words that look like names, and say of nobody else that a number is theirs."""
+"""Words that look like names, but do not attribute a number to somebody else."""
 _NAMED_RUN = re.compile(
     r"(?i)(?<!\w)(?:run|system|model|lauf|système|sistema|modelo|modèle|modell)\s?(?:#|no\.?\s|nr\.?\s)?"
     r"(?P<label>(?-i:[A-Z0-9])[\w.+-]{0,30}|\"[^\"]{1,30}\")(?!\s(?:queries|topics|documents))"
@@ -122,7 +122,7 @@ _AFTER = re.compile(
 
 
 def _in_sentence(text: str, state: Whose) -> Iterator[tuple[Linked, str]]:
-    """Yield what a sentence says of the student's run, or of runs that it names."""
+    """Yield the numbers of a sentence that are about the student's run, or about runs that it names."""
     if is_example(text):
         return
     linked = linked_in(text)
@@ -157,7 +157,7 @@ def _in_sentence(text: str, state: Whose) -> Iterator[tuple[Linked, str]]:
 
 
 def _told_beside(between: str, after: str) -> Whose:
-    """Say whose a number is by the words between it and its measure, and behind it."""
+    """Return the owner of a number, from the words between it and its measure, and after it."""
     told = {told_of(between), told_of(after)}
     return next((each for each in (Whose.OTHERS, Whose.OWN) if each in told), Whose.UNSAID)
 
@@ -172,25 +172,25 @@ def _aside_at(text: str, at: int) -> str:
 
 
 def _aside_before(text: str) -> str:
-    """Return the aside that says whose the measure behind it is: ``BM25 (baseline): MAP``."""
+    """Return the aside about the owner of the measure after it, as in ``BM25 (baseline): MAP``."""
     found = _ASIDE_BEFORE.search(text)
     return found[1] if found else ""
 
 
 def named_in(text: str) -> str:
-    """Return the run, system or model that a text names last; empty for none."""
+    """Return the last run, system or model that a text names; empty if there is none."""
     labels = [found["label"] or found["sign"] for found in _NAMED_RUN.finditer(text)]
     return labels[-1].strip('"') if labels else ""
 
 
 def _has_own_name(text: str) -> bool:
-    """Tell whether the last piece of a text has the name of a system or person, of which the number may be said."""
-    piece = re.sub(r"\w+\($", "", pieces_of(_without_asides(text))[-1])  # what Python prints of an object
+    """Tell whether the last piece of a text names a system or person that the number may be about."""
+    piece = re.sub(r"\w+\($", "", pieces_of(_without_asides(text))[-1])  # Python's output of an object
     return _HAS_OWN_NAME.search(_OF_NOBODY.sub(" ", piece)) is not None
 
 
 def _changes(text: str, pair: Linked) -> bool:
-    """Tell whether a number is a difference, a spread, a time or of a test, and not the measure itself."""
+    """Tell whether a number is a difference, a spread, a time or a test result, not the measure itself."""
     behind = text[pair.end : pair.end + 40]
     if is_no_value(behind):
         return True

@@ -1,4 +1,4 @@
-"""Names and numbers that belong together in a table: a row or a column for each measure, or a row for each number."""
+"""Match names and numbers in a table: a row or a column for each measure, or a row for each number."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ _NAMES = {
     "run": "run|system|model|method|approach|runid|run_id|tag|experiment|lauf|système|modèle|méthode|sistema|modelo"
     "|método|系统|模型|方法",
 }
-"""What the columns of a table of claims are called."""
+"""Column names in tables of claims."""
 
 
 def key_of(name: str, keys: Sequence[str]) -> str:
-    """Return which of some columns a name is that of; empty for none."""
+    """Return the kind of column that a name means, among some kinds; empty if none."""
     return next((key for key in keys if name.strip().lower() in _NAMES[key].split("|")), "")
 
 
 class _Series(NamedTuple):
-    """What a table says of one run, or of one query: a row or a column of it.
+    """The row or column of a table about one run, or one query.
 
     Attributes
     ----------
     label : str
-        What it is called.
+        Its name.
     of_query : bool
-        Whether a column for queries names it.
+        Whether its name comes from a column of queries.
     said : list of Said
         Its measures and numbers.
     """
@@ -59,16 +59,16 @@ class _Series(NamedTuple):
 
 
 def said_in_table(grid: Grid, context: Whose, runs: Collection[str] = ()) -> Iterator[Said]:
-    """Yield what a table says of the student's runs.
+    """Yield the numbers of a table that are about the student's runs.
 
     Parameters
     ----------
     grid : Grid
         The table.
     context : Whose
-        Of whom the heading above it speaks.
+        The owner of the numbers, according to the heading above the table.
     runs : collection of str
-        Names of runs that were handed in, in small letters: their rows are the student's, whatever they are called.
+        Names of submitted runs, in lower case: their rows are the student's, whatever their names.
     """
     told = told_of(grid.caption)
     if told is Whose.OTHERS or (told is Whose.UNSAID and context is Whose.OTHERS):
@@ -90,7 +90,7 @@ def said_in_table(grid: Grid, context: Whose, runs: Collection[str] = ()) -> Ite
 
 
 def _long(cells: Sequence[Sequence[str]], places: Sequence[str]) -> list[_Series]:
-    """Read a row for each number, below a header that names columns for measures and for values."""
+    """Read a row for each number, below a header with columns for measures and values."""
     for at, row in enumerate(cells[:3]):
         columns: dict[str, int] = {}
         for key in ("query", "run", "measure", "value"):
@@ -157,7 +157,7 @@ _AMOUNT = re.compile(r"[<>~≈]?\s?[+-]?[\d.,]+\s?(?:%|[^\W\d_]{1,3}\.?)?")
 
 
 def _label(header: Sequence[str], row: Sequence[str], names: Sequence[int]) -> tuple[bool, str]:
-    """Return whether a column for queries names a row, and what the row is called; of times and settings nothing."""
+    """Return whether a row's name comes from a column of queries, and that name; times and settings are not names."""
     for key in ("query", "run"):
         column = next((at for at, name in enumerate(header) if key_of(name, (key,)) and at not in names), None)
         if column is not None:
@@ -168,7 +168,7 @@ def _label(header: Sequence[str], row: Sequence[str], names: Sequence[int]) -> t
 
 
 def _groups(above: Sequence[Sequence[str]], columns: Sequence[int], header: Sequence[str]) -> dict[str, list[int]]:
-    """Return the columns by what stands above their names, where names are there more than once."""
+    """Return the columns grouped by the header above their names, if names are repeated."""
     if not above or len({header[column] for column in columns}) == len(columns):
         return {"": list(columns)}
     found: dict[str, list[int]] = {}
@@ -196,7 +196,7 @@ def _by_columns(cells: Sequence[Sequence[str]], places: Sequence[str]) -> list[_
         return []
     header = cells[rows[0] - 1] if rows[0] else [""] * width
     titles = header[first + 1 :]
-    # Years and numbers from 0 on may call columns.
+    # Years, and numbers from 0, may be column names.
     if any(whole_number(each) and not _YEAR.fullmatch(each) for each in titles) and not all(map(str.isdigit, titles)):
         header = [""] * width
     found = []
@@ -219,7 +219,7 @@ _QUERY = re.compile(r"(?i)(?:(?:q|query|topic|anfrage|thema|requête|consulta|�
 
 
 def _own(series: Sequence[_Series], runs: Collection[str]) -> list[_Series]:
-    """Return the rows or columns that are the student's own, and of the mean of all queries."""
+    """Return the student's own rows or columns, reduced to the mean over all queries."""
     found = [each for each in series if each.said]
     if any(each.of_query for each in found):
         return [each for each in found if not each.of_query or not each.label or each.label.lower() in OF_ALL][:1]
@@ -238,7 +238,7 @@ def _own(series: Sequence[_Series], runs: Collection[str]) -> list[_Series]:
     if own:
         found = own
     elif len(found) > 1:
-        # Where all are standard systems, none of them is there for comparison.
+        # If all are standard systems, none of them is there for comparison.
         found = [each for each in found if not is_standard(each.label)] or found
     labels = [each.label for each in found]
     return found if len(found) < 2 or (all(labels) and len(set(labels)) == len(labels)) else []

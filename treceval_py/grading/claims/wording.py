@@ -1,7 +1,7 @@
-"""Words that say whose a number is: the student's own, a baseline's, of other queries, or of nothing that was measured.
+"""Words that tell the owner of a number: the student, a baseline, other queries, or nothing that was measured.
 
 Students write in several languages, and often in two at once, so the words of all languages are looked for together.
-What is not understood is not taken for a claim.
+A number whose words are not understood is not a claim.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 
 
 def either(words: str) -> str:
-    """Return a pattern for any of some words, or patterns of words, which are separated by spaces."""
+    """Return a pattern for any of some words, or patterns of words, separated by spaces."""
     return "|".join(words.split())
 
 
@@ -90,7 +90,7 @@ _COMPARED = re.compile(
     rf"(?=(?:'s)?\s?(?:[,;:.)]|$|(?:{either(_BEHIND_COMPARISONS)})(?!\w)))"
     rf"|(?:比|优于|高于|超过|超越|相比|相较于?|与)\s?(?:{either(_OTHERS_SIGNS)})(?!的)(?:相比|系统)?"
 )
-"""A comparison with others, which makes a number that is told beside it the student's own."""
+"""A comparison with others; a number next to it is the student's own."""
 
 _EACH = "each|every|per|single|one|this|that|first|second|third|last|hardest|easiest|worst|best|some"
 _QUERIES = "quer(?:y|ies)|topics?|anfragen?|themen?|requêtes?|consultas?|sujets?|temas?"
@@ -107,7 +107,7 @@ _ELSEWHERE = _pattern(
     """,
     r"训练 开发集 验证集 查询\s?[0-9]+ 单个查询 每个查询 第\s?[0-9一二三]+\s?个查询 訓練 検証",
 )
-"""Of other queries than those of the assignment, or of one of them."""
+"""Words about other queries than those of the assignment, or about a single one."""
 
 _TESTED = _pattern(r"tests? testing heldout held[\s-]out final official")
 
@@ -146,7 +146,7 @@ _NOT_MEASURED = _pattern(
     """,
     "如果 假设 假如 目标 期望 应该 可能 理想 表示 意味 没有 もし 例如 比如 例えば 示例",
 )
-"""Of nothing that was measured: wishes, examples, conditions; or of another run than the one that counts."""
+"""Words about nothing that was measured (wishes, examples, conditions), or about another run than the counting one."""
 
 _SPREAD = _pattern(
     r"""
@@ -181,11 +181,11 @@ _MEANS = """
     平均 平均値 全部 所有 总体
 """
 OF_ALL = frozenset(_MEANS.split())
-"""How rows of the mean over all queries are called."""
+"""Names of rows with the mean over all queries."""
 
 
 class Whose(Enum):
-    """Whose a number is."""
+    """The owner of a number."""
 
     OWN = "said to be the student's own"
     UNSAID = "not said"
@@ -193,22 +193,22 @@ class Whose(Enum):
 
 
 def is_of_own(text: str) -> bool:
-    """Tell whether words call something the student's own."""
+    """Tell whether words attribute something to the student."""
     return _OWN.search(text) is not None
 
 
 def is_asked_of(text: str) -> bool:
-    """Tell whether words speak of single queries or of queries of another set."""
+    """Tell whether words are about single queries or queries of another set."""
     return _ELSEWHERE.search(text) is not None
 
 
 def is_spread(text: str) -> bool:
-    """Tell whether words speak of a deviation, an extreme or a correlation."""
+    """Tell whether words are about a deviation, an extreme or a correlation."""
     return _SPREAD.search(text) is not None
 
 
 def is_change(text: str) -> bool:
-    """Tell whether words speak of a difference, a test or a time."""
+    """Tell whether words are about a difference, a test or a time."""
     return _CHANGE.search(text) is not None
 
 
@@ -218,22 +218,22 @@ def is_example(text: str) -> bool:
 
 
 def is_cited(text: str) -> bool:
-    """Tell whether a sentence cites a publication, or speaks of an earlier exercise."""
+    """Tell whether a sentence cites a publication, or is about an earlier exercise."""
     return _CITED.search(text) is not None or _EARLIER.search(text) is not None
 
 
 def is_of_collection(text: str) -> bool:
-    """Tell whether a sentence names a well-known test collection, which may not be that of the assignment."""
+    """Tell whether a sentence names a well-known test collection, which may differ from that of the assignment."""
     return _COLLECTION.search(text) is not None
 
 
 def is_standard(label: str) -> bool:
-    """Tell whether a label is the mere name of a system that many take for their baseline."""
+    """Tell whether a label is only the name of a system that is often used as a baseline."""
     return _STANDARD.fullmatch(label.strip(" *:")) is not None
 
 
 def told_of(text: str) -> Whose:
-    """Say whose the numbers are of which words speak.
+    """Return the owner of the numbers that words are about.
 
     Examples
     --------
@@ -258,14 +258,14 @@ _PIECES = re.compile(rf"(?i)[,;:—–，；：]|\s-\s|(?<![^\W_])(?:{either(_CO
 
 
 def pieces_of(text: str) -> list[str]:
-    """Cut a sentence where another thing may be spoken of."""
-    # A word that begins a comparison belongs to what follows it.
+    """Split a sentence where its subject may change."""
+    # A word that begins a comparison belongs to the piece after it.
     cuts = [0, *(found.start() if found.group().isalpha() else found.end() for found in _PIECES.finditer(text))]
     return [text[begin:end] for begin, end in zip(cuts, [*cuts[1:], len(text)], strict=True)]
 
 
 def whose(text: str, start: Whose) -> Whose:
-    """Say whose a number is that follows a text, where the text before it already spoke of somebody."""
+    """Return the owner of a number after a text, given the owner before that text."""
     state = start
     for piece in pieces_of(text):
         told = told_of(piece)
@@ -282,7 +282,7 @@ _ASIDES = re.compile(r"[(\[]([^()\[\]=]*)[)\]]")
 
 
 def is_of_others(name: str) -> bool:
-    """Tell whether an aside in a name says that the number is not the student's own, or not a mean.
+    """Tell whether an aside in a name shows that the number is not the student's own, or not a mean.
 
     Examples
     --------
@@ -296,7 +296,7 @@ def is_of_others(name: str) -> bool:
 
 
 def is_only_of_others(aside: str) -> bool:
-    """Tell whether an aside behind a number says whose it is, and has no number of its own."""
+    """Tell whether an aside after a number names another owner, and has no number of its own."""
     return _ONLY_OF_OTHERS.fullmatch(aside) is not None or (
         "=" not in aside and not re.search(r"\d[.,]\d", aside) and told_of(aside) is Whose.OTHERS
     )

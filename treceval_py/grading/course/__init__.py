@@ -1,1 +1,1 @@
-"""A course: who is in it, what of it is whose, and its tasks."""
+"""A course: its students, the owners of submissions, and its tasks."""

@@ -1,4 +1,4 @@
-"""A course: several tasks, and what each student has in all of them."""
+"""A course: several tasks, and the results of each student in all of them."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ __all__ = ["Course", "Standing", "course_of"]
 
 
 class Standing(NamedTuple):
-    """What a student has in a course.
+    """The results of a student in a course.
 
     Attributes
     ----------
     student : str
         The name.
     person : Person or None
-        Who it is; None for submissions of nobody on the roster.
+        The student; None for submissions of nobody on the roster.
     name : str
-        A name for the student's file, which no other one has.
+        A unique name for the student's file.
     entries : tuple of (Entry or None)
-        The entry in each task; None where there is none.
+        The entry in each task; None if there is none.
     total, most : float
-        The points of all tasks, each as often as it counts, and how many there are to get; tasks from which the student
-        is excused are in neither.
+        Weighted points over all tasks, reached and possible; tasks from which the student is excused count in neither.
     """
 
     student: str
@@ -47,19 +46,19 @@ class Course(NamedTuple):
     Attributes
     ----------
     title : str
-        What it is called.
+        Its title.
     names : tuple of str
-        The tasks.
+        The names of the tasks.
     folders : tuple of str
-        Where each is written, within the folder of the course.
+        The folder of each task, within the folder of the course.
     weights : tuple of float
-        Factor by which the points of each task count.
+        Factors for the points of each task.
     tasks : tuple of Grades
         The results of each task.
     members : tuple of Standing
         Everybody, in the order of names; then submissions of nobody on the roster.
     notes : tuple of str
-        Notes on the grading; sentences without full stop.
+        Notes on the grading; sentences without full stops.
     """
 
     title: str
@@ -87,15 +86,15 @@ def course_of(
     Parameters
     ----------
     title : str
-        What the course is called.
+        The title of the course.
     tasks, books : sequence of Task, sequence of Grades
-        The tasks, and each of them graded.
+        The tasks, and the results of each.
     folders : mapping of str to str
-        Where each is written, by its name.
+        The folder of each task, by its name.
     roster : Roster
         Everybody in the course.
     notes : sequence of str
-        As of `Course`.
+        See `Course`.
     """
     of_people = [{each.person: each for each in book.entries if each.person is not None} for book in books]
     nobodys = [{each.student: each for each in book.entries if each.person is None} for book in books]

@@ -1,4 +1,4 @@
-"""What handing in late costs: late days without penalty, and a share of the points for each day after them."""
+"""The cost of lateness: free late days, and a share of the points for each day after them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from treceval_py.grading.rules import Rules
 __all__ = ["Late", "days_late", "is_dated", "penalised"]
 
 KIND = "late"
-"""That of a `Change` for lateness."""
+"""Kind of a `Change` for lateness."""
 
 
 class Late(NamedTuple):
@@ -24,9 +24,9 @@ class Late(NamedTuple):
     Attributes
     ----------
     days : int
-        The days after the deadline, begun ones too; 0 in time.
+        Days after the deadline, rounded up; 0 in time.
     said : str
-        The same in words, without full stop; empty in time.
+        The same in words, without a full stop; empty in time.
     """
 
     days: int
@@ -38,19 +38,19 @@ _OF_MOODLE = re.compile(r"(?i)- (?:(?P<days>\d+) (?:days?|tage?)\b)?(?P<more>[^-
 
 
 def is_dated(graded: Graded, person: Person | None) -> bool:
-    """Tell whether it can be known if a submission is late: by its time, by the platform or by the roster."""
+    """Tell whether lateness can be known: from the submission's time, the platform or the roster."""
     return bool(graded.handed_in) or graded.late is not None or bool(_status(person))
 
 
 def _status(person: Person | None) -> str:
-    """Return the status of a submission in Moodle's grading worksheet, where that is the roster."""
+    """Return the status of a submission in Moodle's grading worksheet, if that is the roster."""
     return "" if person is None else next((cell for title, cell in person.row if title.casefold() == "status"), "")
 
 
 def days_late(graded: Graded, rules: Rules, person: Person | None = None) -> Late:
-    """Return how late a submission is, by its time and the deadline; without these, by what the platform says.
+    """Return how late a submission is, by its time and the deadline; without these, according to the platform.
 
-    A time without a zone is one in the zone of the deadline.
+    A time without a zone is in the zone of the deadline.
     """
     if rules.deadline is not None and graded.handed_in:
         try:
@@ -72,18 +72,18 @@ def days_late(graded: Graded, rules: Rules, person: Person | None = None) -> Lat
 
 
 def penalised(marks: Marks, late: Late, rules: Rules, free_days: int) -> tuple[Marks, int]:
-    """Return points with the penalty for lateness, and how many free days it used.
+    """Return points after the penalty for lateness, and the number of free days used.
 
     Parameters
     ----------
     marks : Marks
-        The points without it.
+        The points without the penalty.
     late : Late
         How late it is.
     rules : Rules
-        What lateness costs.
+        The rules for lateness.
     free_days : int
-        How many days without penalty the student has left.
+        Free days that the student has left.
     """
     if not late.days or not (rules.late_per_day or rules.free_days or rules.most_days is not None):
         return marks, 0

@@ -1,4 +1,4 @@
-"""Which of several writings of a person's name, number or address belong together."""
+"""Match different forms of a person's name, number or address."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from treceval_py.grading.claims.claims import Claimed, shown
 __all__ = ["Fit", "Identity", "fits", "match_students", "may_be"]
 
 _PLATFORMS = frozenset({"assignment", "assignsubmission", "attempt", "file", "late", "onlinetext", "submission"})
-"""Words that learning platforms put into the names of folders."""
+"""Words that learning platforms add to the names of folders."""
 
 _SPELLED_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa", "æ": "ae", "œ": "oe"})
 _OTHER_LETTERS = str.maketrans({"ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ı": "i"})
 _ACCENTED = re.compile("[a-z\u0370-\u04ff]")
-"""Letters that are the same without their accents: Latin, Greek, Cyrillic. In kana or Devanagari marks are letters."""
+"""Letters that stay the same without accents: Latin, Greek, Cyrillic. In kana or Devanagari, marks are letters."""
 
 _IDEOGRAPH = "\u2e80"
-"""From here on, a word of two letters is a whole name."""
+"""First character from which a word of two letters is a whole name."""
 
 SHORTEST_NUMBER, MOST_WORDS = 3, 5
 
 LONGEST = 200
-"""So many characters of a name are looked at: those of files in archives can be very long."""
+"""Most characters of a name that are used: file names in archives can be very long."""
 
 
 class Identity(NamedTuple):
-    """What is known of who somebody is.
+    """The known names, numbers and addresses of a person.
 
     Attributes
     ----------
     names : tuple of str
-        Names as they are written, in any order, also with a number in them.
+        Names as written, in any order, possibly with a number.
     numbers : tuple of str
-        Numbers of any system: of the student, of the platform's account.
+        Numbers in any system: of the student, or of the platform's account.
     handles : tuple of str
         E-mail addresses and login names.
     """
@@ -49,18 +49,18 @@ class Identity(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """Who somebody is.
+    """The student who fits an identity.
 
     Attributes
     ----------
     student : int or None
-        The number of the student; None where nobody fits, or several do.
+        Number of the student; None if nobody fits, or several do.
     candidates : tuple of int
-        Who else it may be, where it is nobody for sure.
+        Possible students, if none is certain.
     sure : bool
-        Whether an address or a login name says so.
+        Whether an address or a login name decided.
     partly : bool
-        Whether only a part of the name says so.
+        Whether only a part of the name fits.
     """
 
     student: int | None = None
@@ -73,18 +73,18 @@ Words = tuple[str, ...]
 
 
 class _Parts(NamedTuple):
-    """An identity, taken apart; all in small letters.
+    """An identity, split into comparable parts, all in lower case.
 
     Attributes
     ----------
     exact : frozenset of str
-        The names as they are written.
+        The names, exactly as written.
     plain : frozenset of tuple of str
         Their words in alphabetical order.
     spellings : frozenset of tuple of str
-        The same with umlauts written out, and without accents.
+        The same words with umlauts written out, and without accents.
     words : frozenset of tuple of str
-        The spellings without numbers and without the words of platforms.
+        The spellings without numbers and without the platforms' words.
     joined : frozenset of str
         These words in any order, without spaces: ``lovelaceada``.
     numbers : frozenset of str
@@ -92,9 +92,9 @@ class _Parts(NamedTuple):
     handles : frozenset of str
         Addresses and login names.
     mailboxes : frozenset of str
-        What is before the ``@`` of addresses, which often is a name of login.
+        The part of addresses before the ``@``, which often is a login name.
     called : frozenset of str
-        The names, as who is looked for may be called by an address or name of login.
+        The names, since a person looked for may be named by an address or login name.
     """
 
     exact: frozenset[str]
@@ -109,18 +109,18 @@ class _Parts(NamedTuple):
 
 
 class _Level(NamedTuple):
-    """A way to belong together: two identities have a key in common, and are alike.
+    """A way of matching: two identities have a key in common, and are alike.
 
     Attributes
     ----------
     keys : callable
         Returns the keys of an identity.
     alike : callable
-        Tells whether two identities with a common key are alike; None where all are.
+        Tells whether two identities with a common key are alike; None if all are.
     alone : bool
-        Whether nobody else may be like the same student.
+        Whether nobody else may match the same student.
     sure : bool
-        As of `Fit`.
+        See `Fit`.
     """
 
     keys: Callable[[_Parts], Iterable[Hashable]]
@@ -130,31 +130,31 @@ class _Level(NamedTuple):
 
 
 def fits(wanted: Sequence[Identity], students: Sequence[Identity], *, parts: bool = False) -> list[Fit]:
-    """Find the student that each of some identities is.
+    """Find the student who fits each of some identities.
 
-    An address or login name decides first; then the name as it is written; then whatever case, spaces and order of
-    words are; whatever accents are; what is before the ``@`` of an address; a number, unless another name is beside
-    it; and last the name whatever numbers are, also where words are written together. What fits several students is
-    given to none, unless a number tells which; and who has something by a surer way gets nothing by a less sure one.
+    The criteria, in order: an address or login name; the exact name; the name without regard to case, spaces and order
+    of words; without regard to accents; the part of an address before the ``@``; a number, unless it comes with another
+    name; and last the name without numbers, even if its words are joined. An identity that fits several students gets
+    none, unless a number decides. A student who was matched by a stronger criterion is not matched by a weaker one.
 
     Parameters
     ----------
     wanted : sequence of Identity
-        Who is looked for.
+        The identities to look for.
     students : sequence of Identity
-        Among whom.
+        The students.
     parts : bool, optional
-        Whether two words of a longer name are enough where they fit one student only.
+        Whether two words of a longer name suffice if they fit only one student.
 
     Returns
     -------
     list of Fit
-        One for each that was looked for.
+        One for each identity.
     """
     mine, theirs = [_taken_apart(each) for each in wanted], [_taken_apart(each) for each in students]
     known = frozenset[str]().union(*(each.numbers for each in mine))
     if known.isdisjoint(frozenset[str]().union(*(each.numbers for each in theirs))):
-        # The numbers are of two systems, such as those of a platform and of a university, and say nothing.
+        # The numbers are from two systems, such as a platform and a university, so they are ignored.
         mine, theirs = ([each._replace(numbers=frozenset()) for each in side] for side in (mine, theirs))
     found: dict[int, Fit] = {}
     for level in (*_LEVELS, *((_BY_PARTS,) if parts else ())):
@@ -166,7 +166,7 @@ def fits(wanted: Sequence[Identity], students: Sequence[Identity], *, parts: boo
                 found[at] = Fit(own[0], sure=level.sure, partly=level is _BY_PARTS)
             elif own:
                 found[at] = Fit(candidates=tuple(own))
-    # Those whom it fits may have been taken by another one.
+    # Students who fit may already be matched with somebody else.
     left = [at for at in range(len(mine)) if at not in found]
     for level in _LEVELS[-4:]:
         for at, own in _likes(mine, theirs, level, found, set()).items():
@@ -178,7 +178,7 @@ def fits(wanted: Sequence[Identity], students: Sequence[Identity], *, parts: boo
 def _likes(
     mine: Sequence[_Parts], theirs: Sequence[_Parts], level: _Level, found: Mapping[int, Fit], taken: set[int | None]
 ) -> dict[int, list[int]]:
-    """Return for each that was not found yet the students it is like; of several, those with its number."""
+    """Return the matching students of each identity not found yet; if there are several, only those with its number."""
     index: dict[Hashable, list[int]] = {}
     for student, parts in enumerate(theirs):
         if student not in taken:
@@ -220,7 +220,7 @@ def _taken_apart(identity: Identity) -> _Parts:
 
 
 def _words(text: str) -> list[str]:
-    """Cut a text into words; marks belong to the letters before them."""
+    """Split a text into words; combining marks belong to the letters before them."""
     letters = (each if each.isalnum() or unicodedata.category(each)[0] == "M" else " " for each in text)
     return "".join(letters).split()
 
@@ -241,9 +241,9 @@ def _without_accents(text: str) -> str:
 
 
 def _numbered_alike(mine: _Parts, theirs: _Parts) -> bool:
-    """Tell whether two identities share their numbers, or their words where only one of them has numbers."""
+    """Tell whether two identities share a number, or their words if only one of them has numbers."""
     if mine.numbers and theirs.numbers:
-        # A number with another name beside it is another student's.
+        # A number that comes with another name is another student's.
         some = {word for words in mine.words for word in words} & {word for words in theirs.words for word in words}
         named = mine.words and theirs.words and not some and mine.joined.isdisjoint(theirs.joined)
         return not mine.numbers.isdisjoint(theirs.numbers) and not named
@@ -251,24 +251,24 @@ def _numbered_alike(mine: _Parts, theirs: _Parts) -> bool:
 
 
 def _named_alike(mine: _Parts, theirs: _Parts) -> bool:
-    """Tell whether two identities share first and last name, though not the number: platforms have their own."""
+    """Tell whether two identities share first and last name; their numbers may differ, as platforms use their own."""
     return not (mine.numbers and theirs.numbers) or any(
         len(words) > 1 or (len(words[0]) > 1 and words[0] >= _IDEOGRAPH) for words in mine.words | theirs.words
     )
 
 
 def _mailed_alike(mine: _Parts, theirs: _Parts) -> bool:
-    """Tell whether one identity is called by what is before the ``@`` of the other one's address."""
+    """Tell whether the name of one identity is the part before the ``@`` in the address of the other."""
     return not mine.called.isdisjoint(theirs.mailboxes) or not theirs.called.isdisjoint(mine.mailboxes)
 
 
 def _partly_alike(mine: _Parts, theirs: _Parts) -> bool:
-    """Tell whether the words of one name are all in the other one."""
+    """Tell whether one name contains all words of the other."""
     return any(set(one) <= set(other) or set(other) <= set(one) for one in mine.words for other in theirs.words)
 
 
 def _handled_alike(mine: _Parts, theirs: _Parts) -> bool:
-    """Tell whether two identities share an address or login, or the one without any is called by that of the other."""
+    """Tell whether two identities share an address or login, or one of them is named by that of the other."""
     by_handle = bool(mine.handles or theirs.handles)
     return by_handle and not (mine.handles or mine.called).isdisjoint(theirs.handles or theirs.called)
 
@@ -282,7 +282,7 @@ _LEVELS = (
     _Level(lambda parts: [*parts.words, *parts.numbers], _numbered_alike),
     _Level(lambda parts: parts.joined, _named_alike),
 )
-"""The ways, surest first; the last four also name who it may be where nobody was found."""
+"""The criteria, strongest first; the last four also give candidates if nobody was found."""
 
 _BY_PARTS = _Level(lambda parts: [pair for words in parts.words for pair in combinations(words, 2)], _partly_alike)
 
@@ -293,21 +293,21 @@ _BY_PARTS = _Level(lambda parts: [pair for words in parts.words for pair in comb
 def match_students(
     claims: Mapping[str, Sequence[Claimed]], students: Sequence[Identity]
 ) -> tuple[dict[int, list[Claimed]], list[str]]:
-    """Give the claims of a class to the students who handed something in, as of `fits`.
+    """Match the claims of a class to the students who handed something in, using `fits`.
 
     Parameters
     ----------
     claims : mapping of str to sequence of Claimed
-        The claims of each student, as written in a table.
+        The claims of each student, under the name in the table.
     students : sequence of Identity
-        Who handed something in; the first of the names is shown.
+        The students who handed something in; messages show the first name of each.
 
     Returns
     -------
     matched : dict of int to list of Claimed
-        The claims by the numbers of ``students``.
+        The claims, by index in ``students``.
     strays : list of str
-        For each name that is left over why, with the place of its first claim; sentences without full stop.
+        The reason for each name that is left over, with the place of its first claim; sentences without full stops.
     """
     found = fits([Identity((name,)) for name in claims], students)
     matched: dict[int, list[Claimed]] = {}
@@ -324,14 +324,14 @@ def match_students(
 
 
 def may_be(names: Sequence[str], other: str) -> str:
-    """Say whom somebody may be; empty without candidates.
+    """Say who somebody may be; empty without candidates.
 
     Parameters
     ----------
     names : sequence of str
         The candidates.
     other : str
-        What else may be the only one.
+        Words for another possible match of the only candidate.
     """
     if not names:
         return ""

@@ -1,4 +1,4 @@
-"""Whose the submissions are: those on the roster and what each of them handed in, alone or with a group."""
+"""The owners of submissions: everybody on the roster, and what each handed in, alone or with a group."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Member(NamedTuple):
     Attributes
     ----------
     person : Person or None
-        Who it is; None without a roster, and for a submission of nobody on it.
+        The student; None without a roster, or for a submission of nobody on it.
     submission : int or None
-        The number of the submission; None where nothing was handed in.
+        Number of the submission; None if nothing was handed in.
     questions : tuple of Question
-        What a person should look at.
+        Questions for a person to look at.
     """
 
     person: Person | None
@@ -43,33 +43,33 @@ class Class(NamedTuple):
     members : tuple of Member
         Everybody on the roster, then the submissions of nobody on it.
     submissions : tuple of Submission
-        What was handed in; several submissions of a person are one.
+        The submissions; several submissions of a person are merged into one.
     """
 
     members: tuple[Member, ...]
     submissions: tuple[Submission, ...]
 
     def identities(self) -> list[Identity]:
-        """Return by what each member can be called, the name that is shown first."""
+        """Return the names, numbers and addresses of each member, the displayed name first."""
         return [_of_member(each, self.submissions) for each in self.members]
 
 
 def class_of(handed_in: Sequence[Submission], roster: Roster | None, groups: str = "") -> Class:
-    """Find whose the submissions are.
+    """Find the owners of submissions.
 
     Parameters
     ----------
     handed_in : sequence of Submission
         The submissions.
     roster : Roster or None
-        Everybody in the course; without it, each submission is that of the student, or students, whom it names.
+        Everybody in the course; without it, each submission belongs to the students that it names.
     groups : str
         A pattern for the groups of the roster that hand in together; empty for none.
 
     Returns
     -------
     Class
-        Everybody is in it, and every submission.
+        All students and all submissions.
     """
     if roster is None:
         return Class(tuple(_without_roster(handed_in)), tuple(handed_in))
@@ -83,7 +83,7 @@ def class_of(handed_in: Sequence[Submission], roster: Roster | None, groups: str
             submissions[several[-1]] = _merged([submissions[at] for at in several])
         elif len(several) > 1:
             names = ", ".join(shown(submissions[at].student) for at in several[:-1])
-            questions.setdefault(person, []).append(f"the last of several submissions counts, and not {names}")
+            questions.setdefault(person, []).append(f"the last of several submissions counts, not {names}")
     _give_to_groups(counting, submissions, people, groups)
     left = sorted({*range(len(submissions))} - used - {*counting.values()})
     kept = sorted({*counting.values(), *left})
@@ -107,7 +107,7 @@ def _questions(asked: Sequence[str]) -> tuple[Question, ...]:
 
 
 def _without_roster(handed_in: Sequence[Submission]) -> Iterator[Member]:
-    """Yield the students whom submissions name; only those who handed in together are told apart."""
+    """Yield the students named by submissions; only joint submissions give several members."""
     for at, each in enumerate(handed_in):
         if len(each.owners) < 2:
             yield Member(None, at)
@@ -120,7 +120,7 @@ def _without_roster(handed_in: Sequence[Submission]) -> Iterator[Member]:
 def _owners(
     submissions: Sequence[Submission], people: Sequence[Person]
 ) -> tuple[dict[int, list[int]], dict[int, list[str]], dict[int, list[str]]]:
-    """Return each person's submissions, last one last; what to ask of submissions, by other owners; and of persons."""
+    """Return each person's submissions, the last one last; and questions, by submission and by person."""
     whose = [(at, each) for at, submission in enumerate(submissions) for each in identities_of(submission)]
     found = fits([each for _, each in whose], [identity_of(person) for person in people], parts=True)
     owned: dict[int, list[tuple[int, bool]]] = {}
@@ -148,7 +148,7 @@ def _owners(
 
 
 def _of_one(own: Sequence[tuple[int, bool]], submissions: Sequence[Submission]) -> bool:
-    """Tell whether submissions that fit a person are not of several of the same name, by the platform's numbers."""
+    """Tell whether submissions that fit a person are from one student, judged by the platform's numbers."""
     numbers = {submissions[at].numbers for at, sure in own if submissions[at].numbers and not sure}
     return len(numbers) < 2 and not (numbers and any(sure for _, sure in own))
 
@@ -156,7 +156,7 @@ def _of_one(own: Sequence[tuple[int, bool]], submissions: Sequence[Submission]) 
 def _give_to_groups(
     counting: dict[int, int], submissions: Sequence[Submission], people: Sequence[Person], pattern: str
 ) -> None:
-    """Give the members of groups who have no submission that of their group."""
+    """Give members without a submission the submission of their group."""
     members: dict[str, list[int]] = {}
     titles: dict[str, str] = {}
     for number, person in enumerate(people):
@@ -182,7 +182,7 @@ def _plain(name: str) -> str:
 
 
 def _merged(parts: Sequence[Submission]) -> Submission:
-    """Put together what a person handed in under several names, of which the last one names it."""
+    """Merge the submissions of a person under several names, keeping the last name."""
     named = [part.renamed(partial("{}/{}".format, part.student)) for part in reversed(parts)]
     return parts[-1]._replace(
         source=f"{parts[-1].source} and {len(parts) - 1} more",
@@ -192,7 +192,7 @@ def _merged(parts: Sequence[Submission]) -> Submission:
 
 
 def identities_of(submission: Submission) -> list[Identity]:
-    """Return what is known of each of the owners of a submission."""
+    """Return the names, numbers and addresses of each owner of a submission."""
     owners = submission.owners or (Owner(),)
     alone = (submission.student,) if len(owners) == 1 else ()
     return [
@@ -206,7 +206,7 @@ def identities_of(submission: Submission) -> list[Identity]:
 
 
 def _of_member(member: Member, submissions: Sequence[Submission]) -> Identity:
-    """Return by what a member can be called: as on the roster, and as the own submission."""
+    """Return the names, numbers and addresses of a member, from the roster and from the submission."""
     own = Identity(()) if member.person is None else identity_of(member.person)
     if member.submission is None:
         return own

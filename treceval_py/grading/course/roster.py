@@ -1,4 +1,4 @@
-"""The roster of a course: everybody who is in it, from the table that a learning platform exports or a plain one."""
+"""The roster of a course: everybody in it, from a learning platform's export or a plain table."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ TITLES = {
     "组, 小组",
     ROLE: "role, roles, rolle, rollen, rôle, rôles, rol",
 }
-"""What platforms, in several languages, and teachers call the columns of a roster."""
+"""Column names of rosters, as used by platforms, in several languages, and by teachers."""
 
 _MEANING = {title: meaning for meaning, titles in TITLES.items() for title in titles.split(", ")}
 
@@ -77,17 +77,17 @@ PLATFORMS = {
     "gradescope": ("sid", "email"),
     "github": ("identifier", "github_username"),
 }
-"""Titles by which the export of a platform is known; Moodle's have no such titles, and follow the site's language."""
+"""Column titles from which a platform's export is recognised; Moodle's depend on the site's language."""
 
 _OF_MOODLE = frozenset({frozenset({GIVEN, FAMILY, EMAIL}), frozenset({ACCOUNT, NAME, EMAIL})})
-"""The meanings of the columns that Moodle's lists of participants, grades and its grading worksheet have in common."""
+"""Meanings of the columns that Moodle's participants, grades and grading worksheet have in common."""
 
 _STAFF = re.compile(
     r"(?i)instructor|teacher|\bta\b|assistant|reader|observer|dozent|lehrende|tutor|enseignant|profesor"
 )
 
 _NOBODY = frozenset({"points possible", "student, test", "test student"})
-"""Rows of Canvas that are no student's."""
+"""Names in rows of Canvas that are not students."""
 
 SEPARATORS = ",;\t"
 
@@ -95,20 +95,20 @@ SEPARATORS = ",;\t"
 def read_roster(path: str | os.PathLike[str]) -> Roster:
     """Read a roster: a table whose first line names its columns.
 
-    Accepted are the participants, grades and grading worksheet of Moodle, the gradebook of Canvas, the roster and
-    grades of Gradescope, the roster of GitHub Classroom, and any table with at least one of the columns ``name``
+    The function accepts the participants, grades and grading worksheet of Moodle, the gradebook of Canvas, the roster
+    and grades of Gradescope, the roster of GitHub Classroom, and any table with at least one of the columns ``name``
     (or ``first name`` and ``last name``), ``number``, ``email`` and ``login``; ``group`` is read too. Titles may be in
     several languages. Other columns are kept.
 
     Parameters
     ----------
     path : path
-        CSV separated by commas, semicolons or tabs, in UTF-8, UTF-16 or, as Excel writes it, Windows-1252.
+        CSV separated by commas, semicolons or tabs, in UTF-8, UTF-16 or Windows-1252, as Excel writes it.
 
     Returns
     -------
     Roster
-        The students, without teachers, assistants and others whose role is in the table.
+        The students, without teachers, assistants and others, if the table has their roles.
 
     Raises
     ------
@@ -129,19 +129,19 @@ def read_roster(path: str | os.PathLike[str]) -> Roster:
     for line, cells in rows:
         if len(cells) > len(titles) and any(cell.strip() for cell in cells[len(titles) :]):
             what = f"expected {len(titles)} columns as in the first line, found {len(cells)}"
-            raise InputError(what, "Put quotes around a field with a separator in it.", file=file, line=line)
+            raise InputError(what, "Put quotes around a field that contains a separator.", file=file, line=line)
         row = tuple(zip_longest(titles, cells[: len(titles)], fillvalue=""))
         person = _person(row, meanings, platform)
         if person is not None:
             _check_new(person, seen, file, line)
             people.append(person)
     if not people:
-        raise InputError("there is no student in the roster", "Write a line for each student.", file=file)
+        raise InputError("there are no students in the roster", "Write a line for each student.", file=file)
     return Roster(tuple(people), platform, titles, file)
 
 
 def _meaning(title: str) -> str:
-    """Return what a column has; empty where that is not known."""
+    """Return the meaning of a column; empty if it is unknown."""
     return _MEANING.get(unicodedata.normalize("NFC", " ".join(title.casefold().split())), "")
 
 
@@ -153,7 +153,7 @@ def _platform(titles: Sequence[str], meanings: frozenset[str]) -> str:
 
 
 def _person(row: tuple[tuple[str, str], ...], meanings: Sequence[str], platform: str) -> Person | None:
-    """Return the student of a row; None where it is nobody's, or not a student's."""
+    """Return the student of a row; None if the row is empty, or not about a student."""
     own: dict[str, str] = {}
     for (_, cell), meaning in zip(row, meanings, strict=True):
         if meaning and cell.strip() and cell.strip() != "-":
@@ -162,26 +162,26 @@ def _person(row: tuple[tuple[str, str], ...], meanings: Sequence[str], platform:
         return None
     account = own.get(ACCOUNT, "")
     number, email, login = own.get(NUMBER, ""), own.get(EMAIL, ""), own.get(LOGIN, "")
-    if not email and "@" in login:  # as logins often are in Canvas
+    if not email and "@" in login:  # common in Canvas
         email, login = login, ""
-    if not email and "@" in account:  # as it is often chosen in GitHub Classroom
+    if not email and "@" in account:  # a common choice in GitHub Classroom
         email = account
     numbered = account.isalnum() and any(map(str.isdigit, account))
     if not number and numbered:
         number = account
     if platform == "github" and account and "@" not in account and not numbered:
-        own[NAME] = account  # by which the teacher knows the student; the other name is that of the account
+        own[NAME] = account  # the name that the teacher knows; the other one is that of the account
     name = _name(own) or login or email or number
     return Person(name, number, email, login, own.get(GROUP, ""), row) if name else None
 
 
 def _name(own: dict[str, str]) -> str:
-    """Return a name, given name first, where there is one."""
+    """Return the full name, given name first; empty if there is none."""
     given, family, written = own.get(GIVEN, ""), own.get(FAMILY, ""), own.get(NAME, "")
     if written and bool(given) != bool(family):
         if set((given or family).casefold().split()) <= set(re.split(r"[\s,]+", written.casefold())):
             given = family = ""
-        else:  # "Name, Vorname": the name is what the other column lacks
+        else:  # "Name, Vorname": here the name is the part that the other column lacks
             given, family = given or written, family or written
     if not (given or family):
         if written.count(",") != 1:
@@ -193,19 +193,19 @@ def _name(own: dict[str, str]) -> str:
 
 
 def _check_new(person: Person, seen: dict[tuple[str, str], int], file: str, line: int) -> None:
-    """Refuse who is in the roster twice: nobody could tell whose a submission is."""
+    """Raise if a student is on the roster twice, since the owner of a submission would be ambiguous."""
     own = {"number": person.number, "email": person.email, "login": person.login}
     if not any(own.values()):
         own = {"name": person.name}
     for kind, value in own.items():
         before = seen.setdefault((kind, value.casefold()), line)
         if value and before != line:
-            what = f"{kind} {quoted(value.encode())} is that of line {before} too"
+            what = f"{kind} {quoted(value.encode())} is already on line {before}"
             raise InputError(what, "Keep one of the two.", file=file, line=line)
 
 
 def identity_of(person: Person) -> Identity:
-    """Return all by which a person may be called: also what the roster's row has in other columns."""
+    """Return everything that identifies a person, including other columns of the roster's row."""
     names, numbers, handles = [person.name], [person.number], [person.email, person.login]
     given = family = ""
     for title, written in person.row:
@@ -232,7 +232,7 @@ def identity_of(person: Person) -> Identity:
 def _text_of(file: str) -> str:
     data = content_of(file)
     if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
-        raise InputError("this is a workbook, and a roster is read from CSV", "Save it as CSV.", file=file)
+        raise InputError("this is a workbook, but a roster must be CSV", "Save it as CSV.", file=file)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
     try:
@@ -246,7 +246,7 @@ def _text_of(file: str) -> str:
 
 
 def _rows(text: str, file: str) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield the rows of a table that are not empty, each with the line of the file on which it begins."""
+    """Yield the non-empty rows of a table, each with the line of the file on which it begins."""
     lines = lines_of(text)
     skipped = bool(lines) and SEPARATED.fullmatch(lines[0]) is not None
     first = next((line for line in lines[skipped:] if line.strip()), "")

@@ -1,4 +1,4 @@
-"""The tasks of a course: which submissions are of which task, and who is in a course without a roster."""
+"""The tasks of a course: the submissions of each task, and the students of a course without a roster."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ _ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
 def submissions_of(
     task: Task, path: str, limits: Limits, *, without: Collection[str], others: list[FileRead]
 ) -> Sequence[Submission]:
-    """Return what was handed in for a task.
+    """Return the submissions for a task.
 
     Parameters
     ----------
     task : Task
-        The task. Its `folder` names the folder or archive of its submissions, or with a slash, such as ``*/ex1``, what
-        is of the task in the folders of the students.
+        The task. Its `folder` names the folder or archive of its submissions or, with a slash, such as ``*/ex1``, the
+        files of the task in the folders of the students.
     path : str
         The folder with the submissions of all tasks.
     limits, without, others
-        As of `treceval_py.grading.intake.intake.submissions`.
+        See `treceval_py.grading.intake.intake.submissions`.
 
     Returns
     -------
     sequence of Submission
-        Nothing where nothing was handed in yet.
+        Empty if nothing was handed in yet.
 
     Raises
     ------
     EvaluationError
-        Several folders or archives may be those of the task.
+        Several folders or archives could be those of the task.
     InputError
         The folder cannot be read.
     """
@@ -61,14 +61,14 @@ def submissions_of(
 
 
 def of_no_task(tasks: Sequence[Task], path: str, limits: Limits, *, without: Collection[str]) -> list[str]:
-    """Return what lies with the submissions and is of no task, so that nobody looks into it.
+    """Return the names among the submissions that belong to no task, and so are not read.
 
     Parameters
     ----------
     tasks : sequence of Task
         All tasks of the course.
     path, limits, without
-        As of `submissions_of`.
+        See `submissions_of`.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def of_no_task(tasks: Sequence[Task], path: str, limits: Limits, *, without: Col
 
 
 def _names_in(path: str, without: Collection[str]) -> list[str]:
-    """Return the names in the folder of a course, but for those of other files."""
+    """Return the names in the folder of a course, without those of other files."""
     try:
         names = sorted(os.listdir(path))
     except OSError as error:
@@ -108,12 +108,12 @@ def _is_of(name: str, pattern: str) -> bool:
 
 
 def _of_task(submission: Submission, pattern: str) -> Submission:
-    """Return what of a submission is of a task: the files of a folder, without its name, or files."""
+    """Return the part of a submission for a task: the files of a folder, without its name, or files."""
     return submission.renamed(lambda name: _name_in(name, pattern))
 
 
 def _name_in(name: str, pattern: str) -> str:
-    """Return the name of a file within the folder of a task; empty where it is not of the task."""
+    """Return the name of a file within the folder of a task; empty if it does not belong to the task."""
     depth = pattern.count("/") + 1
     parts = name.split("/")
     if len(parts) > depth and fnmatchcase("/".join(parts[:depth]), pattern):
@@ -122,7 +122,7 @@ def _name_in(name: str, pattern: str) -> str:
 
 
 def roster_of(tasks: Sequence[Sequence[Submission]]) -> Roster:
-    """Return everybody who handed something in, as a roster: whose names fit is one student in all tasks."""
+    """Return everybody who handed something in, as a roster; submissions with matching names are one student."""
     people: list[Person] = []
     for handed_in in tasks:
         whose = [(each, at, identity) for each in handed_in for at, identity in enumerate(identities_of(each))]

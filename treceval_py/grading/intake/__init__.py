@@ -1,1 +1,1 @@
-"""Intake: what was handed in, by whom, without anything that could do harm."""
+"""Intake: the files that were handed in and their owners, read without risk of harm."""

@@ -1,7 +1,7 @@
-"""Archives that nobody has looked at, zip and tar: which of their members can be read, and the members as streams.
+"""Untrusted zip and tar archives: which of their members can be read, and the members as streams.
 
-Nothing is unpacked to a name of its own. A zip archive that lies in another archive is copied to a temporary file
-without a name, as it is read from its end; so are the files of a tar archive, which is read from its beginning only.
+Nothing is unpacked under its own name. A zip archive within an archive is copied to a temporary file without a name,
+because it is read from its end; so are the files of a tar archive, which can only be read from its beginning.
 
 References
 ----------
@@ -33,16 +33,16 @@ from treceval_py.grading.intake.found import IntakeError, Limits, amount, path_o
 __all__ = ["BROKEN", "KINDS", "Archive", "Member", "close_kept", "kept_archive", "packed_as", "reason"]
 
 LARGEST_DIRECTORY = 64 << 20
-"""Bytes of the list of members, which zipfile reads whole; 100,000 members with long names have less."""
+"""Largest list of members in bytes, since zipfile reads it whole; 100,000 members with long names need less."""
 
 _ENTRY = b"PK\x01\x02"
-"""How the record of a member begins in the list at the end, see [1]_, 4.3.12."""
+"""Beginning of a member's record in the list at the end, see [1]_, 4.3.12."""
 
 _LOCAL_HEADER = 30
 """Bytes of the record before a member, without its name, see [1]_, 4.3.7."""
 
 _DEFLATE_SPREADS = 5 / 16383
-"""Data that cannot be compressed get longer by no more: five bytes a block of at least so many."""
+"""Largest growth of data that cannot be compressed: five bytes per block of at least this size."""
 
 BROKEN = (
     zipfile.BadZipFile,
@@ -51,30 +51,30 @@ BROKEN = (
     EOFError,
     NotImplementedError,
     RuntimeError,
-    ValueError,  # among them UnicodeDecodeError
+    ValueError,  # including UnicodeDecodeError
     OverflowError,
     IndexError,
     struct.error,
     tarfile.TarError,
     OSError,
 )
-"""What zipfile, tarfile and gzip raise for archives that are damaged, encrypted, or made to look so."""
+"""Exceptions of zipfile, tarfile and gzip for archives that are damaged, encrypted, or made to look so."""
 
 
 def reason(error: BaseException) -> str:
-    """Return what an exception of these modules or of the system says, for people, without full stop."""
+    """Return the meaning of an exception of these modules or of the system, for people, without a full stop."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     text = str(error)
     if text.startswith("Bad CRC-32"):
-        return "its bytes do not agree with their check sum"
+        return "its bytes do not match their checksum"
     if isinstance(error, EOFError):
         return "it ends too early"
     if isinstance(error, UnicodeDecodeError):
-        return "the name of a file in it is not the UTF-8 that it is said to be"
+        return "the name of a file in it is declared as UTF-8, but is not"
     if isinstance(error, (zlib.error, struct.error)):
-        return "its compressed bytes make no sense"
-    # zipfile quotes names as they are, of any length.
+        return "its compressed data is invalid"
+    # zipfile quotes names unchanged, at any length.
     return next((words for start, words in _IN_WORDS.items() if text.startswith(start)), "it is damaged")
 
 
@@ -82,11 +82,11 @@ _IN_WORDS = {
     "Overlapped": "it shares bytes with another file of the archive",
     "Truncated": "it ends too early",
     "Bad magic number for central": "the list of its files is damaged",
-    "Bad magic number for file": "it is not at the place where the list of files says",
-    "File name in directory": "it has another name in the list of files than at its place",
+    "Bad magic number for file": "it is not where the list of files says",
+    "File name in directory": "the list of files gives it another name",
     "File is not a zip": "it has no list of files, as if its end were cut off",
 }
-"""How messages of zipfile begin, and what they mean."""
+"""Beginnings of zipfile's messages, and their meaning."""
 
 
 class Member(NamedTuple):
@@ -95,15 +95,15 @@ class Member(NamedTuple):
     Attributes
     ----------
     number : int
-        Its place in the list of members.
+        Its index in the list of members.
     parts : tuple of str
         Its path.
     size : int
-        Its size as it is declared.
+        Its declared size.
     why : str
-        Why it is refused; empty where it is not.
+        Why it is refused; empty if it is not.
     time : str
-        When it was last changed, ISO 8601: in local time in a zip archive, in UTC in a tar archive; empty if unknown.
+        Time of the last change, ISO 8601: in local time in a zip archive, in UTC in a tar archive; empty if unknown.
     """
 
     number: int
@@ -123,18 +123,18 @@ _OTHER_ENDINGS = re.compile(r"(?i)\.t(ar\.)?(bz2?|xz|zst)$")
 _OTHER = {b"7z\xbc\xaf\x27\x1c": "a 7z archive", b"Rar!\x1a\x07": "a rar archive"}
 
 BEGINNING = 1024
-"""Bytes by which archives are known."""
+"""Bytes from which archives are recognised."""
 
 
 def packed_as(head: bytes, name: str) -> str:
-    """Tell which archive a file is: ``zip``, ``tar``, another one in words, or none.
+    """Return the kind of an archive: ``zip``, ``tar``, another one in words; empty if a file is not an archive.
 
     Parameters
     ----------
     head : bytes
         Its first `BEGINNING` bytes.
     name : str
-        Its name; documents are no archives, though their format is.
+        Its name; documents do not count as archives, though their format is one.
     """
     small = name.lower()
     if head.startswith(ZIP):
@@ -157,11 +157,11 @@ def archive_in(stream: BinaryIO, name: str, limits: Limits) -> Archive:
     Parameters
     ----------
     stream : binary file
-        The archive; it is closed with the object that is returned, or where it is refused.
+        The archive; closed with the returned object, or if it is refused.
     name : str
-        How messages call it.
+        The archive's name in messages.
     limits : Limits
-        How many files it may have, and how much is unpacked.
+        Limits on its number of files, and on the bytes unpacked.
 
     Raises
     ------
@@ -179,12 +179,12 @@ def archive_in(stream: BinaryIO, name: str, limits: Limits) -> Archive:
         raise IntakeError(error.what, "Hand in fewer files.", file=name) from None
     except BROKEN as error:
         stream.close()
-        what = f"this is no {kind} that can be read: {reason(error)}"
+        what = f"this {kind} cannot be read: {reason(error)}"
         raise IntakeError(what, "Make it again, or hand in the files themselves.", file=name) from None
 
 
 def _fault_of(kind: int, size: int, limits: Limits) -> str:
-    """Return what is wrong with a file by its kind and size."""
+    """Return what is wrong with a file by its kind and size; empty if nothing is."""
     if kind in KINDS:
         return f"it is {KINDS[kind]}, not a file" + (": links are not followed" if kind == stat.S_IFLNK else "")
     return f"it has {amount(size)}, more than {amount(limits.file_bytes)}" if size > limits.file_bytes else ""
@@ -192,13 +192,13 @@ def _fault_of(kind: int, size: int, limits: Limits) -> str:
 
 KINDS = {stat.S_IFLNK: "a link", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 KINDS[stat.S_IFSOCK] = "a socket"
-"""What is no file, by the bits of its mode."""
+"""Members that are not files, by the bits of their mode."""
 
 
 def _unlike(members: list[Member]) -> list[Member]:
     """Refuse files of the same name."""
     often = Counter(member.parts for member in members)
-    why = "the archive has {} files of this name, so that it is not clear which one is meant"
+    why = "the archive has {} files of this name, so it is not clear which one is meant"
     return [
         each._replace(why=why.format(often[each.parts])) if often[each.parts] > 1 and not each.why else each
         for each in members
@@ -209,9 +209,9 @@ def _unlike(members: list[Member]) -> list[Member]:
 
 
 class _Guarded:
-    """A file that zipfile reads, which refuses to hand over a list of too many members before any is built.
+    """A file for zipfile, which refuses to return a list of too many members, before any of them is built.
 
-    It is closed when neither the archive nor a member of it is in use any more.
+    It is closed when neither the archive nor a member of it is in use.
     """
 
     def __init__(self, stream: BinaryIO, entries: int) -> None:
@@ -223,7 +223,7 @@ class _Guarded:
         weakref.finalize(self, stream.close)
 
     def ready(self) -> None:
-        """Say that the list was read."""
+        """Tell it that the list was read."""
         self._entries = None
 
     def read(self, size: int = -1) -> bytes:
@@ -246,8 +246,8 @@ class _Zip:
         guarded.ready()
 
     def members(self, limits: Limits) -> list[Member]:
-        """Return its files in the order of its list, each with why it is refused, if it is."""
-        # Only the list is looked at: what a member really holds is seen, and bounded, when it is read.
+        """Return its files in the order of its list; refused ones have the reason."""
+        # Only the list is checked here; the real content of a member is checked, and limited, when it is read.
         infos = self._archive.infolist()
         sharing = _sharing(infos, self._archive.start_dir)
         members = []
@@ -268,7 +268,7 @@ class _Zip:
 
 
 def _name_of(info: zipfile.ZipInfo) -> str:
-    """Return the name as it stands in the archive; without a mark it is CP437 by the standard, but often UTF-8."""
+    """Return the name as stored; without a UTF-8 mark it is CP437 by the standard, but often UTF-8."""
     name = info.orig_filename
     if info.flag_bits & 0x800 or name.isascii():
         return name
@@ -283,30 +283,30 @@ def _time_of(info: zipfile.ZipInfo) -> str:
         when = datetime(*info.date_time)
     except ValueError:
         return ""
-    # 1980 is where the format begins, and what programs write that do not know the time.
+    # 1980 is the first year of the format, and what programs write if they do not know the time.
     return when.isoformat() if when.year > 1980 else ""
 
 
 def _fault(info: zipfile.ZipInfo, limits: Limits) -> str:
-    """Return what is wrong with a member by what the list says of it."""
+    """Return what is wrong with a member according to the list; empty if nothing is."""
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind in KINDS:
         return _fault_of(kind, 0, limits)
     if info.flag_bits & 0x2041:
         return "it is encrypted: hand it in without a password"
     if info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-        # The decompressors of bzip2 and LZMA, as zipfile uses them, give all at once that a piece holds.
+        # zipfile's decompressors of bzip2 and LZMA return everything in a piece at once, without a limit.
         return "it is compressed in an unusual way: make the archive with the usual settings"
     if info.file_size > limits.file_bytes:
         return _fault_of(kind, info.file_size, limits)
     packed = info.file_size if info.compress_type == zipfile.ZIP_STORED else info.file_size * (1 + _DEFLATE_SPREADS)
     if info.compress_size > packed + 1024 * (info.compress_type == zipfile.ZIP_DEFLATED):
-        return f"it is declared to have {amount(info.file_size)}, but there are {amount(info.compress_size)} of it"
+        return f"it is declared to have {amount(info.file_size)}, but has {amount(info.compress_size)} compressed"
     return ""
 
 
 def _sharing(infos: list[zipfile.ZipInfo], end: int) -> set[int]:
-    """Return which members have bytes in common with others, or reach into the list of members, see [2]_."""
+    """Return the members that share bytes with others, or reach into the list of members, see [2]_."""
     spans = sorted(
         (info.header_offset, info.header_offset + _LOCAL_HEADER + len(info.orig_filename) + info.compress_size, number)
         for number, info in enumerate(infos)
@@ -326,17 +326,17 @@ def _sharing(infos: list[zipfile.ZipInfo], end: int) -> set[int]:
 # --- tar archives ---
 
 _BLOCK = 512
-"""Bytes by which a tar archive goes on."""
+"""Block size of a tar archive in bytes."""
 
 LONGEST_RECORD = 1 << 16
-"""Bytes of a record with a long name."""
+"""Most bytes of a record with a long name."""
 
 
 class _Tar:
-    """A tar archive, compressed by gzip or not, whose files were copied to a temporary file."""
+    """A tar archive, compressed by gzip or not, whose files are copied to a temporary file."""
 
     def __init__(self, stream: BinaryIO, limits: Limits) -> None:
-        self._copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the last that uses it
+        self._copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed with its last user
         self._lock = threading.Lock()
         weakref.finalize(self, self._copy.close)
         self._list: list[tuple[tarfile.TarInfo, int]] = []
@@ -358,12 +358,12 @@ class _Tar:
             if not info.isdir() or (why and parts != ("?",)):
                 kind = stat.S_IFLNK if info.islnk() or info.issym() else _TYPES.get(info.type, 0)
                 if not why and not kind and info.type not in _REGULAR:
-                    why = "it is of a kind that is not read: make the archive with the usual settings"
+                    why = "it is of a kind that cannot be read: make the archive with the usual settings"
                 why = why or _fault_of(kind, info.size, limits)
                 members.append(Member(number, parts, info.size, why, _utc(info.mtime)))
         return _unlike(members)
 
-    def opened(self, number: int, name: str) -> IO[bytes]:  # noqa: ARG002 - as of all archives
+    def opened(self, number: int, name: str) -> IO[bytes]:  # noqa: ARG002 - the signature of all archives
         info, start = self._list[number]
         return cast("IO[bytes]", _Part(self, start, info.size))
 
@@ -383,14 +383,14 @@ def _utc(seconds: float) -> str:
 
 
 class _Counted:
-    """A stream that ends with an error where more is read than is allowed."""
+    """A stream that raises when more is read than allowed."""
 
     def __init__(self, stream: IO[bytes], most: int) -> None:
         self._stream = stream
         self._most = self._left = most
 
     def read(self, size: int) -> bytes:
-        """Return at most so many bytes; none at the end, and an error if there are fewer and that is the end."""
+        """Return exactly this many bytes, or none at the end; raise if the stream ends before."""
         data = b""
         while len(data) < size and (more := self._stream.read(size - len(data))):
             data += more
@@ -405,7 +405,7 @@ class _Counted:
 def _records(stream: _Counted) -> Iterator[tuple[tarfile.TarInfo, Iterator[bytes]]]:
     """Yield the files of a tar archive, each with its data, which must be read before the next one.
 
-    tarfile itself stops without a word where an archive is damaged, and follows records of any length.
+    tarfile itself silently stops where an archive is damaged, and follows records of any length.
     """
     name = ""
     while (header := stream.read(_BLOCK)).strip(b"\0") or not header:
@@ -420,11 +420,11 @@ def _records(stream: _Counted) -> Iterator[tuple[tarfile.TarInfo, Iterator[bytes
         else:
             info.name, name = name or info.name, ""
             yield info, data
-            for _ in data:  # what was not read of it
+            for _ in data:  # read the rest
                 pass
     while header:
         if header.strip(b"\0"):
-            raise IntakeError("it goes on after its end, as if several archives were put together")
+            raise IntakeError("it continues after its end, as if several archives were joined")
         header = stream.read(_BLOCK)
 
 
@@ -432,7 +432,7 @@ _EXTENDED = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE
 
 
 def _name_in(record: bytes, kind: bytes) -> str:
-    """Return the name that a record gives to the file after it; empty where it gives none."""
+    """Return the name that a record gives to the next file; empty if it gives none."""
     name, at = b"", 0
     if kind == tarfile.GNUTYPE_LONGNAME:
         name = record.rstrip(b"\0")
@@ -440,7 +440,7 @@ def _name_in(record: bytes, kind: bytes) -> str:
         end = at + int(length[1])
         key, _, value = record[length.end() : end].rstrip(b"\n").partition(b"=")
         if key == b"size" or key.startswith(b"GNU.sparse"):
-            raise tarfile.HeaderError  # another size than that in the header: of 8 GiB and more, or with holes
+            raise tarfile.HeaderError  # a size other than that in the header: 8 GiB or more, or a sparse file
         name = value if key == b"path" else name
         at = max(end, length.end())
     return name.decode("utf-8", "surrogateescape")
@@ -450,12 +450,12 @@ _LENGTH = re.compile(rb"(\d{1,9}) ")
 
 
 def _pieces(stream: _Counted, size: int) -> Iterator[bytes]:
-    """Yield the data of a file, and read on to the end of its last block."""
+    """Yield the data of a file, and read to the end of its last block."""
     while size > 0:
         piece = stream.read(min(size, 1 << 20))
         if not piece:
             raise EOFError
-        # Of the last piece the rest of its block is read, too.
+        # After the last piece, the rest of its block is read too.
         size -= len(piece)
         yield piece
         if not size and len(piece) % _BLOCK:
@@ -495,27 +495,27 @@ Archive: TypeAlias = _Zip | _Tar
 _kept: list[tuple[tuple[object, ...], Archive]] = []
 _lock = threading.RLock()
 _MOST_KEPT = 2
-"""An archive of a class, and that of a student in it."""
+"""The archive of a class, and that of one student in it."""
 
 
 def kept_archive(key: tuple[object, ...], opened: Callable[[], BinaryIO], name: str, limits: Limits) -> Archive:
-    """Return an archive that stays open for a while, as its files are mostly read one after the other.
+    """Return an archive that stays open for a while, since its files are usually read one after the other.
 
     Parameters
     ----------
     key : tuple
-        What tells archives apart.
+        Identifies the archive.
     opened : callable
         Opens the archive.
     name, limits
-        As of `archive_in`.
+        See `archive_in`.
 
     Raises
     ------
     IntakeError
-        As of `archive_in`, and of ``opened``.
+        As in `archive_in` and ``opened``.
     """
-    # A process that was forked shares the place in the file with the one that opened it, so it opens its own.
+    # A forked process shares the file position with its parent, so it opens its own.
     own = (os.getpid(), *key)
     with _lock:
         for place, (known, archive) in enumerate(_kept):
@@ -529,6 +529,6 @@ def kept_archive(key: tuple[object, ...], opened: Callable[[], BinaryIO], name: 
 
 
 def close_kept() -> None:
-    """Close the archives that were kept open; the files of others, and temporary ones, are free then."""
+    """Close the archives that were kept open, which frees their files, including temporary ones."""
     with _lock:
-        _kept.clear()  # each closes with the last that uses it
+        _kept.clear()  # each is closed with its last user

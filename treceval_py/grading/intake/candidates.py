@@ -1,7 +1,7 @@
-"""What each file of a submission could be: by what is in it, and only then by its name.
+"""Find out what each file of a submission could be: from its content first, then from its name.
 
-A file may be several things at once, and each is tried: all that may be runs are scored, and all that may have numbers
-are searched for claims. Which run counts is decided when all of them were scored.
+A file may be several things at once, and each is tried: all possible runs are scored, and all possible documents are
+searched for claims. The run that counts is chosen after all runs were scored.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from treceval_py.io.source import peek
 __all__ = ["HEAD", "MOST_RUNS", "MOST_TEXTS", "Handed", "RunFile", "candidates", "head_of", "last_of", "like_a_run"]
 
 HEAD = 1 << 16
-"""Bytes by which a file is judged."""
+"""Bytes from which a file is judged."""
 
 MOST_RUNS, MOST_TEXTS = 20, 20
-"""So many files of a submission are scored, and so many searched for claims; further ones are told."""
+"""Most files of a submission that are scored, and that are searched for claims; others are reported."""
 
 LARGEST_TEXT = 1 << 20
-"""A larger file without a format of documents is data, unless its beginning has claims."""
+"""A larger file without a document format is data, unless its beginning has claims."""
 
 RUN, MSMARCO, RANKING, LIKE, NAMED, ALONE = range(6)
-"""What speaks for a run, the strongest first: three kinds of lines, lines of a damaged run, nothing but the name, or
-that there is no other file."""
+"""Evidence for a run, strongest first: three kinds of lines, lines of a damaged run, only the name, or that there is
+no other file."""
 
 _LOOKS = {
     RUN: "its lines are those of a run",
@@ -63,14 +63,14 @@ class RunFile(NamedTuple):
     item : Item
         The file.
     kind : str
-        ``run``, ``msmarco`` or ``judged-ranking``; empty where its lines are those of none of them.
+        ``run``, ``msmarco`` or ``judged-ranking``; empty if its lines fit none of them.
     why : str
-        What speaks for it; whole sentence without full stop.
+        The evidence for it; a sentence without a full stop.
     strength : int
-        How much speaks for it: from 0, the most, to 5. For 4 only its name does, for 5 that there is no other file.
+        Strength of the evidence, from 0 (strongest) to 5: 4 is only the name, 5 only that there is no other file.
     turn : tuple
-        What is known of when it was handed in, to compare it with the other runs of the submission: the platform's
-        number of the file, the number in its name, and when it was changed.
+        When it was handed in, as far as known, for comparison with other runs of the submission: the platform's number
+        of the file, the number in its name, and the time of its last change.
     """
 
     item: Item
@@ -81,18 +81,18 @@ class RunFile(NamedTuple):
 
 
 class Handed(NamedTuple):
-    """What the files of a submission could be.
+    """The possible roles of the files of a submission.
 
     Attributes
     ----------
     runs : tuple of RunFile
-        All that may be runs, the likeliest first.
+        All possible runs, the likeliest first.
     texts : tuple of Item
-        All that may have claims: text with claims in its beginning first, then documents with a format of their own.
+        All files that may have claims: text with claims in its beginning first, then documents with their own format.
     files : tuple of FileRead
-        All files by name, with what each could be: ``run``, ``judged ranking``, ``claims``, ``report`` (still to be
-        searched for claims), ``unread``, ``not used`` or ``refused``. A file that may be a run and also has claims is
-        listed as a run.
+        All files by name, with what each could be: ``run``, ``judged ranking``, ``claims``, ``report`` (not yet
+        searched for claims), ``unread``, ``not used`` or ``refused``. A possible run that also has claims is listed as
+        a run.
     """
 
     runs: tuple[RunFile, ...]
@@ -101,7 +101,7 @@ class Handed(NamedTuple):
 
 
 def head_of(source: Source) -> bytes:
-    """Return the beginning of a file, decompressed, as `candidates` takes it of the judgments.
+    """Return the beginning of a file, decompressed, in the form that `candidates` expects of the judgments.
 
     Raises
     ------
@@ -112,20 +112,20 @@ def head_of(source: Source) -> bytes:
 
 
 class _File(NamedTuple):
-    """A file, and all that it could be.
+    """A file, and everything that it could be.
 
     Attributes
     ----------
     item : Item
         The file.
     strength : int or None
-        What speaks for a run, if anything does.
+        Evidence for a run, if there is any.
     text : str
-        Which kind of document it is; empty where it has no claims.
+        The kind of document; empty if it has no claims.
     claims : bool
         Whether its beginning has claims.
     why : str
-        Why it is neither a run nor a text, if it is neither.
+        Why it is neither a run nor a text, if so.
     """
 
     item: Item
@@ -140,7 +140,7 @@ class _File(NamedTuple):
         return _NAME_OF_A_RUN.search(_last(self.item)) is not None
 
     def told(self, role: str, why: str) -> FileRead:
-        """Return what is said of it."""
+        """Return the report on it."""
         return FileRead(self.item.name, role, why, self.item.size)
 
 
@@ -151,19 +151,19 @@ _CODE = re.compile(r"(?i)\.(py|java|c|h|cc|cpp|cs|js|ts|go|rs|r|jl|m|sh|bat|scal
 
 
 def candidates(submission: Submission, *, qrels: bytes = b"") -> Handed:
-    """Tell what each file of a submission could be.
+    """Return what each file of a submission could be.
 
     Parameters
     ----------
     submission : Submission
-        What was handed in.
+        The submission.
     qrels : bytes
-        The beginning of the judgments, by `head_of`; without it they are known by their form only.
+        The beginning of the judgments, from `head_of`; without it they are recognised only by their form.
 
     Returns
     -------
     Handed
-        The runs, the texts, and what is said of each file.
+        The runs, the texts, and a report on each file.
     """
     told = list(submission.refused)
     files = []
@@ -195,18 +195,18 @@ def _last(item: Item) -> str:
 # --- what a file could be ---
 
 _DATA = ("text", "csv", "json")
-"""Documents that may also be data; only in these it is looked for claims here, as a beginning of others says little."""
+"""Documents that may also be data. Only these are searched for claims here; the beginning of others reveals little."""
 
 SHORTEST = 10
-"""Fewer lines than these that have claims, or could be parameters, are no run by their form alone."""
+"""Fewest lines from which the form alone makes a run of a file that has claims, or could have parameters."""
 
 
-_UNREAD = "it is no text, though it is named like one"
+_UNREAD = "it is not text, though it is named like text"
 _TEXT = re.compile(r"(?i)\.(txt|md|csv|tsv|html?|tex)$")
 
 
 def _looked_at(item: Item, head: bytes, qrels: bytes, *, alone: bool) -> _File:
-    """Tell what a file could be by its beginning."""
+    """Return what a file could be, judged by its beginning."""
     found, name = _File(item), _last(item)
     if _CODE.search(name):
         return found._replace(why="it is a program, or a part of one")
@@ -216,9 +216,9 @@ def _looked_at(item: Item, head: bytes, qrels: bytes, *, alone: bool) -> _File:
         return found._replace(why=strength)
     text = is_document(name, head)
     if strength in (RUN, RANKING):
-        # A page may have a run and text beside it.
+        # A page may have both a run and text.
         return found._replace(strength=strength, text=text if text == "html" else "")
-    if text == "other":  # such as a zip archive, or what older programs write
+    if text == "other":  # such as a zip archive, or the format of an older program
         return found._replace(text=text)
     data = text in _DATA
     claims = (data or (bool(text) and strength is not None)) and bool(claims_in(head, name))
@@ -253,7 +253,7 @@ def like_a_run(head: bytes, name: str) -> bool:
 
 
 def _as_run(head: bytes, lines: Sequence[bytes], qrels: bytes) -> int | str | None:
-    """Return what speaks for a run in the lines of a file, None if nothing does; or what else they are."""
+    """Return the evidence for a run in the lines of a file (None if there is none), or what else they are."""
     found = looks_like(head)
     kind = "" if found is None else found.name
     if kind == "qrels":
@@ -276,11 +276,11 @@ _NUMBER = re.compile(rb"[+-]?(\d|nan|inf|none|null)", re.IGNORECASE)
 
 _JSON = re.compile(rb'\s*\{\s*"[^"]{1,200}"\s*:\s*\{\s*"(?P<inner>[^"]{1,200})"\s*:\s*-?[\d.]')
 _RECORD = re.compile(rb'\s*\[?\s*\{[^{}]{0,400}"(?i:doc|pid|passage|corpus)[^"]{0,20}"\s*:')
-"""The beginnings of runs in JSON: a dictionary of dictionaries, and records with a document each."""
+"""Beginnings of runs in JSON: a dictionary of dictionaries, and records with one document each."""
 
 
 def _is_json(head: bytes) -> bool:
-    """Tell a run in JSON from values of measures by run or by query."""
+    """Distinguish a run in JSON from values of measures by run or by query."""
     found = _JSON.match(head)
     return not _is_measure(found["inner"]) if found else _RECORD.match(head) is not None
 
@@ -290,7 +290,7 @@ def _with_data(lines: Sequence[bytes]) -> Sequence[bytes]:
 
 
 def _names_measures(lines: Sequence[bytes]) -> bool:
-    """Tell whether the first line names measures, as columns of a table, or most lines do, as trec_eval prints them."""
+    """Tell whether the first line has measures as column names, or most lines are values as trec_eval prints them."""
     rows = [[field.strip(b'"*`') for field in _SEPARATOR.split(line[:1000])] for line in _with_data(lines)]
     names = [each for each in rows[0] if each.upper() != b"Q0" and _is_measure(each)] if rows else []
     if len(names) > 1 and not any(_NUMBER.match(each) for each in rows[0]):
@@ -306,7 +306,7 @@ def _is_measure(field: bytes) -> bool:
 
 
 def _are_of_a_run(lines: Sequence[bytes]) -> bool:
-    """Tell lines of a run from prose and tables with as many fields: by Q0, or by ranks and scores."""
+    """Distinguish lines of a run from prose and tables with as many fields: by Q0, or by ranks and scores."""
     rows = [fields for line in _with_data(lines) if len(fields := line.split(None, 6)) > 5]
     good = sum(
         fields[1].upper() in (b"Q0", b"0") or (fields[3].isdigit() and _NUMBER.match(fields[4]) is not None)
@@ -316,7 +316,7 @@ def _are_of_a_run(lines: Sequence[bytes]) -> bool:
 
 
 def _is_msmarco(head: bytes, lines: Sequence[bytes], qrels: bytes) -> bool:
-    """Tell lines of three fields that are a run from settings such as ``k = 3``."""
+    """Distinguish a run with three fields per line from settings such as ``k = 3``."""
     rows = [fields for line in lines if (fields := line.split())]
     if any(fields[1:2] in ([b"="], [b":"]) for fields in rows):
         return False
@@ -327,11 +327,11 @@ def _is_msmarco(head: bytes, lines: Sequence[bytes], qrels: bytes) -> bool:
 
 
 _DOCUMENT = re.compile(rb"(?i)doc|pid$|passage|corpus")
-"""How columns of documents are called; without one, a table of names and scores is one of results."""
+"""Names of document columns; a table of names and scores without one has results."""
 
 
 def _like_a_run(lines: Sequence[bytes]) -> bool:
-    """Tell whether the first line names columns of a run, or most have five fields, with numbers for rank and score."""
+    """Tell whether the first line has the column names of a run, or most lines five fields with rank and score."""
     rows = [
         [field for field in _SEPARATOR.split(line[:1000].strip(b' \t"')) if field.strip(b'"')]
         for line in _with_data(lines)
@@ -347,7 +347,7 @@ def _like_a_run(lines: Sequence[bytes]) -> bool:
 
 
 def _judged(lines: Sequence[bytes], qrels: bytes) -> int | str:
-    """Tell a ranking with judgments from judgments, by the order of its lines, and from a run without scores."""
+    """Distinguish a ranking with judgments from judgments, by the order of lines, and from a run without scores."""
     rows, given = _fields_of(lines), _fields_of(_lines_of(qrels))
     if given and (rows == given[: len(rows)] or _are_in_order_of(rows, given)):
         return "these are the judgments of the assignment, not a run"
@@ -355,25 +355,25 @@ def _judged(lines: Sequence[bytes], qrels: bytes) -> int | str:
         return LIKE
     ascending = all(a[0] != b[0] or a[2] < b[2] for a, b in pairwise(rows))
     if ascending and all(fields[1] == b"0" for fields in rows):
-        return "these are judgments: the documents of each query stand in the order of their ids"
+        return "these are judgments: the documents of each query are in the order of their ids"
     return RANKING
 
 
 def _are_in_order_of(rows: Sequence[Sequence[bytes]], given: Sequence[Sequence[bytes]]) -> bool:
     """Tell whether lines are some of the judgments, in the same order and with the same labels."""
     places = {tuple(fields[:4]): number for number, fields in enumerate(given)}
-    whole = {fields[0] for fields in given} - {given[-1][0]}  # of the last query only some lines may be known
+    whole = {fields[0] for fields in given} - {given[-1][0]}  # the last query may be cut off
     found = [places.get(tuple(fields[:4])) for fields in rows if fields[0] in whole]
     return len(found) >= SHORTEST and all(a is not None and b is not None and a < b for a, b in pairwise(found))
 
 
 RISING, FALLING = 2, 5
-"""So many steps of one in a column, and it has ranks; scores that fall evenly take more, as labels of the best rankings
-fall like that too."""
+"""Fewest steps of one from which a column holds ranks. Evenly falling scores need more, because labels of the best
+rankings can fall like that too."""
 
 
 def _are_ranks(lines: Sequence[Sequence[bytes]]) -> bool:
-    """Tell ranks, which rise by one in each query, and scores made of them, which fall evenly, from labels."""
+    """Distinguish labels from ranks, which rise by one in each query, and scores made of them, which fall evenly."""
     columns: dict[bytes, list[bytes]] = {}
     for fields in lines:
         columns.setdefault(fields[0], []).append(fields[3])
@@ -389,11 +389,11 @@ def _are_ranks(lines: Sequence[Sequence[bytes]]) -> bool:
 
 
 GLANCE = 1000
-"""Lines that are compared."""
+"""Most lines that are compared."""
 
 
 def _lines_of(head: bytes) -> list[bytes]:
-    """Return the first lines in UTF-8, whatever encoding and line ends they have, without one that may be cut off."""
+    """Return the first lines as UTF-8 with newlines, without a last line that may be cut off."""
     whole = len(head) < HEAD
     encoding = encoding_of(head)
     if encoding is not None:
@@ -403,20 +403,20 @@ def _lines_of(head: bytes) -> list[bytes]:
 
 
 def _fields_of(lines: Sequence[bytes]) -> list[list[bytes]]:
-    """Return the fields of the lines with four fields at least."""
+    """Return the fields of the lines with at least four fields."""
     return [fields for line in lines if len(fields := line.split()) >= 4]
 
 
 # --- which of them are runs, and which texts ---
 
 FAR_LARGER = 20
-"""So many times the size of a file, and another one is more likely the run, even with mistakes."""
+"""If another file is this many times larger, it is more likely the run, even with mistakes."""
 
-EARLIER = "it is of an earlier attempt"
+EARLIER = "it is from an earlier attempt"
 
 
 def _runs_of(files: Sequence[_File], told: list[FileRead]) -> list[RunFile]:
-    """Return the files that may be runs, the likeliest first; those that only have the name only without others."""
+    """Return the possible runs, the likeliest first; those with only the name of a run only if there are no others."""
     found = [(each, each.strength) for each in files if each.strength is not None]
     found = [(each, strength) for each, strength in found if strength <= LIKE] or found
     last = max((each.item.attempt for each, _ in found), default="")
@@ -445,7 +445,7 @@ def _runs_of(files: Sequence[_File], told: list[FileRead]) -> list[RunFile]:
 
 
 def _gives_way(each: _File, strength: int, other: _File, others: int) -> str:
-    """Return why a file is not the run beside another one; empty where it may be."""
+    """Return why another file is preferred as the run; empty if this one may be it."""
     if strength == RANKING and others < RANKING and _NAME_OF_JUDGMENTS.search(_last(each.item)) and not each.named:
         return f"these are judgments, by the name of the file, and {other.item.name} is a run"
     if strength not in (MSMARCO, RANKING) or others != LIKE:
@@ -457,9 +457,9 @@ def _gives_way(each: _File, strength: int, other: _File, others: int) -> str:
 
 
 def _handed_in_again(items: Sequence[Item]) -> dict[Item, str]:
-    """Return the files that the platform numbered as later versions replace, each with the name of the last one.
+    """Return the files that later versions on the platform replace, each with the name of the last version.
 
-    Of ``run.txt``, ``run-1.txt`` and ``run-2.txt`` on Canvas the last replaces the others, if it was uploaded last.
+    On Canvas, ``run-2.txt`` replaces ``run.txt`` and ``run-1.txt``, if it was uploaded last.
     """
     series: dict[str, list[Item]] = {}
     for item in sorted(items, key=lambda item: item.number):
@@ -474,7 +474,7 @@ def _handed_in_again(items: Sequence[Item]) -> dict[Item, str]:
 
 
 _AGAIN = re.compile(r"-\d(?=(\.[^./]*)*$)")
-"""What Canvas adds to the name of a file, where there was one of that name."""
+"""Canvas's addition to the name of a file whose name existed already."""
 
 _NUMBERED = re.compile(
     r"(?i)(?P<stem>.*?)(?:[\W_]+(?:v|version[\W_]*)?|(?<=run)|(?<=result)|(?<=results)|(?<=ranking)|(?<=submission)|(?<=output))"
@@ -484,14 +484,14 @@ _NUMBERED = re.compile(
 
 
 def _numbered(item: Item) -> tuple[str, int]:
-    """Return the path of a file without ending and number of a version, and the number."""
+    """Return the path of a file without its ending and version number, and that number."""
     folder, _, name = item.name.casefold().rpartition("/")
     found = _NUMBERED.fullmatch(stem_of(name))
     return (f"{folder}/{stem_of(name)}", 0) if found is None else (f"{folder}/{found['stem']}", int(found["number"]))
 
 
 def _turns(items: Sequence[Item]) -> list[tuple[int, int, str]]:
-    """Return what tells when each file was handed in, as far as it is known of all: see `RunFile`."""
+    """Return the order in which files were handed in, as far as known for all: see `RunFile`."""
     known = [_numbered(item) for item in items]
     often = Counter(stem for stem, _ in known)
     timed = all(item.time for item in items)
@@ -512,9 +512,9 @@ def last_of(runs: Sequence[RunFile]) -> tuple[RunFile, str]:
     Returns
     -------
     RunFile
-        The first one, where it is not known which is the last.
+        The last one; the first of ``runs`` if the order is unknown.
     str
-        By what it is the last, a sentence without full stop; empty where it is not known.
+        How it is known, a sentence without a full stop; empty if it is unknown.
     """
     last = max(runs, key=lambda run: run.turn)
     before = max((run.turn for run in runs if run is not last), default=last.turn)

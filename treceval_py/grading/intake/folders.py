@@ -1,4 +1,4 @@
-"""Folders that nobody has looked at: their files, without following a link and without opening what is no file."""
+"""Untrusted folders: their files, without following links and without opening anything but files."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def state_of(found: os.stat_result) -> State:
-    """Return what tells a file from a later state of it."""
+    """Return what distinguishes a file from later states of it."""
     return found.st_size, found.st_mtime_ns
 
 
 def entries_of(root: str, below: tuple[str, ...], most: int) -> list[Found]:
-    """Return what is in a folder below another one, by name; folders of grades are refused.
+    """Return the entries of a folder below another one, by name; folders of grades are refused.
 
     Raises
     ------
     IntakeError
-        It cannot be read, or holds too much.
+        It cannot be read, or has too many entries.
     """
     path = os.path.join(root, *below)
     try:
@@ -45,7 +45,7 @@ def entries_of(root: str, below: tuple[str, ...], most: int) -> list[Found]:
                     raise IntakeError(f"it has more than {most:,} files and folders", "Hand in fewer files.", file=path)
     except OSError as error:
         what = f"the folder cannot be read: {reason(error)}"
-        raise IntakeError(what, "Check who may read it.", file=path) from None
+        raise IntakeError(what, "Check its permissions.", file=path) from None
     return [_entry(root, (*below, name)) for name in sorted(names)]
 
 
@@ -54,7 +54,7 @@ def _entry(root: str, parts: tuple[str, ...]) -> Found:
     try:
         found = os.lstat(path)
     except OSError as error:
-        return Found(parts, 0, Place(root, parts, (), (0, 0)), f"it cannot be looked at: {reason(error)}")
+        return Found(parts, 0, Place(root, parts, (), (0, 0)), f"it cannot be accessed: {reason(error)}")
     kind = stat.S_IFMT(found.st_mode)
     folder = kind == stat.S_IFDIR
     why = left_out(parts[-1]) or (OURS if folder and _has_grades(path) else "")
@@ -67,12 +67,12 @@ def _entry(root: str, parts: tuple[str, ...]) -> Found:
 
 
 def is_manifest(parts: tuple[str, ...]) -> bool:
-    """Tell whether a path ends like that of the file by which a folder of grades is known."""
+    """Tell whether a path ends like the file that marks a folder of grades."""
     return parts[-2:] == (KEPT, MANIFEST)
 
 
 def _has_grades(path: str) -> bool:
-    """Tell whether a folder is one that grading wrote."""
+    """Tell whether grading wrote a folder."""
     try:
         kept, manifest = os.lstat(os.path.join(path, KEPT)), os.lstat(os.path.join(path, KEPT, MANIFEST))
     except OSError:
@@ -81,11 +81,10 @@ def _has_grades(path: str) -> bool:
 
 
 def walked(root: str, top: tuple[str, ...], limits: Limits, without: Collection[str] = ()) -> Iterator[Found]:
-    """Yield the files in a folder below another one, and in the folders in it, and what is refused there.
+    """Yield the files in a folder below another one and in its subfolders, and refused entries.
 
-    Folders come by name, before those in them, so that the same folder always gives the same; where there is too much,
-    the walk ends with an entry that says so. Folders of grades are not entered, nor is what lies at the real paths
-    ``without``.
+    Folders come by name, before their subfolders, so that the order is always the same. If there are too many entries,
+    the walk ends with an entry that says so. Folders of grades and the real paths ``without`` are not entered.
     """
     seen = 0
     here = os.path.realpath(root)
@@ -100,7 +99,7 @@ def walked(root: str, top: tuple[str, ...], limits: Limits, without: Collection[
             continue
         seen += len(found)
         if seen > limits.entries:
-            why = f"more than {limits.entries:,} files and folders: what is here and further down was not looked at"
+            why = f"more than {limits.entries:,} files and folders: neither this folder nor the rest was read"
             yield refused._replace(why=why)
             return
         for entry in found:
@@ -110,7 +109,7 @@ def walked(root: str, top: tuple[str, ...], limits: Limits, without: Collection[
             elif not entry.folder or entry.why:
                 yield entry
             elif len(own) > DEEPEST or len("/".join(own)) > limits.path:
-                yield entry._replace(why="it lies too deep, or its path is too long: nothing in it was looked at")
+                yield entry._replace(why="it is nested too deep, or its path is too long: nothing in it was read")
             else:
                 waiting.append(entry.parts)
 
@@ -121,35 +120,35 @@ def opened_below(root: str, below: tuple[str, ...], state: State, name: str) -> 
     Parameters
     ----------
     root : str
-        A folder that is trusted, or, where ``below`` is empty, the file.
+        A folder that is trusted or, if ``below`` is empty, the file itself.
     below : tuple of str
         The path below it.
     state : State
-        How the file was when it was found.
+        The state of the file when it was found.
     name : str
-        How messages call it.
+        The file's name in messages.
 
     Raises
     ------
     IntakeError
-        It cannot be opened, is no file, or is not as it was found.
+        It cannot be opened, is not a file, or has changed.
     """
     try:
         handle = _descriptor(root, below)
     except OSError as error:
-        raise IntakeError(f"it cannot be opened: {reason(error)}", "Check who may read it.", file=name) from None
+        raise IntakeError(f"it cannot be opened: {reason(error)}", "Check its permissions.", file=name) from None
     stream = os.fdopen(handle, "rb", buffering=0)
     found = os.fstat(handle)
     if stat.S_ISREG(found.st_mode) and state_of(found) == state:
         return stream
     stream.close()
     if not stat.S_ISREG(found.st_mode):
-        raise IntakeError("it is no file", "Hand in a file.", file=name)
-    raise IntakeError("the file changed while submissions were read", "Run again when nothing writes to it.", file=name)
+        raise IntakeError("it is not a file", "Hand in a file.", file=name)
+    raise IntakeError("the file changed while it was being read", "Run again when nothing writes to it.", file=name)
 
 
 def _descriptor(root: str, below: tuple[str, ...]) -> int:
-    """Open step by step: only so can no folder on the way be a link, not even one that was put there a moment ago."""
+    """Open the path step by step, so that no folder in it can be a link, not even one created a moment ago."""
     wanted = os.O_RDONLY | _NO_WAIT | _BINARY
     if not below:
         return os.open(root, wanted)

@@ -1,4 +1,4 @@
-"""What is found where submissions lie, as plain data; how much of it is taken; and what is said where it is not."""
+"""Plain data about what is found among submissions: limits on how much is read, and reasons for leaving files out."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ class IntakeError(TrecevalError):
 
 
 class Limits(NamedTuple):
-    """How much is taken, so that no submission uses up memory or time.
+    """Limits on what is read, so that no submission uses up memory or time.
 
     Attributes
     ----------
     file_bytes : int
-        Of a file, uncompressed.
+        Bytes of a file, uncompressed.
     submission_bytes : int
-        Of all files of a submission together.
+        Bytes of all files of a submission together.
     files : int
-        How many files a submission has.
+        Number of files of a submission.
     entries : int
-        How many entries the archive of a class has, or a folder; an archive of a submission may have ten times `files`.
+        Entries of a class's archive, or of a folder; the archive of a submission may have ten times `files`.
     unpacked : int
-        Bytes that are unpacked of the tar archive of a class; of one of a submission twice `submission_bytes`.
+        Bytes unpacked from the tar archive of a class; from one in a submission, twice `submission_bytes`.
     path : int
         Characters of a path within a submission.
     """
@@ -43,33 +43,33 @@ class Limits(NamedTuple):
 
     @property
     def of_a_student(self) -> Limits:
-        """The limits of an archive that lies in a submission."""
+        """The limits of an archive within a submission."""
         return self._replace(entries=min(self.entries, 10 * self.files), unpacked=2 * self.submission_bytes)
 
 
 DEFAULT = Limits()
-"""The limits where none are given."""
+"""The default limits."""
 
 DEEPEST = 32
-"""How many folders may lie in one another."""
+"""Deepest nesting of folders."""
 
 State = tuple[int, int]
-"""The size and the time of the last change of a file."""
+"""Size and modification time of a file."""
 
 
 class Place(NamedTuple):
-    """Where a file is.
+    """The place of a file.
 
     Attributes
     ----------
     root : str
         A folder that is trusted, or a file.
     below : tuple of str
-        The path below the folder; empty where the root is the file.
+        Path below the folder; empty if the root is the file itself.
     members : tuple of int
-        Of a file in an archive, its number there; of one in an archive in an archive, both numbers.
+        For a file in an archive, its number there; for an archive within an archive, both numbers.
     state : State
-        Size and time of the file on the disk, which must not change meanwhile.
+        Size and time of the file on disk, which must not change while it is used.
     """
 
     root: str
@@ -79,26 +79,26 @@ class Place(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A file or folder that was found, or what is refused.
+    """A file or folder that was found, even if it is refused.
 
     Attributes
     ----------
     parts : tuple of str
         Its path.
     size : int
-        Bytes.
+        Size in bytes.
     place : Place
-        Where it is.
+        Its place.
     why : str
-        Why it is refused; empty where it is not.
+        Why it is refused; empty if it is not.
     system : bool
-        Whether it is refused as something that no person wrote.
+        Whether it is refused because no person wrote it.
     folder : bool
         Whether it is a folder.
     time : str
-        When it was last changed, by the archive that it is in; ISO 8601, empty if unknown.
+        Time of the last change, according to its archive; ISO 8601, empty if unknown.
     attempt, number : str, int
-        As of `items.Item`.
+        See `items.Item`.
     """
 
     parts: tuple[str, ...]
@@ -113,7 +113,7 @@ class Found(NamedTuple):
 
     @property
     def told(self) -> FileRead:
-        """What is said of something that is refused."""
+        """The report on a refused file or folder."""
         return FileRead(shown("/".join(self.parts)), "not used" if self.system else "refused", self.why, self.size)
 
 
@@ -123,7 +123,7 @@ _SYSTEM_FILES = {"__macosx", "thumbs.db", "desktop.ini", "$recycle.bin", "system
 
 
 def left_out(name: str) -> str:
-    """Return why a file or folder of this name is passed over; the empty string where it is not."""
+    """Return why a file or folder of this name is left out; empty if it is not."""
     if name.lower() in _SYSTEM_FILES:
         return "written by the operating system, not by a person"
     if name.startswith("."):
@@ -132,9 +132,9 @@ def left_out(name: str) -> str:
 
 
 def path_of(name: str, longest: int) -> tuple[tuple[str, ...], str]:
-    """Return the parts of a path in an archive, and why it is refused; the empty string where it is not.
+    """Return the parts of a path in an archive, and why it is refused; empty if it is not.
 
-    Backslashes separate like slashes: some Windows programs write them.
+    Backslashes separate like slashes, because some Windows programs write them.
 
     Examples
     --------
@@ -147,11 +147,11 @@ def path_of(name: str, longest: int) -> tuple[tuple[str, ...], str]:
     parts = tuple(part for part in raw.split("/") if part not in {"", "."})
     why = ""
     if "\0" in raw:
-        why = "its name has a NUL character, behind which another name can hide"
+        why = "its name has a NUL character, which can hide another name after it"
     elif len(raw) > longest:
         why = f"its path has {len(raw):,} characters, more than {longest}"
     elif len(parts) > DEEPEST:
-        why = f"it lies in {len(parts) - 1} folders, more than {DEEPEST}"
+        why = f"it is nested in {len(parts) - 1} folders, more than {DEEPEST}"
     elif raw.startswith("/") or re.match(r"[A-Za-z]:", raw):
         why = "its path begins at the root of a disk"
         parts = ("", *parts) if raw.startswith("/") else parts
@@ -163,11 +163,11 @@ def path_of(name: str, longest: int) -> tuple[tuple[str, ...], str]:
 
 
 LONGEST_NAME = 120
-"""Characters of a path that are shown where it is refused for its length, or is shown beside others."""
+"""Characters of a path that are shown if it is refused as too long, or is shown next to others."""
 
 
 def shown(path: str) -> str:
-    """Return a path of a submission as it may be shown: on one line, without what steers a terminal, not too long."""
+    """Return a path of a submission in a form fit to show: on one line, without control characters, not too long."""
     short = path if len(path) <= LONGEST_NAME else path[:LONGEST_NAME] + "…"
     return visible(short)
 

@@ -1,14 +1,14 @@
-"""What a class handed in, from a folder or an archive, as submissions whose files can be opened safely.
+"""Read what a class handed in, from a folder or an archive, as submissions whose files can be opened safely.
 
     folder ── folders.py ──┐
                            ├─> Found: files, and what is refused
     archive ── archives.py ┘
-        │  platforms.py    whose it is, when it was handed in, which attempt it is
+        │  platforms.py    the owner, the time and the number of the attempt
         │  here            the folder of the class, the limits, students' own archives
         ▼
     Submission ── candidates.py ──> what each file could be
 
-Nothing is unpacked and no link is followed. What is refused is told to the student, with the reason.
+Nothing is unpacked and no link is followed. Students learn what was refused, with the reason.
 """
 
 from __future__ import annotations
@@ -45,22 +45,22 @@ __all__ = ["IntakeError", "Item", "Limits", "Place", "Submission", "one", "safe_
 
 
 ONE_STUDENT = (
-    "all of it is taken for one student, though several of its files look like runs: "
-    "give each student a folder if these are several students"
+    "all of it is graded as one student, though several of its files look like runs: "
+    "if these are several students, give each of them a folder"
 )
 
-BESIDE = "it lies beside the submissions, and is no run"
+BESIDE = "it is next to the submissions, and is not a run"
 
 LACKS = f"handed it in by {METADATA}, but it is not in the export"
 
 _NOBODYS_NAME = re.compile(r"(?i)(read.?me|licen[cs]e|classroom.?roster|grades)(\.[a-z]+)?")
-"""What files are called that belong to a whole folder."""
+"""Names of files that belong to a whole folder."""
 
 _LOOKED_INTO = 200
-"""So many files of a folder are looked into, to see whether they are runs."""
+"""Most files of a folder that are opened to see whether they are runs."""
 
 _TOPS = 4
-"""Folders in one another, each alone at the top, that are entered in search of those of the students."""
+"""Most nested folders, each alone at its level, that are entered to find those of the students."""
 
 
 class _Part(NamedTuple):
@@ -83,11 +83,11 @@ def submissions(
         A folder with a folder or file for each student, or an archive of it as learning platforms export it: zip, tar,
         or tar.gz.
     limits : Limits
-        How much is taken from each.
+        Limits on what is read of each.
     without : collection of str
-        What is no submission though it lies in the folder: paths, or names.
+        Paths or names in the folder that are not submissions.
     others : list of FileRead, optional
-        Takes what was found beside the submissions and belongs to no student.
+        Takes the files found beside the submissions that belong to no student.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def submissions(
     Raises
     ------
     IntakeError
-        The folder or the archive as a whole cannot be read.
+        The folder or archive as a whole cannot be read.
     """
     others = [] if others is None else others
     folder = stat.S_ISDIR(_looked_at(path).st_mode)
@@ -122,7 +122,7 @@ def one(path: str, limits: Limits = DEFAULT) -> Submission:
     path : str
         The file, folder or archive.
     limits : Limits
-        How much is taken from it.
+        Limits on what is read of it.
 
     Raises
     ------
@@ -135,13 +135,13 @@ def one(path: str, limits: Limits = DEFAULT) -> Submission:
     student = _displayed(name if folder else stem_of(name))
     made = Submission(student, visible(path), owners=(Owner(student),))
     if folder:
-        entries_of(path, (), limits.entries)  # raises where the walk would only tell
+        entries_of(path, (), limits.entries)  # raises, while the walk only reports
         return _within_limits(made, walked(path, (), limits), limits)
     return _within_limits(made, [Found((name,), looked.st_size, Place(path, (), (), state_of(looked)))], limits)
 
 
 def _looked_at(path: str) -> os.stat_result:
-    """Return what the system says of the path that was given, which may be a link, as the user chose it."""
+    """Return the status of the given path, which may be a link, because the user chose it."""
     try:
         found = os.stat(path)
     except (OSError, ValueError) as error:
@@ -156,7 +156,7 @@ def _looked_at(path: str) -> os.stat_result:
 
 
 class _Folder:
-    """A class in a folder; `listed` returns what lies in one folder, `files` a file itself or all below a folder."""
+    """A class in a folder; ``listed`` returns the entries of a folder, ``files`` a file or all files below a folder."""
 
     def __init__(self, path: str, limits: Limits, without: Collection[str]) -> None:
         self._path, self._limits, self._names = path, limits, frozenset(without)
@@ -186,7 +186,7 @@ class _Archive:
         if not kind:
             raise IntakeError("is neither a folder nor an archive", "Give what the platform exported.", file=path)
         if kind not in ("zip", "tar"):
-            raise IntakeError(f"this is {kind}, which is not read", "Unpack it, and give the folder.", file=path)
+            raise IntakeError(f"this is {kind}, which cannot be read", "Unpack it, and give the folder.", file=path)
         self._in: dict[tuple[str, ...], list[Found]] = {}
         folders: set[tuple[str, ...]] = set()
         for each in _without_packing(_members_at(place, path, limits, ())):
@@ -218,20 +218,20 @@ _Source: TypeAlias = _Folder | _Archive
 
 
 def _without_packing(found: Sequence[Found]) -> Sequence[Found]:
-    """Leave out the times of files if most lie within an hour: then they are those of packing, as of most platforms."""
+    """Remove the times of files if most lie within an hour: then they are times of packing, as on most platforms."""
     times = sorted(datetime.fromisoformat(each.time) for each in found if each.time)
     near = [each for each in times if abs(each - times[len(times) // 2]) < timedelta(hours=1)]
     return [each._replace(time="") for each in found] if 2 * len(near) > len(times) else found
 
 
 def _is_nobodys(found: Found) -> bool:
-    """Tell whether a path names no student: it begins at a root, outside of the archive, or is missing."""
+    """Tell whether a path names no student: it is absolute, leads out of the archive, or is missing."""
     first = found.parts[0]
     return first in {"", "..", "?"} or bool(found.why and re.match(r"[A-Za-z]:", first))
 
 
 def _members_at(place: Place, name: str, limits: Limits, before: tuple[str, ...]) -> list[Found]:
-    """Return the members of an archive; what no person wrote, and folders of grades, are told once a folder."""
+    """Return the members of an archive; system files and folders of grades are reported once per folder."""
     members = archive_at(place, name, limits).members(limits)
     ours = {member.parts[:-2] for member in members if is_manifest(member.parts) and not member.why} - {()}
     found: list[Found] = []
@@ -248,7 +248,7 @@ def _members_at(place: Place, name: str, limits: Limits, before: tuple[str, ...]
 
 
 def _left_out(parts: tuple[str, ...], ours: Collection[tuple[str, ...]]) -> tuple[int, str]:
-    """Return how many parts of a path are of what is left out, and why; 0 and nothing where it is not."""
+    """Return the length of the part of a path that is left out, and why; 0 and an empty text if none is."""
     for end, part in enumerate(parts, 1):
         why = OURS if parts[:end] in ours else left_out(part)
         if why:
@@ -257,7 +257,7 @@ def _left_out(parts: tuple[str, ...], ours: Collection[tuple[str, ...]]) -> tupl
 
 
 def _class_in(source: _Source, limits: Limits, others: list[FileRead]) -> tuple[str, ...]:
-    """Return the folder that has the students' files and folders: the one at the top, or one that is alone in it."""
+    """Return the folder with the students' files and folders: the top, or a folder that is alone in it."""
     base: tuple[str, ...] = ()
     for _ in range(_TOPS):
         entries = source.listed(base)
@@ -270,7 +270,7 @@ def _class_in(source: _Source, limits: Limits, others: list[FileRead]) -> tuple[
 
 
 def _of_a_class(source: _Source, folder: Found, limits: Limits, levels: int) -> bool:
-    """Tell whether a folder, or one that is alone in it, is that of a class and not of a student."""
+    """Tell whether a folder, or one alone in it, belongs to a class rather than to a student."""
     try:
         entries = [each for each in source.listed(folder.parts) if not each.system]
     except IntakeError:
@@ -283,13 +283,13 @@ def _of_a_class(source: _Source, folder: Found, limits: Limits, levels: int) -> 
 
 
 def _runs(found: Sequence[Found], limits: Limits) -> list[str]:
-    """Return the names of files that look handed in, no more than make a class, of the first that there are."""
+    """Return the names of the first files that look like submissions, up to the number that makes a class."""
     looking = (each.parts[-1] for each in found[:_LOOKED_INTO] if not each.why and _looks_handed_in(each, limits))
     return list(islice(looking, A_CLASS))
 
 
 def _looks_handed_in(found: Found, limits: Limits) -> bool:
-    """Tell whether a file looks like a run, or is an archive that may have one."""
+    """Tell whether a file looks like a run, or is an archive that may contain one."""
     name = found.parts[-1]
     try:
         head = _beginning(found, limits, HEAD)
@@ -310,7 +310,7 @@ def _beginning(found: Found, limits: Limits, size: int) -> bytes:
 
 
 def _students_own(source: _Source, base: tuple[str, ...], others: list[FileRead], limits: Limits) -> list[_Part]:
-    """Return whose the entries of a class are; what is nobody's is told."""
+    """Return the owners of the entries of a class; report entries that belong to nobody."""
     parts: list[tuple[str, bool, list[Found]]] = []
     metadata: dict[str, Named] = {}
     known = {each.name for each in others}
@@ -345,7 +345,7 @@ def _students_own(source: _Source, base: tuple[str, ...], others: list[FileRead]
 
 
 def _is_beside(part: _Part, limits: Limits) -> bool:
-    """Tell whether an entry is a file that no student handed in, if its place or its name says so."""
+    """Tell whether an entry is a file that no student handed in, if its place or name suggests that."""
     if part.folder or part.named.platform or any(each.why for each in part.found):
         return False
     return not _runs(part.found, limits)
@@ -356,7 +356,7 @@ def _displayed(student: str) -> str:
 
 
 def _submission(student: str, where: str, parts: Sequence[_Part], limits: Limits) -> Submission:
-    """Put together what belongs to a student, the last attempt first."""
+    """Put together the files of a student, the last attempt first."""
     parts = sorted(parts, key=_attempt, reverse=True)
     current = [part for part in parts if _attempt(part) == _attempt(parts[0])]
     found: list[Found] = []
@@ -386,7 +386,7 @@ def _submission(student: str, where: str, parts: Sequence[_Part], limits: Limits
 
 
 def _attempt(part: _Part) -> str:
-    """Return the attempt that a part is of, where the platform exports several."""
+    """Return the attempt of a part, if the platform exports several."""
     return part.named.attempt if part.named.platform == "blackboard" else ""
 
 
@@ -394,7 +394,7 @@ _SAID = re.compile(r"(?m)^Name:[ \t]*(\S[^\r\n()]{0,200}?)[ \t]*\(")
 
 
 def _with_name(owners: tuple[Owner, ...], parts: Sequence[_Part], limits: Limits) -> tuple[Owner, ...]:
-    """Return the owners, the one of Blackboard with the name that stands at the top of what was typed."""
+    """Return the owners; on Blackboard, with the name from the top of the typed text."""
     for part in parts:
         if part.named.platform == "blackboard" and part.named.rest == "typed.txt" and not part.found[0].why:
             try:
@@ -408,15 +408,15 @@ def _with_name(owners: tuple[Owner, ...], parts: Sequence[_Part], limits: Limits
 # --- what is taken of a submission ---
 
 LONGEST_LIST = 100
-"""How many refused files are told one by one."""
+"""Most refused files that are reported one by one."""
 
 
 MOST_TARS = 5
-"""So many tar archives of a submission are read, as each has to be unpacked for its list of files."""
+"""Most tar archives of a submission that are read, since each must be unpacked to list its files."""
 
 
 def _within_limits(made: Submission, found: Iterable[Found], limits: Limits) -> Submission:
-    """Return a submission with its items, the last attempt and what lies high up first, as far as the limits allow."""
+    """Return a submission with its items within the limits; the last attempt and the topmost files come first."""
     items: list[Item] = []
     refused: list[Found] = []
     names: set[str] = set()
@@ -442,7 +442,7 @@ def _within_limits(made: Submission, found: Iterable[Found], limits: Limits) -> 
 
 
 def _unlike(name: str, names: set[str]) -> str:
-    """Return a name that no other file has: those that are shown are cut, and control characters written out."""
+    """Return a unique name for a file: shortened names can collide, and so can names with escapes."""
     number, made = 1, name
     while made in names:
         number += 1
@@ -452,7 +452,7 @@ def _unlike(name: str, names: set[str]) -> str:
 
 
 def _unpacked(found: Iterable[Found], refused: list[Found], limits: Limits, *, inner: bool = False) -> Iterator[Found]:
-    """Yield what can be read, with the files of archives in the place of these; no archives in these archives."""
+    """Yield the readable files, replacing archives by their files; archives within those are refused."""
     looked = tars = 0
     for each in found:
         name = each.parts[-1]
@@ -472,7 +472,7 @@ def _unpacked(found: Iterable[Found], refused: list[Found], limits: Limits, *, i
                     what = f"a {packed} archive" if packed in ("zip", "tar") else packed
                     refused.append(each._replace(why=f"it is {what} in an archive: hand in the files themselves"))
                 elif packed not in ("zip", "tar"):
-                    why = f"it is {packed}, which is not read: hand in a zip archive or the files themselves"
+                    why = f"it is {packed}, which cannot be read: hand in a zip archive or the files themselves"
                     refused.append(each._replace(why=why))
                 elif packed == "tar" and tars == MOST_TARS:
                     why = f"no more than {MOST_TARS} tar archives are unpacked: hand in one, or the files themselves"

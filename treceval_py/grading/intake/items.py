@@ -1,4 +1,4 @@
-"""Submissions as they were handed in: who they are from, and their files, which can be opened again in any process."""
+"""Submissions: their owners, and their files, which any process can open again."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["Item", "Owner", "Submission", "archive_at", "opened_at"]
 
 
 class Owner(NamedTuple):
-    """Who handed something in, by what the platform says.
+    """The owner of a submission, as the platform gives it.
 
     Attributes
     ----------
     name : str
         The name; empty if unknown.
     number : str
-        The number, or the name of login, whichever the platform gives; empty if unknown.
+        The number or the login name, whichever the platform gives; empty if unknown.
     email : str
         The e-mail address; empty if unknown.
     """
@@ -40,19 +40,19 @@ class Item(NamedTuple):
     Attributes
     ----------
     name : str
-        Its path within the submission, with slashes, as it may be shown.
+        Its path within the submission, with slashes, in a form fit to show.
     size : int
-        Its size as it is declared.
+        Its declared size.
     place : Place
-        Where it is.
+        Its place.
     limits : Limits
-        How much of it is read.
+        Limits on what is read of it.
     attempt : str
-        Of which attempt it is, where the platform keeps several; later ones are greater.
+        Its attempt, if the platform keeps several; later ones are greater.
     number : int
-        The number that the platform gave to the file; files that were uploaded later have a higher one. 0 without.
+        The number that the platform gave to the file; later uploads have higher numbers. 0 if there is none.
     time : str
-        When it was last changed, by the archive that the student handed in; ISO 8601, empty if unknown.
+        Time of the last change, according to the student's archive; ISO 8601, empty if unknown.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Item(NamedTuple):
     time: str = ""
 
     def opened(self) -> BinaryIO:
-        """Open the file for reading; what is read is counted, and reading ends with an error where it is too much.
+        """Open the file for reading; reading raises when the limit is exceeded.
 
         Raises
         ------
@@ -75,31 +75,31 @@ class Item(NamedTuple):
 
 
 class Submission(NamedTuple):
-    """What a student handed in.
+    """A submission of a student or group.
 
     Attributes
     ----------
     student : str
-        Who it is from, by the name of the folder or file, as it may be shown.
+        Its owner, by the name of the folder or file, in a form fit to show.
     source : str
-        The folder, file or member of an archive that it came in.
+        The folder, file or archive member that it came in.
     items : tuple of Item
         The files that can be opened.
     refused : tuple of FileRead
-        What is not opened, and why: the role is ``refused``, or ``not used`` for what no person wrote.
+        Files that are not opened, and why: the role is ``refused``, or ``not used`` for files that no person wrote.
     owners : tuple of Owner
-        Whose it is, by what the platform says, else by the name of the file or folder; several where the platform says
+        Its owners according to the platform, otherwise by the name of the file or folder; several if the platform says
         that they handed it in together.
     platform : str
         ``moodle``, ``canvas``, ``blackboard``, ``gradescope`` or ``github``; empty for files and folders named by hand.
     group : str
-        The group that handed it in, as far as the platform says it.
+        The group that handed it in, if the platform says so.
     handed_in : str
-        When, ISO 8601, in UTC where the zone is known; empty if unknown.
+        Time, in ISO 8601, in UTC if the zone is known; empty if unknown.
     late : bool or None
-        Whether it is late, by the platform; None where it does not say.
+        Whether the platform marks it as late; None if it does not say.
     attempt : str
-        Which attempt it is, as the platform counts them; empty where it does not.
+        Number of the attempt, as the platform counts; empty if it does not.
     """
 
     student: str
@@ -114,7 +114,7 @@ class Submission(NamedTuple):
     attempt: str = ""
 
     def renamed(self, name: Callable[[str], str]) -> Submission:
-        """Return it with other names of its files; those that become empty are left out."""
+        """Return it with other names of its files; files whose names become empty are left out."""
         return self._replace(
             items=tuple(each._replace(name=new) for each in self.items if (new := name(each.name))),
             refused=tuple(each._replace(name=new) for each in self.refused if (new := name(each.name))),
@@ -122,12 +122,12 @@ class Submission(NamedTuple):
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """The numbers of its owners, or their names of login, whichever the platform gives."""
+        """The numbers or login names of its owners, whichever the platform gives."""
         return tuple(each.number for each in self.owners if each.number)
 
 
 class _Bounded(io.RawIOBase):
-    """A stream that gives no more than a number of bytes, and has one kind of error."""
+    """A stream that returns no more than a number of bytes, and raises only one kind of error."""
 
     def __init__(self, stream: IO[bytes], name: str, most: int) -> None:
         self.name = name
@@ -170,21 +170,21 @@ class _Bounded(io.RawIOBase):
 
 
 def opened_at(place: Place, name: str, limits: Limits) -> BinaryIO:
-    """Open a file wherever it is; see `Item.opened`.
+    """Open a file at its place; see `Item.opened`.
 
     Parameters
     ----------
     place : Place
-        Where it is.
+        The place of the file.
     name : str
-        How messages call it.
+        The file's name in messages.
     limits : Limits
-        How much of it is read.
+        Limits on what is read of it.
 
     Raises
     ------
     IntakeError
-        As of `Item.opened`.
+        See `Item.opened`.
     """
     if place.members:
         archive = archive_at(place._replace(members=place.members[:-1]), name, limits)
@@ -200,11 +200,11 @@ def archive_at(place: Place, name: str, limits: Limits) -> Archive:
     Parameters
     ----------
     place : Place
-        Where the archive is, itself at most in one other archive.
+        The place of the archive, which may itself be in one other archive.
     name : str
-        How messages call it.
+        The archive's name in messages.
     limits : Limits
-        How many files it may have, and how many bytes.
+        Limits on its number of files and bytes.
 
     Raises
     ------

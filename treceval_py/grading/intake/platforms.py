@@ -1,15 +1,15 @@
-"""Whose a file is, by the names that learning platforms give to what they export; and names that any file may have.
+"""Find the owner of a file from the names in exports of learning platforms; and make safe names for any file.
 
-Moodle, Canvas and Gradescope say it as their programs do [1]_ [2]_ [3]_; Blackboard and GitHub Classroom as their
-exports show.
+The names of Moodle, Canvas and Gradescope are parsed as their programs write them [1]_ [2]_ [3]_; those of Blackboard
+and GitHub Classroom as their exports show them.
 
 References
 ----------
 .. [1] Moodle, mod/assign/classes/downloader.php: name or group and number, ``assignsubmission``, kind.
 .. [2] Canvas, lib/content_zipper.rb: name or group in small letters without spaces, ``LATE``, number of the user,
-   number and name of the file; a file of a name that there was before gets ``-1``, ``-2``, ….
-.. [3] Gradescope, "Export submissions": a folder or file for each submission, and submission_metadata.yml, which tells
-   who submitted it, when, and what was submitted before.
+   number and name of the file; a second file of the same name gets ``-1``, ``-2``, ….
+.. [3] Gradescope, "Export submissions": a folder or file for each submission, and submission_metadata.yml with its
+   submitters, its time and earlier submissions.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ __all__ = [
 ]
 
 METADATA = "submission_metadata.yml"
-"""The file in which Gradescope tells whose submissions are."""
+"""Gradescope's file about the submitters."""
 
 
 class Named(NamedTuple):
-    """What is known of a file or folder of a class by its name.
+    """What the name of a file or folder of a class says.
 
     Attributes
     ----------
     student : str
-        The student, with the number that the platform gives, so that two of the same name stay apart.
+        The student, with the platform's number, so that two of the same name stay apart.
     rest : str
-        The name that the student gave to the file; empty for a folder.
+        The student's own name for the file; empty for a folder.
     platform, owners, group, handed_in, late, attempt
-        As of `Submission`; of several attempts the later ones are greater.
+        See `Submission`; later attempts are greater.
     number : int
-        As of `Item`.
+        See `Item`.
     """
 
     student: str
@@ -65,8 +65,8 @@ class Named(NamedTuple):
     number: int = 0
 
 
-# A folder, or the beginning of a name: "Ada Lovelace_12345_assignsubmission_file_". Groups that hand in together have a
-# name in the place of the student's, and "Default group" has no number; Moodle 2 put the group before each name.
+# A folder, or the beginning of a name: "Ada Lovelace_12345_assignsubmission_file_". For groups that hand in together,
+# the group's name replaces the student's, and "Default group" has no number; Moodle 2 put the group before each name.
 _MOODLE = re.compile(
     r"(?:(?P<group>[^-]*\b(?:group|team|gruppe|groupe|grupo|gruppo|groep)\b[^-]*)-)?(?P<name>.+?)(?:_(?P<number>\d+))?"
     r"_assignsubmission_[a-z]+(?:_(?P<rest>.*))?",
@@ -74,39 +74,39 @@ _MOODLE = re.compile(
 )
 _GROUP = re.compile(r"(?i).*\b(group|team|gruppe|groupe|grupo|gruppo|groep|équipe|equipo|小组|组)\b.*|.*[组組].*")
 
-# "Homework 1_ada1_attempt_2026-01-01-10-00-00_run.txt", and the same with ".txt" for what was typed.
+# "Homework 1_ada1_attempt_2026-01-01-10-00-00_run.txt", and the same with ".txt" for typed text.
 _BLACKBOARD = re.compile(
     r"(?P<before>.+)_attempt_(?P<attempt>\d{4}(?:-\d\d){5})(?:_(?P<rest>.+)|(?P<typed>\.txt))", re.DOTALL
 )
 
-# "lovelaceada_LATE_123_456_run.txt"; what was typed has no number of a file; anonymous ones begin with "anon".
+# "lovelaceada_LATE_123_456_run.txt"; typed text has no file number; anonymous users begin with "anon".
 _CANVAS = re.compile(
     r"(?:(?P<name>[^\W\d]\w*?)_)??(?P<late>LATE_)?(?P<user>\d+|anon_[A-Za-z0-9]{5})"
     r"_(?:(?P<number>\d+)_(?P<rest>.+)|(?P<typed>(?:text|link)\.html))",
     re.DOTALL,
 )
 _AGAIN = re.compile(r".*-(\d)(?:\.[^.]*)*")
-"""The name of a file that Canvas numbered, as there was one of that name."""
+"""The name of a file that Canvas numbered, because the name existed already."""
 
 
 def owners_of(
     names: Sequence[tuple[str, bool]], metadata: Mapping[str, Named] | None = None, repositories: bool = False
 ) -> list[Named]:
-    """Tell whose the files and folders of a class are.
+    """Return the owners of the files and folders of a class.
 
     Parameters
     ----------
     names : sequence of (str, bool)
         All names of the class, and whether each is a folder.
     metadata : mapping of str to Named, optional
-        What Gradescope tells of each, by `gradescope_of`.
+        Gradescope's data about each, from `gradescope_of`.
     repositories : bool
-        Whether the folders are repositories, as those of GitHub Classroom.
+        Whether the folders are repositories, as in GitHub Classroom.
 
     Returns
     -------
     list of Named
-        In the same order. What no platform named belongs to the student of this name, without its ending.
+        In the same order. An entry that no platform named belongs to the student of its name, without the ending.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def owners_of(
     files = [name for name, folder in names if not folder]
     folders = [name for name, folder in names if folder]
     of_blackboard = _assignment([found["before"] for name in files if (found := _BLACKBOARD.fullmatch(name))], "_")
-    # Its names have no mark of their own: "bm25_10_20_x.txt" alone among others is none of them.
+    # Canvas names have no mark of their own: a single "bm25_10_20_x.txt" among other names does not count.
     canvas = 2 * sum(_CANVAS.fullmatch(name) is not None for name in files) > len(files)
     of_github = _assignment(folders, "-") if len(folders) >= (2 if repositories else A_CLASS) else ""
     made = []
@@ -136,11 +136,11 @@ def owners_of(
 
 
 def named_of(name: str, folder: bool, assignment: str = "", *, canvas: bool = False) -> Named:
-    """Return what a name says by itself; ``assignment`` is what all names of Blackboard begin with."""
+    """Return what a name alone says; ``assignment`` is the common beginning of Blackboard's names."""
     if found := _MOODLE.fullmatch(name):
         owner = found["name"] + (f"_{found['number']}" if found["number"] else "")
         group = found["group"] or (found["name"] if _GROUP.fullmatch(found["name"]) else "")
-        # "Participant" is the name of all where they are anonymous.
+        # "Participant" is everybody's name if they are anonymous.
         own = "" if found["name"] == "Participant" else found["name"]
         return Named(owner, found["rest"] or "", "moodle", (Owner(own, found["number"] or ""),), group)
     if found := _BLACKBOARD.fullmatch(name):
@@ -168,13 +168,13 @@ def named_of(name: str, folder: bool, assignment: str = "", *, canvas: bool = Fa
 
 
 _SHORT_NUMBER = re.compile(r"[\d_-]{0,3}")
-"""What tells nobody who a student is; numbers of registration are longer."""
+"""Numbers too short to identify a student; registration numbers are longer."""
 
 
 def _assignment(before: Sequence[str], end: str) -> str:
-    """Return the name of the assignment, with the character after it: what the names of all students begin with.
+    """Return the name of the assignment with the character after it, from the common beginning of all students' names.
 
-    A part that all share is of the student where only a short number would be left, as of ``HW_3_ada_1``.
+    A common part belongs to the student if only a short number would be left otherwise, as in ``HW_3_ada_1``.
     """
     first, last = min(before, default=""), max(before, default="")
     common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False)))
@@ -189,7 +189,7 @@ _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.\d+)?\s*(Z|[+-]\d
 
 
 def gradescope_of(text: str) -> dict[str, Named]:
-    r"""Return what Gradescope tells of each submission, by the lines of its YAML that say it.
+    r"""Return Gradescope's data about each submission, from the relevant lines of its YAML.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def gradescope_of(text: str) -> dict[str, Named]:
 
 
 class _Told:
-    """What Gradescope tells of a submission."""
+    """Gradescope's data about a submission."""
 
     def __init__(self) -> None:
         self.submitters: list[dict[str, str]] = []
@@ -221,7 +221,7 @@ class _Told:
         self._within = ""
 
     def read(self, depth: int, dash: bool, key: str, value: str) -> None:
-        """Take a line of the submission: how far it is indented, whether it begins an item, its key and value."""
+        """Read a line of the submission: its indent, whether it begins an item, its key and value."""
         if depth == 2 and not dash:
             self._within = key
         if self._within == ":submitters" and depth in (2, 4) and key != self._within:
@@ -234,7 +234,7 @@ class _Told:
             self.when = value or self.when
 
     def named(self) -> Named:
-        """Return it as of a file or folder."""
+        """Return the data in the form for a file or folder."""
         owners = tuple(Owner(*(each.get(key, "") for key in (":name", ":sid", ":email"))) for each in self.submitters)
         called = [f"{each.name}_{each.number}".strip("_") or each.email for each in owners]
         group = ", ".join(each.name or each.email for each in owners) if len(owners) > 1 else ""
@@ -254,7 +254,7 @@ def _in_utc(when: str) -> str:
 
 
 def _plain(value: str) -> str:
-    """Return a value of YAML without its quotes."""
+    """Return a YAML value without its quotes."""
     value = value.strip()
     if value[:1] == "'" and value[-1:] == "'" and len(value) > 1:
         return value[1:-1].replace("''", "'")
@@ -284,25 +284,25 @@ _LIKE_A_RUN = re.compile(r"(?i)run|result|rank|claim|read.?me|qrel|output|report
 
 
 A_CLASS = 3
-"""So many files that look like runs are those of a class."""
+"""Fewest files that look like runs which make a folder that of a class."""
 
 
 def seen_through(names: Sequence[tuple[str, bool]], runs: Collection[str] = ()) -> bool:
-    """Tell whether a folder that is alone at the top is that of the class, and not that of a student.
+    """Tell whether a folder that is alone at the top belongs to the class, not to a student.
 
     Parameters
     ----------
     names : sequence of (str, bool)
-        What is in it, and whether each is a folder.
+        The names in it, and whether each is a folder.
     runs : collection of str
-        The names of files in it that look like runs, or are zip archives, by what is in them; three are enough.
+        The names of files in it whose contents look like runs or zip archives; three are enough.
 
     Returns
     -------
     bool
-        It is of the class where a platform named what is in it, where it has two folders or more, or three runs or
-        more, or where it has two files or more, none of them (of two runs: neither) named as students name what they
-        hand in.
+        True if a platform named its contents, if it has two or more folders, or three or more runs. Also true for two
+        or more files, if none of them (or, with two runs, neither of those) has a name that students give to their
+        work.
     """
     folders = sum(folder for _, folder in names)
     if (
@@ -317,26 +317,26 @@ def seen_through(names: Sequence[tuple[str, bool]], runs: Collection[str] = ()) 
 
 
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)")
-"""What Windows takes for a device, whatever the ending."""
+"""Device names on Windows, with any ending."""
 
 LONGEST = 80
 
 
 def safe_name(student: str, taken: set[str]) -> str:
-    """Return a name for the files of a student that is good on any system and that no other one has.
+    """Return a unique name for the files of a student that works on any system.
 
     Parameters
     ----------
     student : str
         The student.
     taken : set of str
-        The names that are taken, in lower case; the new one is added.
+        The names in use, in lower case; the new one is added.
 
     Returns
     -------
     str
-        ASCII letters, digits, dots, hyphens and underscores, at most 80, not beginning with a dot or hyphen. Where
-        letters had to be left out, or where the name is taken, some digits of a hash of the student's name are added.
+        ASCII letters, digits, dots, hyphens and underscores, at most 80, not beginning with a dot or hyphen. If letters
+        were left out, or the name is in use, digits of a hash of the student's name are added.
 
     Examples
     --------

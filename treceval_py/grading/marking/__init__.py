@@ -1,1 +1,1 @@
-"""One submission: scored, its points, and which others are like it."""
+"""Marking of one submission: its scores, its points, and similar submissions."""

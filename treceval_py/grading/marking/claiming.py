@@ -1,4 +1,4 @@
-"""The claims of a submission, each checked by the run that it speaks of."""
+"""The claims of a submission, each checked by the run that it is about."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ __all__ = ["checked_claims", "explained", "first_claims", "reconciled", "right_f
 RIGHT = (CORRECT, ROUNDING)
 
 MOST_OTHERS = 3
-"""So many other runs are searched for an explanation of a number that the run that counts does not explain."""
+"""Most other runs that are searched for an explanation of a number, after the run that counts."""
 
 Again = Callable[[Tried], Tried]
-"""Brings back what was forgotten of a run."""
+"""Restores the dropped parts of a run."""
 
 
 def first_claims(claims: Sequence[Claimed]) -> list[Claimed]:
-    """Return as many claims as are read; the last one says if there are more."""
+    """Return the claims within the limit; the last one says if there are more."""
     read = list(claims[:MOST_CLAIMS])
     if len(claims) > MOST_CLAIMS:
         read[-1] = noted(read[-1], ONLY_THE_FIRST)
@@ -43,20 +43,20 @@ def first_claims(claims: Sequence[Claimed]) -> list[Claimed]:
 
 
 def right_for(tried: Tried, claims: Sequence[Claimed]) -> tuple[bool, ...]:
-    """Tell which claims are right for a run, also by the labels in it where these contradict no judgments."""
+    """Tell which claims are right for a run, also by its own labels if these do not contradict the judgments."""
     ways = [each for each in (tried.ways, None if tried.contradicts else tried.own) if each is not None]
     return tuple(any(each.is_right(claim) for each in ways) for claim in claims)
 
 
 def explained(tried: Tried, claims: Sequence[Claimed]) -> int:
-    """Count the claims that are a run's numbers under another convention, or with a mistake."""
+    """Count the claims that a run explains by another convention or a mistake."""
     return sum(_is_explained(each) for each in reconciled(tried, claims, searches=MOST_OTHERS))
 
 
 def reconciled(
     tried: Tried, claims: Sequence[Claimed], *, searches: int = MOST_SEARCHES, expected: Sequence[str] = ()
 ) -> list[Checked]:
-    """Say of each claim how its number comes about, for one run.
+    """Explain the number of each claim, for one run.
 
     Parameters
     ----------
@@ -65,14 +65,14 @@ def reconciled(
     claims : sequence of Claimed
         The claims.
     searches : int
-        For so many measures at most an explanation is searched.
+        Largest number of measures for which an explanation is searched.
     expected : sequence of str
-        Measures for which a claim has to be there.
+        Measures that must be claimed.
 
     Returns
     -------
     list of Checked
-        As of `reconcile`.
+        See `reconcile`.
     """
     if tried.ways is not None:
         tried.ways.searches = searches
@@ -84,7 +84,7 @@ def reconciled(
 
 
 def _look_at_own_labels(tried: Tried, claims: Sequence[Claimed], told: list[Checked]) -> None:
-    """Look at the claims that are wrong by the labels in the judged ranking, by which students compute them."""
+    """Check wrong claims again by the labels in the judged ranking, which students may have used."""
     wrong = [number for number, each in enumerate(told[: len(claims)]) if each.verdict not in RIGHT]
     again = reconcile([claims[number] for number in wrong], tried.own)
     for number, each in zip(wrong, again, strict=True):
@@ -106,29 +106,29 @@ def checked_claims(
     again: Again,
     expected: Sequence[str],
 ) -> list[Checked]:
-    """Check each claim by the run that it speaks of.
+    """Check each claim by the run that it is about.
 
     Parameters
     ----------
     tried : sequence of Tried
         The runs.
     counts : int
-        The one that counts.
+        The number of the run that counts.
     claims : sequence of Claimed
         The claims.
     of_row : mapping of str to int
-        The runs of rows, by `of_which`.
+        The runs of rows, from `of_which`.
     again : callable
-        Brings back what was forgotten of a run.
+        Restores the dropped parts of a run.
     expected : sequence of str
-        Measures for which a claim has to be there.
+        Measures that must be claimed.
 
     Returns
     -------
     list of Checked
-        One for each claim, in their order, and one for each expected measure that is not claimed for the run that
-        counts. A claim that is right for that run is one of it; otherwise it is one of the run in whose row it is, or
-        that it is right for, and does not count if that is another run.
+        One for each claim, in order, and one for each expected measure that is not claimed for the run that counts. A
+        claim belongs to the run that counts if it is right for it; otherwise to the run of its row, or to a run for
+        which it is right. It does not count if that is another run.
     """
     unknown = [row for row in rows_of(claims) if row not in of_row]
     if unknown:
@@ -158,7 +158,7 @@ def checked_claims(
 
 
 def _leave_open(claims: Sequence[Claimed], told: dict[int, Checked]) -> None:
-    """Call no number wrong beside a right one that the same file has for its measure: it may be of another run."""
+    """Leave a number open, not wrong, if its file has a right number for the measure: it may belong to another run."""
     right = {_told_in(each): each for at, each in enumerate(claims) if not each.run and told[at].verdict in RIGHT}
     for at, each in enumerate(claims):
         other = right.get(_told_in(each))
@@ -168,12 +168,12 @@ def _leave_open(claims: Sequence[Claimed], told: dict[int, Checked]) -> None:
 
 
 def _told_in(claimed: Claimed) -> tuple[str, Measure | None]:
-    """Return the file of a claim and its measure."""
+    """Return the file and the measure of a claim."""
     return re.split(r":\d|, ", claimed.place, maxsplit=1)[0], claimed.claim.measure if claimed.claim else None
 
 
 def _run_of(at: int, claim: Claimed, tried: Sequence[Tried], counts: int, of_row: Mapping[str, int]) -> int:
-    """Return the run by which a claim is checked: that of its row, or one that it is right for."""
+    """Return the run by which a claim is checked: that of its row, or one for which it is right."""
     target = of_row.get(claim.run, counts)
     order = [target] if target != NOT_HANDED_IN else []
     right = [
@@ -183,14 +183,14 @@ def _run_of(at: int, claim: Claimed, tried: Sequence[Tried], counts: int, of_row
 
 
 def _rows_by_explanation(tried: Tried, claims: Sequence[Claimed], rows: Sequence[str], counts: int) -> dict[str, int]:
-    """Find the row of the only run by what explains its numbers; empty where that is not one row alone."""
+    """Find the row of the only run by the numbers that the run explains; empty unless exactly one row fits best."""
     found = {row: explained(tried, [each for each in claims if each.run == row]) for row in rows}
     best = [row for row in rows if found[row] and found[row] == max(found.values())]
     return {**dict.fromkeys(rows, NOT_HANDED_IN), best[0]: counts} if len(best) == 1 else {}
 
 
 def _explained_by_others(tried: Sequence[Tried], counts: int, claim: Claimed) -> Checked | None:
-    """Return what another run makes of a number that the one that counts does not explain; None where none does."""
+    """Return a claim explained by another run than the one that counts; None if no run explains it."""
     others = [each for at, each in enumerate(tried) if at != counts and each.ways is not None]
     for each in others[:MOST_OTHERS]:
         (found,) = reconciled(each, [claim], searches=1)
@@ -200,18 +200,18 @@ def _explained_by_others(tried: Sequence[Tried], counts: int, claim: Claimed) ->
 
 
 def _is_explained(checked: Checked) -> bool:
-    """Tell whether a number is explained, and by enough digits."""
+    """Tell whether a number is explained, and has enough digits for that."""
     return checked.verdict in (CONVENTION, MISTAKE) and not checked.why.startswith("perhaps")
 
 
 def _of_another(checked: Checked) -> Checked:
-    """Return a claim of a run that does not count."""
-    why = f"it is a number of {checked.run}, which does not count: no points are given or taken"
+    """Return a claim about a run that does not count."""
+    why = f"it is a number of {checked.run}, which does not count: it has no effect on the points"
     return checked._replace(why="; ".join(filter(None, (why, checked.why))), counts=False)
 
 
 def _not_handed_in(claim: Claimed) -> Checked:
-    why = f"it is a number of {visible(claim.run)}, which was not handed in: no points are given or taken"
+    why = f"it is a number of {visible(claim.run)}, which was not handed in: it has no effect on the points"
     return Checked(claim.measure, claim.text, claim.place, UNCHECKED, why=why, counts=False)
 
 

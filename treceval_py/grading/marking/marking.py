@@ -1,4 +1,4 @@
-"""Grade one submission: find its runs, score them, take its claims, and say which run counts."""
+"""Grade one submission: find its runs, score them, read its claims, and choose the run that counts."""
 
 from __future__ import annotations
 
@@ -44,28 +44,28 @@ from treceval_py.io.source import peek
 __all__ = ["Grader", "baseline_record", "limits_of", "record_of"]
 
 CLAIMED = "it has numbers that are claimed for measures"
-"""Why a file is one of claims."""
+"""Why a file has the role of claims."""
 
 PARTS = "the runs have no query in common, so they may be parts of one, which belong in one file"
 
 LOOKS = "its lines are"
-"""How it is said that a file may be a run."""
+"""How the reason begins if a file may be a run."""
 
 LONGEST_LINE, TAGGED = 1000, 6
-"""Bytes of the first line of a run that are read for its tag, and how many fields a line with a tag has."""
+"""Bytes of a run's first line that are read for its tag, and number of fields of a line with a tag."""
 
 _OF_A_RUN = re.compile(r"(?i)\S+ q0 \S+ \d+(?:\.0)? [+-]?[\d.]")
-"""How a line of a run begins."""
+"""The beginning of a run's line."""
 
 MOST_TOGETHER = 4
-"""So many times the largest file the runs of a submission may have together; further ones are not tried."""
+"""Size limit of all runs of a submission together, as a multiple of the largest file; further runs are not tried."""
 
 MOST_HELD = 2_000_000
-"""Lines of runs that are held until it is known which one counts; what is more is scored again."""
+"""Lines of runs that are held until the counting run is chosen; runs beyond that are scored again."""
 
 
 def limits_of(rules: Rules) -> Limits:
-    """Return what of a submission is read at most."""
+    """Return the limits on what is read of a submission."""
     return Limits(file_bytes=most_bytes(rules))
 
 
@@ -74,20 +74,20 @@ class Grader:
 
     Parameters
     ----------
-    assignment : Assignment
+    The judgments, the baseline and the rules; the files are read here.
         The judgments, the baseline and the rules; they are read here.
 
     Raises
     ------
     TrecevalError
-        As of `AssignmentScorer`.
+        See `AssignmentScorer`.
 
     Attributes
     ----------
     scoring : AssignmentScorer
-        What scores runs; it has the judgments and the baseline.
+        Scores runs; it has the judgments and the baseline.
     head : bytes
-        The beginning of the judgments, by which they are known when a student hands them in.
+        The beginning of the judgments, to recognise them when a student hands them in.
     """
 
     def __init__(self, assignment: Assignment) -> None:
@@ -97,17 +97,17 @@ class Grader:
         self.head = b"" if assignment.qrels.startswith(DATASET) else head_of(assignment.qrels)
 
     def grade(self, submission: Submission, claimed: Sequence[Claimed] = (), wanted: str = "") -> Graded:
-        """Grade a submission; what is wrong with it is part of the record.
+        """Grade a submission; its faults are part of the record.
 
         Parameters
         ----------
         submission : Submission
-            What was handed in.
+            The submission.
         claimed : sequence of Claimed
-            The numbers that were claimed for it elsewhere, beside those in its own files.
+            The numbers that were claimed for it elsewhere, besides those in its own files.
         wanted : str
-            The file that counts where there are several runs, by the teacher's choice: its name, or a pattern; empty
-            for none.
+            The file that counts if there are several runs, chosen by the teacher: its name, or a pattern; empty for
+            none.
 
         Returns
         -------
@@ -139,7 +139,7 @@ class Grader:
         if parts := _may_be_parts(tried):
             why = f"{why}; {PARTS}"
         if parts or any(each.role == "unread" and each.why.startswith(LOOKS) for each in files.values()):
-            doubt = PARTS if parts else "it is no number of the runs that were read, and others were not read"
+            doubt = PARTS if parts else "the runs that were read do not give it, and others were not read"
             checked = [
                 each._replace(verdict=UNCHECKED, why=doubt) if each.verdict == NOT_REPRODUCED and each.counts else each
                 for each in checked
@@ -154,7 +154,7 @@ class Grader:
         claims: Sequence[Claimed],
         claiming: Collection[str],
     ) -> list[Tried]:
-        """Try all files that may be runs, each once."""
+        """Try all files that may be runs, without duplicates."""
         found: list[Tried] = []
         lines, left = 0, MOST_TOGETHER * most_bytes(self.rules)
         several = len(runs) > 1 or bool(rows_of(claims))
@@ -207,12 +207,12 @@ class Grader:
     def _completed(
         self, tried: Sequence[Tried], number: int, files: dict[str, FileRead], claims: Sequence[Checked]
     ) -> Graded:
-        """Return the record of the run that counts, with what is known of the others."""
+        """Return the record of the run that counts, with facts about the others."""
         counts = tried[number]
         graded, scored, baseline = counts.graded, counts.scored, self.scoring.baseline
         others = [each for at, each in enumerate(tried) if at != number]
         for each in others:
-            why = f"{each.file.why}; it was tried as a run, and {graded.run} counts"
+            why = f"{each.file.why}; it was tried as a run, but {graded.run} counts"
             files[each.file.item.name] = files[each.file.item.name]._replace(role="not used", why=why)
         if scored is not None:
             qids, first = self.scoring.qrels.qids, self.rules.measures[0].name
@@ -229,13 +229,13 @@ class Grader:
 
 
 def record_of(submission: Submission, status: str, reason: str = "") -> Graded:
-    """Return a record with what is known of a submission before it is graded."""
+    """Return a record with the facts that are known before grading."""
     made = Graded(submission.student, submission.source, status, reason)
     return made._replace(handed_in=submission.handed_in, late=submission.late, attempt=submission.attempt)
 
 
 def baseline_record(grader: Grader) -> Graded | None:
-    """Return the baseline as if it were a submission, to see which runs are like it; None without one."""
+    """Return the baseline as a submission, to find similar runs; None without a baseline."""
     scoring, scored = grader.scoring, grader.scoring.baseline
     if scored is None:
         return None
@@ -253,13 +253,13 @@ def baseline_record(grader: Grader) -> Graded | None:
 
 
 def _may_be_parts(tried: Sequence[Tried]) -> bool:
-    """Tell whether several runs have no query in common, as files with a query each have."""
+    """Tell whether several runs have no query in common, like files with one query each."""
     queries = [set(each.scored.run.qids) for each in tried if each.scored is not None]
     return len(queries) > 1 and sum(map(len, queries)) == len(set().union(*queries))
 
 
 def _names_of(file: RunFile) -> Iterator[str]:
-    """Yield the names by which a table may call a run: those of its file, and the tag on its first line."""
+    """Yield the names that a table may use for a run: those of its file, and the tag on its first line."""
     name = file.item.name.rsplit("/", 1)[-1]
     yield from (name, stem_of(name))
     with contextlib.suppress(IntakeError, InputError), file.item.opened() as stream:
@@ -269,11 +269,11 @@ def _names_of(file: RunFile) -> Iterator[str]:
 
 
 def _searched(item: Item, files: dict[str, FileRead], runs: Collection[str]) -> list[Claimed]:
-    """Return the claims in a file, and say what it was used for."""
+    """Return the claims in a file, and record the role of the file."""
     told = files[item.name]
     try:
         document = read_document(bytes_of(item), item.name)
-    except IntakeError as error:  # it is damaged further on than it was looked into
+    except IntakeError as error:  # it is damaged after its beginning, which was readable
         files[item.name] = told._replace(role="refused", why=error.what)
         return []
     found = claims_of(document, visible(item.name), runs)
@@ -306,7 +306,7 @@ def _nothing(files: Sequence[FileRead]) -> str:
 
 
 def _run_read(tried: Tried, claims: Sequence[Checked]) -> RunRead:
-    """Return what is kept of a run, whether it counts or not."""
+    """Return the record of a run, whether it counts or not."""
     graded = tried.graded
     return RunRead(
         graded.run,

@@ -1,4 +1,4 @@
-"""Points: what a graded submission is worth under the rules, and why, part by part."""
+"""Points: the value of a graded submission under the rules, and the reasons, part by part."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ LONGEST_SHOWN = 40
 """Characters of a claimed number that a reason shows."""
 
 FEWEST_DIGITS = 3
-"""Numbers of fewer digits, without leading zeros, say nothing of a measure that nobody has asked for."""
+"""Numbers with fewer digits, without leading zeros, prove nothing about a measure that was not asked for."""
 
 LONGEST_REASON = 300
-"""Characters of why a number could not be checked."""
+"""Characters of the reason why a number could not be checked."""
 
 
 class Mark(NamedTuple):
@@ -43,11 +43,11 @@ class Mark(NamedTuple):
     Attributes
     ----------
     part : str
-        ``run``, ``measure map``, ``claim map``; ``claims`` where none was made.
+        ``run``, ``measure map``, ``claim map``; ``claims`` if nothing was claimed.
     points, most : float
-        What it gets and could get, 0 or more, with two decimals; those of all parts add up to the totals.
+        Points reached and possible, 0 or more, with two decimals; the sums over all parts are the totals.
     why : str
-        The reason, a sentence without full stop.
+        The reason, a sentence without a full stop.
     """
 
     part: str
@@ -57,7 +57,7 @@ class Mark(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What is added to the sum of the parts: a penalty, or what the teacher decided.
+    """A change of the sum of the parts: a penalty, or a decision of the teacher.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Change(NamedTuple):
     points : float
         Signed, rounded to two decimals.
     why : str
-        The reason, a sentence without full stop.
+        The reason, a sentence without a full stop.
     """
 
     kind: str
@@ -82,13 +82,13 @@ class Marks(NamedTuple):
     items : tuple of Mark
         The parts that can give points under the rules.
     total, most : float
-        The sums of what is in `items` and `changes`, 0 or more.
+        Points reached, after the changes, and points possible; 0 or more.
     passed : bool or None
         Whether the total reaches the pass mark; None without one.
     changes : tuple of Change
-        What was added to the parts or taken from them; the total has them in it.
+        Points added to the parts or taken from them; the total includes them.
     excused : bool
-        Whether the teacher excused the student, so that there are no points to get.
+        Whether the teacher excused the student, so that no points are counted.
     """
 
     items: tuple[Mark, ...]
@@ -100,7 +100,7 @@ class Marks(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A `Mark` before rounding: fractions, so that a sum by hand gives the same; the share is that of the most."""
+    """A `Mark` before rounding; fractions give the same sum as a calculation by hand. The share is relative to most."""
 
     name: str
     share: Fraction
@@ -116,19 +116,19 @@ def marks_of(graded: Graded, rules: Rules, baseline: Mapping[str, float]) -> Mar
     graded : Graded
         The submission.
     rules : Rules
-        What gives points.
+        The rules for points.
     baseline : mapping of str to float
         The baseline's means by measure; empty without one.
 
     Returns
     -------
     Marks
-        The points with their reasons. Values of measures count as they are printed, with four decimals.
+        The points with their reasons. Values of measures count as printed, with four decimals.
 
     Raises
     ------
     EvaluationError
-        The rules count from the baseline's value, and there is none.
+        The rules count from the baseline's value, but there is no baseline.
     """
     parts = [*_of_run(graded, rules), *_of_measures(graded, rules, baseline), *_of_claims(graded, rules)]
     most = _cents([part.most * 100 for part in parts])
@@ -140,21 +140,21 @@ def marks_of(graded: Graded, rules: Rules, baseline: Mapping[str, float]) -> Mar
 
 
 def changed(marks: Marks, changes: Sequence[Change], rules: Rules) -> Marks:
-    """Return points with what is added to them or taken from them; never more is taken than there is.
+    """Return points after changes; a change never takes more than there is.
 
     Parameters
     ----------
     marks : Marks
         The points.
     changes : sequence of Change
-        What is added or taken, in this order.
+        The changes, in order.
     rules : Rules
-        What is needed to pass.
+        The rules, for the mark to pass.
 
     Returns
     -------
     Marks
-        The points, whose parts and changes add up to the total.
+        The points; the parts and changes add up to the total.
     """
     cents, made = round(marks.total * 100), []
     for each in changes:
@@ -163,7 +163,7 @@ def changed(marks: Marks, changes: Sequence[Change], rules: Rules) -> Marks:
         cents += moved
         why = each.why
         if moved != wanted:
-            why += f"; {-wanted / 100:g} points would be taken, and there are only {-moved / 100:g}"
+            why += f"; {-wanted / 100:g} points would be taken, but there are only {-moved / 100:g}"
         made.append(each._replace(points=moved / 100, why=why))
     return marks._replace(total=cents / 100, passed=_passed(cents, rules), changes=(*marks.changes, *made))
 
@@ -173,7 +173,7 @@ def _passed(cents: int, rules: Rules) -> bool | None:
 
 
 def _cents(exact: Sequence[Fraction]) -> list[int]:
-    """Round numbers so that they add up to their rounded sum: up those with the largest remainders, by order."""
+    """Round numbers so that they add up to their rounded sum: those with the largest remainders are rounded up."""
     found = [math.floor(each) for each in exact]
     more = math.floor(sum(exact, Fraction(1, 2))) - sum(found)
     for at in sorted(range(len(exact)), key=lambda at: found[at] - exact[at])[:more]:
@@ -182,7 +182,7 @@ def _cents(exact: Sequence[Fraction]) -> list[int]:
 
 
 def _exact(number: float) -> Fraction:
-    """Return a number as it is written: 0.1, not the nearest float."""
+    """Return a number exactly as written: 0.1, not the nearest float."""
     return Fraction(repr(number))
 
 
@@ -191,7 +191,7 @@ def _percent(share: Fraction) -> str:
 
 
 def _of_run(graded: Graded, rules: Rules) -> list[_Part]:
-    """Return the part of the run: all, less after repairs and for warnings, nothing where none could be scored."""
+    """Return the part of the run: all points, less after repairs and for warnings, none if no run could be scored."""
     most = _exact(rules.points_run)
     if not most:
         return []
@@ -210,7 +210,7 @@ def _of_run(graded: Graded, rules: Rules) -> list[_Part]:
 
 
 def _of_measures(graded: Graded, rules: Rules, baseline: Mapping[str, float]) -> list[_Part]:
-    """Return a part for each measure whose value is worth points."""
+    """Return a part for each measure whose value gives points."""
     chosen = [rule for rule in rules.measures if rule.full_from is not None]
     total = sum((_exact(rule.weight) for rule in chosen), Fraction(0))
     if not rules.points_measures:
@@ -219,7 +219,7 @@ def _of_measures(graded: Graded, rules: Rules, baseline: Mapping[str, float]) ->
     for rule in chosen:
         most = _exact(rules.points_measures) * _exact(rule.weight) / total
         if rule.above_baseline and rule.name not in baseline:
-            what = f"the rules count {rule.name} from the baseline's value, and there is no baseline with it"
+            what = f"the rules count {rule.name} from the baseline's value, but there is no baseline with it"
             raise EvaluationError(what, "Give a baseline, or leave above_baseline out of the rules.")
         value = graded.measures.get(rule.name, math.nan)
         if math.isnan(value):
@@ -232,7 +232,7 @@ def _of_measures(graded: Graded, rules: Rules, baseline: Mapping[str, float]) ->
 
 def _share_of(rule: MeasureRule, value: float, baseline: float | None) -> tuple[Fraction, str]:
     """Return the share of a measure's points, and the reason."""
-    # As printed: who reads 0.3000 has reached 0.3.
+    # As printed: a student who reads 0.3000 has reached 0.3.
     printed = Fraction(f"{value:.4f}")
     from_where = Fraction(0) if baseline is None else Fraction(f"{baseline:.4f}")
     low = from_where + _exact(rule.none_below or 0.0)
@@ -249,7 +249,7 @@ def _share_of(rule: MeasureRule, value: float, baseline: float | None) -> tuple[
 
 
 def _of_claims(graded: Graded, rules: Rules) -> list[_Part]:
-    """Return a part for each measure that was to be claimed or, where the rules expect none, was claimed."""
+    """Return a part for each measure that must be claimed or, if the rules expect none, that was claimed."""
     whole = _exact(rules.points_claims)
     if not whole:
         return []
@@ -276,17 +276,17 @@ def _of_any_claims(
 ) -> list[_Part]:
     """Return a part for each measure that was claimed.
 
-    Measures of the rules have equal parts, and all others together one more: who chooses what to claim finds many
-    numbers that are always right, as P@100000 = 0.0000 is, which are left out.
+    Measures of the rules have equal parts, and all others together have one more. Numbers that are always right, such
+    as P@100000 = 0.0000, are left out, because students who choose what to claim could find many.
     """
     own = {_meant(each.name) for each in rules.measures}
     known = [key for key in claimed if isinstance(key, Measure) and key.family.kind == REAL]
     first: list[Measure | str] = [key for key in known if key in own]
     others = [key for key in known if key not in own and any(map(_says_something, claimed[key]))]
-    if not known:  # Beside claims, lines that only look like one, such as trec_eval's runid, are nothing.
+    if not known:  # Next to claims, lines that only look like claims, such as trec_eval's runid, are ignored.
         first = [key for key in claimed if isinstance(key, str)]
     if not first and not others:
-        why = "what was claimed does not say how good a run is" if claimed else nothing
+        why = "the claims do not say how good a run is" if claimed else nothing
         return [_Part("claims", Fraction(0), whole, why)]
     each_has = whole / (len(first) + bool(others))
     shares = [*((key, each_has) for key in first), *((key, each_has / len(others)) for key in others)]
@@ -295,7 +295,7 @@ def _of_any_claims(
 
 
 def _says_something(claim: Checked) -> bool:
-    """Tell whether nobody knows a number beforehand: 0 and 1 are often right, and so are numbers of few digits."""
+    """Tell whether a number is informative: 0, 1 and numbers with few digits are often right by chance."""
     if claim.why.startswith(BY_TEACHER):
         return True
     digits = "".join(filter(str.isdigit, claim.text)).lstrip("0")
@@ -319,6 +319,6 @@ def _of_claim(name: str, claims: list[Checked], most: Fraction, rules: Rules) ->
 
 
 def _meant(name: str) -> Measure | str:
-    """Return what is the same for all names of a measure; of a name that is none, the name in lower case."""
+    """Return a key common to all names of a measure; for an unknown name, the name in lower case."""
     measure = known_measure(name)
     return name.strip().casefold() if measure is None else measure

@@ -1,4 +1,4 @@
-"""Several runs of a submission: of which one each claim speaks, and which one counts."""
+"""Several runs of a submission: which run each claim is about, and which run counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from treceval_py.grading.rules import Rules
 __all__ = ["NOT_HANDED_IN", "chosen", "is_named", "of_which", "rows_of", "runs_of_rows", "says_something"]
 
 NOT_HANDED_IN = -1
-"""In place of a run's number: a row of a table speaks of a run that was not handed in."""
+"""Replaces a run's number if a row of a table is about a run that was not handed in."""
 
 
 # --- which run counts ---
@@ -36,22 +36,22 @@ def chosen(
     Parameters
     ----------
     tried : sequence of Tried
-        The runs, one at least, the likeliest first.
+        The runs, at least one, the likeliest first.
     rules : Rules
-        How one is chosen.
+        The rules, which say how one is chosen.
     wanted : str
-        The file that the teacher has chosen; empty for none.
+        The file that the teacher chose; empty for none.
     right : sequence of int
-        For each run, how many claims are right for it.
+        For each run, the number of claims that are right for it.
     explained : callable
-        Takes the numbers of some runs, and returns for each how many claims are explained by it; it takes longer.
+        Takes the numbers of some runs, and returns for each how many claims it explains; slower than ``right``.
 
     Returns
     -------
     int
-        The number of the run.
+        Number of the run that counts.
     str
-        What counts and why, a sentence without full stop; empty where nothing had to be chosen.
+        Which run counts and why, without a full stop; empty if there was no choice.
     """
     numbers, named = _named(tried, wanted, rules.named)
     if len(tried) == 1:
@@ -69,7 +69,7 @@ def _one_of(
 ) -> tuple[int, str]:
     """Return which of several runs counts by the rules, and why."""
     scored = [number for number in numbers if tried[number].is_scored]
-    # X201: not one of its queries is judged.
+    # X201: none of its queries is judged.
     scored = [number for number in scored if "X201" not in tried[number].graded.counts] or scored
     if len(scored) == 1:
         return scored[0], f"it is the only one of {len(numbers)} runs that can be scored and has judged queries"
@@ -98,24 +98,24 @@ def _one_of(
     last, why = last_of([tried[number].file for number in scored])
     latest = next(number for number in scored if tried[number].file is last)
     return latest, words + (
-        why or f"nothing shows which of {len(scored)} runs was handed in last, and it is the first of them"
+        why or f"nothing shows which of {len(scored)} runs was handed in last, so the first of them counts"
     )
 
 
 def _named(tried: Sequence[Tried], wanted: str, pattern: str) -> tuple[list[int], str]:
-    """Return the runs whose names the teacher wants or, if there are none, those that the rules name; else all."""
+    """Return the runs with the name that the teacher chose, else those named by the rules, else all."""
     said = list[str]()
     for name, by in ((wanted, "the teacher chose"), (pattern, "the rules count files named")):
         found = [number for number, each in enumerate(tried) if name and is_named(each.graded.run, name)]
         if found:
             return found, "; ".join([*said, f"{by} {visible(name)}"])
         if name:
-            said.append(f"{by} {visible(name)}, and no run has that name")
+            said.append(f"{by} {visible(name)}, but no run has that name")
     return list(range(len(tried))), "; ".join(said)
 
 
 def is_named(name: str, pattern: str) -> bool:
-    """Tell whether a pattern is that of a file, or of the last part of its path."""
+    """Tell whether a pattern fits a file, or the last part of its path."""
     known = (name.casefold(), _last(name).casefold())
     return pattern.casefold() in known or any(fnmatch.fnmatchcase(each, pattern.casefold()) for each in known)
 
@@ -128,17 +128,17 @@ def _last(name: str) -> str:
 
 
 def says_something(claimed: Claimed) -> bool:
-    """Tell whether a claim can tell runs apart: a single decimal, and 0 and 1, are right for many."""
+    """Tell whether a claim can tell runs apart: numbers with a single decimal, and 0 and 1, are right for many."""
     return claimed.claim is not None and claimed.claim.value not in (0, 1) and claimed.claim.digits > 1
 
 
 def rows_of(claims: Sequence[Claimed]) -> list[str]:
-    """Return the names of runs that claims give, each once."""
+    """Return the names of runs in claims, without repetitions."""
     return list(dict.fromkeys(each.run for each in claims if each.run))
 
 
 def runs_of_rows(claims: Sequence[Claimed], tried: Sequence[Tried]) -> dict[str, int]:
-    """Find the runs that claims name: by the names of files and tags, else by the numbers themselves.
+    """Find the runs that claims name: by file names and tags, otherwise by the claimed numbers.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def runs_of_rows(claims: Sequence[Claimed], tried: Sequence[Tried]) -> dict[str,
     Returns
     -------
     dict of str to int
-        The runs, by the name that claims give; a name that fits none, or several, is left out.
+        The runs, by the name in the claims; a name that fits no run, or several, is left out.
     """
     found: dict[str, int] = {}
     rows = rows_of(claims)
@@ -158,7 +158,7 @@ def runs_of_rows(claims: Sequence[Claimed], tried: Sequence[Tried]) -> dict[str,
         {_words(each) for each in (_last(run.graded.run), run.graded.run, run.tag)} - {frozenset()} for run in tried
     ]
     for fits in (_same, _within):
-        while True:  # what is known leaves less for the others
+        while True:  # each match leaves fewer candidates for the others
             pairs = [
                 (row, number)
                 for row in rows
@@ -203,22 +203,22 @@ def _within(row: frozenset[str], names: set[frozenset[str]]) -> bool:
 
 
 def of_which(rows: Sequence[str], found: Mapping[str, int], counts: int) -> dict[str, int]:
-    """Complete what rows are of which run, when it is known which run counts.
+    """Complete the assignment of rows to runs, once it is known which run counts.
 
     Parameters
     ----------
     rows : sequence of str
-        The names that claims give.
+        The names in the claims.
     found : mapping of str to int
-        The runs of some, by `runs_of_rows`.
+        The runs of some names, from `runs_of_rows`.
     counts : int
-        The run that counts.
+        Number of the run that counts.
 
     Returns
     -------
     dict of str to int
-        The run of each name, `NOT_HANDED_IN` where it can only be another one. All names are left out where it is not
-        known which of several is that of the run that counts.
+        The run of each name; `NOT_HANDED_IN` if it can only be another run. Empty if it is unknown which of several
+        names belongs to the run that counts.
     """
     left = [row for row in rows if row not in found]
     if not found and len(rows) > 1:

@@ -1,4 +1,4 @@
-"""What every submission of an assignment is scored by: judgments, conventions, measures, a baseline."""
+"""Score submissions by the judgments, conventions, measures and baseline of an assignment."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ from treceval_py.scoring.signatures import Fingerprint, Signature
 __all__ = ["Assignment", "AssignmentScorer", "Named", "Scored", "against", "told_findings", "values_by_query"]
 
 JUDGED_PROFILE = "coursework"
-"""The profile that such files are scored under."""
+"""The profile for judged rankings."""
 
 MOST_LOSSES, MOST_LOST = 3, 3
-"""Queries that lost most against the baseline, and documents of each, that are named where the rules allow it."""
+"""Most queries named that lost most against the baseline, and most documents of each, if the rules allow it."""
 
 
 AGGREGATE, FULL = "aggregate", "full"
-"""What of the judgments may be told, as the rules name it: nothing of single queries, or all."""
+"""Values of `Rules.feedback`: reveal nothing about single queries, or all of the judgments."""
 
 WITHOUT_JUDGMENTS = {
     "X205": "not one document is judged for its query",
     "X210": "labels in the ranking differ from those of the judgments",
 }
-"""What findings that name judged documents, or their labels, say without them."""
+"""Replacements for findings that would reveal judged documents or their labels."""
 
 
 class Assignment(NamedTuple):
-    """What every submission is graded by; paths, so that another process can read them.
+    """The assignment; it holds paths, so that other processes can read the files.
 
     Attributes
     ----------
@@ -74,17 +74,17 @@ class Scored(NamedTuple):
     name : str
         The file.
     kind : str
-        What the file is.
+        Kind of the file.
     profile : Profile
         The profile it is scored under.
     qrels : Qrels
-        The judgments that count: those of the assignment, or, where the rules say so, those of a judged ranking.
+        The judgments that count: those of the assignment or, if the rules say so, those of a judged ranking.
     run : Run
         The run.
     results : Results
         The numbers.
     own : Qrels or None
-        The labels in a judged ranking, whether they count or not.
+        The labels in a judged ranking, even if they do not count.
     """
 
     name: str
@@ -97,7 +97,7 @@ class Scored(NamedTuple):
 
 
 class Named(io.BytesIO):
-    """Bytes of a file, under the name that messages give."""
+    """Bytes of a file, with the name for messages."""
 
     def __init__(self, data: bytes, name: str) -> None:
         super().__init__(data)
@@ -110,7 +110,7 @@ class AssignmentScorer:
     Parameters
     ----------
     assignment : Assignment
-        The judgments, the baseline and the rules; they are read here.
+        The judgments, the baseline and the rules; the files are read here.
 
     Raises
     ------
@@ -134,8 +134,8 @@ class AssignmentScorer:
         if error is not None:
             raise InputError(error.what, error.todo, file=path, line=error.line or None)
         if found.kind is None or found.kind.name == "qrels":
-            raise InputError("these are no lines of a run", "Give a run to compare with.", file=path)
-        # Points may depend on it, so what is likely a mistake in it is told.
+            raise InputError("these are not lines of a run", "Give a run to compare with.", file=path)
+        # Points may depend on the baseline, so its probable mistakes are reported.
         self.notes = tuple(
             f"the baseline {path} has a warning, {each.code}: {self._said(each)}"
             for each in told_findings(found.findings, self.rules.feedback)
@@ -147,7 +147,7 @@ class AssignmentScorer:
         return self.scored(Named(data, path), found.kind.name)
 
     def _said(self, found: Finding) -> str:
-        """Return what a warning says; where judgments are hidden, without the documents of the baseline."""
+        """Return the text of a warning; if judgments are hidden, without the baseline's documents."""
         return CODES[found.code].title if self.rules.feedback != FULL and found.code[0] == "R" else found.what
 
     def scored(self, source: Named, kind: str) -> Scored:
@@ -158,7 +158,7 @@ class AssignmentScorer:
         source : Named
             The file.
         kind : str
-            What it is, one of `lint.rows.KINDS`.
+            Its kind, one of `checking.rows.KINDS`.
 
         Raises
         ------
@@ -183,22 +183,22 @@ class AssignmentScorer:
 
 
 def against(scored: Scored, baseline: Scored, measure: str, feedback: str) -> AgainstBaseline | None:
-    """Compare a submission with the baseline, over the queries that both have values for.
+    """Compare a submission with the baseline, over the queries for which both have values.
 
     Parameters
     ----------
     scored, baseline : Scored
-        Both; they are compared only if both are scored by the same judgments under the same profile.
+        Compared only if both are scored by the same judgments under the same profile.
     measure : str
         The measure, one of the rules.
     feedback : str
-        What of the judgments may be told, as `Rules.feedback`: only with ``full`` are documents named, and with
-        ``aggregate`` no queries either.
+        How much of the judgments is revealed, as in `Rules.feedback`: documents are named only with ``full``, and
+        queries not with ``aggregate``.
 
     Returns
     -------
     AgainstBaseline or None
-        None where they cannot be compared.
+        None if they cannot be compared.
     """
     if scored.profile.name != baseline.profile.name or not _same_judgments(scored.qrels, baseline.qrels):
         return None
@@ -227,7 +227,7 @@ def against(scored: Scored, baseline: Scored, measure: str, feedback: str) -> Ag
 
 
 def _same_judgments(one: Qrels, other: Qrels) -> bool:
-    """Tell whether judgments are the same; those of a judged ranking are its own."""
+    """Tell whether two judgments are the same; a judged ranking can have its own."""
     return one is other or str(Fingerprint(one)) == str(Fingerprint(other))
 
 
@@ -240,7 +240,7 @@ def _p(deltas: FloatArray) -> float | None:
 
 
 def values_by_query(scored: Scored, measure: str, qids: Iterable[str]) -> FloatArray:
-    """Return the values of a measure.
+    """Return the values of a measure for some queries.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def values_by_query(scored: Scored, measure: str, qids: Iterable[str]) -> FloatA
     Returns
     -------
     (T,) float64 array
-        For each query its value; NaN where it does not count.
+        The value of each query; NaN if it does not count.
     """
     values = _values(scored.results, measure)
     return np.array([values.get(qid, math.nan) for qid in sorted(qids, key=encode)], dtype=np.float64)
@@ -266,14 +266,14 @@ def told_findings(findings: Iterable[Finding], feedback: str) -> tuple[Finding, 
     Parameters
     ----------
     findings : iterable of Finding
-        What a check beside the judgments found.
+        The findings of a check against the judgments.
     feedback : str
-        What of the judgments may be told, as `Rules.feedback`.
+        How much of the judgments is revealed, as in `Rules.feedback`.
 
     Returns
     -------
     tuple of Finding
-        The findings. Those that would give judgments away are replaced by one for each kind of them, without a line.
+        The findings. Those that would reveal judgments are replaced by one per kind, without a line.
     """
     if feedback == FULL:
         return tuple(findings)
@@ -295,24 +295,24 @@ def _values(results: Results, measure: str) -> dict[str, float]:
 
 
 def _fallen(scored: Scored, baseline: Scored, measure: str, qid: str) -> tuple[LostDocument, ...]:
-    """Name the relevant documents that fell most."""
+    """Return the relevant documents that fell most."""
     ranks, theirs = (_ranks(each, measure, qid) for each in (scored, baseline))
     labels, least = scored.qrels[qid], _least_relevant(scored.results.signatures[measure])
     relevant = [docid for docid, label in labels.items() if label >= least and docid in theirs]
     fallen = [docid for docid in relevant if docid not in ranks or ranks[docid] > theirs[docid]]
-    # First what stood highest in the baseline: there it counts most.
+    # First those that ranked highest in the baseline, where they count most.
     fallen.sort(key=lambda docid: (theirs[docid], docid))
     return tuple(LostDocument(docid, labels[docid], ranks.get(docid), theirs[docid]) for docid in fallen[:MOST_LOST])
 
 
 def _least_relevant(signature: Signature) -> int:
-    """Return the least label of a relevant document; of a measure that takes labels as gains, the least gain."""
+    """Return the lowest label of a relevant document or, for measures that use labels as gains, the lowest gain."""
     level = dict(signature.measure.parameters).get("level")
     return max(level, 0) if isinstance(level, int) else 1
 
 
 def _ranks(scored: Scored, measure: str, qid: str) -> dict[str, int]:
-    """Return the ranks of the documents of a query as they were scored."""
+    """Return the ranks of a query's documents in the scored run."""
     signature: Signature = scored.results.signatures[measure]
     task = task_of_signature(signature, scored.qrels)
     return {each.docid: each.rank for each in dissected(task, scored.qrels, scored.run, qid).documents}

@@ -1,4 +1,4 @@
-"""Runs of a class that are alike: the same file, the same ranking, or nearly the same first documents."""
+"""Similar runs in a class: the same file, the same ranking, or nearly the same first documents."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ KINDS_OF_PAIRS = {
     NEARLY: "the first documents of the runs are nearly the same, in nearly the same order",
     DOCUMENTS: "the first documents of the runs are the same in another order, or but for a few that were put in",
 }
-"""What is said of a pair."""
+"""The meaning of each kind of pair."""
 
 MOST_QUERIES = 1000
-"""Queries that are compared: enough for any class, and few enough to keep."""
+"""Most queries that are compared: enough for any class, and few enough to keep."""
 
 PERSISTENCE = 0.9
-"""How likely a reader goes on to the next depth, so that the first documents count most."""
+"""Probability that a reader goes on to the next rank; it gives the first documents most weight."""
 
 CELLS = 1 << 20
-"""How many documents of pairs are looked at together."""
+"""Most documents of pairs that are compared at once."""
 
 EMPTY_FILE = hashlib.sha256(b"").hexdigest()
-"""Two empty files are no sign of anything."""
+"""That two files are empty is not a sign of copying."""
 
 PUT_IN = 5
-"""Of so many documents one may have been put in: the others then stand in the same order in both lists."""
+"""One in this many documents may have been inserted, if the others have the same order in both lists."""
 
 LEAST_SHARED = 0.5
-"""Of the queries of the run that has more, the share that the other must have to be compared with it."""
+"""Two runs are compared if they share at least this part of the queries of the larger one."""
 
 
 def tops_of(run: Run, qids: Sequence[str], profile: Profile, depth: int) -> IntArray:
-    """Return numbers that stand for the first documents of each query, to be compared with those of other runs.
+    """Return the first documents of each query as numbers, for comparison with other runs.
 
     Parameters
     ----------
@@ -61,18 +61,18 @@ def tops_of(run: Run, qids: Sequence[str], profile: Profile, depth: int) -> IntA
     profile : Profile
         How the run is ranked.
     depth : int
-        How many documents of each query count, from 1.
+        Number of documents per query, at least 1.
 
     Returns
     -------
     (T, depth) int64 array
-        Of the first T queries in the order of their bytes, at most 1000: 63 bits of the BLAKE2b hash of each document
-        id; -1 where the run has fewer documents.
+        For the first T queries in byte order, at most 1000: 63 bits of the BLAKE2b hash of each document id; -1 if the
+        run has fewer documents.
 
     Raises
     ------
     DataError
-        The run is to be ranked by ranks that it has not.
+        The profile orders by rank, but the run has no ranks.
     """
     chosen = sorted(qids, key=encode)[:MOST_QUERIES]
     tops = np.full((len(chosen), depth), -1, dtype=np.int64)
@@ -95,24 +95,24 @@ def _number_of(docid: bytes) -> int:
 
 
 def hash_of_ranking(run: Run, profile: Profile = PROFILES[DEFAULT_PROFILE]) -> str:
-    """Return a hash of the rankings of a run, whatever scores, tag and order of queries are.
+    """Return a hash of the rankings of a run, independent of scores, tag and order of queries.
 
     Parameters
     ----------
     run : Run
         The run.
     profile : Profile
-        How it is ranked; by default as trec_eval ranks.
+        How it is ranked; by default as in trec_eval.
 
     Returns
     -------
     str
-        SHA-256, hexadecimal; empty where the run has no documents.
+        SHA-256, hexadecimal; empty if the run has no documents.
 
     Raises
     ------
     DataError
-        The run is to be ranked by ranks that it has not.
+        The profile orders by rank, but the run has no ranks.
     """
     found = arrange(run, profile.conventions.ranking())
     if not len(found.run.docids):
@@ -126,7 +126,7 @@ def hash_of_ranking(run: Run, profile: Profile = PROFILES[DEFAULT_PROFILE]) -> s
         start, stop = found.run.span(row)
         ranked = [docids[at] for at in order[start:stop][: profile.conventions.depth]]
         if ranked:
-            # With lengths, so that no two rankings are written alike, whatever stands in ids.
+            # Lengths make the encoding unique, whatever ids contain.
             name = encode(qid)
             digest.update(b"%d %d %b" % (len(name), len(ranked), name))
             digest.update(b",".join([b"%d" % len(docid) for docid in ranked]) + b":" + b"".join(ranked))
@@ -134,28 +134,26 @@ def hash_of_ranking(run: Run, profile: Profile = PROFILES[DEFAULT_PROFILE]) -> s
 
 
 def overlap(one: IntArray, other: IntArray) -> float:
-    r"""Return how alike two lists are, by rank-biased overlap of their first D documents.
+    r"""Return the similarity of two lists: rank-biased overlap of their first D documents.
 
     .. math:: \frac{\sum_{d=1}^{D} p^{d-1} X_d / d}{\sum_{d=1}^{D} p^{d-1}}
 
-    where :math:`X_d` is the number of documents that both have among their first d, D the length of the longer list,
+    where :math:`X_d` is the number of documents that both have among their first d, D is the length of the longer list,
     and p = 0.9.
 
     Parameters
     ----------
     one, other : (K,) int arrays
-        The documents as numbers, best first; -1 behind the last one.
+        The documents as numbers, best first; -1 after the last one.
 
     Returns
     -------
     float
         1 for equal lists, 0 for lists that share nothing or are empty.
 
-    Notes
-    -----
-    Rank-biased overlap is the mean agreement X_d / d over all depths, weighted by (1 - p) p^(d-1). Of lists that are
-    cut at depth D the sum up to D is only a part of it, less than 1 even for equal lists; divided by the weights up to
-    D it is the mean agreement that was seen.
+    Notes ----- Rank-biased overlap is the mean agreement X_d / d over all depths, weighted by (1 - p) p^(d-1). For
+    lists cut at depth D, the sum up to D is only part of it: less than 1 even for equal lists. Divided by the weights
+    up to D, it is the mean agreement at the observed depths.
 
     References
     ----------
@@ -168,17 +166,17 @@ def overlap(one: IntArray, other: IntArray) -> float:
 
 
 class _Alike(NamedTuple):
-    """How alike pairs of runs are in a query.
+    """Similarity of pairs of runs in a query.
 
     Attributes
     ----------
     overlap : (P,) float array
         Rank-biased overlap.
     share : (P,) float array
-        The share of the documents that both have, whatever their order; of a list that is not as long as was looked
-        at, the overlap: all that there is to rank is in both then, and it is no sign of anything.
+        The share of documents that both have, in any order. For a list shorter than the compared depth, the overlap
+        instead: both lists then hold everything there was to rank, so sharing documents is not a sign of copying.
     credit : (P,) float array
-        The same, but 1 where a few documents were put in one list and the others stand in the same order.
+        Like ``share``, but 1 if one list has a few inserted documents and the others have the same order in both.
     """
 
     overlap: FloatArray
@@ -192,7 +190,7 @@ class _Overlaps:
     Parameters
     ----------
     tops : (S, T, K) int array
-        The documents of each run and query as numbers; -1 behind the last one.
+        The documents of each run and query as numbers; -1 after the last one.
     """
 
     def __init__(self, tops: IntArray) -> None:
@@ -207,7 +205,7 @@ class _Overlaps:
         self.shares: FloatArray = np.pad(shares / total[:, None], ((0, 0), (0, 1)))
 
     def of_query(self, query: int, first: IntArray, second: IntArray) -> _Alike:
-        """Return how alike pairs of runs, by their numbers, are in a query; all is 0 where one has no documents."""
+        """Return the similarity of pairs of runs, by their numbers, in a query; 0 if one has no documents."""
         lists, ranks = self._coded(query)
         depth = lists.shape[1]
         found = _Alike(*np.zeros((3, len(first))))
@@ -228,7 +226,7 @@ class _Overlaps:
         return found
 
     def _coded(self, query: int) -> tuple[IntArray, IntArray]:
-        """Return the documents (S, K) of a query as small numbers, and the place (S, V + 1) of each in each run."""
+        """Return a query's documents (S, K) as small numbers, and the rank (S, V + 1) of each in each run."""
         tops = self.tops[:, query]
         count, depth = tops.shape
         known, codes = np.unique(tops, return_inverse=True)
@@ -240,7 +238,7 @@ class _Overlaps:
 
 
 def alike(entries: Sequence[Graded], baseline: Graded | None, *, threshold: float, depth: int) -> tuple[Pair, ...]:
-    """Return the pairs of submissions whose runs are alike, few enough to be read.
+    """Return the pairs of similar submissions; few enough to be read.
 
     Parameters
     ----------
@@ -249,34 +247,31 @@ def alike(entries: Sequence[Graded], baseline: Graded | None, *, threshold: floa
     baseline : Graded or None
         The baseline.
     threshold : float
-        From which mean overlap on runs are nearly the same.
+        Lowest mean overlap of runs that are nearly the same.
     depth : int
-        How many documents of each query count.
+        Number of documents per query that are compared.
 
     Returns
     -------
     tuple of Pair
-        The same files first, then the same rankings, then by overlap.
+        First the same files, then the same rankings, then the others by overlap.
 
     Raises
     ------
     EvaluationError
-        The records are not of the same queries.
+        The records are not about the same queries.
 
-    Notes
-    -----
-    Of n runs that are all the same there are n - 1 pairs, each run with the next one, and not all n (n - 1) / 2; each
-    of them that is the same as the baseline is also paired with it. Runs
-    that are nearly the same are paired as a tree: the pairs with the highest overlap, each of which joins runs that no
-    pair before it joined. So each run stands beside the one that it is most like, and a group of runs is seen as one.
-    A group of equal runs takes part in this once, by its first run. Whatever is like the baseline is paired with it,
-    too, so that everyone who handed in a copy of it is seen. Two runs are compared over the queries that both have,
-    where these are at least half of those of either.
+    Notes ----- For n equal runs there are n - 1 pairs, each run with the next one, instead of all n (n - 1) / 2. A run
+    that equals the baseline is also paired with the baseline. Runs that are nearly the same are paired as a tree: the
+    pairs with the highest overlap that join runs not yet joined by another pair. So each run is next to the one most
+    like it, and a group of runs is visible as a group. A group of equal runs takes part once, by its first run. Every
+    run like the baseline is also paired with it, so that each copy of the baseline is visible. Two runs are compared
+    over their common queries, if these are at least half of the queries of either run.
 
-    Where the overlap is below the threshold, runs still have the same documents if the share of the first documents
-    that both have reaches it, or would without a few, one of five at most, that stand among the others in one of them.
-    Where that holds for more than half of the pairs of three and more runs that have no further documents, all rank
-    what was given to them, and it is not told.
+    Below the threshold, runs still count as having the same documents if their share of common first documents reaches
+    it, or would reach it without a few inserted ones (at most one in five). If this holds for more than half of the
+    pairs of three or more runs that have no further documents, all of them rank the documents they were given, and it
+    is not reported.
     """
     everyone = [*entries, *([] if baseline is None else [baseline])]
     numbers = [*range(len(entries)), -1]
@@ -285,7 +280,7 @@ def alike(entries: Sequence[Graded], baseline: Graded | None, *, threshold: floa
         _same(everyone, numbers, one, other) for group in groups for one, other in _couples(everyone, group, baseline)
     ]
     having = [[at for at in group if everyone[at].tops is not None] for group in groups]
-    # The baseline stands behind all submissions.
+    # The baseline comes after all submissions.
     scored = sorted(max(group) if everyone[max(group)] is baseline else group[0] for group in having if group)
     links = _near([everyone[at] for at in scored], threshold, depth)
     likes = [link for link in links if everyone[scored[link.second]] is baseline]
@@ -299,9 +294,9 @@ def alike(entries: Sequence[Graded], baseline: Graded | None, *, threshold: floa
 
 
 def _groups(everyone: Sequence[Graded]) -> list[list[int]]:
-    """Return the numbers of those whose rankings, or files, are the same; the same files stand together."""
+    """Return groups of runs with the same ranking, or the same file; the same files are next to each other."""
     files = [graded.hash_of_run if graded.hash_of_run != EMPTY_FILE else "" for graded in everyone]
-    # Of two that are the same file, one may have been stopped before its ranking was known.
+    # Of two equal files, one may have been stopped before its ranking was known.
     known = [(file, graded.hash_of_ranking) for file, graded in zip(files, everyone, strict=True)]
     of_file = {file: ranking for file, ranking in known if file and ranking}
     groups: dict[Hashable, list[int]] = {}
@@ -313,9 +308,9 @@ def _groups(everyone: Sequence[Graded]) -> list[list[int]]:
 
 
 def _couples(everyone: Sequence[Graded], group: Sequence[int], baseline: Graded | None) -> list[tuple[int, int]]:
-    """Return the pairs of a group: each with the next one, or, where the baseline is in it, each with the baseline.
+    """Return the pairs of a group: each with the next one or, if the baseline is in it, each with the baseline.
 
-    Who has the same file, which is not that of the baseline, is then still paired with the next one who has it.
+    Students with the same file, other than the baseline's, are still paired with each other.
     """
     *others, last = sorted(group)
     if everyone[last] is not baseline:
@@ -326,7 +321,7 @@ def _couples(everyone: Sequence[Graded], group: Sequence[int], baseline: Graded 
 
 
 def _same(everyone: Sequence[Graded], numbers: Sequence[int], one: int, other: int) -> Pair:
-    """Return the pair of two of a group; the baseline stands second."""
+    """Return a pair of two members of a group; the baseline comes second."""
     one, other = sorted((one, other))
     file = everyone[one].hash_of_run == everyone[other].hash_of_run
     known = [tops for tops in (everyone[one].tops, everyone[other].tops) if tops is not None]
@@ -335,7 +330,7 @@ def _same(everyone: Sequence[Graded], numbers: Sequence[int], one: int, other: i
 
 
 class _Link(NamedTuple):
-    """Two of several runs, by their numbers, and how alike they are; of `DOCUMENTS` the overlap is the share."""
+    """Two runs, by their numbers, and their similarity; for `DOCUMENTS` the overlap is the share."""
 
     kind: str
     overlap: float
@@ -345,7 +340,7 @@ class _Link(NamedTuple):
 
 
 def _near(runs: Sequence[Graded], threshold: float, depth: int) -> list[_Link]:
-    """Return all pairs of runs whose mean overlap, or whose share of documents, reaches the threshold."""
+    """Return all pairs of runs whose mean overlap, or share of documents, reaches the threshold."""
     lists = [graded.tops[:, :depth] for graded in runs if graded.tops is not None]
     if len({each.shape for each in lists}) > 1:
         raise EvaluationError("the records are of different queries or depths", "Grade all submissions afresh.")
@@ -362,7 +357,7 @@ def _near(runs: Sequence[Graded], threshold: float, depth: int) -> list[_Link]:
     for query in range(there.shape[1]):
         sums += overlaps.of_query(query, first, second)
         left -= there[first, query] & there[second, query]
-        # What cannot reach the threshold any more, were all that is left equal, is done with: most pairs, soon.
+        # Drop pairs that cannot reach the threshold even if all remaining queries were equal: soon, most of them.
         kept = np.maximum(sums[0], sums[2]) + left >= threshold * common - 1e-9
         first, second, common, left, sums = first[kept], second[kept], common[kept], left[kept], sums[:, kept]
     means = np.round(sums / common, 12)
@@ -383,9 +378,9 @@ def _near(runs: Sequence[Graded], threshold: float, depth: int) -> list[_Link]:
 
 
 def _without_what_all_share(links: list[_Link], deeper: Sequence[bool]) -> list[_Link]:
-    """Leave out that runs have the same documents where most pairs have: these were given to all, to be ranked.
+    """Remove links for the same documents if most pairs have them: the documents were given to all, for ranking.
 
-    Runs that have more documents than were looked at chose these, and stay.
+    Runs with more documents than were compared chose these themselves, so their links stay.
     """
     count = len(deeper)
     given = count > 2 and 2 * len(links) > count * (count - 1) / 2
@@ -393,7 +388,7 @@ def _without_what_all_share(links: list[_Link], deeper: Sequence[bool]) -> list[
 
 
 def _forest(links: Sequence[_Link]) -> list[_Link]:
-    """Return the links with the highest overlap that join runs which none before joined (Kruskal's algorithm)."""
+    """Return the links with the highest overlap that join runs not yet joined (Kruskal's algorithm)."""
     root: dict[int, int] = {}
 
     def root_of(run: int) -> int:

@@ -1,4 +1,4 @@
-"""One file that may be a run: it is checked, mended where that loses nothing, and scored."""
+"""Check a file that may be a run, repair it if that loses nothing, and score it."""
 
 from __future__ import annotations
 
@@ -25,39 +25,39 @@ from treceval_py.io.source import peek
 __all__ = ["Tried", "Trier", "bytes_of", "most_bytes"]
 
 BESIDE_JUDGMENTS = ("X201", "X202", "X203", "X204", "X205", "X206", "X207")
-"""Findings that say that a file and the judgments of the assignment do not belong together."""
+"""Findings that show that a file and the judgments of the assignment do not belong together."""
 
 OTHER_LABELS = "X210"
-"""The finding that says that the labels in a judged ranking are not those of the assignment."""
+"""The finding that the labels in a judged ranking differ from those of the assignment."""
 
 UPSIDE_DOWN = frozenset(("X209", "R119"))
-"""Findings that say that the lowest scores of a run are likely the best: distances, or ranks."""
+"""Findings that the lowest scores of a run are probably the best: distances, or ranks."""
 
 KEPT_FINDINGS = 20
-"""Findings of each code that are kept of a submission; the others are counted."""
+"""Findings of each code that are kept per submission; the others are only counted."""
 
 
 class Tried(NamedTuple):
-    """A file that may be a run, and what became of it.
+    """A file that may be a run, and the result of trying it.
 
     Attributes
     ----------
     file : RunFile
         The file.
     graded : Graded
-        The record of the submission if this is the run that counts, but for what only that one needs.
+        The record of the submission if this run counts, without the parts that only the counting run needs.
     size : int
-        Its bytes, when it is unpacked.
+        Its size in bytes, unpacked.
     tag : str
-        The name that its lines give the run; empty where it is not scored.
+        The run's tag; empty if it is not scored.
     scored : Scored or None
-        The run with its numbers; None where it is refused, or was forgotten for its size.
+        The run with its values; None if it was refused, or dropped because of its size.
     ways : Ways or None
-        The ways in which its numbers could have been made.
+        The ways in which numbers could have been computed from it.
     own : Ways or None
-        The same by the labels in a judged ranking, where it is scored by others.
+        The same by the labels in a judged ranking, if it is scored by other labels.
     right : tuple of bool
-        Which of the submission's claims are right for it, where it was asked.
+        Which of the submission's claims are right for it, if this was computed.
     """
 
     file: RunFile
@@ -76,15 +76,15 @@ class Tried(NamedTuple):
 
     @property
     def contradicts(self) -> bool:
-        """Whether labels in it are not those of the assignment."""
+        """Whether its labels differ from those of the assignment."""
         return OTHER_LABELS in self.graded.counts
 
     def having(self, **fields: Any) -> Tried:
-        """Return it with other fields of its record."""
+        """Return it with changed fields of its record."""
         return self._replace(graded=self.graded._replace(**fields))
 
     def forgotten(self) -> Tried:
-        """Return it without what takes much memory."""
+        """Return it without the parts that take much memory."""
         return self._replace(scored=None, ways=None, own=None)
 
 
@@ -94,7 +94,7 @@ class Trier:
     Parameters
     ----------
     scoring : AssignmentScorer
-        What scores them.
+        Scores the runs.
     """
 
     def __init__(self, scoring: AssignmentScorer) -> None:
@@ -109,12 +109,12 @@ class Trier:
         file : RunFile
             The file.
         graded : Graded
-            What is known of the submission.
+            The record of the submission so far.
 
         Returns
         -------
         Tried
-            With the reason where it is refused.
+            The result, with the reason if it was refused.
         """
         name = visible(file.item.name)
         tried = Tried(file, graded._replace(status=REFUSED, run=name))
@@ -126,7 +126,7 @@ class Trier:
         most = most_bytes(self.rules)
         tried = tried._replace(size=len(peek(Named(data, name), most + 1)[0]))
         if tried.size > most:
-            return tried.having(reason=f"{name} is more than {self.rules.megabytes:g} MB when it is unpacked")
+            return tried.having(reason=f"{name} is more than {self.rules.megabytes:g} MB when unpacked")
         found, data, repairs = self._checked(data, name, judged=file.kind == JUDGED)
         shape = found.shape
         tried = tried.having(
@@ -147,7 +147,7 @@ class Trier:
         return self._with_numbers(tried, scored).having(status=REPAIRED if repairs else SCORED)
 
     def again(self, tried: Tried) -> Tried:
-        """Return a run with what was forgotten of it."""
+        """Return a run with the parts that were dropped."""
         if tried.scored is not None or not tried.is_scored:
             return tried
         return self.tried(tried.file, tried.graded)._replace(right=tried.right)
@@ -167,7 +167,7 @@ class Trier:
         )
 
     def _ways(self, scored: Scored, distances: bool, *, own: bool = False) -> Ways:
-        """Return the ways in which numbers of a run could have been made; `own`: by the labels in it."""
+        """Return the ways in which numbers could have been computed from a run; ``own``: by the labels in it."""
         return Ways(
             scored.qrels,
             scored.run,
@@ -180,9 +180,9 @@ class Trier:
         )
 
     def _checked(self, data: bytes, name: str, *, judged: bool) -> tuple[CheckedFile, bytes, tuple[str, ...]]:
-        """Check a run, and mend it where that makes it one that can be scored."""
+        """Check a run, and repair it if it can be scored then."""
         found = self._check(data, name, JUDGED if judged else None)
-        if found.kind is not None and found.kind.name == "qrels":  # four columns that are no labels, such as ranks
+        if found.kind is not None and found.kind.name == "qrels":  # the fourth column is not a label, but a rank, say
             found = self._check(data, name, "run")
         errors = [CODES[code] for code in found.counts if CODES[code].severity == ERROR]
         if not errors or not self.rules.repair or found.kind is None or not all(each.fixed for each in errors):
@@ -197,18 +197,18 @@ class Trier:
         return found, mended.getvalue(), fixed.repairs
 
     def _check(self, data: bytes, name: str, kind: str | None) -> CheckedFile:
-        # A judged ranking that is scored by its own labels lacks nothing of the assignment's judgments.
+        # A judged ranking that is scored by its own labels does not need the assignment's judgments.
         ignore = BESIDE_JUDGMENTS if kind == JUDGED and self.rules.own_labels else ()
         return check(Named(data, name), self._scoring.qrels, kind=kind, most=KEPT_FINDINGS, ignore=ignore)
 
 
 def most_bytes(rules: Rules) -> int:
-    """Return how large a file may be, unpacked."""
+    """Return the largest allowed size of a file, unpacked."""
     return int(rules.megabytes * (1 << 20))
 
 
 def bytes_of(item: Item) -> bytes:
-    """Read a file that was handed in; errors as of `Item.opened`."""
+    """Read a submitted file; raises like `Item.opened`."""
     with item.opened() as stream:
         return stream.read()
 
@@ -219,7 +219,7 @@ def _first_error(found: CheckedFile) -> str:
             more = found.errors - 1
             such = "such finding" if more == 1 else "such findings"
             return visible(_at(each.line, each.what)) + (f" (and {more:,} more {such})" if more else "")
-    return "it is of a format without lines, such as JSON or Parquet, and only runs of lines are graded"
+    return "its format has no lines, such as JSON or Parquet; only runs with lines are graded"
 
 
 def _at(line: int, what: str) -> str:

@@ -1,1 +1,1 @@
-"""What is written of a class: gradebook, feedback, overview."""
+"""Files that are written about a class: gradebook, feedback, overview."""

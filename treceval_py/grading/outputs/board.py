@@ -1,4 +1,4 @@
-"""The board of a class: its runs ranked under pseudonyms, which only the students themselves can tell."""
+"""The board of a class: its runs ranked under pseudonyms that only the students themselves know."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from treceval_py.rendering.tables import Column, Document, Style, Table
 __all__ = ["class_board", "with_pseudonyms"]
 
 CONSONANTS, VOWELS = "bdfghjklmnprstvz", "aiou"
-"""Sixteen and four letters, so that five of them in turn are 16 bits that can be said aloud."""
+"""Sixteen consonants and four vowels: five of them in turn encode 16 bits in a word that can be said aloud."""
 
 
 def with_pseudonyms(book: Grades) -> Grades:
     """Return a class whose students have pseudonyms, if the rules have a key for them.
 
-    Members of a group share one; a run whose values cannot be compared with the others' has none. A pseudonym depends
-    on the key and the student alone, so all tasks of a course have the same, and nobody can make it without the key.
+    Members of a group share one; a run that cannot be compared with the others has none. A pseudonym depends only on
+    the key and the student, so it is the same in all tasks of a course, and nobody can compute it without the key.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def with_pseudonyms(book: Grades) -> Grades:
     Returns
     -------
     Grades
-        The class. Without a key nobody has a pseudonym.
+        The class. Without a key, nobody has a pseudonym.
 
     References
     ----------
@@ -58,12 +58,12 @@ def with_pseudonyms(book: Grades) -> Grades:
     shared: dict[str, str] = {}
     entries = []
     for entry in sorted(book.entries, key=_identity):
-        # Who handed in nothing has no group by it.
+        # Without a submission, there is no group.
         name = shared.get(entry.graded.source, "") if entry.graded.source else ""
         if not name:
             digest = hmac.digest(key, _identity(entry).encode("utf-8", "surrogateescape"), hashlib.sha256)
             words = 2
-            while (name := _said(digest, words)) in taken:  # of 100,000 students about one
+            while (name := _said(digest, words)) in taken:  # about one in 100,000 students
                 words += 1
             taken.add(name)
             if entry.graded.source:
@@ -80,7 +80,7 @@ def with_pseudonyms(book: Grades) -> Grades:
 
 
 def class_board(book: Grades) -> Mapping[str, bytes]:
-    """Return the board of a class.
+    """Return the files of the class's board.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def class_board(book: Grades) -> Mapping[str, bytes]:
     Returns
     -------
     mapping of str to bytes
-        ``board.html``, a page of its own that loads nothing, and ``board.csv``; nothing without pseudonyms.
+        ``board.html``, a page that loads nothing from elsewhere, and ``board.csv``; empty without pseudonyms.
     """
     if not book.measures or not any(entry.pseudonym for entry in book.entries):
         return {}
@@ -106,19 +106,19 @@ def class_board(book: Grades) -> Mapping[str, bytes]:
 
 
 def _is_own(entry: Entry, book: Grades) -> bool:
-    """Tell whether a run is scored by judgments that no other one has."""
+    """Tell whether a run is scored by judgments that no other run has."""
     return book.rules.own_labels and entry.graded.kind == JUDGED
 
 
 def _identity(entry: Entry) -> str:
-    """Return by what a student is known at every task: the number or address of the roster, else the name."""
+    """Return a student's identity in all tasks: the number or address of the roster, else the name."""
     person = entry.person
     known = "" if person is None else person.number or person.email or person.name
     return unicodedata.normalize("NFC", known or entry.graded.student).casefold()
 
 
 def _said(digest: bytes, words: int) -> str:
-    """Return the beginning of a digest as words of five letters, each of 16 bits."""
+    """Return the beginning of a digest as words of five letters, each for 16 bits."""
     return "-".join(_word(int.from_bytes(digest[2 * number : 2 * number + 2], "big")) for number in range(words))
 
 
@@ -130,7 +130,7 @@ def _word(bits: int) -> str:
 
 
 def _table(book: Grades) -> Table:
-    """Lay out the runs that can be compared, best first."""
+    """Return a table of the comparable runs, best first."""
     first = book.measures[0]
     scored = [entry for entry in book.entries if entry.graded.status in (SCORED, REPAIRED)]
     own = [entry for entry in scored if _is_own(entry, book)]
@@ -151,7 +151,7 @@ def _table(book: Grades) -> Table:
     if any(ranges) and len(rows) > 1:
         notes.append(
             "95 % ranks: interval of each run's rank, by a bootstrap over queries (1,000 draws, seed 1). On other "
-            "queries, runs whose intervals overlap may change places."
+            "queries, runs whose intervals overlap may swap places."
         )
     if book.baseline_measures.get(first) is not None:
         notes.append(f"The baseline's {visible(first)} is {book.baseline_measures[first]:.4f}.")
@@ -176,7 +176,7 @@ def _table(book: Grades) -> Table:
 
 
 def _ranges(book: Grades, values: list[FloatArray | None]) -> list[tuple[int, int] | None]:
-    """Return the intervals of ranks; None for each where the values of queries are unknown, or are not averaged."""
+    """Return the intervals of ranks; all None if values of queries are unknown or not averaged."""
     (measure,) = parse_measures(book.measures[0])
     known = [each for each in values if each is not None]
     if len(known) < len(values) or not known or measure.family.average not in (MEAN, SUM):

@@ -1,4 +1,4 @@
-"""What a grading changed for whom, since the one before."""
+"""The changes since the previous grading, by student."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Changed", "changed", "changes_csv", "changes_txt", "read_before"]
 
 
 class Changed(NamedTuple):
-    """Something that a grading changed for a student.
+    """A change of a grading for a student.
 
     Attributes
     ----------
@@ -23,7 +23,7 @@ class Changed(NamedTuple):
     what : str
         ``submission``, ``points``, ``status``, ``run``, a measure, or a claim such as ``claim MAP = 0.3088``.
     before, after : str
-        What it was and is; empty for what was not or is not there.
+        Old and new value; empty if there is none.
     """
 
     student: str
@@ -33,7 +33,7 @@ class Changed(NamedTuple):
 
 
 def read_before(path: str) -> list[Any]:
-    """Return what an earlier grading kept of all submissions; nothing where that cannot be read."""
+    """Return the record of an earlier grading; empty if it cannot be read."""
     try:
         with open(path, "rb") as stream:
             found = json.load(stream)
@@ -48,7 +48,7 @@ def changed(before: Sequence[Any], after: Sequence[Mapping[str, Any]]) -> list[C
     Parameters
     ----------
     before, after : sequence of mapping
-        All submissions, as `graded_json` describes them. What is broken in the earlier ones is passed over.
+        All submissions, as `graded_json` describes them. Damaged earlier ones are skipped.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def changed(before: Sequence[Any], after: Sequence[Mapping[str, Any]]) -> list[C
 
 
 def changes_txt(changes: Sequence[Changed], students: int) -> bytes:
-    """Return changes as a text: a paragraph for each student."""
+    """Return changes as text: a paragraph for each student."""
     names = list(dict.fromkeys(each.student for each in changes))
     lines = [f"Changed since the last grading: {len(names)} of {students} students.", ""]
     for name in names:
@@ -79,7 +79,7 @@ def changes_txt(changes: Sequence[Changed], students: int) -> bytes:
 
 
 def changes_csv(changes: Sequence[Changed]) -> bytes:
-    """Return changes as CSV, a line for each."""
+    """Return changes as CSV, one per line."""
     rows = [tuple(map(shown, each)) for each in changes]
     return encode(csv_of(sheet_of("", Changed._fields, rows)))
 
@@ -89,7 +89,7 @@ def _told(change: Changed) -> str:
 
 
 def _by_student(entries: Sequence[Any]) -> dict[tuple[str, int], Mapping[str, Any]]:
-    """Return submissions by student; of two with the same name the second has the number 1."""
+    """Return submissions by student and number; a second student of the same name has the number 1."""
     seen = Counter[str]()
     found = {}
     for entry in entries:
@@ -100,7 +100,7 @@ def _by_student(entries: Sequence[Any]) -> dict[tuple[str, int], Mapping[str, An
 
 
 def _facts(entry: Mapping[str, Any]) -> dict[str, str]:
-    """Return what is compared of a submission, each fact as a text by its name."""
+    """Return the facts of a submission that are compared, as texts by name."""
     points = "excused" if entry.get("excused") is True else _number(entry.get("points"), 2)
     facts = {"points": points, "status": str(entry.get("status", ""))}
     if entry.get("run"):

@@ -1,4 +1,4 @@
-"""What is written about a course as a whole: one gradebook, a feedback file for each student, and a page."""
+"""Files about a course as a whole: one gradebook, a feedback file for each student, and a page."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ NAME, TOTAL = 80, "Total"
 
 
 def course_outputs(course: Course, target: str) -> dict[str, bytes]:
-    """Make the files of a course; those that need a package of the extra only where it is installed.
+    """Make the files of a course; those that need a package of the extra only if it is installed.
 
     Parameters
     ----------
     course : Course
         The course.
     target : str
-        Its folder, in which the tasks are already written: what a student is told of a task is read from there, as a
-        teacher may have edited it.
+        Its folder, where the tasks are already written. The feedback on tasks is read from there, because the teacher
+        may have edited it.
 
     Returns
     -------
     dict of str to bytes
-        The contents by the names of the files.
+        The contents, by file name.
     """
     table = _gradebook(course)
     made = {"gradebook.csv": encode(csv_of(table))}
@@ -91,7 +91,7 @@ def _status(entry: Entry | None) -> str:
 
 
 def _sheets(course: Course) -> Iterator[Table]:
-    """Yield a sheet of what persons should look at in all tasks, and one of the tasks."""
+    """Yield a sheet of the questions for a person in all tasks, and a sheet of the tasks."""
     rows = [
         (shown(task), question.kind, shown(entry.student), shown(question.what))
         for task, book in zip(course.names, course.tasks, strict=True)
@@ -114,7 +114,7 @@ def _sheets(course: Course) -> Iterator[Table]:
 
 
 def _feedback(member: Standing, course: Course, target: str) -> bytes:
-    """Return the points of all tasks, then what the student is told of each."""
+    """Return the points of all tasks, then the feedback on each task."""
     rows, texts = [], []
     tasks = zip(course.names, course.folders, course.weights, course.tasks, member.entries, strict=True)
     for name, folder, weight, book, entry in tasks:
@@ -124,7 +124,7 @@ def _feedback(member: Standing, course: Course, target: str) -> bytes:
         rows.append((shown(name, NAME), said, f"   (counts {weight:g} times)" if weight != 1 else ""))
         texts.append(f"\n\n{shown(name, NAME)}\n{'#' * len(shown(name, NAME))}\n\n".encode())
         with open(os.path.join(target, folder, "feedback", f"{entry.name}.txt"), "rb") as stream:
-            # The file of the task, as edited, without what the student has read above.
+            # The file of the task, as edited, without the heading that is repeated above.
             heading = f"{_heading(entry.student)}\n{shown(book.rules.title, NAME)}\n\n"
             texts.append(stream.read().removeprefix(encode(heading)))
     counted = any(entry is not None and not entry.marks.excused for entry in member.entries)
@@ -182,7 +182,7 @@ def _page(course: Course) -> str:
 
 
 def _cell(entry: Entry | None, folder: str) -> dict[str, Any]:
-    """Return what the page shows of a student's task."""
+    """Return a cell of the page: a student's task."""
     if entry is None:
         return {"value": "", "link": "", "shown": "", "title": "", "mark": ""}
     points = _total(entry)

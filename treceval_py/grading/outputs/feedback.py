@@ -1,4 +1,4 @@
-"""Feedback for one student: a text in plain language that says how each point came about."""
+"""Feedback for one student: a text in plain language that explains every point."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from treceval_py.io.named import DATASET
 __all__ = ["feedback", "score_of", "stated"]
 
 WIDTH = 100
-# How many of a list are told before "and 12 more".
+# How many items of a list are shown before "and 12 more".
 FILES, NOT_READ, RUNS, LINES, LOSSES, CLAIMS, REPAIRS = 10, 50, 20, 5, 5, 50, 20
 NAME, SENTENCE = 80, 600
 
 EXPLAINED = (CONVENTION, MISTAKE, NOT_REPRODUCED)
-"""Verdicts on numbers about which the command line can say more."""
+"""Verdicts on numbers for which `treceval explain` can say more."""
 
 KINDS = {
     "run": "a run (query Q0 document rank score tag)",
@@ -53,19 +53,19 @@ KINDS = {
 
 
 def feedback(entry: Entry, grades: Grades) -> str:
-    """Return what a student is told: points and reasons, what was read, what was found, numbers, claims, what to do.
+    """Return the feedback for a student: points with reasons, files, findings, values, claims and next steps.
 
     Parameters
     ----------
     entry : Entry
         The student's submission.
     grades : Grades
-        The class, of which only the assignment and the baseline are told, and never another student.
+        The class; the feedback uses only its assignment and baseline, never another student.
 
     Returns
     -------
     str
-        Plain text in lines of 100 characters at most, ended by a newline.
+        Plain text in lines of at most 100 characters, ended by a newline.
     """
     graded = entry.graded
     title = f"Feedback for {shown(entry.student, NAME)}"
@@ -93,7 +93,7 @@ def feedback(entry: Entry, grades: Grades) -> str:
 
 
 def stated(claim: Checked) -> str:
-    """Say in a sentence or two what became of a claim."""
+    """Describe the verdict on a claim in one or two sentences."""
     name = shown(claim.measure, NAME)
     claimed = f"{name} = {shown(claim.text, NAME)}"
     why = shown(claim.why, SENTENCE)
@@ -104,7 +104,7 @@ def stated(claim: Checked) -> str:
     if claim.verdict == CORRECT:
         return f"{claimed} is right{because}."
     if claim.verdict == ROUNDING:
-        return f"{claimed} is right but for its rounding{because}.{right}"
+        return f"{claimed} is right except for its rounding{because}.{right}"
     if claim.verdict == CONVENTION:
         return f"{claimed} is right under another convention{because}.{right}"
     if claim.verdict == MISTAKE:
@@ -113,11 +113,11 @@ def stated(claim: Checked) -> str:
         return f"{claimed} could not be reproduced{because}.{right}"
     if claim.verdict == UNCHECKED:
         return f"{claimed} could not be checked{because}."
-    return f"{name}: a number was expected, and none was claimed{because}."
+    return f"{name}: a number was expected, but none was claimed{because}."
 
 
 def score_of(points: float) -> str:
-    """Write points with two decimals."""
+    """Return points with two decimals."""
     return f"{points:.2f}"
 
 
@@ -154,7 +154,7 @@ def _summary(entry: Entry, grades: Grades) -> str:
 
 
 def _when(moment: str) -> str:
-    """Write a time for people: to the minute, with UTC where it is."""
+    """Return a time for people: to the minute, with UTC if it is in UTC."""
     day, _, time = shown(moment, NAME).partition("T")
     hour = time.removesuffix("Z").removesuffix("+00:00")
     return f"{day} {hour[:5]}".rstrip() + (" UTC" if hour != time else hour[8:])
@@ -165,7 +165,7 @@ def _points(entry: Entry) -> Iterator[str]:
     if marks.excused:
         return
     rows = [(mark.part, f"{score_of(mark.points)} of {score_of(mark.most)}", mark.why) for mark in marks.items]
-    # Below the points, not below what they are out of.
+    # Align changes with the points, not with the maximum after them.
     after = " " * max((len(f" of {score_of(mark.most)}") for mark in marks.items), default=0)
     rows += [(each.kind, f"{_change(each.points)}{after}", each.why) for each in marks.changes]
     rows.append(("Total", f"{score_of(marks.total)} of {score_of(marks.most)}", ""))
@@ -187,12 +187,12 @@ def _unread(graded: Graded) -> Iterator[str]:
         yield from _filled(f"- {shown(not_read(file), SENTENCE)}", "  ", "    ")
     yield from _more(len(unread) - NOT_READ, "file", "files")
     if unread:
-        yield from _filled("Their content gave no points; your grader is told that they were not read.", "  ")
+        yield from _filled("Their content gave no points; your grader can see that they were not read.", "  ")
 
 
 def _read(graded: Graded, rules: Rules) -> Iterator[str]:
     if graded.run and graded.status not in (SCORED, REPAIRED):
-        yield from _filled(f"{shown(graded.run, NAME)} was tried as a run, and could not be scored.", "  ")
+        yield from _filled(f"{shown(graded.run, NAME)} was tried as a run, but could not be scored.", "  ")
     elif graded.run:
         kind = KINDS.get(graded.kind, graded.kind or "a run")
         if graded.kind == JUDGED:
@@ -215,7 +215,7 @@ def _of_file(file: FileRead, graded: Graded) -> str:
     role = file.role
     why = f": {shown(file.why, SENTENCE)}" if file.why else ""
     if file.name == graded.run and graded.status in (SCORED, REPAIRED):
-        why = ""  # the sentence above says it
+        why = ""  # an earlier sentence says it
     elif file.name in {run.name for run in graded.runs}:
         role, why = "run", ": it does not count"
     return f"- {shown(file.name, NAME)} ({_counted(file.bytes, 'byte')}), {role}{why}"
@@ -291,7 +291,7 @@ def _place(finding: Finding, graded: Graded) -> str:
 def _numbers(graded: Graded, grades: Grades) -> Iterator[str]:
     if not graded.measures:
         return
-    # Values of another convention are not to be compared.
+    # Values under different conventions must not be compared.
     baseline = grades.baseline_measures if convention(graded, grades.rules) == grades.rules.profile else {}
     names = [name for name in grades.measures if name in graded.measures] or list(graded.measures)
     widest = max(len("measure"), *map(len, names))
@@ -320,7 +320,8 @@ def _numbers(graded: Graded, grades: Grades) -> Iterator[str]:
     if graded.status == SCORED and graded.kind != JUDGED:
         measures = [part for name in names for part in ("-m", name)]
         yield from _command(
-            "To compute them, with the judgments", [*_conventions(grades.rules), *measures, *_files(graded, grades)]
+            "To compute them (you need the judgments)",
+            [*_conventions(grades.rules), *measures, *_files(graded, grades)],
         )
 
 
@@ -388,7 +389,7 @@ def _claims(graded: Graded, grades: Grades) -> Iterator[str]:
             said = _as_option(claim) if claim.counts and claim.verdict in EXPLAINED else ""
             if said:
                 words = ["explain", *_conventions(grades.rules), "--claim", said, *_files(graded, grades)]
-                yield from ("", *_command("To see how a number comes about, with the judgments", words))
+                yield from ("", *_command("To see how a number was computed (you need the judgments)", words))
                 return
 
 
@@ -398,7 +399,7 @@ def _todo(entry: Entry) -> Iterator[str]:
     steps = [*_steps_of_run(entry.graded), *_steps_of_claims(entry)]
     if not steps:
         full = entry.marks.total >= entry.marks.most
-        steps = ["Nothing has to be corrected" + ("." if full else "; Points says why some are missing.")]
+        steps = ["Nothing has to be corrected" + ("." if full else "; the section Points says why some are missing.")]
     for step in steps:
         yield from _filled(f"- {step}", "  ", "    ")
 
@@ -407,8 +408,8 @@ def _steps_of_run(graded: Graded) -> Iterator[str]:
     counts = by_severity(graded)
     if graded.status == MISSING:
         yield (
-            "Hand in your run: a text file with a line for each retrieved document, which has the query, Q0, the "
-            "document, its rank, its score and a name for the run, with spaces between them."
+            "Hand in your run: a text file with one line for each retrieved document. A line has the query, Q0, the "
+            "document, its rank, its score and a name for the run, separated by spaces."
         )
     elif graded.status == FAILED:
         yield "Hand in a smaller or simpler run. If yours is neither large nor unusual, ask your grader."
@@ -417,11 +418,11 @@ def _steps_of_run(graded: Graded) -> Iterator[str]:
     elif graded.status == REFUSED or counts[ERROR]:
         yield "Correct the errors first."
     if counts[WARNING]:
-        yield "Look at each warning: correct the file, or be able to say why it is right as it is."
+        yield "Look at each warning: correct the file, or be ready to explain why it is right."
     if graded.missing_queries[0]:
         yield "Rank documents for every judged query, or find out why your system returned nothing for some."
     if any(file.role in UNREAD for file in graded.files):
-        yield "Hand in as plain text the documents that were not read, or ask your grader to look at them."
+        yield "Hand in the unread documents as plain text, or ask your grader to look at them."
 
 
 def _steps_of_claims(entry: Entry) -> Iterator[str]:
@@ -435,7 +436,7 @@ def _steps_of_claims(entry: Entry) -> Iterator[str]:
     if ROUNDING in verdicts:
         yield "Round numbers once, at the end, and to the nearest digit."
     wanted = not verdicts and any(mark.part == "claims" and mark.points < mark.most for mark in entry.marks.items)
-    # Without a run, it is not the form of a number that keeps it from being checked.
+    # Without a run, numbers are unchecked for another reason than their form.
     unread = UNCHECKED in verdicts and entry.graded.status in (SCORED, REPAIRED)
     if wanted or unread or NO_CLAIM in verdicts:
         yield "Claim each expected number once, on a line such as: MAP = 0.1234"
@@ -445,7 +446,7 @@ def _steps_of_claims(entry: Entry) -> Iterator[str]:
 
 
 def _command(label: str, words: Sequence[str]) -> Iterator[str]:
-    """Yield a command that can be copied; where it needs several lines, each but the last ends with a backslash."""
+    """Yield a command to copy; if it needs several lines, each but the last ends with a backslash."""
     from shlex import quote
 
     yield f"  {label}:"
@@ -459,20 +460,20 @@ def _command(label: str, words: Sequence[str]) -> Iterator[str]:
 
 
 def _check(graded: Graded, grades: Grades) -> list[str]:
-    """Return the command that shows the findings, with the judgments where some are found by comparing with them."""
+    """Return the command that shows the findings, with the judgments if some findings need them."""
     judgments = ["--qrels", _file(grades.qrels)] if any(code.startswith("X") for code in graded.counts) else []
     kind = ["--as", graded.kind] if graded.kind == JUDGED else []
     return ["check", *judgments, *kind, _file(graded.run)]
 
 
 def _conventions(rules: Rules) -> list[str]:
-    """Return the options by which the command line scores as the rules do."""
+    """Return the options that make the command line score by the rules."""
     level = [] if rules.level is None else ["-l", str(rules.level)]
     return ["--profile", rules.profile, *(["-c"] if rules.complete else []), *level]
 
 
 def _as_option(claim: Checked) -> str:
-    """Return a claim as `explain --claim` takes it; empty where it was not read as a number."""
+    """Return a claim in the form of `explain --claim`; empty if it was not read as a number."""
     read = claimed(claim.measure, claim.text, "").claim
     return "" if read is None else f"{read.measure.notation}={read.value:.{read.digits}f}{'%' * read.percent}"
 
@@ -482,7 +483,7 @@ def _files(graded: Graded, grades: Grades) -> tuple[str, str]:
 
 
 def _file(path: str) -> str:
-    """Return how a student may name a file in a command; FILE for a name that a shell could take for a command."""
+    """Return a file's name for a command; FILE if a shell could misread the name."""
     name = path if path.startswith(DATASET) else os.path.basename(path)
     harmless = name.isprintable() and not name.startswith("-") and not set(name) & set("'\"\\$`;&|<>*?!#")
     return name if harmless and 0 < len(name) <= NAME else "FILE"
@@ -492,7 +493,7 @@ def _file(path: str) -> str:
 
 
 def _filled(text: str, indent: str, later: str | None = None) -> list[str]:
-    """Break text into lines; what is longer than a line is cut, as an id may be."""
+    """Break text into lines; a word longer than a line, such as an id, is split."""
     return wrap(
         shown(text, 2000),
         WIDTH,
@@ -517,7 +518,7 @@ def _signed(value: float) -> str:
 
 
 def _as_claimed(claim: Checked) -> str:
-    """Write the right value with four decimals, or as many as the claim has, so that the difference is seen."""
+    """Return the right value with four decimals or as many as the claim has, so that the difference is visible."""
     decimals = claim.text.replace(",", ".").partition(".")[2]
     digits = len(decimals) - len(decimals.lstrip("0123456789"))
     assert claim.value is not None

@@ -1,4 +1,4 @@
-"""The folder of grades: whether it is ours, what is written to it, and what an earlier grading left there."""
+"""The folder of grades: whether grading made it, what is written to it, and what an earlier grading left there."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ __all__ = [
 ]
 
 KEPT = ".grades"
-"""The folder of records within the output; that it is there says that a folder is one of ours."""
+"""The folder of records within the output; it marks the output as a folder that grading made."""
 
 MANIFEST = "files.json"
-"""What was written, within the folder of records: for each name the SHA-256 of the content, or None if unknown."""
+"""List of the written files, in the folder of records: for each name the SHA-256 of the content, or None if unknown."""
 
 ADJUSTMENTS = "adjustments.toml"
-"""What the teacher decides by hand; it is only read."""
+"""The teacher's decisions by hand; grading only reads this file."""
 
 FEEDBACK = "feedback"
 
 GRADES = "grades.json"
-"""What the next grading is compared with, so it is written last."""
+"""The next grading is compared with this file, so it is written last."""
 
 CHANGES = ("changes.txt", "changes.csv")
-"""What changed at the last grading that changed something."""
+"""The changes of the last grading that changed anything."""
 
 FILES = (
     *("gradebook.csv", "gradebook.xlsx", "overview.html", "board.html", "board.csv", *CHANGES),
@@ -50,20 +50,20 @@ FILES = (
 
 
 LISTED = 3
-"""Names of edited files in a note; the questions of students have all."""
+"""Most names of edited files in a note; the questions of students name all."""
 
 
 RESERVED = frozenset({KEPT, FEEDBACK, ADJUSTMENTS, *FILES})
-"""What no task of a course can be called."""
+"""Names that no task of a course can have."""
 
 
 def check_folder(target: str) -> None:
-    """Refuse a folder with files of somebody else.
+    """Refuse a folder that has files of somebody else.
 
     Raises
     ------
     OutputError
-        It is no folder, or one that grading did not write.
+        The path is not a folder, or a folder that grading did not make.
     """
     if not os.path.lexists(target):
         return
@@ -76,20 +76,20 @@ def check_folder(target: str) -> None:
 
 
 def edited(target: str) -> tuple[str, ...]:
-    """Return the names of the files that grading wrote and that were changed since, in order."""
+    """Return the names of the files that were changed after grading wrote them, in order."""
     known = _manifest(target)
     found = {name: _digest_at(os.path.join(target, name)) for name, digests in known.items() if digests}
     return tuple(sorted(name for name, digest in found.items() if digest and digest not in known[name]))
 
 
 def about_edits(names: Sequence[str]) -> str:
-    """Say in a sentence without full stop which files were edited by hand."""
+    """Say which files were edited by hand; without a full stop."""
     more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
     return f"edited by hand and kept: {', '.join(names[:LISTED])}{more}; if grading changed one, see its .new file"
 
 
 def with_edits(target: str, book: Grades) -> Grades:
-    """Return a class in which the files that were edited by hand, and are kept, are a question and a note."""
+    """Return a class with a question and a note for each file that was edited by hand and is kept."""
     names = edited(target)
     if not names:
         return book
@@ -105,7 +105,7 @@ def with_edits(target: str, book: Grades) -> Grades:
 
 
 def new_name(name: str) -> str:
-    """Return the name for what is written beside a file that was edited.
+    """Return the name of the new version of an edited file.
 
     Examples
     --------
@@ -117,10 +117,10 @@ def new_name(name: str) -> str:
 
 
 def write_all(target: str, book: Grades, platforms: Sequence[str] = ()) -> tuple[str, ...]:
-    """Write everything about a class, and remove what an earlier grading wrote and this one does not.
+    """Write everything about a class, and remove files that an earlier grading wrote and this one does not.
 
-    A file that was edited since it was written is kept. What would replace it is written beside it, unless it is what
-    the edited file was made from.
+    A file that was edited since it was written is kept. Its new version is written beside it, unless the edited file
+    was made from the same content.
 
     Parameters
     ----------
@@ -129,17 +129,17 @@ def write_all(target: str, book: Grades, platforms: Sequence[str] = ()) -> tuple
     book : Grades
         The class.
     platforms : sequence of str
-        For which learning platforms files to import are written.
+        The learning platforms for which import files are written.
 
     Returns
     -------
     tuple of str
-        What changed since the grading before, and whom files to import leave out; sentences without full stop.
+        Changes since the previous grading, and students whom import files leave out; sentences without full stops.
 
     Raises
     ------
     OutputError
-        It cannot be written.
+        A file cannot be written.
     """
     return write_files(target, lambda by_hand: _outputs(target, book, by_hand, platforms))
 
@@ -147,14 +147,14 @@ def write_all(target: str, book: Grades, platforms: Sequence[str] = ()) -> tuple
 def write_files(
     target: str, make: Callable[[Mapping[str, bytes]], tuple[dict[str, bytes], tuple[str, ...]]]
 ) -> tuple[str, ...]:
-    """Write files that `make` returns with notes when it is given those that were edited, as of `write_all`."""
+    """Write the files that ``make`` returns for the edited ones, and return its notes; see `write_all`."""
     known = _manifest(target)
     by_hand = {name: _read(os.path.join(target, name)) for name in edited(target)}
     made, notes = make(by_hand)
     digests = {name: hashlib.sha256(data).hexdigest() for name, data in made.items()}
     places = [(name, place) for name in made if (place := _place(name, made[name], known, by_hand))]
     _make_folder(os.path.join(target, FEEDBACK))
-    # If this grading is killed now, the next one knows that both contents are ours.
+    # If this grading is killed now, the next one recognises both contents as its own.
     _write_manifest(target, {**known, **{place: (*known.get(place, ()), digests[name]) for name, place in places}})
     for name, place in places:
         with written_whole(os.path.join(target, place)) as stream:
@@ -171,7 +171,7 @@ def write_files(
 
 
 def _place(name: str, data: bytes, known: Mapping[str, Sequence[str]], by_hand: Mapping[str, bytes]) -> str:
-    """Return the name to write a file under; empty if the edited one was made from the same content."""
+    """Return the name for a file; empty if the edited one was made from the same content."""
     if name in by_hand and by_hand[name] != data and hashlib.sha256(data).hexdigest() in known[name]:
         return ""
     while name in by_hand and by_hand[name] != data:
@@ -195,20 +195,20 @@ def _read(path: str) -> bytes:
 
 
 def _digest_at(path: str) -> str:
-    """Return the SHA-256 of a file; empty where there is none."""
+    """Return the SHA-256 of a file; empty if there is none."""
     if not os.path.isfile(path):
         return ""
     return hashlib.sha256(_read(path)).hexdigest()
 
 
 def _manifest(target: str) -> dict[str, tuple[str, ...]]:
-    """Return what an earlier grading wrote, within the folder only: names, and the SHA-256 of what may be ours."""
+    """Return the files that an earlier grading wrote in the folder: names, and SHA-256 of contents that may be ours."""
     try:
         with open(os.path.join(target, KEPT, MANIFEST), "rb") as stream:
             found = json.load(stream)
     except (OSError, ValueError):
         return {}
-    if isinstance(found, list):  # of a version that kept names only
+    if isinstance(found, list):  # from a version that kept names only
         found = dict.fromkeys((name for name in found if isinstance(name, str)), ())
     if not isinstance(found, dict):
         return {}
@@ -230,7 +230,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _lacking(file: str, left: Mapping[str, str]) -> Iterator[str]:
-    """Yield a sentence for each reason why students are not in a file."""
+    """Yield a sentence for each reason why students are missing from a file."""
     from treceval_py.grading.outputs.gradebook import shown
 
     for why in dict.fromkeys(left.values()):
@@ -241,7 +241,7 @@ def _lacking(file: str, left: Mapping[str, str]) -> Iterator[str]:
 def _outputs(
     target: str, book: Grades, by_hand: Mapping[str, bytes], platforms: Sequence[str]
 ) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Make all files; those that need a package of the extra only where it is installed. Also return what to note."""
+    """Make all files, and notes about them; files that need a package of the extra only if it is installed."""
     from treceval_py.grading.outputs.board import class_board
     from treceval_py.grading.outputs.changes import changed, changes_csv, changes_txt, read_before
     from treceval_py.grading.outputs.feedback import feedback
@@ -258,7 +258,7 @@ def _outputs(
     made.update(class_board(book))
     texts = {each.name: encode(feedback(each, book)) for each in book.entries}
     made.update({f"{FEEDBACK}/{name}.txt": text for name, text in texts.items()})
-    # Students read on their platform what the teacher wrote in place of a feedback.
+    # On their platform, students read the feedback as the teacher edited it.
     read = {name: by_hand.get(f"{FEEDBACK}/{name}.txt", text).decode(errors="replace") for name, text in texts.items()}
     notes = []
     for name in platforms:
@@ -272,7 +272,7 @@ def _outputs(
         made |= dict(zip(CHANGES, (changes_txt(changes, len(every)), changes_csv(changes)), strict=True))
         count = len({each.student for each in changes})
         notes.append(f"{count} of {len(every)} students changed since the last grading: see {CHANGES[0]}")
-    else:  # the last ones stay
+    else:  # keep the previous changes
         made |= {name: _read(path) for name in CHANGES if os.path.isfile(path := os.path.join(target, name))}
     made[GRADES] = (json.dumps(every, indent=1, allow_nan=False) + "\n").encode()
     return made, tuple(notes)

@@ -1,4 +1,4 @@
-"""The gradebook laid out: a line for each student; sheets of claims, runs, files, findings and more; CSV and JSON."""
+"""The gradebook: a line for each student; sheets of claims, runs, files, findings and more; CSV and JSON."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ COUNT, POINTS, VALUE = 0, 2, 4
 Rows: TypeAlias = "list[tuple[Cell, ...]]"
 
 QUESTION = "a question to look into, not a verdict"
-"""What a pair of runs that are alike is."""
+"""What it means that two runs are alike."""
 
 PARTS = ("run", "measures", "claims", "other", "late", "adjusted")
 PART_OF = {"run": "run", "measure": "measures", "claim": "claims", "claims": "claims"}
-"""The parts of marks by the first words of their names: of claims there may be thousands, and columns are of all."""
+"""The parts of marks by the first words of their names; claims are joined, since there may be thousands."""
 
 LONGEST = 1000
 
@@ -51,8 +51,8 @@ LONGEST = 1000
 def gradebook_csv(grades: Grades) -> str:
     """Return the gradebook as CSV (RFC 4180, newline-ended, UTF-8): a line of titles, then a line for each student.
 
-    Numbers have all their digits. Where a text could be taken for a formula by a spreadsheet (it begins with ``=``,
-    ``+``, ``-`` or ``@``), an apostrophe stands before it; control characters are written as escapes.
+    Numbers have all their digits. A text that a spreadsheet could take for a formula (one that begins with ``=``,
+    ``+``, ``-`` or ``@``) gets an apostrophe before it; control characters are written as escapes.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ def gradebook_csv(grades: Grades) -> str:
     Returns
     -------
     str
-        The text. It has no byte-order mark: programs take one for a part of the first title, and Excel, which looks
-        for it, is better served by the workbook.
+        The text. It has no byte-order mark, because programs would read it as part of the first title; for Excel, which
+        looks for one, use the workbook.
 
     References
     ----------
@@ -75,12 +75,12 @@ def gradebook_csv(grades: Grades) -> str:
 
 
 def csv_of(table: Table) -> str:
-    """Return a table as `gradebook_csv` returns the gradebook."""
+    """Return a table as CSV, in the form of `gradebook_csv`."""
     return render(Document("", [table], lambda _: Made()), "csv", Style())
 
 
 def sheets_of(grades: Grades) -> tuple[Table, ...]:
-    """Lay out the sheets of a gradebook."""
+    """Return the sheets of a gradebook."""
     return (
         _grades_sheet(grades),
         _questions_sheet(grades),
@@ -94,7 +94,7 @@ def sheets_of(grades: Grades) -> tuple[Table, ...]:
 
 
 def shown(text: str, most: int = LONGEST) -> str:
-    r"""Return text of a submission as people can be shown it: control characters as escapes, and not too long.
+    r"""Return text of a submission in a form fit to show: control characters as escapes, and not too long.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def shown(text: str, most: int = LONGEST) -> str:
     >>> shown("abcdefgh", 5)
     'abcd…'
     """
-    # Cut before as well, as one character may become ten.
+    # Cut before escaping too, since one character may become ten.
     text = visible(text[: most + 1])
     return text if len(text) <= most else text[: most - 1] + "…"
 
@@ -122,7 +122,7 @@ def _number(title: str, digits: int) -> Column:
 
 
 def sheet_of(name: str, columns: Sequence[Column | str], rows: Sequence[Sequence[Cell]]) -> Table:
-    """Return a table of rows below columns that are empty yet; where only a title is given, they are of text."""
+    """Return a table of rows; a column that is only a title holds texts."""
     cells = zip(*rows, strict=True) if rows else ((),) * len(columns)
     empty = (text_column(each) if isinstance(each, str) else each for each in columns)
     return Table(tuple(column._replace(cells=each) for column, each in zip(empty, cells, strict=True)), name)
@@ -152,7 +152,7 @@ def _grades_sheet(grades: Grades) -> Table:
 
 
 def _about_students(entries: Sequence[Entry]) -> Iterator[Column]:
-    """Yield the columns that say who each entry is from and when it came: those of which anything is known."""
+    """Yield the columns about students and times of submission, without those that are empty."""
     yield text_column("student", [shown(entry.student) for entry in entries])
     yield from about_people([entry.person for entry in entries])
     for title, cells in (
@@ -166,7 +166,7 @@ def _about_students(entries: Sequence[Entry]) -> Iterator[Column]:
 
 
 def about_people(people: Sequence[Person | None]) -> Iterator[Column]:
-    """Yield what the roster says of students, of which anything is known."""
+    """Yield the columns that the roster fills, without those that are empty."""
     for title, field in (("number", "number"), ("e-mail", "email"), ("group", "group")):
         cells = ["" if person is None else shown(getattr(person, field)) for person in people]
         if any(cells):
@@ -196,20 +196,20 @@ def _grades_row(entry: Entry, grades: Grades, parts: list[float | None]) -> tupl
 
 
 def convention(graded: Graded, rules: Rules) -> str:
-    """Return under which conventions the values of a submission were computed; empty without values."""
+    """Return the conventions under which a submission was scored; empty without values."""
     own = graded.kind == JUDGED and rules.own_labels and graded.measures
     return graded.profile + (", by its own labels" if own else "")
 
 
 def set_apart(grades: Grades) -> dict[str, str]:
-    """Return, by the names of entries, the conventions of values that are not those that most submissions have."""
+    """Return the conventions of submissions that differ from those of most, by the names of their entries."""
     scored = {entry.name: convention(entry.graded, grades.rules) for entry in grades.entries if entry.graded.measures}
     usual = Counter(scored.values()).most_common(1)
     return {name: other for name, other in scored.items() if other != usual[0][0]}
 
 
 def _points_of_parts(marks: Marks) -> dict[str, float]:
-    """Sum points by kind of part; the sums make the total."""
+    """Sum points by kind of part; the sums add up to the total."""
     sums: dict[str, float] = {}
     for mark in marks.items:
         kind = PART_OF.get(mark.part.partition(" ")[0], "other")
@@ -220,7 +220,7 @@ def _points_of_parts(marks: Marks) -> dict[str, float]:
 
 
 def by_severity(graded: Graded) -> Counter[str]:
-    """Count the findings of a submission by severity, also those that were not kept."""
+    """Count the findings of a submission by severity, including those that were not kept."""
     counts: Counter[str] = Counter()
     kept = {finding.code: finding.severity for finding in graded.findings}
     for code, number in graded.counts.items():
@@ -259,7 +259,7 @@ def _yes(here: bool) -> str:
 
 
 def _runs_sheet(grades: Grades) -> Table:
-    """Lay out all runs, of which one of each student counts."""
+    """Return a sheet of all runs, with the one that counts for each student."""
     columns = [_number("right claims", COUNT), *(_number(name, VALUE) for name in grades.measures)]
     rows: Rows = []
     for entry in grades.entries:
@@ -331,14 +331,14 @@ def _about_sheet(grades: Grades) -> Table:
 
 
 def graded_json(entry: Entry, grades: Grades) -> dict[str, Any]:
-    """Return one graded submission as what JSON can hold, for automatic graders.
+    """Return one graded submission as data for JSON, for automatic graders.
 
     Parameters
     ----------
     entry : Entry
         The submission.
     grades : Grades
-        What it is a part of.
+        The class of the submission.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Files that learning platforms import: grades and feedback in the columns that each of them takes."""
+"""Files for learning platforms: grades and feedback in the columns that each platform imports."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Texts = Mapping[str, str]
 """The feedback of each entry, by the entry's name."""
 
 MADE = (1980, 1, 1, 0, 0, 0)
-"""A zip archive says when its members were made, and two of the same grades are to be the same bytes."""
+"""A fixed time for members of a zip archive, so that the same grades give the same bytes."""
 
 
 class Platform(NamedTuple):
@@ -32,9 +32,9 @@ class Platform(NamedTuple):
     file : str
         The file that is written for it.
     make : callable
-        Makes the file from a class and the feedback of its students. Also returns whom it leaves out, and why.
+        Makes the file from a class and the feedback of its students. Also returns the students left out, with reasons.
     where : str
-        Where on the platform the file goes.
+        Where to upload the file on the platform.
     """
 
     file: str
@@ -72,7 +72,7 @@ UNKNOWN = "participant number unknown; give Moodle's grading worksheet as the ro
 
 
 def _moodle(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:
-    """Return a grading worksheet: that of the roster if it is one, else one made from the numbers in folders' names."""
+    """Return a grading worksheet: the roster if it is one; otherwise one made from the numbers in folder names."""
     titles = next((tuple(row) for row in map(_row, book.entries) if _grade_of(tuple(row))), ())
     grade = _grade_of(titles)
     comments = COMMENTS if COMMENTS in titles else _after(titles, f"({grade.casefold()})")
@@ -81,13 +81,13 @@ def _moodle(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:
     prefix = next((each.rstrip("0123456789") for each in identifiers if _IDENTIFIER.fullmatch(each)), "Participant ")
     rows, left = [], {}
     for entry in book.entries:
-        # Moodle reads an empty grade as none, and takes comments as HTML.
+        # Moodle reads an empty grade as no grade, and comments as HTML.
         points = "" if entry.marks.excused else _points(entry)
         comment = f"<pre>{escape(texts[entry.name], quote=False)}</pre>"
         row = _row(entry)
         number = _account(entry, "moodle")
         if grade and (number or _IDENTIFIER.fullmatch(row.get(titles[0], ""))):
-            # Who is not in the worksheet may have come to the course later.
+            # Students missing from the worksheet may have joined the course later.
             known = row or {titles[0]: prefix + number, titles[1]: shown(entry.student)}
             filled = {**known, grade: points, **({comments: comment} if comments else {})}
             rows.append([filled.get(title, "") for title in made])
@@ -100,15 +100,15 @@ def _moodle(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:
 
 
 def _after(titles: Sequence[str], ending: str) -> str:
-    """Return the title behind the first one with an ending; empty if there is none."""
+    """Return the title after the first one with an ending; empty if there is none."""
     found = [place for place, title in enumerate(titles[:-1]) if title.casefold().endswith(ending)]
     return titles[found[0] + 1] if found else ""
 
 
 def _grade_of(titles: Sequence[str]) -> str:
-    """Return the title of a worksheet's column of grades, in any language; empty if this is not a worksheet.
+    """Return the title of a worksheet's grade column, in any language; empty if this is not a worksheet.
 
-    "Last modified (grade)" and "Grade" are "Zuletzt geändert (Bewertung)" and "Bewertung" in German.
+    For example "Last modified (grade)" and "Grade", or in German "Zuletzt geändert (Bewertung)" and "Bewertung".
     """
     named = {found[1].casefold() for title in titles if (found := _OF_THE_GRADE.search(title))}
     if titles[:1] == (NUMBER,):
@@ -119,7 +119,7 @@ def _grade_of(titles: Sequence[str]) -> str:
 # Canvas -------------------------------------------------------------------------------------------
 
 STUDENT = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
-"""The columns with which a gradebook of Canvas begins."""
+"""The first columns of a Canvas gradebook."""
 
 EXCUSED = "EX"
 
@@ -127,8 +127,8 @@ _ASSIGNMENT = re.compile(r"(.+) \(\d+\)")
 _COMPUTED = re.compile(r"(?:Current|Final|Override) (?:Score|Points|Grade|Status)")
 
 
-def _canvas(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:  # noqa: ARG001 - it takes no comments
-    """Return a gradebook with one assignment; a student is found by the number, the SIS ids or the name."""
+def _canvas(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:  # noqa: ARG001 - Canvas takes no comments
+    """Return a gradebook with one assignment; Canvas finds students by number, SIS id or name."""
     titles = next((tuple(row) for row in map(_row, book.entries) if "ID" in row and "Section" in row), ())
     before = titles[: titles.index("Section") + 1] if titles else STUDENT
     column = _assignment(titles, book.rules.title or "treceval")
@@ -142,15 +142,15 @@ def _canvas(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:  # noqa
             own = dict(zip(STUDENT, (entry.student, _account(entry, "canvas"), *known, ""), strict=True))
             cells = [own.get(each, "") for each in before]
         rows.append([*map(shown, cells), EXCUSED if entry.marks.excused else _points(entry)])
-    # Canvas reads the points of a new assignment from this row, which would change those of an old one.
+    # Canvas reads the points of a new assignment from this row; for an existing one they would be changed.
     possible = [["    Points Possible", *[""] * (len(before) - 1), f"{book.rules.points:.2f}"]]
     return _csv((*before, column), rows if column in titles else [*possible, *rows]), {}
 
 
 def _assignment(titles: Sequence[str], wanted: str) -> str:
-    """Return the column of an assignment: the one of the gradebook that is called so, or the only one; else a new one.
+    """Return the column of an assignment: the one of that name in the gradebook, or the only one; otherwise a new one.
 
-    The number behind its name is that by which Canvas finds it.
+    Canvas finds the assignment by the number after its name.
     """
     names = {
         title: found[1].casefold()
@@ -191,7 +191,7 @@ shutil.copyfile("source/results/" + found, "results/results.json")
 
 
 def gradescope_results(entry: Entry, text: str) -> dict[str, Any]:
-    """Return what Gradescope's autograder is to write to results.json for a submission.
+    """Return the content of results.json for Gradescope's autograder.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def gradescope_results(entry: Entry, text: str) -> dict[str, Any]:
     Returns
     -------
     dict
-        Objects of JSON.
+        Data for JSON.
 
     References
     ----------
@@ -217,13 +217,13 @@ def gradescope_results(entry: Entry, text: str) -> dict[str, Any]:
 
 
 def _gradescope(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:
-    """Return an autograder that gives each student the grade that was computed here: no platform's file has scores."""
+    """Return an autograder that gives each student the grade computed here, since Gradescope imports no scores."""
     files = {"setup.sh": SETUP, "run_autograder": RUN}
     students: dict[str, str] = {}
     left = {}
     for entry in book.entries:
         if entry.marks.excused:
-            left[entry.student] = "excused, which Gradescope does not know"
+            left[entry.student] = "excused, which Gradescope does not support"
             continue
         name = f"{entry.name}.json"
         files[f"results/{name}"] = json.dumps(gradescope_results(entry, texts[entry.name]), indent=1) + "\n"
@@ -231,7 +231,7 @@ def _gradescope(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:
         known = () if person is None else (person.email, person.number, person.login)
         exported = _SUBMISSION.search(entry.graded.source) if entry.platform == "gradescope" else None
         for key in filter(None, (exported[1] if exported else "", *known, entry.student)):
-            # What fits two students is nobody's.
+            # A key that fits two students identifies neither.
             students[key.casefold()] = name if students.get(key.casefold(), name) == name else ""
     files["students.json"] = json.dumps(students, indent=1, sort_keys=True) + "\n"
     stream = io.BytesIO()
@@ -257,13 +257,13 @@ PLATFORMS = {
 
 
 def check_platforms(names: Sequence[str]) -> None:
-    """Refuse platforms for which there is no file.
+    """Raise for platforms that have no import file.
 
     Raises
     ------
     EvaluationError
-        One of them is not in `PLATFORMS`.
+        A name is not in `PLATFORMS`.
     """
     for name in names:
         if name not in PLATFORMS:
-            raise EvaluationError(f"unknown platform {quoted(encode(name))}", f"There are {', '.join(PLATFORMS)}.")
+            raise EvaluationError(f"unknown platform {quoted(encode(name))}", f"Choose from {', '.join(PLATFORMS)}.")

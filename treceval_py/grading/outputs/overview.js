@@ -12,7 +12,7 @@
     const rows = [...body.rows];
     const texts = rows.length > 0 && typeof key(rows[0], column) === "string";
     const now = heads[column].getAttribute("aria-sort");
-    // Texts begin with the first, numbers with the highest.
+    // Sort texts from the first, numbers from the highest.
     const ascending = now ? now === "descending" : texts;
     for (const head of heads) head.removeAttribute("aria-sort");
     heads[column].setAttribute("aria-sort", ascending ? "ascending" : "descending");

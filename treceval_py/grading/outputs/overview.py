@@ -1,4 +1,4 @@
-"""The overview of a class: one HTML page that loads nothing, for who grades."""
+"""The overview of a class: one HTML page for the teacher, which loads nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from treceval_py.version import __version__
 __all__ = ["Bar", "Histogram", "graded_json", "histogram", "overview", "page"]
 
 FOLDER = Path(__file__).parent
-# How many of a list are shown; the gradebook has all.
+# Most items of each list; the gradebook has all.
 PAIRS, GROUP, CLAIMS, MEASURES, NOTES = 200, 100, 500, 30, 100
 NAME, SENTENCE = 80, 300
-# A histogram has these sizes and margins, in units of its own.
+# Size and margins of a histogram, in its own units.
 WIDE, HIGH, LEFT, RIGHT, TOP, BOTTOM = 460, 190, 18, 18, 26, 42
 MOST_BARS = 14
 
 
 class Bar(NamedTuple):
-    """A bar of a histogram: where it stands, how many it counts, and what a pointer over it is told."""
+    """A bar of a histogram: its position and size, the number of values, and the text under a pointer."""
 
     x: float
     y: float
@@ -63,11 +63,11 @@ class Histogram(NamedTuple):
     bars : tuple of Bar
         The bars, from left to right.
     ticks : tuple of (float, str)
-        Where the axis has numbers, and these.
+        Positions and texts of the numbers on the axis.
     mark : float or None
-        Where the baseline stands.
+        Position of the baseline.
     said : str
-        The same in words.
+        The histogram in words.
     """
 
     bars: tuple[Bar, ...]
@@ -77,7 +77,7 @@ class Histogram(NamedTuple):
 
 
 def overview(grades: Grades) -> str:
-    """Return the overview of a class as a whole HTML document, which opens without a network and from a file.
+    """Return the overview of a class as a complete HTML document, which opens from a file and without a network.
 
     Parameters
     ----------
@@ -87,19 +87,17 @@ def overview(grades: Grades) -> str:
     Returns
     -------
     str
-        The document; all of it can be read without JavaScript, which only sorts tables. It links to
-        ``feedback/NAME.txt`` for each entry. The same grades give the same text.
+        The document. It can be read without JavaScript, which only sorts tables. It links to ``feedback/NAME.txt`` for
+        each entry. The same grades give the same text.
 
     Raises
     ------
     OutputError
-        If the package jinja2 is not installed.
+        The package jinja2 is not installed.
 
-    Notes
-    -----
-    Nothing that a student wrote can become markup or script: Jinja escapes it, control characters are written as
-    escapes, and the document has a policy by which only its own script and style, named by their hashes, are used,
-    and nothing is fetched.
+    Notes ----- Text of a student never becomes markup or script: Jinja escapes it, and control characters are written
+    as escapes. By its content security policy, the document uses only its own script and style, which are named by
+    their hashes, and fetches nothing.
     """
     others = set_apart(grades)
     return page(
@@ -130,7 +128,7 @@ def overview(grades: Grades) -> str:
 
 
 def page(template: str, **given: Any) -> str:
-    """Return a page as of `overview` from the head of all pages, the template of this name and what it shows."""
+    """Return a page like that of `overview`, from the common head, the named template and its data."""
     try:
         import jinja2  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
@@ -149,7 +147,7 @@ def page(template: str, **given: Any) -> str:
 
 
 def histogram(values: Sequence[float], low: float, high: float, *, mark: float | None, unit: str) -> Histogram:
-    """Lay out how many values fall in each of some equally wide parts of a range; the last part has its upper end.
+    """Return a histogram of equally wide bars; the last bar includes the upper end of the range.
 
     Parameters
     ----------
@@ -158,9 +156,9 @@ def histogram(values: Sequence[float], low: float, high: float, *, mark: float |
     low, high : float
         The range, which is widened to round numbers.
     mark : float, optional
-        A value that is marked.
+        A value to mark.
     unit : str
-        What the values are, for people.
+        Name of the values, for people.
 
     Returns
     -------
@@ -170,7 +168,7 @@ def histogram(values: Sequence[float], low: float, high: float, *, mark: float |
     step = _step(high - low)
     first = math.floor(round(low / step, 9))
     last = max(math.ceil(round(high / step, 9)), first + 1)
-    # Rounded before, as 0.3 / 0.1 is just below 3.
+    # Round first: 0.3 / 0.1 is just below 3.
     parts = Counter(min(math.floor(round(value / step, 9)), last - 1) for value in values)
     decimals = max(0, -math.floor(math.log10(step)))
     ends = [f"{number * step:.{decimals}f}" for number in range(first, last + 1)]
@@ -192,7 +190,7 @@ def histogram(values: Sequence[float], low: float, high: float, *, mark: float |
 
 
 def _step(width: float) -> float:
-    """Return the smallest of 1, 2, 5, 10 and so on, also of their tenths, that makes a few bars of a range."""
+    """Return the smallest of 1, 2, 5, 10, … or a power-of-ten fraction of them that divides a range into a few bars."""
     if not width > 0:
         return 0.05
     power = 10.0 ** math.floor(math.log10(width / MOST_BARS))
@@ -203,7 +201,7 @@ def _step(width: float) -> float:
 
 
 def _figures(grades: Grades) -> list[tuple[str, str]]:
-    """Return the numbers that tell of the class at once, each with its words."""
+    """Return the key figures of the class, each with its words."""
     statuses = Counter(entry.graded.status for entry in grades.entries)
     figures = [(str(statuses[status]), status) for status in STATUSES if statuses[status]]
     asked = sum(bool(entry.questions) for entry in grades.entries)
@@ -243,7 +241,7 @@ def _plots(grades: Grades, others: Mapping[str, str]) -> list[tuple[str, Histogr
 
 
 def _rows(grades: Grades, others: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the lines of the table of students, best first by the first measure; those without a number are last."""
+    """Return the rows of the table of students, best first by the first measure; those without a value are last."""
     rows = [_row(entry, grades, entry.name in others) for entry in grades.entries]
 
     def order(row: dict[str, Any]) -> float:
@@ -276,7 +274,7 @@ def _row(entry: Entry, grades: Grades, apart: bool) -> dict[str, Any]:
 
 
 def _needing(grades: Grades) -> dict[str, list[tuple[str, str, str]]]:
-    """Return what needs a human by kind: the student, the address of the feedback, and the sentence."""
+    """Return the questions for a person by kind: the student, the address of the feedback, and the sentence."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     for entry, question in needing(grades):
         student, feedback = ("", "") if entry is None else (entry.student, f"feedback/{quote(entry.name)}.txt")
@@ -285,7 +283,7 @@ def _needing(grades: Grades) -> dict[str, list[tuple[str, str, str]]]:
 
 
 def _claims(entries: Sequence[Entry]) -> list[tuple[str, list[int]]]:
-    """Count verdicts by measure, the measure that is claimed most first."""
+    """Count verdicts by measure, the measure with most claims first."""
     counts: dict[str, Counter[str]] = {}
     for entry in entries:
         for claim in entry.graded.claims:
@@ -300,7 +298,7 @@ def _wrong(entries: Sequence[Entry]) -> list[tuple[Entry, Any]]:
 
 
 def _findings(entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """Count findings by code, errors first, then what most submissions have."""
+    """Count findings by code: errors first, then by the number of submissions."""
     found: dict[str, dict[str, Any]] = {}
     for entry in entries:
         examples = {finding.code: finding for finding in reversed(entry.graded.findings)}
@@ -329,8 +327,9 @@ def _rules(rules: Rules) -> list[str]:
         if measure.full_from is not None:
             place = " (both above the baseline's value)" if measure.above_baseline else ""
             said.append(
-                f"{shown(measure.name, NAME)}: none below {measure.none_below or 0:g}, all from {measure.full_from:g}"
-                f" on{place}; weight {measure.weight:g} of the {rules.points_measures:g} points for measures"
+                f"{shown(measure.name, NAME)}: no points below {measure.none_below or 0:g}, "
+                f"all from {measure.full_from:g} on{place}; weight {measure.weight:g} of the "
+                f"{rules.points_measures:g} points for measures"
             )
     if rules.points_claims:
         shares = ", ".join(f"{verdict} {100 * rules.credit.get(verdict, 0):g} %" for verdict in VERDICTS)
@@ -348,12 +347,12 @@ def _named(grades: Grades, place: int) -> str:
 
 
 def _groups(grades: Grades) -> list[frozenset[int]]:
-    """Return groups of three and more that have the same ranking; pairs are in the table."""
+    """Return groups of three or more runs with the same ranking; pairs are in the table."""
     return [group for group in equal_runs(grades) if len(group) > 2]
 
 
 def _pairs(grades: Grades) -> list[tuple[str, str, Any]]:
-    """Return the pairs that are in no group."""
+    """Return the pairs that are not in a group."""
     together = {place: number for number, group in enumerate(_groups(grades)) for place in group}
     return [
         (_named(grades, pair.first), _named(grades, pair.second), pair)
@@ -386,7 +385,7 @@ def _colours(name: str) -> str:
 
 
 def _policy(script: str, style: str) -> str:
-    """Return the content security policy: this script and this style, and nothing else."""
+    """Return the content security policy: only this script and this style."""
     of_script, of_style = (b64encode(sha256(text.encode()).digest()).decode() for text in (script, style))
     return (
         f"default-src 'none'; script-src 'sha256-{of_script}'; style-src 'sha256-{of_style}'; "

@@ -1,4 +1,4 @@
-"""The gradebook as a workbook of Excel (XLSX), in which nothing that a student wrote is a formula or a link."""
+"""The gradebook as an Excel workbook (XLSX), in which text of students is never a formula or a link."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ["INSTALL", "gradebook_xlsx", "workbook"]
 INSTALL = "pip install 'treceval-py[grade]'"
 
 FORMATS = {None: "@", POINTS: "0.00", VALUE: "0.0000", COUNT: "#,##0"}
-"""Those of Excel by decimals; None is text."""
+"""Excel's number formats by decimals; None is text."""
 
 NARROWEST, WIDEST = 6, 60
-# What a cell of Excel can hold; a longer text makes it refuse the file.
+# Most characters in a cell of Excel, which refuses files with longer texts.
 LONGEST = 32_767
-# A workbook says when it was made, and two of the same grades are to be the same bytes.
+# A fixed time of creation, so that the same grades give the same bytes.
 MADE = datetime(1980, 1, 1)
 
 
 def gradebook_xlsx(grades: Grades) -> bytes:
-    """Return the gradebook as a workbook, with a sheet for each table of it.
+    """Return the gradebook as a workbook, with one sheet per table.
 
     Parameters
     ----------
@@ -43,13 +43,13 @@ def gradebook_xlsx(grades: Grades) -> bytes:
     Raises
     ------
     OutputError
-        If the package XlsxWriter is not installed.
+        The package XlsxWriter is not installed.
     """
     return workbook(sheets_of(grades))
 
 
 def workbook(sheets: Sequence[Table]) -> bytes:
-    """Return tables as a workbook, one sheet each: titles that stay in sight, filters, numbers as numbers.
+    """Return tables as a workbook, one sheet each, with fixed title rows, filters, and numbers as numbers.
 
     Parameters
     ----------
@@ -64,11 +64,11 @@ def workbook(sheets: Sequence[Table]) -> bytes:
     Raises
     ------
     OutputError
-        If the package XlsxWriter is not installed.
+        The package XlsxWriter is not installed.
 
     Notes
     -----
-    Text is written as text whatever it begins with, also where it looks like a formula, a number or an address.
+    Text is always written as text, even if it looks like a formula, a number or an address.
     """
     try:
         import xlsxwriter  # type: ignore[import-untyped,import-not-found,unused-ignore]
@@ -102,7 +102,7 @@ def _write(page: Any, sheet: Table, title: Any, formats: dict[int | None, Any]) 
                 page.write_string(line, number, cell[:LONGEST], formats[None])
             elif math.isfinite(cell):
                 page.write_number(line, number, cell, formats[column.digits])
-            else:  # Excel has no such numbers
+            else:  # Excel has no NaN or infinity
                 page.write_string(line, number, str(cell), formats[None])
     page.freeze_panes(1, 1)
     page.autofilter(0, 0, max(sheet.rows, 1), len(sheet.columns) - 1)
@@ -113,7 +113,7 @@ def _write(page: Any, sheet: Table, title: Any, formats: dict[int | None, Any]) 
 
 
 def _width(title: str, cells: Iterable[Cell]) -> int:
-    """Return a width in characters that most cells fit in; a title breaks into lines, and has its filter's arrow."""
+    """Return a width in characters that fits most cells; titles are wrapped, and need room for the filter's arrow."""
     longest = max(map(len, title.split()), default=0) + 3
     for cell in cells:
         longest = max(longest, len(cell) if isinstance(cell, str) else 9 if isinstance(cell, float) else 6)

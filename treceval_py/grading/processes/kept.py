@@ -1,4 +1,4 @@
-"""Records of graded submissions on disk, so that grading that was stopped goes on where it was."""
+"""Records of graded submissions on disk, so that interrupted grading can resume."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ __all__ = ["SUFFIX", "forget", "forget_unfinished", "from_plain", "plain", "read
 SUFFIX = ".json.gz"
 
 VERSION = 2
-"""Of what a record looks like; one of another version is made again."""
+"""Version of the record format; records of other versions are made again."""
 
 
 def plain(graded: Graded) -> dict[str, Any]:
-    """Return a record as JSON takes it."""
+    """Return a record as data for JSON."""
     made: dict[str, Any] = _plain(graded._replace(tops=None))
     if graded.tops is not None:
         packed = np.ascontiguousarray(graded.tops, dtype="<i8").tobytes()
@@ -43,12 +43,12 @@ def _plain(value: Any) -> Any:
 
 
 def from_plain(record: Mapping[str, Any]) -> Graded:
-    """Return the record that `plain` made JSON of.
+    """Return the record that `plain` turned into data for JSON.
 
     Raises
     ------
     KeyError, TypeError, ValueError
-        It is none.
+        The data is not a record.
     """
     against = record["against"]
     given = {
@@ -79,21 +79,21 @@ def _unpacked(shape: list[int], text: str) -> Any:
 
 
 def write_record(path: str, graded: Graded) -> None:
-    """Keep a record, whole or not at all.
+    """Write a record, whole or not at all.
 
     Raises
     ------
     OutputError
-        It cannot be written.
+        The file cannot be written.
     """
-    # Surrogates, which names of files may have, are written as escapes.
+    # ASCII, because file names may contain surrogates.
     text = json.dumps({"version": VERSION, "graded": plain(graded)}, ensure_ascii=True)
-    with written_whole(path) as stream:  # compressed, as its name ends in .gz
+    with written_whole(path) as stream:  # compressed, because its name ends in .gz
         stream.write(text.encode("ascii"))
 
 
 def read_record(path: str) -> Graded | None:
-    """Return a record that was kept; None where there is none, or none that can be used."""
+    """Return a kept record; None if there is none that can be used."""
     try:
         if os.path.islink(path):
             return None
@@ -105,12 +105,12 @@ def read_record(path: str) -> Graded | None:
 
 
 def forget(folder: str, keep: set[str]) -> None:
-    """Remove the records of a folder that are not among those to keep, and what a killed process left half written.
+    """Remove the records of a folder that are not to be kept, and the unfinished files of a killed process.
 
     Raises
     ------
     OutputError
-        One cannot be removed.
+        A file cannot be removed.
     """
     for name in sorted(os.listdir(folder)):
         if SUFFIX in name and name not in keep:
@@ -118,13 +118,13 @@ def forget(folder: str, keep: set[str]) -> None:
 
 
 def forget_unfinished(folder: str, names: Collection[str]) -> None:
-    """Remove what a killed process left half written of files of these names; errors as of `forget`."""
+    """Remove unfinished files of a killed process, for files of these names; raises like `forget`."""
     for path in unfinished(folder, names):
         remove(path)
 
 
 def remove(path: str) -> None:
-    """Remove a file or a link; errors as of `forget`."""
+    """Remove a file or a link; raises like `forget`."""
     try:
         os.unlink(path)
     except OSError as error:

@@ -1,7 +1,7 @@
-"""The process that grades, with messages on standard input and output.
+"""The process that grades; it exchanges messages on standard input and output.
 
-Submissions are hostile until shown otherwise. What takes too long is ended with its process, what takes too much memory
-fails inside of it, and a crash takes nothing else along.
+Every submission is treated as hostile. If it takes too long, its process is killed; if it takes too much memory, it
+fails inside the process; and a crash affects only its own process.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ PIECE = 1 << 20
 
 
 class Setup(NamedTuple):
-    """What a process is told first.
+    """The first message to a process.
 
     Attributes
     ----------
     assignment : Assignment
-        What is graded by.
+        The judgments, the baseline and the rules.
     folder : str
-        Where records are kept; empty for nowhere.
+        The folder of records; empty to keep none.
     context : str
-        A hash of all that grades depend on beside the submission itself.
+        A hash of everything besides the submission itself that grades depend on.
     memory : int
-        Bytes that the process may take beyond what it has when it is ready; 0 for any number.
+        Bytes that the process may use beyond those in use when it is ready; 0 for no limit.
     """
 
     assignment: Assignment
@@ -52,7 +52,7 @@ class Setup(NamedTuple):
 
 
 class Job(NamedTuple):
-    """A submission, the claims that were made for it elsewhere, and the run that the teacher chose; empty for none."""
+    """A submission, claims made for it elsewhere, and the run that the teacher chose (empty for none)."""
 
     submission: Submission
     claimed: tuple[Claimed, ...] = ()
@@ -67,7 +67,7 @@ class Reply(NamedTuple):
     graded : Graded
         The record.
     kept : str
-        The file that it is kept in, within the folder; empty where it is not.
+        Name of the record in the folder; empty if it was not kept.
     """
 
     graded: Graded
@@ -75,7 +75,7 @@ class Reply(NamedTuple):
 
 
 def key_of(job: Job, context: str) -> str:
-    """Return a hash of all that a grade depends on, the bytes of the submission's files among it.
+    """Return a hash of everything that a grade depends on, including the bytes of the submission's files.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def key_of(job: Job, context: str) -> str:
     """
     digest = hashlib.sha256()
     submission = job.submission
-    # Not the claims themselves: what a measure looks like as text has addresses in memory.
+    # Not the claims themselves: the text form of a measure has memory addresses.
     claimed = [(each.measure, each.text, each.place, each.fault, each.run) for each in job.claimed]
     head = (context, submission._replace(items=()), claimed, job.run)
     digest.update(repr(head).encode("utf-8", "surrogateescape"))
@@ -95,13 +95,13 @@ def key_of(job: Job, context: str) -> str:
             with item.opened() as stream:
                 while piece := stream.read(PIECE):
                     digest.update(piece)
-        except IntakeError as error:  # it is so each time, and the record says it
+        except IntakeError as error:  # it happens every time, and the record reports it
             digest.update(repr(error.what).encode("utf-8", "surrogateescape"))
     return digest.hexdigest()[:32]
 
 
 def reply_to(job: Job, grader: Grader, setup: Setup) -> Reply:
-    """Grade a submission, or take the record that is kept of it."""
+    """Grade a submission, or return its kept record."""
     name = key_of(job, setup.context) + SUFFIX
     path = os.path.join(setup.folder, name) if setup.folder else ""
     known = read_record(path) if path else None
@@ -120,7 +120,7 @@ def failed(job: Job, reason: str) -> Reply:
 
 
 def _bound(memory: int) -> None:
-    """Limit what the process may take beyond what it has, where the system can."""
+    """Limit the memory that the process may use beyond what it has, if the system supports it."""
     if not memory:
         return
     with contextlib.suppress(ImportError, OSError, ValueError):
@@ -132,7 +132,7 @@ def _bound(memory: int) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """End this process when the one that started it has ended, whatever is being graded: nobody else keeps the time."""
+    """End this process when its parent ends, even while it grades: only the parent watches the time limit."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -143,7 +143,7 @@ def _end_with(parent: int) -> None:
 
 
 def _messages(stream: BinaryIO) -> Iterator[Any]:
-    with contextlib.suppress(EOFError):  # whom we work for has ended
+    with contextlib.suppress(EOFError):  # the parent has ended
         while True:
             yield pickle.load(stream)  # noqa: S301 - from the process that started this one
 
@@ -153,20 +153,20 @@ def _answered(job: Job, grader: Grader, setup: Setup) -> Reply | TrecevalError:
         return reply_to(job, grader, setup)
     except MemoryError:
         return failed(job, "grading it needs more memory than the rules allow")
-    except TrecevalError as error:  # its record cannot be written: that is about us, not about the submission
+    except TrecevalError as error:  # its record cannot be written, which is not the submission's fault
         return error
     except Exception as error:  # noqa: BLE001
-        # A defect of ours that a submission found must not stop the others; it is told, and not kept.
+        # A bug of this package, triggered by a submission, must not stop the others; it is reported, but not kept.
         return failed(job, f"grading stopped at an error of treceval_py: {type(error).__name__}: {error}"[:300])
 
 
 def main() -> None:
     """Take the setup, then submissions one by one, until there are no more."""
     with contextlib.suppress(ValueError):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # whom we work for ends us
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     _end_with(os.getppid())
     incoming, outgoing = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what anything prints is no message
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # so that prints cannot be mistaken for messages
 
     def tell(message: object) -> None:
         pickle.dump(message, outgoing)

@@ -1,4 +1,4 @@
-"""Processes that grade, each one submission at a time, with the time that the rules give."""
+"""Processes that grade, each one submission at a time, within the time limit of the rules."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from treceval_py.grading.records import FAILED
 __all__ = ["graded_by_processes"]
 
 START = "import sys; sys.path[:] = sys.argv[1:]; from treceval_py.grading.processes.worker import main; main()"
-"""What a process runs; not a module by its name, whose classes would then be those of another module."""
+"""Code that a process runs. Running the module by name would define its classes a second time, in ``__main__``."""
 
 MOST_SECONDS_TO_START = 600.0
-"""For importing, and reading judgments and baseline, which may be large."""
+"""Time for imports and for reading judgments and baseline, which may be large."""
 
 
 def graded_by_processes(
@@ -34,25 +34,25 @@ def graded_by_processes(
     Parameters
     ----------
     setup : Setup
-        What each process is told first.
+        The first message to each process.
     jobs : sequence of Job
         The submissions.
     workers : int
-        How many processes work at once.
+        Number of processes that work at once.
     seconds : float
-        How long a submission may take; then its process is ended, and it is said so.
+        Time limit of a submission; after it, its process is killed and the submission fails with this reason.
     after : callable, optional
-        Is called after each submission, from the thread that calls this function.
+        Called after each submission, from the thread that calls this function.
 
     Returns
     -------
     list of Reply
-        As the submissions.
+        In the order of the submissions.
 
     Raises
     ------
     TrecevalError
-        The judgments or the baseline cannot be read, a record cannot be written, no process can be started.
+        The judgments or the baseline cannot be read, a record cannot be written, or no process can be started.
     """
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
     for number in range(len(jobs)):
@@ -77,7 +77,7 @@ def graded_by_processes(
 
 
 class _Slot(threading.Thread):
-    """A thread that has one process at a time, and another one where that is ended."""
+    """A thread that runs one process at a time, and starts another if it was killed."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class _Slot(threading.Thread):
         self._dismissed = threading.Event()
 
     def run(self) -> None:
-        """Grade until nothing waits."""
+        """Grade until no submission is waiting."""
         while not self._dismissed.is_set():
             try:
                 number = self._waiting.get_nowait()
@@ -105,13 +105,13 @@ class _Slot(threading.Thread):
                 break
             try:
                 self._done.put((number, self._graded(self._jobs[number])))
-            except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+            except BaseException as error:  # noqa: BLE001 - raised again by the waiting thread
                 self._done.put((number, error))
                 break
         self._end()
 
     def dismiss(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process, whatever it is doing."""
         self._dismissed.set()
         self._end()
 
@@ -143,7 +143,7 @@ class _Process:
     Attributes
     ----------
     used_up : bool
-        Whether its time was over, so that it was ended, though perhaps after its reply.
+        Whether its time limit was reached, so that it was killed, perhaps after its reply.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -151,8 +151,8 @@ class _Process:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `end`
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
-                # Isolated, or Python would take modules from the present folder, which may be that of the submissions;
-                # with our own path, which its last arguments are.
+                # Isolated, because Python would otherwise import from the current folder, which may hold submissions.
+                # The last arguments are our own module path.
                 [*_interpreter(), "-c", START, *filter(None, sys.path)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -172,7 +172,7 @@ class _Process:
             raise EvaluationError("the process that grades could not start" + (f": {said}" if said else ""))
 
     def asked(self, job: Job, seconds: float) -> Reply | TrecevalError | str:
-        """Return the reply for a submission, or, where none came, the reason as a text."""
+        """Return the reply for a submission; if there is none, the reason as text."""
         reply = self._told(job, seconds)
         if isinstance(reply, (Reply, TrecevalError)):
             return reply
@@ -181,7 +181,7 @@ class _Process:
         return "the process that graded it ended: out of memory, or a crash"
 
     def _told(self, message: object, seconds: float) -> Any:
-        """Send a message and return the answer; a text where the process has ended, which it does after that time."""
+        """Send a message and return the answer; a text if the process ended, at the latest after the time limit."""
         lock, answered = threading.Lock(), False
 
         def stop() -> None:
@@ -211,7 +211,7 @@ class _Process:
         return lines[-1] if lines else ""
 
     def end(self) -> None:
-        """End it, now."""
+        """Kill it now."""
         self._process.kill()
         for stream in (self._process.stdin, self._process.stdout, self._said):
             if stream is not None:
@@ -221,5 +221,5 @@ class _Process:
 
 
 def _interpreter() -> list[str]:
-    """Return the interpreter, isolated, with names of files decoded as here."""
+    """Return the interpreter, isolated, with the same decoding of file names as here."""
     return [sys.executable, "-I", *(["-X", "utf8"] if sys.flags.utf8_mode else [])]

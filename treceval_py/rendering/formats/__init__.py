@@ -1,1 +1,1 @@
-"""The formats: a module each, with ``draw(document, style)``."""
+"""The formats: one module each, with ``draw(document, style)``."""

@@ -1,4 +1,4 @@
-"""CSV (RFC 4180, newline-ended): numbers with all digits unless fewer are asked for; what is not known is empty."""
+"""CSV (RFC 4180, newline-ended): numbers have all digits unless fewer are requested; unknown values are empty."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["draw", "separated"]
 
 
 def draw(document: Document, style: Style) -> str:
-    """Return the tables, one below the other."""
+    """Return the tables, one below another."""
     return separated(document, style, ",")
 
 
 def separated(document: Document, style: Style, delimiter: str) -> str:
-    """Return the tables with a sign between cells."""
+    """Return the tables with a delimiter between cells."""
     special = re.compile(f'[{delimiter}"\r\n]')
 
     def line(cells: Iterable[Cell]) -> str:
@@ -37,6 +37,6 @@ def separated(document: Document, style: Style, delimiter: str) -> str:
 
 
 def _fields(column: Column, style: Style) -> Iterator[Cell]:
-    # A number with few decimals is a text by now, and its minus sign no formula.
+    # A number with few decimals is text at this point, but its minus sign does not begin a formula.
     for cell, field in zip(column.cells, column.fields(style), strict=True):
         yield inert(cell) if isinstance(cell, str) else field

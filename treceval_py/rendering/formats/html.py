@@ -1,6 +1,6 @@
-"""A section of a web page: tables and what they mean, without scripts, and nothing from outside.
+"""A section of a web page: tables and their notes, without scripts or external resources.
 
-It is ASCII, whatever the encoding of the page, and has its own style, which touches nothing else of the page.
+It is ASCII, for any encoding of the page, and its style applies to nothing else on the page.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from treceval_py.rendering.tables import Column, Document, Style, Table
 __all__ = ["STYLE", "draw", "section"]
 
 MOST_OPEN = 40
-"""More rows than these are folded, where a table can be."""
+"""A foldable table with more rows than this is folded."""
 
 MARKS = {"▲": "significantly above", "▼": "significantly below"}
-"""What is read aloud for marks."""
+"""What screen readers say for marks."""
 
-# All colours are made from that of the text around it, so it suits light and dark pages, and notebooks of any theme.
+# All colours derive from that of the surrounding text, so they suit light and dark pages and notebooks.
 STYLE = """
 .treceval-comparison { line-height: 1.45; max-width: 100%; }
 .treceval-comparison .tc-wide { overflow-x: auto; margin: 0 0 1em; }
@@ -51,7 +51,7 @@ STYLE = """
 
 
 def draw(document: Document, style: Style) -> str:
-    """Return a section with the tables, to be put into a page."""
+    """Return a section with the tables, for insertion into a page."""
     return section(document.kind, _tables(document, style))
 
 
@@ -170,7 +170,7 @@ def _sign(mark: str) -> str:
 
 
 def _letters(column: Column, row: int) -> str:
-    # As wide in each row, so that the numbers stand below each other.
+    # Equally wide in each row, so that the numbers are aligned.
     wide = max(map(len, column.letters), default=0)
     if not wide:
         return ""

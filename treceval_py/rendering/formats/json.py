@@ -1,4 +1,4 @@
-"""One strict JSON object, the same first keys for every command; docs/json.md has the schema."""
+"""One strict JSON object, with common first keys for every command; docs/json.md has the schema."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["draw", "rows_of"]
 
 
 def draw(document: Document, style: Style) -> str:
-    """Return what the document was made from, or the rows of its tables."""
+    """Return the data that the document was made from, or the rows of its tables."""
     made = document.made(style)
     if made.payload is None:
         rows = {table.name: rows_of(table, style) for table in document.tables if table.for_programs()}
@@ -18,11 +18,11 @@ def draw(document: Document, style: Style) -> str:
 
 
 def rows_of(table: Table, style: Style) -> list[dict[str, object]]:
-    """Return a row as an object with a key for each column; what is not known is null."""
+    """Return each row as an object with a key per column; unknown values are null."""
     columns = table.for_programs()
     return [
         {
-            column.key: round(cell, style.digits) + 0.0  # never minus zero
+            column.key: round(cell, style.digits) + 0.0  # avoids minus zero
             if isinstance(cell, float) and not column.exact and style.digits is not None and cell - cell == 0
             else cell
             for column, cell in zip(columns, cells, strict=True)

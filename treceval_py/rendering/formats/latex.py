@@ -1,12 +1,12 @@
 r"""Tables for a paper, in the style of the LaTeX package booktabs.
 
-They need booktabs; letters beyond ASCII need ``\usepackage[T1]{fontenc}``, and UTF-8, which is what LaTeX reads. A
-character that pdfLaTeX has no letter for, as of Chinese or an emoji, is written ``<U+6A21>``: it shows, it keeps names
-apart, and the table compiles. A table with a label floats, under a caption; others are bare, with comments.
+They need booktabs; letters beyond ASCII need ``\usepackage[T1]{fontenc}`` and UTF-8, LaTeX's default. A character
+without a letter in pdfLaTeX, such as Chinese characters or emoji, is written as ``<U+6A21>``: it is visible, it keeps
+names distinct, and the table compiles. A table with a label floats, with a caption; others are bare, with comments.
 
-A floating table is as wide as one column of text (``table``) or two (``table*``), whichever class of article it is for:
-letters become smaller, gaps narrower, names are broken over lines, and then parts that others stand for are left out,
-which `left_out` says. Never is a table scaled.
+A floating table is as wide as one column of text (``table``) or two (``table*``), for all common classes of articles.
+To make it fit, letters become smaller, gaps narrower, names are broken over lines, and finally redundant parts are left
+out, which `left_out` reports. A table is never scaled.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Paper(NamedTuple):
     Attributes
     ----------
     room : float
-        How wide a table may be, in points.
+        The available width, in points.
     sizes : tuple of float
-        How wide letters of each of `SIZES` are, of those of ten points.
+        The width of letters in each of `SIZES`, relative to ten points.
     bold : float
-        How wide bold digits are, of others.
+        The width of bold digits, relative to normal ones.
     """
 
     room: float
@@ -43,18 +43,18 @@ class Paper(NamedTuple):
 
 
 class Page(NamedTuple):
-    """Where a table floats.
+    """The place where a table floats.
 
     Attributes
     ----------
     environment : str
         LaTeX's environment.
     words : str
-        What it is called in a message.
+        Its name in messages.
     papers : tuple of Paper
-        The styles in which there is least room.
+        The styles with the least room.
     most : int
-        So many lines fit below a caption; a table of more goes on in another float.
+        The number of lines that fit below a caption; a longer table continues in another float.
     """
 
     environment: str
@@ -64,37 +64,37 @@ class Page(NamedTuple):
 
 
 SIZES = ("", "\\small", "\\footnotesize")
-"""Sizes of letters that can be read in every class of article."""
+"""Letter sizes that are readable in every class of articles."""
 
 ACL = Paper(219.0, (1.095, 1.0, 0.9), 1.0)
-"""A column of ACL's style, in Times of 11 points."""
+"""A column of ACL's style, in 11-point Times."""
 
 IN_TWO_COLUMNS = Paper(229.0, (1.0, 0.925, 0.85), 1.15)
-"""A column of article in two columns, in Computer Modern; those of acmart (sigconf) have more room."""
+"""A column of two-column article, in Computer Modern; acmart (sigconf) has more room."""
 
 IN_ONE_COLUMN = Paper(345.0, (1.0, 0.925, 0.85), 1.15)
-"""The page of article and of LNCS in one column; that of styles in two columns is wider."""
+"""A page of single-column article or LNCS; pages of two-column styles are wider."""
 
 PAGES = {
     1: Page("table", "one column of text", (ACL, IN_TWO_COLUMNS), 30),
     2: Page("table*", "a page", (IN_ONE_COLUMN,), 36),
 }
-"""Where tables float, by the number of columns of text."""
+"""The places where tables float, by number of text columns."""
 
 GAP = 6.0
-"""Points on each side of a column, LaTeX's ``\\tabcolsep``; where they are fewer, there are none at the sides."""
+"""Points on each side of a column, LaTeX's ``\\tabcolsep``; if it is smaller, the outer sides have none."""
 
 SETTINGS = ((0, GAP), (1, GAP), (1, 3.0), (2, 3.0), (2, 2.0))
-"""Sizes of letters and gaps, in the order in which they are tried."""
+"""Letter sizes and gaps, in the order they are tried."""
 
 MOST_FLOATS = 12
-"""LaTeX holds back only so many floats until they are printed."""
+"""The number of floats that LaTeX can hold back at a time."""
 
 LONGEST = 7
-"""The width in em of a name that is broken over lines."""
+"""The width, in em, of a name that is broken over lines."""
 
 PIECE = 12, 9
-"""So many letters of a name without hyphens and the like stay on one line; if they are wide, the second number."""
+"""The number of letters of a name that stay on one line if there is no hyphen or similar; fewer if they are wide."""
 
 
 class Typeset(NamedTuple):
@@ -109,13 +109,13 @@ class Typeset(NamedTuple):
     cells : list of str
         Its cells.
     behind : bool
-        Whether something stands behind its cells, in a column of its own.
+        Whether its cells are followed by another column, with marks or letters.
     widths : tuple of float
-        How wide its cells, those that are bold and what stands behind them are.
+        The widths of its normal cells, of its bold cells, and of the text behind them.
     form : str
         Its alignment.
     lines : int
-        How many lines its cells have at most.
+        The largest number of lines in a cell.
     """
 
     column: Column
@@ -128,31 +128,31 @@ class Typeset(NamedTuple):
 
     @property
     def heading(self) -> float:
-        """How wide its title is."""
-        # Commands, of which there are few in titles, are about as wide as a letter.
+        """The width of its title."""
+        # A command, of which titles have few, is about as wide as a letter.
         title = re.sub(r"\\[a-zA-Z]+(\{\})?", "n", self.column.tex).translate(dict.fromkeys(map(ord, "\\{}$")))
         return _width(title or self.column.heading)
 
 
 class Layout(NamedTuple):
-    """How a floating table is set.
+    """The layout of a floating table.
 
     Attributes
     ----------
     page : Page
-        Where it floats.
+        The place where it floats.
     columns : list of Typeset
         Its columns.
     blocks : list of range
-        The numbers of the columns that stand side by side, after the naming ones.
+        The numbers of the columns placed side by side, after the naming columns.
     size : str
         The size of its letters.
     gap : float
         Its gaps.
     without : tuple of str
-        What is left out of it.
+        The parts that are left out.
     unsaid : frozenset of str
-        The notes that explain that.
+        The notes that explain those parts.
     """
 
     page: Page
@@ -165,7 +165,7 @@ class Layout(NamedTuple):
 
 
 def draw(document: Document, style: Style) -> str:
-    """Return the tables, one below the other; above them, in comments, what they need and how they were made."""
+    """Return the tables, one below another; comments above them list packages, and how values were computed."""
     tables = [table for table in document.tables if _columns(table)]
     packages = ["{booktabs}", *(["{siunitx}"] if style.siunitx else []), "[T1]{fontenc}"]
     made = [visible(line) for table in tables if table.label for line in (*table.made, table.version) if line]
@@ -177,7 +177,7 @@ def draw(document: Document, style: Style) -> str:
 
 
 def left_out(document: Document, style: Style) -> list[str]:
-    """Say what does not fit, a sentence for each table that lacks something or is wider than asked for."""
+    """Return a sentence for each table that lacks something or is wider than requested."""
     said = []
     for table in document.tables:
         if not table.label or not _columns(table):
@@ -206,7 +206,7 @@ def _bare(table: Table, style: Style) -> list[str]:
 
 
 def _layout(table: Table, style: Style) -> Layout:
-    """Return the largest and fullest setting of a table that fits; one of two columns if none of one column does."""
+    """Return the largest and fullest layout that fits; one of two text columns if none fits into one."""
     naming = table.naming
     for page in [page for columns, page in PAGES.items() if columns >= style.columns]:
         versions = [*_versions(table, style)]
@@ -229,7 +229,7 @@ def _layout(table: Table, style: Style) -> Layout:
 
 
 def _setting(columns: Sequence[Typeset], naming: int, blocks: Sequence[range], page: Page) -> tuple[str, float] | None:
-    """Return the largest size and gap in which blocks of columns fit below each other, or None."""
+    """Return the largest size and gap in which blocks of columns fit one below another, or None."""
     places = [[each] for each in columns[:naming]]
     places += [[columns[block[at]] for block in blocks if at < len(block)] for at in range(len(blocks[0]))]
     for number, gap in SETTINGS:
@@ -243,23 +243,23 @@ def _setting(columns: Sequence[Typeset], naming: int, blocks: Sequence[range], p
 
 
 def _wide(place: Sequence[Typeset], bold: float) -> float:
-    """Return about how wide columns that are below each other are, in points of letters of ten points."""
+    """Return the approximate width of vertically aligned columns, in points at a letter size of ten points."""
     numbers = max(max(regular, best * bold) for regular, best, _ in (each.widths for each in place))
     return max(*(each.heading for each in place), numbers + max(each.widths[2] for each in place))
 
 
 def _room(paper: Paper, gap: float) -> float:
-    """Return how much room there is, with the gaps at the sides, which small ones are not in."""
+    """Return the available width; it includes the gaps at the sides, except small ones."""
     return paper.room + (2 * gap if gap < GAP else 0)
 
 
 def _versions(table: Table, style: Style) -> Iterator[tuple[list[Typeset], list[str], set[str]]]:
-    """Yield columns, the fullest first, with what is left out of them and the notes that explain that."""
+    """Yield columns, the fullest set first, with the parts left out and the notes that explain those."""
     columns = _columns(table)
     without: list[str] = []
     unsaid: set[str] = set()
     yield [_typeset(column, style) for column in columns], without, unsaid
-    if any(column.behind for column in columns):  # the caption says it, too
+    if any(column.behind for column in columns):  # the caption has the same information
         columns = [column._replace(behind=()) for column in columns]
         yield [_typeset(column, style) for column in columns], without, unsaid
     yield [_typeset(column, style, broken=True) for column in columns], without, unsaid
@@ -274,7 +274,7 @@ def _versions(table: Table, style: Style) -> Iterator[tuple[list[Typeset], list[
 
 
 def _float(table: Table, style: Style) -> list[str]:
-    """Return a table under its caption; of many rows as several, under one number."""
+    """Return a table under its caption; a table with many rows becomes several floats under one number."""
     layout = _layout(table, style)
     naming, columns = table.naming, layout.columns
     shown = [[*columns[:naming], *(columns[at] for at in block)] for block in layout.blocks]
@@ -306,7 +306,7 @@ def _float(table: Table, style: Style) -> list[str]:
 
 
 def _floats(bodies: Sequence[Sequence[str]], most: int, tall: int) -> Iterator[list[str]]:
-    """Yield the lines of each float: blocks below each other, with their heads, and as many rows as fit.
+    """Yield the lines of each float: blocks one below another, with their heads, and as many rows as fit.
 
     A row with a broken name counts as `tall` lines.
     """
@@ -321,7 +321,7 @@ def _floats(bodies: Sequence[Sequence[str]], most: int, tall: int) -> Iterator[l
             lines, left = [], most
         lines += [*(["\\midrule"] if lines else []), *head]
         for at, (row, height) in enumerate(zip(rows, heights, strict=True)):
-            # The title of a group, which is below a rule, does not stand alone at the end.
+            # The title of a group, which follows a rule, must not be alone at the end.
             needed = sum(heights[at : at + 3]) if row == "\\midrule" else height
             if needed > left:
                 yield lines
@@ -334,7 +334,7 @@ def _floats(bodies: Sequence[Sequence[str]], most: int, tall: int) -> Iterator[l
 
 
 def _breakable(text: str) -> str:
-    """Return text as TeX, whose long words may be broken."""
+    """Return text as TeX in which long words can be broken."""
     return " ".join(
         "\\allowbreak{}".join(map(typeset, _pieces(word))) if len(word) > 2 * PIECE[0] else typeset(word)
         for word in text.split(" ")
@@ -342,7 +342,7 @@ def _breakable(text: str) -> str:
 
 
 def _pieces(name: str) -> list[str]:
-    """Return a name in pieces that stay on one line: ends of words, or a few letters."""
+    """Split a name into pieces that stay on one line: ends of words, or a few letters."""
     usual, wide = (re.compile(rf"[^-_./:+@ ]{{1,{most}}}[-_./:+@ ]*|[-_./:+@ ]+") for most in PIECE)
     pieces = usual.findall(shown_in_latex(visible(name)))
     return [part for each in pieces for part in ([each] if _width(each) <= 10 * LONGEST else wide.findall(each))]
@@ -368,7 +368,7 @@ def _sections(table: Table, rows: Sequence[Sequence[str]]) -> list[str]:
     """Return rows below the headings of their sections."""
     lines: list[str] = []
     for section, numbers in table.parts():
-        # Letters that LaTeX lacks have no spaces between them, and their text must break all the same.
+        # Letters that LaTeX lacks have no spaces between them, but their text must still break.
         text = typeset(section.text).replace("\\textgreater{}\\textless{}", "\\textgreater{}\\allowbreak{}\\textless{}")
         wide = len(rows[0]) if rows else len(section.values) + 1
         head = f"\\textbf{{{typeset(section.name)}}} {text}".rstrip()
@@ -396,7 +396,7 @@ def _typeset(column: Column, style: Style, *, broken: bool = False) -> Typeset:
     texts = column.texts(style)
     numbers = column._replace(behind=()).texts(style) if style.siunitx and not column.text and not column.joint else []
     table_format = _table_format(numbers)
-    # In intervals there is no room for a plus sign.
+    # Intervals have no room for a plus sign.
     shown = [typeset(text.replace("+", "") if column.joint else text) for text in column.signs(style)]
     if table_format:
         shown = [text if _NUMBER.fullmatch(text) else f"{{{cell}}}" for text, cell in zip(numbers, shown, strict=True)]
@@ -427,11 +427,11 @@ def _typeset(column: Column, style: Style, *, broken: bool = False) -> Typeset:
 
 
 _NUMBER = re.compile(r"<?[-+]?\d+(\.\d+)?")
-"""What siunitx aligns."""
+"""Cells that siunitx aligns."""
 
 
 def _table_format(texts: Sequence[str]) -> str:
-    """Return siunitx' format of a column of numbers; empty if there is none in it."""
+    """Return siunitx' format of a column of numbers; empty if the column has none."""
     numbers = [text for text in texts if _NUMBER.fullmatch(text)]
     if not numbers:
         return ""
@@ -451,7 +451,7 @@ def _marked(cell: str, row: int, column: Column, table_format: str) -> str:
 
 
 def _in_lines(name: str) -> str:
-    """Return a name that is broken over lines."""
+    """Return a name broken over lines."""
     pieces = "\\allowbreak{}".join(map(typeset, _pieces(name)))
     return f"\\parbox[t]{{{LONGEST}em}}{{\\raggedright\\strut {pieces}\\strut}}"
 
@@ -462,7 +462,7 @@ def _behind(mark: str, letters: str) -> str:
 
 
 def _width(text: str) -> float:
-    """Return about how wide text is in ten points of Computer Modern; Times and Libertine are narrower."""
+    """Return the approximate width of text in 10-point Computer Modern; Times and Libertine are narrower."""
     return sum(_WIDTHS.get(each, 7.6 if each.isupper() else 5.3) for each in shown_in_latex(text))
 
 
@@ -475,4 +475,4 @@ _WIDTHS: dict[str, float] = {
     )
     for letter in letters
 }  # fmt: skip
-"""Points of letters of Computer Modern of ten points, rounded up."""
+"""Widths of letters in 10-point Computer Modern, in points, rounded up."""

@@ -1,4 +1,4 @@
-"""GitHub-flavoured Markdown: the best bold, letters raised, sentences in a list."""
+"""GitHub-flavoured Markdown: best values bold, letters raised, sentences in a list."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["draw"]
 
 
 def draw(document: Document, style: Style) -> str:
-    """Return the tables, one below the other."""
+    """Return the tables, one below another."""
     shown = [table for table in document.tables if table.for_people()]
     return "\n".join((_table if table.sections is None else _sections)(table, style) for table in shown)
 
@@ -35,7 +35,7 @@ def _table(table: Table, style: Style) -> str:
 
 
 def _sections(table: Table, style: Style) -> str:
-    """Return a table for each section, below its heading."""
+    """Return one table per section, below its heading."""
     columns = table.for_people()
     rows = list(zip(*(_cells(column, style) for column in columns), strict=True))
     head = [[markdown(column.heading) for column in columns], [":--" if column.text else "--:" for column in columns]]

@@ -1,4 +1,4 @@
-"""A table for a terminal, cut into blocks of columns where it is wider, with sentences below it."""
+"""Tables for terminals, split into blocks of columns if they are too wide, with sentences below."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from treceval_py.rendering.terminal import BETWEEN, BOLD, FAINT, PLAIN, cut, pad
 __all__ = ["draw"]
 
 WIDTH = 100
-"""Columns of a terminal that the heading of a section may fill."""
+"""Terminal columns that the heading of a section may fill."""
 
 BEST = "●"
-"""The sign of the best, where there is no bold type."""
+"""The sign of the best value, if there is no bold type."""
 
 
 def draw(document: Document, style: Style) -> str:
-    """Return the tables, one below the other."""
+    """Return the tables, one below another."""
     shown = [table for table in document.tables if table.for_people()]
     return "\n".join((_table if table.sections is None else _sections)(table, style) for table in shown)
 
@@ -52,7 +52,7 @@ def _lines(said: Sequence[str], style: Style) -> str:
 
 
 def _block(table: Table, columns: Sequence[Sequence[str]], best: Sequence[Container[int]], style: Style) -> str:
-    """Return columns of titles and cells as lines: a header, a rule, and the rows with the titles of their groups."""
+    """Return columns of titles and cells as lines: a header, a rule, and the rows with their groups' titles."""
     bold, plain = (BOLD, PLAIN) if style.colour else ("", "")
     header, *rows = zip(*columns, strict=True)
     rule = sum(map(width_of, header)) + len(BETWEEN) * (len(header) - 1)
@@ -67,7 +67,7 @@ def _block(table: Table, columns: Sequence[Sequence[str]], best: Sequence[Contai
 
 
 def _filled(column: Column, style: Style) -> list[str]:
-    """Return the title and the cells of a column, all as wide as the widest."""
+    """Return the title and cells of a column, padded to the same width."""
     cells, title = _texts(column, style), column.heading
     if column.apart and not any(column.marks):
         column = column._replace(marks=())
@@ -80,7 +80,7 @@ def _filled(column: Column, style: Style) -> list[str]:
 
 
 def _texts(column: Column, style: Style) -> list[str]:
-    """Return cells as texts; those of two numbers have their numbers below each other."""
+    """Return cells as text; the two numbers of a cell are aligned separately."""
     cells, joint = column.texts(style), column.joint
     if not joint:
         return cells
@@ -91,7 +91,7 @@ def _texts(column: Column, style: Style) -> list[str]:
 
 
 def _sections(table: Table, style: Style) -> str:
-    """Return each section with its heading, and its rows further in, without rules."""
+    """Return each section with its heading and its rows, indented and without rules."""
     bold, faint, plain = (BOLD, FAINT, PLAIN) if style.colour else ("", "", "")
     lines = [f"{bold}{visible(table.title)}{plain}", *table.sentences()]
     columns = table.for_people()
@@ -119,7 +119,7 @@ def _sections(table: Table, style: Style) -> str:
 
 
 def _marked(column: Column, cells: Sequence[str]) -> tuple[list[str], int]:
-    """Return cells with a sign before the best, and with marks and letters; and how wide it is behind the numbers."""
+    """Return cells with a sign before the best, and with marks and letters; also the width of these."""
     wide = max(map(width_of, cells), default=0)
     letters = max(map(len, column.letters), default=0)
     behind = [

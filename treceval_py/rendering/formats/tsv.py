@@ -9,5 +9,5 @@ __all__ = ["draw"]
 
 
 def draw(document: Document, style: Style) -> str:
-    """Return the tables, one below the other."""
+    """Return the tables, one below another."""
     return separated(document, style, "\t")

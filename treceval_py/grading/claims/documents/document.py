@@ -1,4 +1,4 @@
-"""What a document consists of once it was read: lines of text and tables, each with its place."""
+"""The content of a document after reading: lines of text and tables, each with its place."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = [
 ]
 
 MOST_LINES, MOST_CELLS, MOST_COLUMNS, LONGEST = 20_000, 100_000, 100, 400
-"""So many lines and cells of a document are read, so many columns of a table, and so many characters of a line."""
+"""Limits of a document: its lines, its cells, columns of a table, and characters of a line."""
 
 MOST_CHARACTERS = 1_000_000
-"""So many characters of a document are read, in lines and cells."""
+"""Most characters of a document that are read, in lines and cells."""
 
 
 class Line(NamedTuple):
@@ -33,9 +33,9 @@ class Line(NamedTuple):
     Attributes
     ----------
     place : str
-        Where it is, as it follows the name of the file: ``:12``, ``, page 2, line 7``.
+        Its place, as it follows the name of the file: ``:12``, ``, page 2, line 7``.
     text : str
-        The text, without white space around it; empty between paragraphs.
+        The text, without surrounding white space; empty between paragraphs.
     """
 
     place: str
@@ -48,7 +48,7 @@ class Row(NamedTuple):
     Attributes
     ----------
     place : str
-        Where it is, as it follows the name of the file: ``:12``, ``, table 1, row 2``.
+        Its place, as it follows the name of the file: ``:12``, ``, table 1, row 2``.
     cells : tuple of str
         The text of its cells, each on one line. A cell that spans several rows or columns is repeated.
     """
@@ -63,9 +63,9 @@ class Grid(NamedTuple):
     Attributes
     ----------
     rows : tuple of Row
-        Its rows, also those of the header, all with the same number of cells.
+        Its rows, including the header, all with the same number of cells.
     caption : str
-        What it is called; of objects in JSON the keys that lead to them, separated by `` / ``.
+        Its title; for objects in JSON, the keys that lead to them, separated by `` / ``.
     """
 
     rows: tuple[Row, ...]
@@ -82,7 +82,7 @@ class Document(NamedTuple):
     blocks : tuple of Line or Grid
         Its text, in reading order.
     fault : str
-        Why it was not read, or which part of it: a sentence without full stop. Empty if all was read.
+        Why it was not read, or which part of it; a sentence without a full stop. Empty if all was read.
     """
 
     kind: str
@@ -95,7 +95,7 @@ class Unread(Exception):  # noqa: N818 - a reason, which becomes a fault
 
 
 class Full(Exception):  # noqa: N818 - what was read counts
-    """So much of a document is not read."""
+    """The limit of a document was reached."""
 
 
 class Blocks:
@@ -108,7 +108,7 @@ class Blocks:
         self._characters = 0
 
     def line(self, place: str, text: str) -> None:
-        """Add a line; a long one as several, cut between sentences where there are some."""
+        """Add a line; a long line is split, between sentences if possible."""
         for part in _parts(" ".join(text.split())):
             if not part and (not self.found or self.found[-1][1:] == ("",)):
                 continue
@@ -119,7 +119,7 @@ class Blocks:
             self._count(len(part))
 
     def grid(self, rows: Sequence[Row], caption: str = "") -> None:
-        """Add a table; its rows are filled up to the same width."""
+        """Add a table; its rows are padded to the same width."""
         width = min(max((len(row.cells) for row in rows), default=0), MOST_COLUMNS)
         taken = rows[: (MOST_CELLS - self._cells) // max(width, 1)]
         self._cells += len(taken) * width
@@ -149,7 +149,7 @@ _SENTENCE = re.compile(r"(?<=[.!?;:,])\s|(?<=[。！？；，])")
 
 
 def _parts(text: str) -> Iterable[str]:
-    """Cut a long line where sentences end, else between words."""
+    """Split a long line between sentences, or else between words."""
     at = 0
     while len(text) - at > LONGEST:
         piece = text[at : at + LONGEST]

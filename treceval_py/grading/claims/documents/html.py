@@ -1,4 +1,4 @@
-"""Pages, as they are seen."""
+"""Reads HTML pages as a browser shows them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BLOCKS = re.compile(
 )
 _HIDDEN = frozenset({"script", "style", "template"})
 _MOST_SPANNED = 50
-"""So many rows a cell may span."""
+"""Most rows that a cell may span."""
 
 
 def read_html(text: str, blocks: Blocks, place: str = ":{}") -> None:
@@ -25,17 +25,17 @@ def read_html(text: str, blocks: Blocks, place: str = ":{}") -> None:
     Parameters
     ----------
     text : str
-        Its source.
+        Its HTML source.
     blocks : Blocks
         Takes its lines and tables.
     place : str
-        How places name a line of the source.
+        Form of the places: ``{}`` is a line of the source.
     """
     page = _Page(blocks, place)
     try:
         page.feed(_closed(text))
         page.close()
-    except AssertionError:  # as the parser ends with some malformed declarations
+    except AssertionError:  # the parser raises it for some malformed declarations
         pass
     page.end_table()
     page.end_line()
@@ -46,7 +46,7 @@ _OPEN = re.compile(r"<(?![/A-Za-z][^<>]*>)")
 
 
 def _closed(text: str) -> str:
-    """Leave out comments and declarations, and make text of tags that do not end, over which a parser takes ages."""
+    """Remove comments and declarations, and escape tags that never end, which would slow down the parser."""
     parts: list[str] = []
     at = 0
     while (begin := text.find("<!--", at)) >= 0 and (end := text.find("-->", begin + 4)) >= 0:
@@ -77,7 +77,7 @@ class _Page(HTMLParser):
     # --- lines ---
 
     def end_line(self) -> None:
-        """End a line, if there is anything in it."""
+        """End a line, if it has any text."""
         text = "".join(self._words)
         self._words.clear()
         if not text.strip():
@@ -151,7 +151,7 @@ class _Page(HTMLParser):
         self._fill()
 
     def _end_cell(self) -> None:
-        """End a cell, and repeat it where it spans several."""
+        """End a cell, and repeat it if it spans several columns or rows."""
         if not self._in_cell or self._row is None:
             return
         self._in_cell = False
@@ -184,7 +184,7 @@ class _Page(HTMLParser):
         self._row = None
 
     def end_table(self) -> None:
-        """End a table; of one within another the outer one ends as well."""
+        """End a table; the end of an inner table also ends the outer one."""
         self._end_row()
         self._spans.clear()
         self._blocks.grid(self._rows)

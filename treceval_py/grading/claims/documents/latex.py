@@ -13,10 +13,10 @@ from treceval_py.grading.claims.documents.text import read_lines
 __all__ = ["read_latex"]
 
 _TABLES = {"tabular": 1, "longtable": 1, "array": 1, "tblr": 1, "tabular*": 2, "tabularx": 2, "tabulary": 2}
-"""Environments that are tables, and how many arguments each has."""
+"""Environments that are tables, with their number of arguments."""
 
 _LONGEST_TABLE = 5000
-"""So many characters after the beginning of a table its caption may be."""
+"""Largest distance of a caption from the beginning of its table, in characters."""
 
 _PRINTED = ("verbatim", "Verbatim", "lstlisting", "minted")
 _ENVIRONMENT = re.compile(
@@ -26,7 +26,7 @@ _COMMENT = re.compile(r"\\(begin|end)\{(?:" + "|".join(_PRINTED) + r")\}|\\.|%[^
 
 
 def read_latex(text: str, blocks: Blocks) -> None:
-    """Read a document of LaTeX, from its beginning or that of its text."""
+    """Read a LaTeX document, from its beginning or from the beginning of its text."""
     source = _uncommented(text)
     begin, end = source.find(r"\begin{document}"), source.find(r"\end{document}")
     _Source(source, blocks).read(max(begin, 0), end if end > begin else len(source))
@@ -54,7 +54,7 @@ class _Source:
         self._caption = ""
 
     def read(self, at: int, end: int) -> None:
-        """Read what is between two places."""
+        """Read the text between two positions."""
         open_name, depth, begin = "", 0, at
         for found in _ENVIRONMENT.finditer(self._text, at, end):
             name, starts = found["name"], found["way"] == "begin"
@@ -70,7 +70,7 @@ class _Source:
                 if not depth:
                     self._read_environment(open_name, begin, found.start())
                     open_name, at = "", found.end()
-        # What is opened and never closed is text.
+        # An environment that is never closed is read as text.
         self._read_text(begin if open_name else at, end)
 
     def _line(self, at: int) -> int:
@@ -93,7 +93,7 @@ class _Source:
         rows: list[Row] = []
         caption, self._caption = self._caption, ""
         spans: dict[int, tuple[int, str]] = {}
-        # The lines within a cell are one, without a change of places.
+        # Stacked lines within a cell are joined; positions stay the same.
         for at, row in _rows(_STACKED.sub(lambda found: found[0].replace("\\\\", "  "), self._text[begin:end])):
             own = _caption(row)
             if own:
@@ -158,7 +158,7 @@ def _rows(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _cells(row: str, spans: dict[int, tuple[int, str]]) -> list[str]:
-    """Return the cells of a row; `spans` has those of earlier rows that reach into this one."""
+    """Return the cells of a row; ``spans`` holds cells of earlier rows that reach into this one."""
     cells: list[str] = []
     for part in re.split(r"(?<!\\)&", row):
         columns = 1

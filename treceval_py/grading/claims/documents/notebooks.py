@@ -1,4 +1,4 @@
-"""Notebooks: what their cells print, and the text between them; code is neither run nor read."""
+"""Notebooks: the output of their cells, and the text between them; code is neither run nor read."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 def read_notebook(data: bytes, blocks: Blocks) -> None:
-    """Read a notebook of Jupyter, of version 3 or 4 of its format."""
-    if sum(map(data.count, (b",", b"[", b"{"))) > _MOST_VALUES:  # of which Python would make gigabytes
+    """Read a Jupyter notebook, version 3 or 4 of its format."""
+    if sum(map(data.count, (b",", b"[", b"{"))) > _MOST_VALUES:  # Python would need gigabytes for them
         raise Unread(f"it has more than {_MOST_VALUES:,} values")
     try:
         notebook = json.loads(decoded(data))
@@ -38,10 +38,10 @@ def read_notebook(data: bytes, blocks: Blocks) -> None:
 
 
 def _read_output(output: Any, place: str, blocks: Blocks) -> None:
-    """Read what a cell printed or showed; of several forms of the same the one with the most structure."""
+    """Read the output of a cell; if it has several forms, only the one with the most structure."""
     if not isinstance(output, dict):
         return
-    data = output.get("data", output)  # version 3 has the forms beside the rest
+    data = output.get("data", output)  # in version 3 the forms are next to the other keys
     forms = data if isinstance(data, dict) else {}
     page = _joined(forms.get("text/html", forms.get("html")))
     if "<table" in page:
@@ -59,5 +59,5 @@ def _read(text: str, place: str, blocks: Blocks) -> None:
 
 
 def _joined(text: Any) -> str:
-    """Return a text, which notebooks may have as a list of lines."""
+    """Return a text; notebooks may store it as a list of lines."""
     return "".join(part for part in (text if isinstance(text, list) else [text]) if isinstance(part, str))

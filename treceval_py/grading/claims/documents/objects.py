@@ -16,7 +16,7 @@ _TOKEN = re.compile(r'"(?P<text>[^"\\\n]*(?:\\.[^"\\\n]*)*)"|-?\d[^\s,\]}]*|\n')
 
 
 class _Scalar(NamedTuple):
-    """A text or number as it is written, with its line."""
+    """A text or number as written, with its line."""
 
     text: str
     line: int
@@ -26,13 +26,13 @@ _EMPTY = _Scalar("", 0)
 
 
 class _Object(NamedTuple):
-    """An object, or a list, whose keys are the empty text then."""
+    """An object, or a list, which has empty keys."""
 
     items: list[tuple[str, Any]]
 
 
 def parsed(text: str) -> list[Any] | None:
-    """Return the values of a JSON document or of JSON in lines, with their lines; None where a text is neither."""
+    """Return the values of a JSON (or JSON Lines) text, with their lines; None if a text is neither."""
     if text.lstrip()[:1] not in ("{", "["):
         return None
     numbered = _numbered(text)
@@ -49,7 +49,7 @@ def parsed(text: str) -> list[Any] | None:
 
 
 def _numbered(text: str) -> str:
-    """Make each text and number of a JSON document a text that begins with its line."""
+    """Turn each text and number of a JSON document into a text that begins with its line."""
     lines = count(2)
     line = 1
 
@@ -64,7 +64,7 @@ def _numbered(text: str) -> str:
 
 
 def _placed(value: Any, depth: int) -> _Scalar | _Object:
-    """Take the lines out of texts again, and make objects of lists."""
+    """Remove the lines from texts again, and turn lists into objects."""
     if depth > _DEEPEST:
         raise RecursionError
     if isinstance(value, list):
@@ -78,10 +78,10 @@ def _placed(value: Any, depth: int) -> _Scalar | _Object:
 
 
 def read_json(values: list[Any], blocks: Blocks) -> None:
-    """Read JSON: each object becomes a table of keys and values, objects side by side one table.
+    """Read JSON: each object becomes a table of keys and values; sibling objects become one table.
 
-    Objects side by side are those in a list, and those under the keys of an object: a row for each, whose first cell is
-    its key (or number in the list), and a column for each of their keys.
+    Siblings are the objects of a list, and those under the keys of an object. Each is a row, whose first cell is its
+    key (or its number in the list), with a column for each of its keys.
     """
     _read_value(_Object([("", value) for value in values]), (), blocks)
 
@@ -104,7 +104,7 @@ def _read_value(value: _Object, path: tuple[str, ...], blocks: Blocks) -> None:
 
 
 def _beside(objects: list[tuple[str, _Object]]) -> list[tuple[str, _Object]]:
-    """Return the objects that are rows of one table: without objects in them, and with a key in common."""
+    """Return the objects that are rows of one table: without inner objects, and with a key in common."""
     flat = [item for item in objects if item[1].items and all(isinstance(own, _Scalar) for _, own in item[1].items)]
     found = [(key, each) for key, each in flat if any(name for name, _ in each.items)] or flat
     common = set.intersection(*({name for name, _ in each.items} for _, each in found)) if found else set()
@@ -113,7 +113,7 @@ def _beside(objects: list[tuple[str, _Object]]) -> list[tuple[str, _Object]]:
 
 
 def _read_rows(objects: list[tuple[str, _Object]], caption: str, blocks: Blocks) -> None:
-    """Read objects side by side, or lists of values."""
+    """Read sibling objects, or lists of values."""
     names = list(dict.fromkeys(name for _, each in objects for name, _ in each.items))[:MOST_COLUMNS]
     named = names != [""]
     rows = [Row(_place(objects[0][1]), ("", *names))] if named else []

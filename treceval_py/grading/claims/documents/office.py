@@ -1,4 +1,4 @@
-"""Documents of Word and workbooks of Excel: their text and tables, as they were saved last."""
+"""Word documents and Excel workbooks: their text and tables, as last saved."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from treceval_py.grading.claims.documents.text import read_lines
 __all__ = ["read_docx", "read_xlsx"]
 
 _MOST_UNPACKED, _MOST_TEXT, _MOST_PARTS = 64 << 20, 8 << 20, 5000
-"""So many bytes of a file are unpacked, so many of them XML, and so many parts."""
+"""Most bytes of a file that are unpacked, most bytes of XML among them, and most parts."""
 
 
 def _opened(data: bytes) -> zipfile.ZipFile:
-    """Open a file that does not become too large when it is unpacked.
+    """Open a file after checking its unpacked size.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def _opened(data: bytes) -> zipfile.ZipFile:
     except (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError):
         raise Unread("it is damaged") from None
     parts = archive.infolist()
-    # The library and zipfile read no more of a part than is declared.
+    # python-docx and zipfile read no more of a part than its declared size.
     text = sum(part.file_size for part in parts if part.filename.endswith((".xml", ".rels")))
     if text > _MOST_TEXT or sum(part.file_size for part in parts) > _MOST_UNPACKED or len(parts) > _MOST_PARTS:
         raise Unread(f"unpacked it has more than {_MOST_TEXT >> 20} MiB of text, or {_MOST_UNPACKED >> 20} MiB in all")
@@ -53,7 +53,7 @@ def _opened(data: bytes) -> zipfile.ZipFile:
 
 
 def read_docx(data: bytes, blocks: Blocks) -> None:
-    """Read a document of Word.
+    """Read a Word document.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def _name(element: Any) -> str:
 
 
 def _children(element: Any, *names: str) -> Iterator[Any]:
-    """Yield the elements of some names in another, also those in fields to be filled in or marked as inserted."""
+    """Yield the child elements with some names, including those in form fields or marked as inserted."""
     for child in element:
         name = _name(child)
         if name in names:
@@ -100,13 +100,13 @@ _WORDS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "p": "\n"}
 
 
 def _text(element: Any) -> str:
-    """Return the text of an element, with tabs and newlines; what is marked as deleted has another name."""
+    """Return the text of an element, with tabs and newlines; deleted text has another element name."""
     parts: list[str] = []
     for each in element.iter():
         name = _name(each)
         if name == "t":
             parts.append(each.text or "")
-        elif name == "vertAlign":  # a small number above is not a digit of the number before it
+        elif name == "vertAlign":  # a superscript is not a digit of the number before it
             parts.append(" ")
         elif each is not element:
             parts.append(_WORDS.get(name, ""))
@@ -143,7 +143,7 @@ _REFERENCE = re.compile(r"([A-Z]{1,3})\d{1,7}")
 
 
 def read_xlsx(data: bytes, blocks: Blocks) -> None:
-    """Read the sheets of a workbook of Excel, with the values that formulas had when it was saved.
+    """Read the sheets of an Excel workbook, with the values that formulas had when it was saved.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def _whole(text: str) -> int:
 
 
 def _elements(archive: zipfile.ZipFile, name: str, wanted: str) -> Iterator[Any]:
-    """Yield elements of a part, each of which may be dropped after it was used."""
+    """Yield the elements of a part; each can be dropped after use."""
     from xml.etree.ElementTree import ParseError, iterparse
 
     if name not in archive.namelist():

@@ -1,4 +1,4 @@
-"""PDF: the text that its pages hold; pictures are not read."""
+"""PDF: the text of its pages; pictures are not read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from treceval_py.grading.claims.documents.text import read_lines
 __all__ = ["read_pdf"]
 
 _MOST_PAGES, _MOST_OPERATORS, _MOST_UNPACKED = 200, 500_000, 16 << 20
-"""So many pages and drawing operators of a document are read, and so many bytes are unpacked of a part of it."""
+"""Most pages and drawing operators of a document that are read, and most bytes of a part after unpacking."""
 
 _LIGATURES = str.maketrans(
     {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\xad": ""}
@@ -32,7 +32,7 @@ def read_pdf(data: bytes, blocks: Blocks) -> None:
         import pypdf
     except ModuleNotFoundError:
         raise Unread("pypdf is not installed") from None
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what a file makes it say would be the student's words
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # its messages could quote the student's file
     kinds = ("zlib", "lzw", "run_length", "brotli", "array_based_stream")
     limits: dict[str, Any] = {f"{kind}_maximum_output_length": _MOST_UNPACKED for kind in kinds}
     limits |= {"stream_parsing_work_maximum_count": _MOST_OPERATORS, "xform_maximum_invocations_per_extraction": 100}
@@ -80,14 +80,14 @@ def _read_pages(reader: Any, blocks: Blocks) -> None:
 
 
 class _Parts:
-    """The parts of a page's text, with two spaces between those that are apart."""
+    """The parts of a page's text, with two spaces between separate parts."""
 
     def __init__(self) -> None:
         self.found: list[str] = []
         self._size = 0.0
 
     def take(self, text: str, outer: Sequence[float], inner: Sequence[float], _: object, size: float) -> None:
-        """Take the next part, with the matrices of its place and the size of its letters."""
+        """Take the next part, with the matrices of its position and its font size."""
         if not text:
             return
         height = size * (abs(outer[0]) + abs(outer[1])) * (abs(inner[0]) + abs(inner[1]))

@@ -1,4 +1,4 @@
-"""Read any document that was handed in, whatever its format."""
+"""Reads submitted documents of any format."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Format(NamedTuple):
     Attributes
     ----------
     endings : str
-        A pattern of the endings of its files' names, without dot.
+        Pattern of the endings of file names, without the dot.
     most : int
-        So many bytes of a file are read.
+        Most bytes of a file that are read.
     whole : bool
-        Whether the beginning of a file says nothing without the rest.
+        Whether the beginning of a file is useless without the rest.
     read : callable
         Reads the bytes of a file into blocks.
     """
@@ -42,14 +42,14 @@ class Format(NamedTuple):
 
 
 _TEXT, _PAGE, _LARGE = 1 << 20, 4 << 20, 32 << 20
-"""Pages and notebooks may have pictures in them."""
+"""Pages and notebooks may contain pictures."""
 
 
 def _of_text(read: Callable[[str, Blocks], None]) -> Callable[[bytes, Blocks], None]:
     return lambda data, blocks: read(decoded(data), blocks)
 
 
-def _refused(data: bytes, blocks: Blocks) -> None:  # noqa: ARG001 - as of all readers
+def _refused(data: bytes, blocks: Blocks) -> None:  # noqa: ARG001 - the signature of all readers
     raise Unread("its format cannot be read: hand it in as .pdf, .docx or text")
 
 
@@ -81,14 +81,14 @@ _CODE = re.compile(
     r"|lock|gradle|cmake|mk|svg|aux|toc|lo[ft]|bib|bbl|blg|fls|sty|cls|bst)$"
     r"|(^|/)(makefile|dockerfile|requirements\.txt|licen[sc]e(\.txt)?)$"
 )
-"""Programs, and what goes with them or what LaTeX writes for itself: their numbers claim nothing."""
+"""Programs and their companions, and files that LaTeX writes for itself: their numbers are not claims."""
 
 _PACKED_KINDS = ("docx", "xlsx", "pdf", "other")
 _ENDINGS = {kind: re.compile(rf"(?i)\.(?:{each.endings})$") for kind, each in FORMATS.items()}
 
 
 def is_document(name: str, head: bytes) -> str:
-    """Name the kind of document that a file is.
+    """Return the kind of document of a file.
 
     Parameters
     ----------
@@ -122,20 +122,20 @@ def is_document(name: str, head: bytes) -> str:
 
 
 def read_document(data: bytes, name: str) -> Document:
-    """Read a document; nothing in it is executed, and nothing loaded from elsewhere.
+    """Read a document; nothing in it is executed, and nothing is loaded from elsewhere.
 
     Parameters
     ----------
     data : bytes
         The file, or its beginning.
     name : str
-        Its name, by which its format is known where its bytes leave that open.
+        Its name, which decides the format if its bytes do not.
 
     Returns
     -------
     Document
-        Its lines and tables; with a fault where it was not read, or not to its end. Its kind is empty, and there are
-        none, where the file is data or a program.
+        Its lines and tables; with a fault if it was not read, or not to its end. For data and programs it is empty, and
+        so is its kind.
     """
     kind = is_document(name, data[:1024])
     if not kind:

@@ -1,4 +1,4 @@
-"""Plain text, Markdown, and tables of values that are separated by commas, semicolons or tabs."""
+"""Plain text, Markdown, and tables of values separated by commas, semicolons or tabs."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _BYTE_ORDERS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\
 
 
 def decoded(data: bytes) -> str:
-    """Return the text of a file: in UTF-8 or UTF-16, else in the encoding of Windows for Western Europe."""
+    """Return the text of a file: in UTF-8 or UTF-16, otherwise in Windows' encoding for Western Europe."""
     for mark, encoding in _BYTE_ORDERS:
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        # The end of a file that was cut may be half a letter.
+        # A file that was cut off may end within a letter.
         if error.start > len(data) - 4 and error.reason == "unexpected end of data":
             return data[: error.start].decode("utf-8")
         return data.decode("cp1252", "replace")
 
 
 def lines_of(text: str) -> list[str]:
-    """Cut a text into lines, each with its newline, at what ends a line in a file and nothing else."""
+    """Split a text into lines, each with its newline, only at the line ends of a file."""
     return list(io.StringIO(text, newline=None))
 
 
@@ -52,23 +52,23 @@ def read_text(text: str, blocks: Blocks) -> None:
 # --- tables among lines ---
 
 Placed = tuple[str, str]
-"""A place, and the line there."""
+"""A place and its line."""
 
 _SEPARATORS = "\t;,|"
 _NUMBER = r"[+\-\u2212]?(?:\d{1,20}(?:[.,]\d{0,20})?|[.,]\d{1,20})(?:[eE][+-]?\d{1,4})?"
 _MARKS = r"[*_`$†‡\u00b9\u00b2\u00b3\u2070-\u209c\u02b0-\u02b8\u1d43-\u1dbf\s]*"  # also small letters and digits above
 _NUMERIC = re.compile(rf"{_MARKS}{_NUMBER}\s?%?{_MARKS}(?:(?:±|\+/-|\\pm)\s*{_NUMBER}.*|\(.*\){_MARKS})?", re.ASCII)
 _RULE = re.compile(r"[\s|+:=\-_\u2500-\u257f]+")
-"""A line that is drawn, such as that below the header of a Markdown table."""
+"""A drawn line, such as that below the header of a Markdown table."""
 
 _DEVIATION = re.compile(r"\s?(±|\+/-)\s?")
 _GAP = re.compile(r"\t|\s{2,}")
 _MOST_WORDS = 4
-"""Words of a column's name, in a line that may also be prose with commas."""
+"""Most words of a column's name, in a line that may also be prose with commas."""
 
 
 def is_numeric(cell: str) -> bool:
-    """Tell whether a cell holds a number, perhaps with its deviation behind it."""
+    """Tell whether a cell holds a number, with or without a deviation after it."""
     return len(cell) < LONGEST and _NUMERIC.fullmatch(cell) is not None
 
 
@@ -94,7 +94,7 @@ def _of_gaps(line: str) -> list[str]:
 
 
 def _of_words(line: str) -> list[str]:
-    """Cut a line between words: the names of columns, or a name and at least two numbers."""
+    """Split a line between words: column names, or a name and at least two numbers."""
     words = _DEVIATION.sub(r"\1", line).split()
     numbers = next((at for at, word in enumerate(reversed(words)) if not is_numeric(word)), len(words))
     if not numbers:
@@ -103,20 +103,20 @@ def _of_words(line: str) -> list[str]:
 
 
 _WAYS = (_of_pipes, *map(_separated, "\t;,"), _of_gaps, _of_words)
-"""How a line may be cut into cells, the surest way first."""
+"""Ways of splitting a line into cells, the most reliable first."""
 
 
 def read_lines(lines: Iterable[Placed], blocks: Blocks, *, apart: bool = False) -> None:
-    """Read lines; those that are rows of a table, below a line that names its columns, become a table.
+    """Read lines; rows of a table, below a line with column names, become a table.
 
     Parameters
     ----------
     lines : iterable of (str, str)
-        The lines, each after its place.
+        Pairs of a place and its line.
     blocks : Blocks
         Takes lines and tables.
     apart : bool
-        Whether each line is a paragraph of its own.
+        Whether each line is a separate paragraph.
     """
     every = list(lines)
     at = 0
@@ -132,7 +132,7 @@ def read_lines(lines: Iterable[Placed], blocks: Blocks, *, apart: bool = False) 
 
 
 def _table(lines: Sequence[Placed], at: int) -> tuple[list[Row], int]:
-    """Return the rows of the table that begins with a line, and where it ends; no rows where there is none."""
+    """Return the rows of the table that begins at a line, and where it ends; no rows if there is no table."""
     first = lines[at][1]
     for way in _WAYS:
         names = _header(first, way)
@@ -159,13 +159,13 @@ def _table(lines: Sequence[Placed], at: int) -> tuple[list[Row], int]:
 
 
 def _of_trec_eval(line: str) -> bool:
-    """Tell whether a line is one that trec_eval prints of all queries."""
+    """Tell whether a line is trec_eval's output for all queries."""
     words = line.split(None, 3)
     return len(words) == 3 and words[1] == "all"
 
 
 def _header(line: str, way: Callable[[str], list[str]]) -> list[str]:
-    """Return the names of columns in a line; none where it is something else."""
+    """Return the column names in a line; empty if it is something else."""
     if len(line) > 10 * LONGEST or _RULE.fullmatch(line):
         return []
     names = way(line)
@@ -182,7 +182,7 @@ def _header(line: str, way: Callable[[str], list[str]]) -> list[str]:
 
 
 def read_delimited(text: str, blocks: Blocks) -> None:
-    """Read a table of values that are separated; tables below one another end at blank lines."""
+    """Read a table of separated values; several tables in a file are separated by blank lines."""
     lines = lines_of(text)
     first = 1 if lines and SEPARATED.fullmatch(lines[0]) else 0
     beginning = lines[first : first + 100]
@@ -203,11 +203,11 @@ def read_delimited(text: str, blocks: Blocks) -> None:
 
 
 SEPARATED = re.compile(r'(?i)"?sep=.?"?\s*')
-"""The line on which Excel writes the separator."""
+"""The line in which Excel declares the separator."""
 
 
 def content_of(file: str) -> bytes:
-    """Read a table that a teacher gives."""
+    """Return the content of a teacher's table."""
     try:
         with open(file, "rb") as opened:
             return opened.read()
@@ -216,23 +216,23 @@ def content_of(file: str) -> bytes:
 
 
 def records(lines: Sequence[str], first: int, separator: str, file: str = "") -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a table from a line on, each with the line of the file on which it begins.
+    """Yield the rows of a table, each with the line of the file on which it begins.
 
     Parameters
     ----------
     lines : sequence of str
-        The lines of the file, from which some may be left out before the table.
+        The lines of the file.
     first : int
-        How many these are.
+        Number of lines to skip before the table.
     separator : str
-        What is between cells.
+        The character between cells.
     file : str
-        The file, if a teacher gives it: then it is read strictly, and empty rows are left out.
+        The file, if it is a teacher's: then it is read strictly, and empty rows are left out.
 
     Raises
     ------
     InputError, Unread
-        A row cannot be read, of the file of a teacher and of a document.
+        A row cannot be read: InputError for a teacher's file, Unread for a document.
     """
     reader = csv.reader(lines[first:], delimiter=separator, skipinitialspace=True, strict=bool(file))
     while True:
@@ -242,7 +242,10 @@ def records(lines: Sequence[str], first: int, separator: str, file: str = "") ->
         except csv.Error as error:
             if not file:
                 raise Unread(f"it is not a table: line {line}: {error}") from None
-            what, todo = f"this is no row of a table: {error}", "Put quotes around a field, and double those within it."
+            what, todo = (
+                f"this is not a row of a table: {error}",
+                "Put quotes around a field, and double those within it.",
+            )
             raise InputError(what, todo, file=file, line=line) from None
         if cells is None:
             return
