@@ -1,7 +1,9 @@
-"""What tests share: names for the worked examples in docstrings, names of tests, a SIGINT that is not ignored."""
+"""What tests share: names for examples in docstrings, names of tests, a browser, a SIGINT that is not ignored."""
 
 from __future__ import annotations
 
+import importlib.util
+import shutil
 import signal
 from collections.abc import Iterator
 from typing import Any
@@ -14,8 +16,18 @@ from treceval_py.judging.locating import judge_groups
 from treceval_py.judging.preferences import preferred
 from treceval_py.measures import FAMILIES
 
+OTHER_SCORERS = {
+    "ir_measures": ("explain", "grading_reconciling", "integrations_ir_measures", "peers", "profiles", "user_models"),
+    "pytrec_eval": ("drop_in", "peers", "profiles"),
+}
+"""Tests that compare with a scorer throughout; they are left out on systems where it cannot be installed."""
+
 # Importing it imports sentence-transformers, which takes seconds, if it is installed at all.
 collect_ignore = ["treceval_py/integrations/sentence_transformers.py"]
+for package, names in OTHER_SCORERS.items():
+    if importlib.util.find_spec(package) is None:
+        collect_ignore += [f"tests/test_{name}.py" for name in names]
+        collect_ignore += [f"treceval_py/integrations/{package}.py"]
 
 
 @pytest.fixture(autouse=True)
@@ -47,3 +59,16 @@ def interruptible() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium without a screen, until the module's tests have ended: a process can drive only one at a time."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="opens pages, which needs playwright: .[dev] has it")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("opens pages, which needs Chromium on the path")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()

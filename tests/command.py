@@ -9,7 +9,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
+import click
+
 from treceval_py.cli.commands import run
+from treceval_py.cli.commands import treceval as program
 
 
 class Done(NamedTuple):
@@ -22,8 +25,19 @@ class Done(NamedTuple):
 
 def treceval(arguments: Sequence[str], *, stdin: bytes = b"", folder: str | os.PathLike[str] | None = None) -> Done:
     """Run ``treceval`` with arguments in a folder."""
+    return command(arguments, stdin=stdin, folder=folder)
+
+
+def command(
+    arguments: Sequence[str],
+    program: click.Command = program,
+    *,
+    stdin: bytes = b"",
+    folder: str | os.PathLike[str] | None = None,
+) -> Done:
+    """Run a program with arguments in a folder."""
     with _streams(stdin) as (out, err), _inside(folder):
-        status = run(list(arguments))
+        status = run(list(arguments), program)
         out.flush()
         err.flush()
         return Done(status, out.buffer.getvalue(), err.buffer.getvalue())  # type: ignore[attr-defined]

@@ -117,7 +117,7 @@ DAN = Graded(
     findings=(finding("R112", "error", 1, 4, "the columns are separated by commas", "Separate them by spaces."),),
     counts={"R112": 1},
     claims=(
-        Checked("AP", "@SUM(A1)", "claims.csv:6", "unchecked", None, "it is no number"),
+        Checked("AP", "@SUM(A1)", "claims.csv:6", "unchecked", None, "it is not a number"),
         Checked("nDCG@10", "", "", "no claim"),
     ),
 )
@@ -179,7 +179,7 @@ LI = scored(
         Checked("AP", "0.3125", "notes.md:3", "correct", 0.3125, run="runs/b.txt"),
         Checked(
             *("nDCG@10", "0.3750", "notes.md, table 1, row 2", "correct", 0.375),
-            why="it is a number of runs/a.txt, which does not count: no points are given or taken",
+            why="it is a number of runs/a.txt, which does not count: it has no effect on the points",
             run="runs/a.txt",
             counts=False,
         ),

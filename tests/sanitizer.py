@@ -310,10 +310,16 @@ def feed(case: Case, scanner: Any) -> bool:
         table: Any = rows.run() if case.run else rows.qrels()
     except InputError:
         table = None
+    kept: Any = rows.run(duplicates="last") if case.run else rows.qrels(duplicates="last")
     _under("compiled")
     whole, documents = rows._grouped()
     columns = (exact(documents.buffer), documents.offsets.copy(), whole.offsets.copy())
     same("a document comes twice", scanner.repeated(*columns) >= 0, table is None)
+    places, values, first = scanner.last_lines(*columns)
+    same("documents of queries that count", first, kept.offsets)
+    same("documents that count", scanner.take(*columns[:2], places), (kept.docids.buffer, kept.docids.offsets))
+    numbers = _grouped_numbers(rows, whole.order, case.run)
+    same("their numbers", numbers[values], kept.scores if case.run else kept.rels)
     if table is None and case.run:  # judged all the same, as the program does with a piece of a file
         with_it = rows.run(checked=False)
         _call_judge(scanner, _judgments(rng, with_it), with_it, rng)
@@ -324,6 +330,13 @@ def feed(case: Case, scanner: Any) -> bool:
     if rng.random() < 0.2:
         _judge(scanner, *_smallest(rng), rng)
     return True
+
+
+def _grouped_numbers(rows: Any, order: Any, run: bool) -> Any:
+    """Return scores or judgments in the order of queries."""
+    (part,) = rows._parts
+    numbers = part.scores if run else part.rels
+    return numbers if order is None else numbers[order]
 
 
 def _under(reader: str) -> None:

@@ -99,7 +99,7 @@ def test_negative_judgments_are_no_judgments() -> None:
     found = te.agree([one, {"q": {"a": 1, "b": 1, "c": 1}}], bootstrap=1)
     assert found.grades == (0, 1)
     assert found.pairs[0].common == 2
-    assert "1 negative judgment is taken for documents that were not judged" in found.notes[0]
+    assert "1 negative judgment is treated as not judged" in found.notes[0]
 
 
 def test_queries_are_told_apart() -> None:

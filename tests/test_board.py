@@ -499,10 +499,10 @@ def test_a_file_of_another_kind_is_no_cache_and_is_left_alone(runs: Path, tmp_pa
     other = tmp_path / "notes.txt"
     other.write_text("mine\n")
     found = board(QRELS, runs, "RR", cache=other)
-    assert found.notes[0] == f"{other.name} is no cache of a board and is left alone."
+    assert found.notes[0] == f"{other.name} is not the cache of a board, and is left alone."
     assert other.read_text() == "mine\n"
     assert board(QRELS, runs, "RR", cache=tmp_path).notes[0] == (
-        f"{tmp_path.name} is no regular file, so that nothing is kept in it."
+        f"{tmp_path.name} is not a regular file, so results are not cached in it."
     )
 
 
@@ -519,7 +519,7 @@ def test_a_cache_that_cannot_be_written_is_a_note(runs: Path, tmp_path: Path) ->
     found = board(QRELS, runs, "RR", cache=path)
     assert len(found.runs) == 3
     assert found.notes[0] == (
-        f"what was computed is not kept: {path.name}: cannot be written: No such file or directory. Check the folder and "
+        f"results are not cached: {path.name}: cannot be written: No such file or directory. Check the folder and "
         "the space left."
     )
 

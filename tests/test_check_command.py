@@ -407,7 +407,7 @@ def test_judgments_that_are_not_there_are_refused() -> None:
     ids=["preferences", "groups"],
 )
 def test_other_judgments_than_of_relevance_are_refused(judgments: te.Preferences | te.JudgmentGroups) -> None:
-    said = r"^judged\.txt: only relevance judgments \(qrels\) can be looked at beside a run\.$"
+    said = r"^judged\.txt: a run can only be checked against relevance judgments \(qrels\)\.$"
     with pytest.raises(te.EvaluationError, match=said):
         check(io.BytesIO(CLEAN), judgments)  # type: ignore[arg-type]
 
@@ -427,19 +427,19 @@ def test_a_judged_query_without_lines_counts_as_0_where_ranks_and_scores_are_com
     # In query 1 b is second by score, 1/2, and first by rank, 1. Of four judged queries three are missing.
     found = checked(CONTRADICTING, b"1 0 b 1\n2 0 c 1\n3 0 c 1\n4 0 c 1\n")
     values = f"RR@10 is {1 / 2 / 4:.4f} by the scores, and {1 / 4:.4f} by the rank column"
-    assert told(found, "X208") == f"{values}, as MS MARCO's script takes it"
+    assert told(found, "X208") == f"{values}, which MS MARCO's script uses"
 
 
 def test_a_query_that_is_not_judged_does_not_count_where_ranks_and_scores_are_compared() -> None:
     found = checked(CONTRADICTING + b"7 Q0 c 1 3 t\n", b"1 0 b 1\n2 0 c 1\n")
     values = f"RR@10 is {1 / 2 / 2:.4f} by the scores, and {1 / 2:.4f} by the rank column"
-    assert told(found, "X208") == f"{values}, as MS MARCO's script takes it"
+    assert told(found, "X208") == f"{values}, which MS MARCO's script uses"
 
 
 def test_a_judged_query_without_lines_counts_as_0_where_the_lowest_score_stands_first() -> None:
     # By score the order is d, c, b, a, and a is relevant: 1/4; the other way round 1. One of two queries is missing.
     found = checked(DISTANCES, b"1 0 a 1\n2 0 x 1\n")
-    assert told(found, "X209") == f"AP is {1 / 4 / 2:.4f}, and would be {1 / 2:.4f} if the lowest score stood first"
+    assert told(found, "X209") == f"AP is {1 / 4 / 2:.4f}, and would be {1 / 2:.4f} with the lowest score first"
 
 
 @pytest.mark.parametrize("odd", [b"2 Q0 c 0 7 t\n", b"2 Q0 c -1 7 t\n"])

@@ -116,13 +116,13 @@ def test_a_file_that_is_not_there_is_told_whatever_is_selected(home: Path) -> No
 def test_that_nothing_could_be_read_is_told_and_a_failure_where_its_code_is_left_out(home: Path) -> None:
     (home / "commas.csv").write_text("1,Q0,a,1,2.5,t\n")
     done = check(home, "commas.csv", "--ignore", "R112")
-    assert (done.status, done.out) == (1, b"nothing found in 1 file; 1 file not looked at to the end (R112)\n")
+    assert (done.status, done.out) == (1, b"nothing found in 1 file; 1 file not read to the end (R112)\n")
 
 
 def test_that_nothing_could_be_read_is_told_beside_json(home: Path) -> None:
     (home / "commas.csv").write_text("1,Q0,a,1,2.5,t\n")
     done = check(home, "commas.csv", "--ignore", "R112", "--format", "json")
-    assert (codes(done), done.err) == ([], b"note: 1 file not looked at to the end (R112)\n")
+    assert (codes(done), done.err) == ([], b"note: 1 file not read to the end (R112)\n")
 
 
 def test_codes_are_left_out(home: Path) -> None:
@@ -171,8 +171,8 @@ def test_judgments_of_groups_that_cannot_be_read_as_others_are_a_failure(home: P
 
 
 SWAPPED = (
-    "qrels.txt:1: error R114: these are judgments, not a run. Are the two files swapped? A ranking with labels is checked "
-    "--as judged-ranking.\n1 error in 2 files\n"
+    "qrels.txt:1: error R114: these are judgments, not a run. Are the two files swapped? Check a ranking with "
+    "labels --as judged-ranking.\n1 error in 2 files\n"
 )
 
 
@@ -385,7 +385,7 @@ def test_what_cannot_be_mended_leaves_no_file_and_the_others_are_mended(home: Pa
         ([], "treceval: Name a FILE to check, or --qrels QRELS."),
         (
             ["--select", "R999", "clean.txt"],
-            "treceval: --select: there is no code 'R999'. 'treceval check --explain all' has all of them.",
+            "treceval: --select: there is no code 'R999'. 'treceval check --explain all' lists them all.",
         ),
         (["--ignore", "", "clean.txt"], "treceval: --ignore: there is no code ''."),
         (["--ignore", ",", "clean.txt"], "treceval: --ignore: there is no code ''."),

@@ -234,8 +234,8 @@ def test_a_comparison_becomes_a_frame() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"alpha": 0}, "alpha must lie between 0 and 1, not 0."),
-        ({"confidence": 1.5}, "confidence must lie between 0 and 1, not 1.5."),
+        ({"alpha": 0}, "alpha must be between 0 and 1, not 0."),
+        ({"confidence": 1.5}, "confidence must be between 0 and 1, not 1.5."),
         ({"test": "anova"}, "test must be one of simultaneous, t, wilcoxon, sign, randomisation, not 'anova'."),
         ({"correction": "fdr"}, "correction must be one of holm, bonferroni, benjamini-hochberg, none, not 'fdr'."),
         (

@@ -376,14 +376,17 @@ def test_the_texts_of_queries_are_read_compressed(line: str, tmp_path: Path) -> 
     [
         (
             "1\thow\n2 long\n",
-            "2: expected an id, a tab and a text, and found no tab in '2 long'. Put a tab between the id and its text.",
+            "2: expected an id, a tab and a text, but found no tab in '2 long'. Put a tab between the id and its text.",
         ),
         ("1\thow\n\n1\tlong\n", "3: the id '1' occurs twice (first on line 1). Keep one of the two."),
         (
             '{"_id": "1", "text": "how"}\n{"_id": "2"}\n',
             "2: the object has no field 'text' (it has '_id'). Name the fields as BEIR does.",
         ),
-        ('{"_id": "1", "text": "how"\n', "1: no JSON: Expecting ',' delimiter at column 27. Give an object a line."),
+        (
+            '{"_id": "1", "text": "how"\n',
+            "1: not JSON: Expecting ',' delimiter at column 27. Write one object per line.",
+        ),
     ],
 )
 def test_a_malformed_line_of_queries_is_refused_by_its_number(text: str, fault: str, tmp_path: Path) -> None:

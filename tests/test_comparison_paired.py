@@ -425,7 +425,7 @@ def test_an_explanation_reads_as_a_paragraph() -> None:
     assert paragraph == (
         "bonferroni: Bonferroni's correction\n"
         "  Assumes: Nothing of how the tests depend on each other.\n"
-        "  Weaknesses: Holm's correction promises the same and never finds less.\n"
+        "  Weaknesses: Holm's correction gives the same guarantee and never finds less.\n"
         "  Reference: Olive Jean Dunn. Multiple comparisons among means. Journal of the American Statistical\n"
         "    Association 56(293), 52-64, 1961."
     )

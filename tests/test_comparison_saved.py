@@ -522,11 +522,11 @@ LINES = {
     "map\t1\t1e999\n": "saved.txt:1: the value of measure 'map' for query '1' is '1e999', which is too large for a "
     "64-bit float. Is it the right number?",
     "map\t1\t0.5\nmap\t2\n": "saved.txt:2: 2 fields, but a line of saved results has 3 (measure qid value). Save it "
-    "with -q, which gives values by query.",
+    "with -q, which prints values per query.",
     "map\t1\t0.5\nm\n": "saved.txt:2: 1 field, but a line of saved results has 3 (measure qid value). Is the line cut "
-    "off, or another one's?",
+    "off, or from another file?",
     "1 Q0 a 1 0.5 t\n": "saved.txt:1: 6 fields, but a line of saved results has 3 (measure qid value). This looks like "
-    "a run, which is to be scored.",
+    "a run; score it.",
     "1 0 a 1\n": "saved.txt:1: 4 fields, but a line of saved results has 3 (measure qid value). This looks like "
     "judgments.",
     "1\ta\t1\n": "saved.txt: neither '1' nor any other name in it is a known measure. Is it the right file?",

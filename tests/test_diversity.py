@@ -525,11 +525,11 @@ def test_groups_from_a_dictionary_are_those_of_bytes() -> None:
     ("wrong", "message"),
     [
         ([], "judgments by groups cannot be made from a list. Give a dictionary {qid: {group: {docid: rel}}}."),
-        ({None: {}}, "the query id is missing. Fill it in, or leave out the row."),
+        ({None: {}}, "the query id is missing. Fill it in, or remove the row."),
         ({"q": ["a"]}, "query 'q' has a list instead of a dictionary. Give a dictionary {qid: {group: {docid: rel}}}."),
         (
             {"q": {1: {"a": 1}, "2": {"a": 1}}},
-            "some group ids are text, and others are numbers, such as 1 of query 'q'. Make all of them text.",
+            "some group ids are text, but others are numbers, such as 1 of query 'q'. Make all of them text.",
         ),
         (
             {"q": {"a": 1}},
@@ -545,11 +545,11 @@ def test_groups_from_a_dictionary_are_those_of_bytes() -> None:
         ),
         (
             {"q": {"1": {"é": 1, "\udcc3\udca9": 1}}},
-            "two documents of a group of query 'q' are written with the same bytes. Use valid Unicode text.",
+            "two documents of a group of query 'q' are encoded as the same bytes. Use valid Unicode text.",
         ),
         (
             {"q": {"é": {"a": 1}, "\udcc3\udca9": {"a": 0}}},
-            "two groups of query 'q' are written with the same bytes. Use valid Unicode text.",
+            "two groups of query 'q' are encoded as the same bytes. Use valid Unicode text.",
         ),
         ({"q": {"\ud800": {"a": 1}}}, "identifier '\\ud800' cannot be written as UTF-8. Use valid Unicode text."),
     ],

@@ -13,11 +13,13 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from command import treceval
 from markdown_it import MarkdownIt  # which rich needs, too
 
 import treceval_py as te
 from treceval_py import CONVENTIONS, PROFILES
 from treceval_py.checking.catalogue import CODES
+from treceval_py.cli.commands import COMMANDS
 from treceval_py.measures import FAMILIES, NICKNAMES, SECTIONS
 from treceval_py.measures.documentation import described, sections
 
@@ -59,7 +61,7 @@ def test_pages_are_made_and_stale_ones_found(tmp_path: Path) -> None:
     wrong = "not up to date. Run python docs/make.py."
     assert run(script, "--check") == (
         1,
-        f"docs/measures.md, docs/profiles.md, docs/codes.md and docs/rules.md: {wrong}\n",
+        f"docs/measures.md, docs/profiles.md, docs/codes.md, docs/rules.md and docs/commands.md: {wrong}\n",
     )
     assert run(script) == (0, "")
     assert {name: (tmp_path / name).read_text("utf-8") for name in make.PAGES} == {
@@ -122,6 +124,19 @@ def test_a_kind_of_findings_has_a_section_with_everything_and_a_row(code: str) -
     assert row in PAGES["codes.md"]
 
 
+@pytest.mark.parametrize("name", ["score", *COMMANDS])
+def test_a_command_has_a_section_with_each_option_and_its_spellings(name: str) -> None:
+    section = section_of("commands.md", f"## treceval {name}")
+    printed = treceval([name, "--help"]).out.decode().partition("\nOptions:\n")[2]
+    rows = [row.split(" | ")[0] for row in section.splitlines() if row.startswith("| `-")]
+    for spellings in re.findall(r"^  (-.*?)(?:  |$)", printed, re.MULTILINE):
+        written = re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", spellings)
+        assert any(all(f"`{each}`" in row for each in written) for row in rows), spellings
+    for choices in re.findall(r"\[((?:[\w.-]+\|)+[\w.-]+)\]", "".join(printed.split())):
+        assert ", ".join(f"`{each}`" for each in choices.split("|")) in section
+    assert len(rows) == len(re.findall(r"^  -", printed, re.MULTILINE))
+
+
 def test_names_that_stand_for_several_measures_are_listed() -> None:
     section = section_of("measures.md", "## Sets of measures")
     assert [name for name in NICKNAMES if f"| `{name}` |" not in section] == []
@@ -172,16 +187,19 @@ def test_plain_text_looks_the_same_when_it_is_rendered(text: str) -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    anchors = {name: [make.anchor(each) for each in headings(text)] for name, text in PAGES.items()}
-    for name, found in anchors.items():
-        assert sorted(set(found)) == sorted(found), f"two headings of {name} are linked alike"
-    for name, text in PAGES.items():
+    pages = [HOME / "README.md", HOME / "CONTRIBUTING.md", *sorted((HOME / "docs").rglob("*.md"))]
+    for path in pages:
+        text = path.read_text("utf-8")
+        found = [make.anchor(each) for each in headings(text)]
+        assert sorted(set(found)) == sorted(found), f"two headings of {path} are linked alike"
         for page, anchor in re.findall(r"\]\(([^)#]*)(#[^)]*)?\)", outside_of_code(text)):
-            target = (HOME / "docs" / page) if page else HOME / "docs" / name
-            assert target.exists(), page
+            if page.startswith("https:"):
+                continue
+            target = path.parent / page if page else path
+            assert target.exists(), (path, page)
             if anchor:
                 titles = [make.anchor(each) for each in headings(target.read_text("utf-8"))]
-                assert anchor.removeprefix("#") in titles, (name, page, anchor)
+                assert anchor.removeprefix("#") in titles, (path, page, anchor)
 
 
 def outside_of_code(text: str) -> str:

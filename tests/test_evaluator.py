@@ -291,7 +291,7 @@ def test_documents_are_the_same_if_their_bytes_are() -> None:
     assert te.evaluate({"1": {Odd("a"): 1}}, run, "map").mean["map"] == 0.5
     # A letter of two bytes, and two characters that stand for these bytes.
     assert te.evaluate({"1": {"\udcc3\udca9": 1}}, {"1": {"x": 2.0, "é": 1.0}}, "map").mean["map"] == 0.5
-    with pytest.raises(te.DataError, match="written with the same bytes"):
+    with pytest.raises(te.DataError, match="encoded as the same bytes"):
         te.Qrels({"1": {"\udcc3\udca9": 1, "é": 1}})
 
 

@@ -508,9 +508,9 @@ REPORT = (
     "2 queries\n"
     "  one change: of two documents with equal scores, first comes the one with the smaller id, byte by byte (-c): "
     "0.166667 over 2 queries\n"
-    "  one change: of two documents with equal scores, first comes the one with the lower label, no label being 0 "
+    "  one change: of two documents with equal scores, first comes the one with the lower label, counting unjudged as 0 "
     "(-c): 0.166667 over 2 queries\n"
-    "  one change: documents are ranked by the rank column, as it stands; a missing rank stays empty, of equal "
+    "  one change: documents are ranked by the rank column, as given; a missing rank stays empty, and of equal "
     "ranks the last line counts (-c): 0.166667 over 2 queries\n"
     "  one change: documents are ranked by the order of the lines (-c): 0.166667 over 2 queries\n"
     "  a mistake: 1 / (rank + 1) instead of 1 / rank (-c): 0.166667 over 2 queries\n"
@@ -529,7 +529,7 @@ REPORT = (
     "                   1 query; moves q1 0.5000 → 0.3333\n"
     "  0.1667  -0.1667  a judged query that the run lacks: out → empty (counts as an empty ranking)\n"
     "                   2 queries; moves q2 – → 0.0000\n"
-    "  no effect        a document twice in a query: refuse → last (has the value of its last line)\n"
+    "  no effect        a document twice in a query: refuse → last (counts with its last line)\n"
 )
 
 
@@ -544,7 +544,7 @@ ARITHMETIC = (
     "nDCG@10 of query q1 = 0.669672\n"
     "\n"
     "  nDCG@k = DCG@k / IDCG@k, both over ranks 1..k; DCG@k = sum over ranks i of gain(i) / discount(i), where "
-    "discount(i) = log2(i + 1) unless another is asked for.\n"
+    "discount(i) = log2(i + 1) by default.\n"
     "\n"
     "  rank  docid  score  judged     adds       sum\n"
     "     2  b        2.0       2  1.261860  1.261860  2 / log2(2 + 1)\n"

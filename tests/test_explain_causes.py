@@ -218,7 +218,7 @@ CLAIMS: dict[str, tuple[str, Callable[[Pair], float]]] = {
         "R@10", lambda of: mean(of, lambda ranking, labels: precision(ranking, labels, by="min(k, R)"))),
     "divided by min(k, R) [AP]": (
         "AP@10", lambda of: mean(of, lambda ranking, labels: average_precision(ranking, labels, by="min(k, R)", k=10))),
-    "unjudged documents are taken out of the ranking": (
+    "unjudged documents are removed from the ranking": (
         "AP", lambda of: mean(of, lambda ranking, labels: average_precision([d for d in ranking if d in labels], labels))),
     # mistakes
     "document ids taken for scores": (

@@ -514,12 +514,12 @@ def test_of_a_plugin_without_a_sum_all_orders_are_tried(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("fact", "message"),
     [
-        ({"sums": "none"}, "measure 'x' declares sums='none', which is not known. Known are unknown, each, share of"),
+        ({"sums": "none"}, "measure 'x' declares sums='none', which is unknown. Choose one of unknown, each, share of"),
         (
             {"labels": "x"},
-            "measure 'x' declares labels='x', which is not known. Known are unknown, alike, above cutoff",
+            "measure 'x' declares labels='x', which is unknown. Choose one of unknown, alike, above cutoff",
         ),
-        ({"promotes": Sums.EACH}, "measure 'x' declares promotes='Sums.EACH', which is not known. Known are unknown"),
+        ({"promotes": Sums.EACH}, "measure 'x' declares promotes='Sums.EACH', which is unknown. Choose one of unknown"),
         ({"sums": "cascade"}, "measure 'x' declares sums='cascade' and has no parameter max_rel. Add the parameter to"),
         ({"labels": Labels.ABOVE_CUTOFF}, "measure 'x' declares labels='above cutoff' and has no parameter cutoff."),
     ],

@@ -298,7 +298,7 @@ def test_an_unknown_format_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(DataError) as caught:
         read_run(io.BytesIO(TREC_RUN), "trec")
     assert str(caught.value) == (
-        "unknown format 'trec' of runs. There are trec_results, msmarco, json, jsonl, parquet."
+        "unknown format 'trec' of runs. Choose one of trec_results, msmarco, json, jsonl, parquet."
     )
     with pytest.raises(DataError, match="unknown format 'prefs' of relevance judgments"):
         read_qrels(io.BytesIO(TREC_QRELS), "prefs")
@@ -335,13 +335,13 @@ def test_queries_of_ms_marco_may_be_scattered(reader: str) -> None:
         (b"1 a 9223372036854775808\n", "<file>:1: rank '9223372036854775808' is beyond 64 bits. Use smaller ranks."),
         (
             b"1 a 1\n1 b\n",
-            "<file>:2: 2 fields, but a line of an MS MARCO run has 3 (qid docid rank). Mend the line.",
+            "<file>:2: 2 fields, but a line of an MS MARCO run has 3 (qid docid rank). Correct the line.",
         ),
         (
             b"1 a 1\n1 Q0 b 2 0.5 t\n",
             (
                 "<file>:2: 6 fields, but a line of an MS MARCO run has 3 (qid docid rank). "
-                "Is it of the format trec_results (qid Q0 docid rank score tag)?"
+                "Is its format trec_results (qid Q0 docid rank score tag)?"
             ),
         ),
         (
@@ -357,7 +357,7 @@ def test_what_is_no_run_of_ms_marco_is_refused(data: bytes, message: str, reader
 def test_a_run_of_ms_marco_is_no_trec_run() -> None:
     assert refusal(read_run, MSMARCO_RUN, "trec_results") == (
         "<file>:1: 3 fields, but a run's line has at least 6 (qid Q0 docid rank score tag). "
-        "This looks like an MS MARCO run (qid docid rank), whose format is msmarco."
+        "This looks like an MS MARCO run (qid docid rank), format msmarco."
     )
 
 
@@ -384,11 +384,11 @@ def test_ids_of_beir_may_have_spaces_in_them(reader: str) -> None:
     [
         (
             BEIR_QRELS + b"1 d 1\n",
-            "<file>:5: 1 field, but a BEIR judgment has 3 (query-id corpus-id score). Separate fields by tabs.",
+            "<file>:5: 1 field, but a BEIR judgment has 3 (query-id corpus-id score). Separate fields with tabs.",
         ),
         (
             BEIR_QRELS + b"1\t\t1\n",
-            "<file>:5: 2 fields, but a BEIR judgment has 3 (query-id corpus-id score). Mend the line.",
+            "<file>:5: 2 fields, but a BEIR judgment has 3 (query-id corpus-id score). Correct the line.",
         ),
         (
             BEIR_QRELS + b"1\td\t1.0\n",
@@ -411,7 +411,7 @@ def test_what_are_no_judgments_of_beir_is_refused(data: bytes, message: str, rea
 def test_judgments_of_beir_are_no_trec_judgments() -> None:
     assert refusal(read_qrels, BEIR_QRELS, "qrels") == (
         "<file>:1: 3 fields, but a judgment has 4 (qid iteration docid rel). "
-        "This looks like the header of BEIR judgments, whose format is beir."
+        "This looks like the header of BEIR judgments, format beir."
     )
 
 
@@ -421,7 +421,7 @@ def test_judgments_of_beir_are_no_trec_judgments() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b'{"1": {"a": NaN}}', "the score of document 'a' of query '1' is NaN, so it has no place in an order. Find out where it comes from."),
+        (b'{"1": {"a": NaN}}', "the score of document 'a' of query '1' is NaN, so it cannot be ranked. Find out where it comes from."),
         (b'{"1": {"a": true}}', "the score of document 'a' of query '1' is true, which is not a number. Write it as 12, 12.5 or 1.25e1."),
         (b'{"1": {"a": 1, "b": null}}', "the score of document 'b' of query '1' is null, which is not a number. Write it as 12, 12.5 or 1.25e1."),
         (b'{"1": {"a": "0.5"}}', "the score of document 'a' of query '1' is \"0.5\", which is not a number. Write it as 12, 12.5 or 1.25e1."),
@@ -449,8 +449,8 @@ def test_what_is_no_run_in_json_is_refused(data: bytes, message: str) -> None:
     ("data", "message"),
     [
         (b'{"1":\n {"a": x}}', "<file>:2: this is not JSON: expecting value (column 8). Fix the syntax."),
-        (b'{"1": {"a": 1}}\n\n,', "<file>:3: something follows the end of the JSON object. Is this JSON Lines, whose format is jsonl?"),
-        (b'{"1":\n\n {"\xff": 1}}', "<file>:3: the byte 0xff is not UTF-8, and JSON is written in UTF-8. Save the file as UTF-8."),
+        (b'{"1": {"a": 1}}\n\n,', "<file>:3: something follows the end of the JSON object. Is this JSON Lines (format jsonl)?"),
+        (b'{"1":\n\n {"\xff": 1}}', "<file>:3: the byte 0xff is not UTF-8, but JSON must be UTF-8. Save the file as UTF-8."),
     ],
 )  # fmt: skip
 def test_a_syntax_error_in_json_is_named_with_its_line(data: bytes, message: str) -> None:
@@ -503,7 +503,7 @@ def test_damaged_compressed_json_is_refused() -> None:
     [
         (b'{"qid": 7, "docid": "a", "score": 1}', "the query id is 7, not text. Write ids in quotes: \"7\"."),
         (b'{"qid": "7", "docid": null, "score": 1}', "the document id is null, not text. Write ids in quotes: \"7\"."),
-        (b'{"qid": "1", "docid": "a", "score": NaN}', "the score of document 'a' of query '1' is NaN, so it has no place in an order. Find out where it comes from."),
+        (b'{"qid": "1", "docid": "a", "score": NaN}', "the score of document 'a' of query '1' is NaN, so it cannot be ranked. Find out where it comes from."),
         (b'{"qid": "1", "docid": "a", "rel": 1}', "the object has no field 'score' (or sim, similarity); its fields are: 'qid', 'docid', 'rel'. Add it."),
         (b'{"qid": "1", "qid": "2", "score": 1}', "the field 'qid' occurs twice in the object. Keep one of them."),
         (b"{}", "the object has no field 'qid' (or query_id, query-id, q_id, query); its fields are: none. Add it."),
@@ -511,7 +511,7 @@ def test_damaged_compressed_json_is_refused() -> None:
         (b'{"1": {"a":', "this is not JSON: expecting value (column 12). Fix the syntax."),
         (b"[]", 'this is a list, not a JSON object. Write {"qid": …, "docid": …, …} or {qid: {docid: value}}.'),
         (b'{"qid": "0", "docid": "z", "score": 1}', "document 'z' occurs twice in query '0' (first on line 1). Keep one of the two."),
-        (b'{"qid": "1", "docid": "\xff", "score": 1}', "the byte 0xff is not UTF-8, and JSON is written in UTF-8. Save the file as UTF-8."),
+        (b'{"qid": "1", "docid": "\xff", "score": 1}', "the byte 0xff is not UTF-8, but JSON must be UTF-8. Save the file as UTF-8."),
     ],
 )  # fmt: skip
 def test_what_is_no_line_of_json_is_refused_with_its_line(data: bytes, message: str) -> None:
@@ -540,10 +540,10 @@ def test_queries_in_json_lines_may_be_scattered() -> None:
         ({"qid": ["1"], "docid": [b"a"], "score": [1.0]}, "column 'docid' holds binary, not text, so it is not a document id. Convert the column."),
         ({"qid": ["1"], "docid": ["a"], "score": ["x"]}, "column 'score' holds string, not numbers. Convert the column."),
         ({"qid": ["1"], "docid": ["a"], "score": [True]}, "column 'score' holds bool, not numbers. Convert the column."),
-        ({"qid": ["1", None], "docid": ["a", "b"], "score": [1.0, 2.0]}, "the query id in row 2 is missing. Fill it in, or leave out the row."),
-        ({"qid": ["1", "1"], "docid": ["a", None], "score": [1.0, 2.0]}, "the document id in row 2 is missing. Fill it in, or leave out the row."),
-        ({"qid": ["1", "1"], "docid": ["a", "b"], "score": [1.0, None]}, "the score of document 'b' of query '1' (row 2) is missing. Fill it in, or leave out the row."),
-        ({"qid": ["1", "1"], "docid": ["a", "b"], "score": [1.0, float("nan")]}, "the score of document 'b' of query '1' (row 2) is NaN, so it has no place in an order. Find out where it comes from."),
+        ({"qid": ["1", None], "docid": ["a", "b"], "score": [1.0, 2.0]}, "the query id in row 2 is missing. Fill it in, or remove the row."),
+        ({"qid": ["1", "1"], "docid": ["a", None], "score": [1.0, 2.0]}, "the document id in row 2 is missing. Fill it in, or remove the row."),
+        ({"qid": ["1", "1"], "docid": ["a", "b"], "score": [1.0, None]}, "the score of document 'b' of query '1' (row 2) is missing. Fill it in, or remove the row."),
+        ({"qid": ["1", "1"], "docid": ["a", "b"], "score": [1.0, float("nan")]}, "the score of document 'b' of query '1' (row 2) is NaN, so it cannot be ranked. Find out where it comes from."),
         ({"qid": ["1", "2", "1"], "docid": ["a", "a", "a"], "score": [1.0, 2.0, 3.0]}, "document 'a' occurs twice in query '1' (rows 1 and 3). Keep one of the two."),
         ({"qid": ["1", "1"], "docid": ["a", ""], "score": [1.0, 2.0]}, "the id of document '' of query '1' (row 2) is empty. Give every document an id."),
         ({"qid": pa.array([], pa.string()), "docid": pa.array([], pa.string()), "score": pa.array([], pa.float64())}, "no rows. Is it the right file?"),
@@ -558,7 +558,7 @@ def test_what_is_no_run_in_parquet_is_refused(columns: dict[str, Any], message: 
     [
         ([1.0], "column 'rel' holds double, not integers. Convert the column."),
         (pa.array([2**63], pa.uint64()), "the judgment of document 'a' of query '1' (row 1) is beyond 64 bits. Use smaller grades."),
-        (pa.array([None], pa.int64()), "the judgment of document 'a' of query '1' (row 1) is missing. Fill it in, or leave out the row."),
+        (pa.array([None], pa.int64()), "the judgment of document 'a' of query '1' (row 1) is missing. Fill it in, or remove the row."),
     ],
 )  # fmt: skip
 def test_what_are_no_judgments_in_parquet_is_refused(rels: Any, message: str) -> None:
@@ -618,7 +618,7 @@ def test_a_damaged_parquet_file_is_refused_in_one_line(length: int) -> None:
 
 def test_a_parquet_file_compressed_as_a_whole_is_refused() -> None:
     packed = gzip.compress(parquet(qid=["1"], docid=["a"], score=[1.0]))
-    message = "<file>: this is not a Parquet file. Is it compressed as a whole? Unpack it first."
+    message = "<file>: this is not a Parquet file. Is the whole file compressed? Decompress it first."
     assert refusal(read_run, packed) == message
 
 
@@ -691,8 +691,8 @@ def test_judgments_of_a_data_set_are_read(datasets: dict[str, DataSet]) -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (None, "the data set has no judgments. Name one that has, such as a part of it."),
-        ([], "the data set has no judgments. Name one that has, such as a part of it."),
+        (None, "the data set has no judgments. Name one that has some, such as a part of it."),
+        ([], "the data set has no judgments. Name one that has some, such as a part of it."),
         (OSError("no route\nto host."), "the data set cannot be loaded: no route to host. Check the connection and try again."),
         (RuntimeError(), "the data set cannot be loaded: RuntimeError. Check the connection and try again."),
         ([("1", "a")], "row 1 is a tuple of 2, not (qid, docid, value). Give a path, {qid: {docid: rel}}, a DataFrame with columns qid, docid and rel, or rows of these."),
@@ -709,7 +709,7 @@ def test_a_data_set_that_cannot_be_used_is_refused(
 
 def test_an_unknown_data_set_is_refused(datasets: dict[str, DataSet]) -> None:
     assert refusal(read_qrels, "ir_datasets:nope") == (
-        "ir_datasets:nope: ir_datasets knows no data set of this name. Its names are listed at https://ir-datasets.com."
+        "ir_datasets:nope: ir_datasets has no data set with this name. Its names are listed at https://ir-datasets.com."
     )
 
 
@@ -769,8 +769,8 @@ def test_tables_are_written(table: Run | Qrels, format: str, text: bytes, tmp_pa
 @pytest.mark.parametrize(
     ("table", "format", "message"),
     [
-        (Run({"1": {"a b": 1}}), "msmarco", "docid 'a b' is empty or has white space in it, so it cannot be written to an MS MARCO file. Use another one."),
-        (Qrels({"1": {"a\tb": 1}}), "beir", "docid 'a\\tb' is empty or has a tab or the end of a line in it, so it cannot be written to a BEIR file. Use another one."),
+        (Run({"1": {"a b": 1}}), "msmarco", "docid 'a b' is empty or contains white space, so it cannot be written to an MS MARCO file. Use another one."),
+        (Qrels({"1": {"a\tb": 1}}), "beir", "docid 'a\\tb' is empty or contains a tab or a line break, so it cannot be written to a BEIR file. Use another one."),
         (Qrels({"#1": {"a": 1}}), "beir", "query id '#1' would make its lines comments. Let it begin with another character."),
         (Run({"1": {"\udcff": 1}}), "parquet", "docid '\\xff' is not UTF-8, so it cannot be written to a Parquet file. Use another one."),
         (Run({"1": {"a": 1}}), "beir", "a run cannot be written as 'beir'. Its formats are trec_results, msmarco, json, jsonl, parquet."),
@@ -787,7 +787,7 @@ def test_what_cannot_stand_in_a_format_is_refused(
 
 
 def test_a_parquet_file_is_not_compressed_as_a_whole(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"a Parquet file is compressed within, not as a whole\."):
+    with pytest.raises(DataError, match=r"a Parquet file is compressed internally, not as a whole\."):
         write_run(RUN, tmp_path / "run.parquet.gz", format="parquet")
 
 
@@ -953,11 +953,11 @@ def test_the_kind_of_a_file_is_told(
         (TREC_RUN, {"target_format": "beir"}, "a run cannot be written as 'beir'. Its formats are trec_results, msmarco, json, jsonl, parquet."),
         (TREC_QRELS, {"target_format": "trec_results"}, "judgments cannot be written as 'trec_results'. Their formats are qrels, msmarco, beir, json, jsonl, parquet."),
         (TREC_QRELS, {"tag": "t"}, "judgments have no tag. Leave out the tag, or choose the kind run."),
-        (TREC_QRELS, {"source_format": "beir", "kind": "run"}, "unknown format 'beir' of runs. There are trec_results, msmarco, json, jsonl, parquet."),
-        (TREC_QRELS, {"source_format": "prefs"}, "unknown format 'prefs'. There are trec_results, msmarco, json, jsonl, parquet, qrels, beir, ir_datasets."),
-        (b"1 2 3 4 5\n", {}, "<file>: a line of 5 fields is of no format that can be converted. A run has 6 or 3 fields, judgments have 4, or 3 with a header."),
+        (TREC_QRELS, {"source_format": "beir", "kind": "run"}, "unknown format 'beir' of runs. Choose one of trec_results, msmarco, json, jsonl, parquet."),
+        (TREC_QRELS, {"source_format": "prefs"}, "unknown format 'prefs'. Choose one of trec_results, msmarco, json, jsonl, parquet, qrels, beir, ir_datasets."),
+        (b"1 2 3 4 5\n", {}, "<file>: a line of 5 fields has no format that can be converted. A run has 6 or 3 fields, judgments have 4, or 3 with a header."),
         (b"", {}, "<file>: the file is empty. Is it the right file?"),
-        (b'{"a b": {"c": 1.5}}', {}, "query id 'a b' is empty or has white space in it, so it cannot be written to a TREC file. Use another one."),
+        (b'{"a b": {"c": 1.5}}', {}, "query id 'a b' is empty or contains white space, so it cannot be written to a TREC file. Use another one."),
     ],
 )  # fmt: skip
 def test_what_cannot_be_converted_is_refused(

@@ -181,7 +181,7 @@ def test_depth_of_input_and_output(folder: Path) -> None:
     with pytest.warns(te.TrecevalWarning, match="2 of 2 queries have more than 1 document; the best one is kept"):
         te.fuse([ONE, OTHER], k=1)
     for settings in ({"depth": 0}, {"k": 0}):
-        with pytest.raises(te.DataError, match=r"is 0\. Give a whole number from 1, or leave it out\."):
+        with pytest.raises(te.DataError, match=r"is 0\. Give a whole number from 1, or omit it\."):
             te.fuse([ONE, OTHER], **settings)  # type: ignore[arg-type]
 
 
@@ -236,32 +236,32 @@ def test_a_run_that_could_not_be_replaced_keeps_its_record(folder: Path, monkeyp
 
 def test_a_folder_that_is_not_there_is_said_before_anything_is_read(folder: Path) -> None:
     done = fuse(folder, "one.txt", "nothing.txt", "-o", "no/fused.txt")
-    assert (done.status, b"the folder of the run file is not there" in done.err) == (1, True), done.err
+    assert (done.status, b"the folder of the run file does not exist" in done.err) == (1, True), done.err
 
 
 def test_runs_that_cannot_be_fused_are_refused(folder: Path) -> None:
-    assert refusal([ONE]) == "1 run to fuse. Give two or more."
-    assert (
-        refusal([ONE, {"7": {"a": 1.0}}]) == "run 1 has no query in common with run 2. Give runs of the same queries."
-    )
+    assert refusal([ONE]) == "there is only 1 run to fuse. Give two or more."
+    assert refusal([ONE, {"7": {"a": 1.0}}]) == "run 1 shares no query with run 2. Give runs of the same queries."
     assert refusal([ONE, OTHER, {"7": {"a": 1.0}}]) == (
-        "run 3 has no query in common with the other runs. Give runs of the same queries."
+        "run 3 shares no query with the other runs. Give runs of the same queries."
     )
     assert refusal([ONE, {"1": {"a": 1.0}}], strict=True) == (
-        "run 2 lacks 1 of 2 queries (2). Leave strict out to fuse each query from the runs that have it."
+        "run 2 lacks 1 of 2 queries (2). Remove strict to fuse each query from the runs that have it."
     )
-    assert refusal([ONE, OTHER], weights=(1, 2, 3)) == "there are 3 weights for 2 runs. Give each run one."
+    assert refusal([ONE, OTHER], weights=(1, 2, 3)) == "there are 3 weights for 2 runs. Give one weight per run."
     assert refusal([ONE, OTHER], weights=[1, "x"]) == (
         "the weights are 1, 'x'. Give a number for each run, such as [0.3, 0.7]."
     )
     assert refusal([ONE, OTHER], weights="0.3,0.7").startswith("the weights are '0.3,0.7'. Give a number for each run")
-    assert refusal([ONE, OTHER], k=1.5) == "k is 1.5. Give a whole number from 1, or leave it out."
-    assert refusal([ONE, OTHER], depth="2") == "depth is '2'. Give a whole number from 1, or leave it out."
+    assert refusal([ONE, OTHER], k=1.5) == "k is 1.5. Give a whole number from 1, or omit it."
+    assert refusal([ONE, OTHER], depth="2") == "depth is '2'. Give a whole number from 1, or omit it."
     assert refusal([ONE, OTHER], ["rrf"]).startswith("unknown fusion method a list.")
     assert refusal([ONE, OTHER], rrf_k="60").startswith("the constant of rrf is '60'.")
     assert refusal([ONE, OTHER], "rbc", rbc_phi=None).startswith("the persistence of rbc is None.")
     for runs in ("ab", ONE, None, te.Run(ONE)):
-        assert refusal(runs).endswith(" in place of runs. Give a list of two or more.")
+        message = refusal(runs)
+        assert message.startswith("runs cannot be ")
+        assert message.endswith(". Give a list of two or more.")
     assert refusal([folder / "nosuch", ONE]) == f"{folder / 'nosuch'}: no such file. Check the name."
 
 
@@ -301,7 +301,7 @@ def test_scores_too_large_to_be_added_can_be_ranked() -> None:
 
 def test_standard_input_is_one_run(folder: Path) -> None:
     done = fuse(folder, "-", "-", "-o", "fused.txt", stdin=(folder / "one.txt").read_bytes())
-    assert "standard input is given for several runs. Give files, and - once." in done.err.decode()
+    assert "standard input (-) is given for several runs. Give - only once." in done.err.decode()
 
 
 def test_a_file_that_is_no_record_is_not_replaced_by_one(folder: Path) -> None:
@@ -340,12 +340,12 @@ def test_what_cannot_be_written_is_refused(folder: Path) -> None:
     assert done.err == b"one.txt: this file is an input, and would be overwritten. Name another file.\n"
     done = fuse(folder, "nosuch.txt", "other.txt", "-o", "fused.txt", "--tag", "two words")
     assert done.err.decode() == (
-        "treceval: tag 'two words' is empty or has white space in it, so it cannot be written to a TREC file. "
+        "treceval: tag 'two words' is empty or contains white space, so it cannot be written to a TREC file. "
         "Use another one.\n"
     )
     (folder / "spaces.json").write_text('{"1": {"a b": 1.0}}')
     done = fuse(folder, "one.txt", "spaces.json", "-o", "fused.txt")
-    assert done.err.decode().startswith("treceval: docid 'a b' is empty or has white space in it")
+    assert done.err.decode().startswith("treceval: docid 'a b' is empty or contains white space")
     (folder / "comment.json").write_text('{"1": {"a": 1.0}, "#1": {"a": 1.0}}')
     done = fuse(folder, "one.txt", "comment.json", "-o", "fused.txt")
     assert done.err.decode().startswith("treceval: query id '#1' would make its lines comments")
@@ -367,13 +367,13 @@ def test_a_full_disk_is_said_to_be_that_of_temporary_files(folder: Path, monkeyp
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--weights", "1,x"], "Invalid value for '--weights': '1,x' is not numbers with commas between them"),
-        (["--norm", "zmuv"], "rrf takes ranks, not scores. Leave the normalisation out."),
+        (["--weights", "1,x"], "Invalid value for '--weights': '1,x' is not a list of numbers separated by commas"),
+        (["--norm", "zmuv"], "rrf uses ranks, not scores. Remove the normalisation."),
         (["--rbc-phi", "0.5"], "--rbc-phi is for the method rbc."),
         (["--method", "combsum", "--rrf-k", "10"], "--rrf-k is for the method rrf."),
-        (["--weights", "1"], "there is 1 weight for 2 runs. Give each run one."),
-        (["-o", "-"], "-: a run is a file, with its record beside it. Name a file."),
-        (["-o", "new/"], "new/: a run is a file, with its record beside it. Name a file."),
+        (["--weights", "1"], "there is 1 weight for 2 runs. Give one weight per run."),
+        (["-o", "-"], "-: a run is a file, with its record next to it. Name a file."),
+        (["-o", "new/"], "new/: a run is a file, with its record next to it. Name a file."),
         (
             ["--method", "rbc", "--rbc-phi", "1"],
             "the persistence of rbc is 1.0. Give a number between 0 and 1; 0.8 is usual.",
@@ -423,7 +423,7 @@ def test_runs_that_are_alike_and_runs_of_other_collections_are_noted() -> None:
 def test_equal_scores_are_noted_where_ranks_count() -> None:
     tied = {"1": {"a": 1.0, "b": 1.0, "c": 0.0}}
     other = {"1": {"a": 3.0, "b": 1.0}}
-    said = ["run 1: 2 documents share their score with another one of their query; the larger id is ranked first."]
+    said = ["run 1: 2 documents have the same score as another one of their query; the larger id is ranked first."]
     assert notes([tied, other]) == said
     assert notes([tied, other], "combsum", norm="rank") == said
     assert notes([tied, other], "combsum") == []
@@ -432,9 +432,11 @@ def test_equal_scores_are_noted_where_ranks_count() -> None:
 def test_lists_of_one_score_are_noted_where_it_has_to_be_decided_what_they_count() -> None:
     single = {"1": {"a": 1.0}}
     other = {"1": {"a": 3.0, "b": 1.0}}
-    assert notes([single, other], "combsum") == ["run 1: 1 list has one score for all documents, which count as 1."]
+    assert notes([single, other], "combsum") == [
+        "run 1: 1 list has the same score for all documents, which count as 1."
+    ]
     assert notes([single, other], "combsum", norm="zmuv") == [
-        "run 1: 1 list has one score for all documents, which count as 0."
+        "run 1: 1 list has the same score for all documents, which count as 0."
     ]
     assert notes([single, other], "combsum", norm="rank") == notes([single, other]) == []
 
@@ -443,7 +445,7 @@ def test_a_run_whose_scores_decide_alone_is_noted() -> None:
     large = {"1": {"a": 30.0, "b": 20.0, "c": 10.0}}
     small = {"1": {"b": 0.9, "a": 0.8, "d": 0.7}}
     assert notes([small, large], "combsum", norm="none") == [
-        "run 2 has scores around 20 and run 1 around 0.8: the first one decides. Choose a normalisation."
+        "run 2 has scores around 20 and run 1 around 0.8, so the former dominates. Choose a normalisation."
     ]
     assert notes([small, large], "combsum") == []
 
@@ -452,8 +454,8 @@ def test_ranks_that_contradict_scores_are_noted(folder: Path, monkeypatch: pytes
     (folder / "distances.txt").write_text("1 Q0 a 1 0.1 t\n1 Q0 b 2 0.5 t\n2 Q0 y 1 0.2 t\n2 Q0 x 2 0.3 t\n")
     done = fuse(folder, "one.txt", "distances.txt", "-o", "fused.txt")
     assert done.err.decode() == (
-        "note: distances.txt: in 2 of 2 queries scores grow with the rank. If they are distances, give their "
-        "negatives: more is better.\n"
+        "note: distances.txt: in 2 of 2 queries scores grow with the rank. If they are distances, negate "
+        "them: higher scores rank first.\n"
     )
     monkeypatch.setattr(source, "BLOCK_SIZE", 60)
     monkeypatch.setattr(source, "SMALL_BLOCK_SIZE", 60)
@@ -461,7 +463,7 @@ def test_ranks_that_contradict_scores_are_noted(folder: Path, monkeypatch: pytes
     (folder / "odd.txt").write_text(text)
     done = fuse(folder, "one.txt", "odd.txt", "-o", "fused.txt")
     assert done.err.decode() == (
-        "note: odd.txt: in 2 of 2 queries the rank column contradicts the scores, which decide.\n"
+        "note: odd.txt: in 2 of 2 queries the rank column contradicts the scores; the scores are used.\n"
     )
 
 

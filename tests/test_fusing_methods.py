@@ -204,8 +204,8 @@ def test_depth_cuts_lists_before_scores_are_normalised() -> None:
 @pytest.mark.parametrize(
     ("fusion", "scores", "fault"),
     [
-        (Fusion("combsum", "max"), [-1.0, -2.0], "the largest score is -1.0, by which scores are to be divided"),
-        (Fusion("combmin", "max"), [0.0, -2.0], "the largest score is 0.0, by which scores are to be divided"),
+        (Fusion("combsum", "max"), [-1.0, -2.0], "the largest score is -1.0, by which scores cannot be divided"),
+        (Fusion("combmin", "max"), [0.0, -2.0], "the largest score is 0.0, by which scores cannot be divided"),
         (Fusion("combsum", "none"), [1.0, -2.0], "a score is -2.0, less than the 0 of a document that the run lacks"),
         (Fusion("weighted", "max"), [1.0, -2.0], "a score is -2.0, less than the 0 of a document that the run lacks"),
         (Fusion("combmnz"), [math.inf, 2.0], "scores go from 2.0 to inf, and only those within ±1e+150 can be fused"),
@@ -235,10 +235,10 @@ def test_scores_that_a_method_cannot_take_are_refused(fusion: Fusion, scores: li
             {"method": "combsum", "norm": "l2"},
             "unknown normalisation 'l2'. There are min-max, zmuv, sum, max, rank, none.",
         ),
-        ({"norm": "zmuv"}, "rrf takes ranks, not scores. Leave the normalisation out."),
+        ({"norm": "zmuv"}, "rrf uses ranks, not scores. Remove the normalisation."),
         (
             {"method": "combmnz", "norm": "zmuv"},
-            "combmnz multiplies by the number of runs, which lowers the values below 0 of zmuv. Use combsum or min-max.",
+            "combmnz multiplies by the number of runs, which lowers zmuv's values below 0. Use combsum or min-max.",
         ),
         ({"rrf_k": -1}, "the constant of rrf is -1. Give a number from 0; 60 is usual."),
         ({"rbc_phi": 1}, "the persistence of rbc is 1. Give a number between 0 and 1; 0.8 is usual."),
@@ -260,7 +260,7 @@ def test_settings_that_do_not_fit_are_refused(settings: dict[str, Any], message:
 def test_there_is_a_weight_for_each_run() -> None:
     Fusion("weighted", weights=(0.7, 0.3)).check_runs(2)
     for count in (1, 3):
-        with pytest.raises(DataError, match=f"2 weights for {count} runs. Give each run one."):
+        with pytest.raises(DataError, match=f"2 weights for {count} runs. Give one weight per run."):
             Fusion("weighted", weights=(0.7, 0.3)).check_runs(count)
 
 

@@ -165,7 +165,7 @@ def test_the_command_prints_folds_and_records_the_queries(tmp_path: Path) -> Non
     ("options", "message"),
     [
         (["--folds", "3"], "--folds needs --tune"),
-        (["--tune", QRELS, "--weights", "1,2"], "--tune chooses weights; leave --weights out"),
+        (["--tune", QRELS, "--weights", "1,2"], "--tune chooses weights; remove --weights"),
         (["--method", "rrf", "--method", "isr"], "Several values of --method need --tune"),
         (["--tuned", QRELS], "is not the record of a fusion whose settings were chosen"),
         (["--tune", QRELS, "--folds", "20"], "there are 30 judged queries for 20 folds"),
@@ -175,10 +175,10 @@ def test_the_command_prints_folds_and_records_the_queries(tmp_path: Path) -> Non
             ["--tune", QRELS, "-m", "all_trec"],
             "settings cannot be chosen by runid, num_q, num_ret, num_rel, num_rel_ret, map, and ",
         ),
-        (["--tune", QRELS, "--norm", "zmuv"], "rrf takes ranks, not scores"),
+        (["--tune", QRELS, "--norm", "zmuv"], "rrf uses ranks, not scores"),
         (["--tune", QRELS, "--rbc-phi", "0.5"], "--rbc-phi is for the method rbc."),
         (["--tune", QRELS, "-m", "P.5,10"], "settings cannot be chosen by P_5, P_10"),
-        (["--tuned", "x.json", "--rrf-k", "5"], "--tuned has a setting already; leave --rrf-k out"),
+        (["--tuned", "x.json", "--rrf-k", "5"], "--tuned has a setting already; remove --rrf-k"),
     ],
     ids=range(12),
 )
@@ -251,7 +251,7 @@ def test_the_notes_are_on_the_method_that_was_chosen(tmp_path: Path) -> None:
     options = ["--tune", QRELS, "--method", "weighted", "--method", "rrf"]
     done = treceval(["fuse", *RUNS, "-o", str(tmp_path / "x.txt"), *options])
     assert "all    rrf, weights 0.1 0.9" in done.out.decode()
-    assert "documents share their score with another one of their query" in done.err.decode()
+    assert "documents have the same score as another one of their query" in done.err.decode()
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_the_notes_are_on_the_method_that_was_chosen(tmp_path: Path) -> None:
         ({"method": [["rrf"]]}, "unknown fusion method a list. There are rrf"),
         ({"method": None}, "method is None. Give a name, or a list"),
         ({"norm": ()}, r"norm is \(\). Give a name, or a list"),
-        ({"runs": "ab"}, "'ab' in place of runs. Give a list of two or more."),
+        ({"runs": "ab"}, "runs cannot be 'ab'. Give a list of two or more."),
     ],
 )
 def test_what_cannot_be_tuned_is_refused_from_python(options: dict[str, Any], message: str) -> None:

@@ -64,7 +64,7 @@ def test_it_prints_a_summary_and_names_who_could_not_be_scored(assignment: Path)
     assert done.out.decode().splitlines() == [
         "2 students: 1 scored, 1 refused",
         "claims: 1 correct",
-        "  bob: refused: line 1: score 'nan' is not a number, so it has no place in an order (and 2 more such findings)",
+        "  bob: refused: line 1: score 'nan' is not a number, so it cannot be ranked (and 2 more such findings)",
         "needs a human: 1 student (1 no claims): see the overview",
         "written to out/",
     ]
@@ -213,7 +213,7 @@ def test_rules_that_need_a_baseline_say_so(assignment: Path) -> None:
     (assignment / "rules.toml").write_text(text)
     done = grade(assignment, "--rules", "rules.toml")
     assert done.err == (
-        b"treceval: the rules give points by the baseline, and there is none. Give a run to compare with (--baseline; in "
+        b"treceval: the rules give points by the baseline, but there is none. Give a run to compare with (--baseline; in "
         b"a course baseline of the task).\n"
     )
 
@@ -543,7 +543,7 @@ def test_a_file_of_rules_beside_the_submissions_is_no_submission(assignment: Pat
 def test_judgments_from_a_pipe_are_refused_before_they_are_read(assignment: Path) -> None:
     os.mkfifo(assignment / "pipe")
     done = treceval(["grade", "pipe", "in", "-o", "out"], folder=assignment)
-    assert done.err == b"pipe: is no regular file, and is read by several processes. Write it to a file.\n"
+    assert done.err == b"pipe: is not a regular file, but several processes must read it. Write it to a file.\n"
 
 
 def test_a_defect_of_ours_fails_one_submission_only(assignment: Path) -> None:
@@ -671,7 +671,7 @@ def test_judgments_are_no_baseline(assignment: Path) -> None:
     done = grade(assignment, "--baseline", "qrels.txt")
     assert (done.status, done.err) == (
         1,
-        b"qrels.txt: these are no lines of a run. Give a run to compare with.\n",
+        b"qrels.txt: these are not lines of a run. Give a run to compare with.\n",
     )
 
 
@@ -683,7 +683,7 @@ def test_a_folder_without_submissions_changes_nothing(assignment: Path) -> None:
     done = treceval(["grade", "qrels.txt", "empty", "-o", "out"], folder=assignment)
     assert (done.status, done.err) == (
         1,
-        b"empty: there is no submission. Give a folder or zip with a file or folder for each student.\n",
+        b"empty: there are no submissions. Give a folder or zip with a file or folder for each student.\n",
     )
     assert files(assignment / "out") == before
 

@@ -52,8 +52,8 @@ def test_every_key_is_read_with_its_line(tmp_path: Path) -> None:
 
 REFUSALS = {
     '["Ada"]\npoint = 3\n': "OUT/adjustments.toml:2: unknown key 'point'. Did you mean points?",
-    '["Ada"]\ncolour = 3\n': "OUT/adjustments.toml:2: unknown key 'colour'. "
-    "There are points, comment, run, excused, claims.",
+    '["Ada"]\ncolour = 3\n': "OUT/adjustments.toml:2: unknown key 'colour'. Known keys are "
+    "points, comment, run, excused, claims.",
     '["Ada"]\n\npoints = -3\n': "OUT/adjustments.toml:3: points must be a number, 0 or more, "
     'or a change in quotes, such as "+2"',
     '["Ada"]\npoints = "2"\n': "OUT/adjustments.toml:2: points must be a number, 0 or more, "
@@ -64,7 +64,7 @@ REFUSALS = {
     '["Ada"]\nrun = ""\n': "OUT/adjustments.toml:2: run must be the name of a file in quotes",
     '["Ada"]\nclaims.MAP = true\n': "OUT/adjustments.toml:2: claims must be accepted or rejected for a measure: "
     'claims.MAP = "accepted"',
-    '["Ada"]\nclaims.MAPP = "accepted"\n': "OUT/adjustments.toml:2: 'MAPP' is no measure.",
+    '["Ada"]\nclaims.MAPP = "accepted"\n': "OUT/adjustments.toml:2: 'MAPP' is not a measure.",
     '["Ada"]\nexcused = true\npoints = 2\n': "OUT/adjustments.toml:1: an excused student has no points. "
     "Keep points or excused.",
     "points = 3\n": "OUT/adjustments.toml:1: 'points' is not a table. "

@@ -62,7 +62,7 @@ def test_no_claim_where_claims_give_points_is_told_with_the_documents_that_were_
 
 
 def test_a_number_of_which_it_is_not_known_of_which_run_it_is_said_is_told_once() -> None:
-    why = "0.75 (a.txt:2) is right, and nothing shows of which run this number is"
+    why = "0.75 (a.txt:2) is right, and nothing shows to which run this number belongs"
     unclear = Checked("AP", "0.71", "a.txt:1", "unchecked", 0.75, why)
     said = f"AP = 0.71 (a.txt:1) could not be checked: {why}"
     assert asked(class_of(ADA._replace(claims=(unclear, unclear)))) == [("unclear", said)]

@@ -173,7 +173,7 @@ LONG_RANKING = "".join(f"{qid} 0 d{doc} {(doc * 13) % 30 % 3}\n" for qid in (1, 
             LONG_QRELS,
             "these are the judgments of the assignment, not a run",
         ),
-        (QRELS, "", "these are judgments: the documents of each query stand in the order of their ids"),
+        (QRELS, "", "these are judgments: the documents of each query are in the order of their ids"),
     ],
     ids=["same as those given", "with other line ends", "some of them", "by order"],
 )
@@ -459,7 +459,7 @@ def test_runs_and_texts_of_an_earlier_attempt_are_told(tmp_path: Path) -> None:
         {f"{FIRST}_a.txt": LONGER, f"{FIRST}_b.md": CLAIMS, f"{SECOND}_run.txt": RUN, f"{SECOND}_new.md": CLAIMS},
     )
     assert (runs(found), texts(found)) == (["run.txt"], ["new.md"])
-    assert (told(found, "a.txt"), told(found, "b.md")) == (("not used", "it is of an earlier attempt"),) * 2
+    assert (told(found, "a.txt"), told(found, "b.md")) == (("not used", "it is from an earlier attempt"),) * 2
 
 
 def test_the_run_of_an_earlier_attempt_counts_if_the_last_one_has_none(tmp_path: Path) -> None:
@@ -468,7 +468,7 @@ def test_the_run_of_an_earlier_attempt_counts_if_the_last_one_has_none(tmp_path:
     )
     assert (runs(found), texts(found)) == (["run.txt"], ["report.md"])
     assert found.texts[0].attempt == "2026-01-10-10-00-00"
-    assert told(found, f"{FIRST}_report.md") == ("not used", "it is of an earlier attempt")
+    assert told(found, f"{FIRST}_report.md") == ("not used", "it is from an earlier attempt")
 
 
 def test_what_canvas_numbered_as_a_later_version_replaces_the_earlier_one(tmp_path: Path) -> None:
@@ -499,7 +499,7 @@ def test_a_file_that_changed_meanwhile_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run.txt").write_text(LONGER)
     found = candidates(submission)
     assert found.runs == ()
-    assert found.files == (FileRead("run.txt", "refused", "the file changed while submissions were read", 30),)
+    assert found.files == (FileRead("run.txt", "refused", "the file changed while it was being read", 30),)
 
 
 def test_refused_files_are_told_beside_the_others(tmp_path: Path) -> None:

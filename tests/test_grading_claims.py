@@ -263,15 +263,15 @@ def test_what_is_no_measure_is_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("line", "measure", "text", "fault"),
     [
-        ("MAP = =cmd()|' /C calc'!A0", "MAP", "=cmd()|' /C calc'!A0", "'=cmd()|' /C calc'!A0' is no number"),
-        ("MAP = high", "MAP", "high", "'high' is no number"),
+        ("MAP = =cmd()|' /C calc'!A0", "MAP", "=cmd()|' /C calc'!A0", "'=cmd()|' /C calc'!A0' is not a number"),
+        ("MAP = high", "MAP", "high", "'high' is not a number"),
         ("MAP =", "MAP", "", "there is no number"),
         ("MAP = 1e999", "MAP", "1e999", "'1e999' has more digits than a number can have"),
-        ("NDGC@10 = 0.123", "NDGC@10", "0.123", "'NDGC@10' is no measure; is NDCG@10 meant?"),
-        ("MPA = 0.123", "MPA", "0.123", "'MPA' is no measure"),  # MAP, or OPA
+        ("NDGC@10 = 0.123", "NDGC@10", "0.123", "'NDGC@10' is not a measure; is NDCG@10 meant?"),
+        ("MPA = 0.123", "MPA", "0.123", "'MPA' is not a measure"),  # MAP, or OPA
         ("P = 0.3", "P", "0.3", "P stands for 9 measures"),
-        ("map all nan", "map", "nan", "'nan' is no number"),
-        ("MAP = \x1b[31m0.5\u202e", "MAP", "\\x1b[31m0.5\\u202e", "'\\x1b[31m0.5\\u202e' is no number"),
+        ("map all nan", "map", "nan", "'nan' is not a number"),
+        ("MAP = \x1b[31m0.5\u202e", "MAP", "\\x1b[31m0.5\\u202e", "'\\x1b[31m0.5\\u202e' is not a number"),
     ],
 )
 def test_a_claim_that_cannot_be_read_says_why(line: str, measure: str, text: str, fault: str) -> None:
@@ -287,7 +287,7 @@ def test_hundreds_of_digits_are_no_number_and_are_not_repeated() -> None:
 
 def test_letters_behind_a_number_make_it_none() -> None:
     (found,) = claims_in(b"MAP = 0.5\xff\n", "c")  # y with two dots in cp1252
-    assert (found.text, found.fault) == ("0.5ÿ", "'0.5ÿ' is no number")
+    assert (found.text, found.fault) == ("0.5ÿ", "'0.5ÿ' is not a number")
 
 
 def test_of_a_million_claims_the_first_two_hundred_are_read_and_the_last_says_so() -> None:
@@ -390,7 +390,7 @@ def test_a_row_without_a_value_claims_nothing(tmp_path: Path) -> None:
 
 def test_a_formula_in_a_table_is_a_claim_that_cannot_be_read(tmp_path: Path) -> None:
     found = claims_of_class(table(tmp_path, "student,measure,value\nada,MAP,=cmd()\n"))
-    assert found == {"ada": [Claimed(None, "MAP", "=cmd()", "claims.csv:2", "'=cmd()' is no number")]}
+    assert found == {"ada": [Claimed(None, "MAP", "=cmd()", "claims.csv:2", "'=cmd()' is not a number")]}
 
 
 @pytest.mark.parametrize(
@@ -405,8 +405,8 @@ def test_a_formula_in_a_table_is_a_claim_that_cannot_be_read(tmp_path: Path) -> 
         ("student,measure,value\n\nada,MAP\n", ":3: expected 3 columns as in the first line, found 2."),
         ("student,measure,value\n,MAP,0.5\n", ":2: there is no student. Write who claims it."),
         ("student,measure,value\nada,,0.5\n", ":2: there is no measure. Write MAP or nDCG@10, for example."),
-        ('student,measure,value\nada,"MAP"x,0.5\n', (":2: this is no row of a table: ',' expected after '\"'. Put quotes "
-             "around a field, and double those within it.")),
+        ('student,measure,value\nada,"MAP"x,0.5\n', (':2: this is not a row of a table: \',\' expected after \'"\'. Put quotes '
+                                                     "around a field, and double those within it.")),
     ],
 )  # fmt: skip
 def test_a_malformed_table_is_refused_with_its_line(tmp_path: Path, text: str | bytes, message: str) -> None:

@@ -151,7 +151,7 @@ def test_a_task_that_nothing_was_handed_in_for_yet_is_left_out_and_told(folder: 
 def test_what_is_of_no_task_is_told(folder: Path) -> None:
     (folder / "in" / "Sheet2 late" / "Alan Turing").mkdir(parents=True)
     (folder / "in" / ".DS_Store").write_text("")
-    told = "Sheet2 late in {}: of no task, and not graded; name the folder of each task in the rules"
+    told = "Sheet2 late in {}: of no task, so not graded; name the folder of each task in the rules"
     assert graded(folder).notes == (told.format(folder / "in"),)
 
 

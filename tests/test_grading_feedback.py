@@ -72,7 +72,7 @@ The values of your run
   These are means over the queries, by the conventions of the profile trec_eval-10:
     AP: AP|q:50|tie:docid|treceval:0.1.0
     nDCG@10: nDCG@10|q:50|tie:docid|treceval:0.1.0
-  To compute them, with the judgments:
+  To compute them (you need the judgments):
     treceval --profile trec_eval-10 -c -m AP -m nDCG@10 qrels.txt run.txt
 
 
@@ -260,10 +260,10 @@ def test_repairs_are_told_one_by_one() -> None:
 def test_what_was_not_read_has_a_section_of_its_own_before_what_was() -> None:
     made = feedback(COURSE.entries[0], COURSE)
     assert section(made, "What was not read") == (
-        "  - scan.pdf has no text layer\n  Their content gave no points; your grader is told that they were not read."
+        "  - scan.pdf has no text layer\n  Their content gave no points; your grader can see that they were not read."
     )
     assert "scan.pdf" not in section(made, "What was read")
-    assert "  - Hand in as plain text the documents that were not read, or ask your grader to look at them.\n" in made
+    assert "  - Hand in the unread documents as plain text, or ask your grader to look at them.\n" in made
     assert "What was not read" not in feedback(ENTRIES[0], GRADES)
 
 
@@ -323,7 +323,7 @@ def test_where_the_rules_leave_missing_queries_out_runs_are_compared_over_those_
 
 def test_a_number_that_is_wrong_by_its_rounding_has_the_right_one_beside_it_once() -> None:
     assert stated(Checked("AP", "0.3124", "", "rounding", 0.3125, "off by one in the last of its 4 decimals")) == (
-        "AP = 0.3124 is right but for its rounding: off by one in the last of its 4 decimals. "
+        "AP = 0.3124 is right except for its rounding: off by one in the last of its 4 decimals. "
         "Under the rules of this assignment it is 0.3125."
     )
 
@@ -364,7 +364,7 @@ def test_more_documents_of_a_query_than_are_told_are_counted() -> None:
         (
             Checked("AP", "0.30", "", "rounding", 0.31, "cut off after one digit"),
             (
-                "AP = 0.30 is right but for its rounding: cut off after one digit. "
+                "AP = 0.30 is right except for its rounding: cut off after one digit. "
                 "Under the rules of this assignment it is 0.3100."
             ),
         ),
@@ -387,10 +387,10 @@ def test_more_documents_of_a_query_than_are_told_are_counted() -> None:
             ("AP = 0.9 could not be reproduced: nearest is P@1, 0.8. Under the rules of this assignment it is 0.2500."),
         ),
         (
-            Checked("AP", FORMULA, "", "unchecked", None, "it is no number"),
-            'AP = =HYPERLINK("http://evil") could not be checked: it is no number.',
+            Checked("AP", FORMULA, "", "unchecked", None, "it is not a number"),
+            'AP = =HYPERLINK("http://evil") could not be checked: it is not a number.',
         ),
-        (Checked("AP", "", "", "no claim"), "AP: a number was expected, and none was claimed."),
+        (Checked("AP", "", "", "no claim"), "AP: a number was expected, but none was claimed."),
     ],
 )
 def test_what_became_of_a_claim_is_a_sentence(claim: Checked, sentence: str) -> None:
@@ -418,8 +418,8 @@ def test_more_claims_than_are_told_are_counted() -> None:
 def test_a_number_of_a_run_that_does_not_count_is_told_as_that() -> None:
     made = section(feedback(COURSE.entries[0], COURSE), "Numbers that you claimed")
     assert " ".join(made.split()).endswith(
-        "- nDCG@10 = 0.3750 is right: it is a number of runs/a.txt, which does not count: no points are given or taken. "
-        "(notes.md, table 1, row 2)"
+        "- nDCG@10 = 0.3750 is right: it is a number of runs/a.txt, which does not count: it has no effect on "
+        "the points. (notes.md, table 1, row 2)"
     )
 
 
@@ -434,7 +434,7 @@ def test_values_of_another_convention_have_no_baseline_beside_them() -> None:
 @pytest.mark.parametrize(
     ("graded", "first"),
     [
-        (EVE, "  - Hand in your run: a text file with a line for each retrieved document, which has the query, Q0,"),
+        (EVE, "  - Hand in your run: a text file with one line for each retrieved document. A line has the query,"),
         (FAY, "  - Hand in a smaller or simpler run. If yours is neither large nor unusual, ask your grader."),
         (DAN, "  - Correct the errors first."),
         (BOB, "  - Correct the file itself: other programs may refuse it, or score it wrongly."),
@@ -453,7 +453,7 @@ def test_the_first_thing_to_do_is_what_matters_most(graded: Graded, first: str) 
 
 def test_who_lacks_points_without_a_fault_is_sent_to_the_reasons() -> None:
     assert section(feedback(ENTRIES[8], GRADES), "What to do next") == (
-        "  - Nothing has to be corrected; Points says why some are missing."
+        "  - Nothing has to be corrected; the section Points says why some are missing."
     )
 
 
@@ -474,7 +474,7 @@ def test_pairs_of_other_students_do_not_matter() -> None:
 
 def test_a_file_that_could_not_be_scored_has_no_size_of_a_run() -> None:
     made = section(told(DAN._replace(run="run.csv"), 3), "What was read")
-    assert made.startswith("  run.csv was tried as a run, and could not be scored.\n")
+    assert made.startswith("  run.csv was tried as a run, but could not be scored.\n")
 
 
 def test_the_folder_of_the_baseline_is_not_told() -> None:

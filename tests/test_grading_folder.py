@@ -277,7 +277,7 @@ def test_at_most_twenty_that_could_not_be_scored_are_named(assignment: Path, bro
         (assignment / "in" / f"c{number:02}").mkdir()
         (assignment / "in" / f"c{number:02}" / "run.txt").write_text("q1 Q0 a 1 nan t\n")
     lines = grade(assignment).out.decode().splitlines()
-    why = "refused: line 1: score 'nan' is not a number, so it has no place in an order"
+    why = "refused: line 1: score 'nan' is not a number, so it cannot be ranked"
     assert lines[0] == f"{broken + 2} students: 2 scored, {broken} refused"
     named = [f"  c{number:02}: {why}" for number in range(20)]
     assert [line for line in lines if line.startswith("  ")] == named + last

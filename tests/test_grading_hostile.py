@@ -100,7 +100,7 @@ BOB = ("bob/run.txt", RUN)
         ("bob/../../../etc/passwd", "../../../etc/passwd", "its path leads out of the archive"),
         ("bob\\..\\..\\x", "../../x", "its path leads out of the archive"),
         ("bob/" + "x" * 300, "x" * 120 + "…", "its path has 304 characters, more than 255"),
-        ("bob/" + "d/" * 40 + "x", "/".join("d" * 40) + "/x", "it lies in 41 folders, more than 32"),
+        ("bob/" + "d/" * 40 + "x", "/".join("d" * 40) + "/x", "it is nested in 41 folders, more than 32"),
     ],
     ids=["traversal", "traversal with backslashes", "a long name", "forty folders"],
 )
@@ -131,7 +131,7 @@ def test_a_path_that_is_outside_of_all_submissions_belongs_to_no_student(
 def test_a_name_with_a_nul_character_is_refused(tmp_path: Path) -> None:
     archive = zipped([ADA, ("bob/run.txt_.exe", RUN)]).replace(b"run.txt_.exe", b"run.txt\0.exe")
     (_, bob), _ = taken(tmp_path, archive)
-    assert refusals(bob) == {"run.txt\\x00.exe": "its name has a NUL character, behind which another name can hide"}
+    assert refusals(bob) == {"run.txt\\x00.exe": "its name has a NUL character, which can hide another name after it"}
 
 
 def test_control_characters_of_a_name_are_made_visible(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_formula_or_markup_in_a_name_stays_text(tmp_path: Path) -> None:
 def test_two_files_of_one_name_are_both_refused(tmp_path: Path) -> None:
     (_, bob), _ = taken(tmp_path, zipped([ADA, BOB, ("bob/x.txt", b"1"), ("bob\\x.txt", b"2")]))
     assert [item.name for item in bob.items] == ["run.txt"]
-    why = "the archive has 2 files of this name, so that it is not clear which one is meant"
+    why = "the archive has 2 files of this name, so it is not clear which one is meant"
     assert [(each.name, each.why) for each in bob.refused] == [("x.txt", why), ("x.txt", why)]
 
 
@@ -268,7 +268,7 @@ def test_a_file_that_changed_is_not_read(tmp_path: Path) -> None:
     with pytest.raises(IntakeError) as caught:
         item.opened()
     assert str(caught.value) == (
-        "run.txt: the file changed while submissions were read. Run again when nothing writes to it."
+        "run.txt: the file changed while it was being read. Run again when nothing writes to it."
     )
 
 
@@ -312,7 +312,7 @@ def test_five_hundred_folders_in_one_another_are_entered_no_further_than_32(tmp_
     with nested(bob, 500):
         found = submissions(str(folder))[1]
     assert [item.name for item in found.items] == ["run.txt"]
-    why = "it lies too deep, or its path is too long: nothing in it was looked at"
+    why = "it is nested too deep, or its path is too long: nothing in it was read"
     assert refusals(found) == {"/".join("d" * 33): why}
 
 
@@ -402,14 +402,14 @@ def test_a_file_that_declares_ten_bytes_and_has_many_is_refused(tmp_path: Path) 
     archive = patched(zipped([ADA, ("bob/bomb.txt", noise)]), b"bob/bomb.txt", size=10)
     (_, bob), _ = taken(tmp_path, archive)
     (why,) = refusals(bob).values()
-    assert why.startswith("it is declared to have 10 bytes, but there are ")
+    assert why.startswith("it is declared to have 10 bytes, but has ")
 
 
 def test_what_a_small_declared_size_hides_is_never_read(tmp_path: Path) -> None:
     archive = patched(zipped([ADA, ("bob/bomb.txt", bytes(1 << 20))]), b"bob/bomb.txt", size=10)
     (_, bob), _ = taken(tmp_path, archive)
     assert bob.items == ()
-    assert refusals(bob) == {"bomb.txt": "it cannot be read: its bytes do not agree with their check sum"}
+    assert refusals(bob) == {"bomb.txt": "it cannot be read: its bytes do not match their checksum"}
 
 
 def test_reading_ends_at_the_limit_even_where_the_size_was_right_before(tmp_path: Path) -> None:
@@ -429,9 +429,7 @@ def test_a_wrong_check_sum_is_told_when_the_file_is_read(tmp_path: Path) -> None
     (_, bob), _ = taken(tmp_path, patched(zipped([ADA, ("bob/run.txt", data)]), b"bob/run.txt", crc=1))
     with pytest.raises(IntakeError) as caught:
         content(bob.items[0])
-    assert str(caught.value) == (
-        "run.txt: it cannot be read: its bytes do not agree with their check sum. Hand it in again."
-    )
+    assert str(caught.value) == ("run.txt: it cannot be read: its bytes do not match their checksum. Hand it in again.")
 
 
 def test_an_encrypted_file_is_refused(tmp_path: Path) -> None:
@@ -467,7 +465,7 @@ def test_a_member_that_has_another_name_at_its_place_is_refused(tmp_path: Path) 
     first = archive.index(b"bob/run.txt")
     archive = archive[:first] + b"bob/rum.txt" + archive[first + 11 :]
     (_, bob), _ = taken(tmp_path, archive)
-    why = "it cannot be read: it has another name in the list of files than at its place"
+    why = "it cannot be read: the list of files gives it another name"
     assert refusals(bob) == {"run.txt": why}
 
 
@@ -495,7 +493,7 @@ def test_an_archive_that_has_itself_ends(tmp_path: Path) -> None:
 )
 def test_an_archive_that_is_cut_off_is_refused(tmp_path: Path, data: bytes, why: str) -> None:
     (_, bob), _ = taken(tmp_path, zipped([ADA, ("bob/x.zip", data)]))
-    assert refusals(bob) == {"x.zip": f"this is no zip archive that can be read: {why}"}
+    assert refusals(bob) == {"x.zip": f"this zip archive cannot be read: {why}"}
 
 
 # --- tar archives ---
@@ -536,10 +534,10 @@ def of_bob(folder: Path, name: str, data: bytes, limits: Limits = USUAL) -> Subm
         (record("x", tarfile.LNKTYPE, "run.txt"), "x", "it is a link, not a file: links are not followed"),
         (record("x", tarfile.FIFOTYPE), "x", "it is a pipe, not a file"),
         (record("x", tarfile.CHRTYPE), "x", "it is a device, not a file"),
-        (record("x", b"S"), "x", "it is of a kind that is not read: make the archive with the usual settings"),
+        (record("x", b"S"), "x", "it is of a kind that cannot be read: make the archive with the usual settings"),
         (("../../evil", b"x"), "../../evil", "its path leads out of the archive"),
         (("/etc/passwd", b"x"), "etc/passwd", "its path begins at the root of a disk"),
-        (("d/" * 40 + "x", b"x"), "/".join("d" * 40) + "/x", "it lies in 40 folders, more than 32"),
+        (("d/" * 40 + "x", b"x"), "/".join("d" * 40) + "/x", "it is nested in 40 folders, more than 32"),
         (("x" * 300, b"x"), "x" * 112 + "…", "its path has 300 characters, more than 255"),
     ],
     ids=["link", "hard link", "pipe", "device", "holes", "traversal", "root", "forty folders", "a long name"],
@@ -564,7 +562,7 @@ def test_long_names_and_letters_of_a_tar_archive_are_read(tmp_path: Path, form: 
 
 def test_two_files_of_one_name_in_a_tar_archive_are_both_refused(tmp_path: Path) -> None:
     bob = of_bob(tmp_path, "all.tgz", tarred(("x", b"1"), ("./x", b"2"), ("y", b"y")))
-    why = "the archive has 2 files of this name, so that it is not clear which one is meant"
+    why = "the archive has 2 files of this name, so it is not clear which one is meant"
     assert [(each.name, each.why) for each in bob.refused] == [("all.tgz/x", why)] * 2
 
 
@@ -606,7 +604,7 @@ def test_an_archive_in_a_tar_archive_is_refused(tmp_path: Path) -> None:
 
 
 WHOLE = tarred(("run.txt", RUN), ("b", b"b"), mode="w")
-DAMAGED = "this is no tar archive that can be read: "
+DAMAGED = "this tar archive cannot be read: "
 
 
 @pytest.mark.parametrize(
@@ -617,7 +615,7 @@ DAMAGED = "this is no tar archive that can be read: "
         (WHOLE[:530], DAMAGED + "it ends too early"),
         (WHOLE[:1024], DAMAGED + "it ends too early"),
         (WHOLE[:1024] + b"\1" * 512, DAMAGED + "it is damaged"),
-        (WHOLE + WHOLE, "it goes on after its end, as if several archives were put together"),
+        (WHOLE + WHOLE, "it continues after its end, as if several archives were joined"),
         (zlib.compress(WHOLE, wbits=31)[:40], DAMAGED + "it ends too early"),
         (b"\x1f\x8b" + bytes(60), DAMAGED + "it is damaged"),
     ],

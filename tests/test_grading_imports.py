@@ -76,7 +76,7 @@ def test_the_options_of_the_command_are_the_platforms() -> None:
 
 
 def test_an_unknown_platform_is_refused() -> None:
-    with pytest.raises(EvaluationError, match=r"unknown platform 'ilias'. There are moodle, canvas, gradescope."):
+    with pytest.raises(EvaluationError, match=r"unknown platform 'ilias'. Choose from moodle, canvas, gradescope."):
         check_platforms(["moodle", "ilias"])
 
 

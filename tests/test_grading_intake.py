@@ -172,8 +172,8 @@ def test_a_folder_of_two_runs_is_that_of_one_student_and_that_is_told(tmp_path: 
     found = submissions(make(tmp_path, "ada/run_1.txt", "ada/run_2.txt"), others=others)
     assert [each.student for each in found] == ["ada"]
     why = (
-        "all of it is taken for one student, though several of its files look like runs: "
-        "give each student a folder if these are several students"
+        "all of it is graded as one student, though several of its files look like runs: if "
+        "these are several students, give each of them a folder"
     )
     assert others == [FileRead("ada", "note", why, 0)]
 
@@ -183,7 +183,7 @@ def test_a_loose_file_beside_the_folders_of_students_is_nobodys_unless_it_is_a_r
     (tmp_path / "class" / "README.md").write_text("# Homework\n")
     others: list[FileRead] = []
     assert [each.student for each in submissions(path, others=others)] == ["ada", "bob", "carl"]
-    why = "it lies beside the submissions, and is no run"
+    why = "it is next to the submissions, and is not a run"
     assert others == [FileRead("README.md", "not used", why, 11)]
 
 
@@ -602,7 +602,7 @@ def test_an_office_document_is_not_unpacked(tmp_path: Path) -> None:
 def test_other_archives_are_refused_with_what_to_do(tmp_path: Path, name: str, data: bytes, what: str) -> None:
     path = folder_of(tmp_path, "ada/run.txt")
     (tmp_path / "class" / "ada" / name).write_bytes(data)
-    why = f"it is {what}, which is not read: hand in a zip archive or the files themselves"
+    why = f"it is {what}, which cannot be read: hand in a zip archive or the files themselves"
     assert submissions(path)[0].refused == (FileRead(name, "refused", why, len(data)),)
 
 
@@ -686,13 +686,13 @@ def test_a_submission_survives_pickling(tmp_path: Path) -> None:
         (
             "x.7z",
             b"7z\xbc\xaf\x27\x1c",
-            "x.7z: this is a 7z archive, which is not read. Unpack it, and give the folder.",
+            "x.7z: this is a 7z archive, which cannot be read. Unpack it, and give the folder.",
         ),
         (
             "x.zip",
             b"PK\x03\x04" + bytes(40),
             (
-                "x.zip: this is no zip archive that can be read: it has no list of files, as if its end were cut off. "
+                "x.zip: this zip archive cannot be read: it has no list of files, as if its end were cut off. "
                 "Make it again, or hand in the files themselves."
             ),
         ),

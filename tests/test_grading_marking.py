@@ -191,7 +191,7 @@ def test_a_compressed_file_that_is_too_large_when_it_is_unpacked_is_refused(
     assert len(packed) < 1048
     found = graded(tmp_path, {"run.txt.gz": packed}, AP._replace(megabytes=megabytes))
     assert found.status == status
-    reason = "run.txt.gz is more than 0.001 MB when it is unpacked"
+    reason = "run.txt.gz is more than 0.001 MB when unpacked"
     assert found.reason == (reason if status == "refused" else "")
 
 
@@ -218,14 +218,14 @@ def test_a_broken_run_is_scored_after_repairs_that_lose_nothing(tmp_path: Path) 
 def test_without_repairs_in_the_rules_a_broken_run_is_refused(tmp_path: Path) -> None:
     found = of_run(tmp_path, TWICE, AP._replace(repair=False))
     assert (found.status, found.measures, found.repairs) == ("refused", {}, ())
-    assert found.reason == "line 5: document 'b' comes again in query 'q2' with the same score (first on line 4)"
+    assert found.reason == "line 5: document 'b' is listed again in query 'q2' with the same score (first on line 4)"
 
 
 def test_a_run_with_one_error_that_can_be_mended_and_one_that_cannot_is_refused(tmp_path: Path) -> None:
     found = of_run(tmp_path, TWICE + "q2 Q0 c 3 nan t\n")
     assert (found.status, found.measures, found.repairs) == ("refused", {}, ())
     assert found.reason == (
-        "line 5: document 'b' comes again in query 'q2' with the same score (first on line 4) (and 1 more such finding)"
+        "line 5: document 'b' is listed again in query 'q2' with the same score (first on line 4) (and 1 more such finding)"
     )
 
 
@@ -237,7 +237,7 @@ def test_a_document_that_comes_again_with_another_score_is_refused_under_every_p
     found = of_run(tmp_path, RUN + "q2 Q0 b 3 0.5 t\n", AP._replace(profile=profile))
     assert (found.status, found.reason) == (
         "refused",
-        "line 5: document 'b' comes again in query 'q2' with score 0.5 (first on line 4, with 1)",
+        "line 5: document 'b' is listed again in query 'q2' with score 0.5 (first on line 4, with 1)",
     )
 
 
@@ -247,7 +247,7 @@ def test_a_document_that_comes_again_with_another_score_is_refused_under_every_p
 def test_the_reason_is_the_first_error_and_no_warning_before_it(tmp_path: Path) -> None:
     found = of_run(tmp_path, "q1 Q0 a first 2 t\nq1 Q0 b 2 nan t\nq2 Q0 b 1 2 t\n")
     assert set(found.counts) >= {"R104", "R109"}
-    assert found.reason == "line 2: score 'nan' is not a number, so it has no place in an order"
+    assert found.reason == "line 2: score 'nan' is not a number, so it cannot be ranked"
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_the_reason_is_the_first_error_and_no_warning_before_it(tmp_path: Path) 
 )
 def test_the_reason_says_how_many_errors_there_are_besides(tmp_path: Path, errors: int, more: str) -> None:
     run = "".join(f"q1 Q0 d{number} {number} nan t\n" for number in range(1, errors + 1))
-    assert of_run(tmp_path, run).reason == f"line 1: score 'nan' is not a number, so it has no place in an order{more}"
+    assert of_run(tmp_path, run).reason == f"line 1: score 'nan' is not a number, so it cannot be ranked{more}"
 
 
 def test_a_run_that_the_check_passes_and_scoring_refuses_is_refused_with_the_reason(tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ def test_a_run_of_a_format_without_lines_is_refused_as_such(tmp_path: Path) -> N
     found = graded(tmp_path, {"run.json": '{"q1": {"a": 2.5}}'})
     assert (found.status, found.reason) == (
         "refused",
-        "it is of a format without lines, such as JSON or Parquet, and only runs of lines are graded",
+        "its format has no lines, such as JSON or Parquet; only runs with lines are graded",
     )
 
 
@@ -294,7 +294,7 @@ LONG = "# a comment\n" * 10_000
 
 def test_a_run_that_is_damaged_far_behind_its_beginning_is_refused(tmp_path: Path) -> None:
     found = graded(tmp_path, {"work.zip": damaged_zip(run_txt=RUN + LONG)})
-    assert (found.status, found.reason) == ("refused", "it cannot be read: its bytes do not agree with their check sum")
+    assert (found.status, found.reason) == ("refused", "it cannot be read: its bytes do not match their checksum")
     assert (found.run, found.hash_of_run, found.counts, found.measures) == ("work.zip/run.txt", "", {}, {})
 
 
@@ -321,7 +321,7 @@ def test_files_none_of_which_is_a_run_are_no_run(tmp_path: Path) -> None:
 def test_where_no_file_could_be_opened_the_first_is_named_with_the_reason(tmp_path: Path) -> None:
     seven = b"7z\xbc\xaf\x27\x1c" + bytes(100)
     found = graded(tmp_path, {"run.7z": seven, "more.7z": seven})
-    why = "it is a 7z archive, which is not read: hand in a zip archive or the files themselves"
+    why = "it is a 7z archive, which cannot be read: hand in a zip archive or the files themselves"
     assert (found.status, found.reason) == ("missing", f"no file could be opened: more.7z: {why}")
 
 
@@ -371,7 +371,7 @@ def test_a_file_of_claims_that_is_damaged_far_behind_its_beginning_is_refused_an
     assert (found.status, [each.place for each in found.claims]) == ("scored", ["claims.txt:1"])
     assert [(each.name, each.role, each.why) for each in found.files] == [
         ("claims.txt", "claims", "it has numbers that are claimed for measures"),
-        ("work.zip/numbers.txt", "refused", "it cannot be read: its bytes do not agree with their check sum"),
+        ("work.zip/numbers.txt", "refused", "it cannot be read: its bytes do not match their checksum"),
         ("work.zip/run.txt", "run", "its lines are those of a run"),
     ]
 
@@ -429,7 +429,10 @@ def test_all_runs_are_scored_and_the_one_whose_claims_are_right_counts(tmp_path:
         (
             AP._replace(named="mine.txt", counting="best"),
             "dense.txt",
-            "dense.txt counts: the rules count files named mine.txt, and no run has that name; its AP, 1.0000, is the highest of 3 runs",
+            (
+                "dense.txt counts: the rules count files named mine.txt, but no run has that name; its AP, "
+                "1.0000, is the highest of 3 runs"
+            ),
         ),
     ],
 )
@@ -438,7 +441,7 @@ def test_the_rules_say_which_run_counts(tmp_path: Path, rules: Rules, run: str, 
     assert (found.run, found.chosen) == (run, why)
     # The claim is still right for its run, and neither counts nor is wrong.
     assert summary(found) == [("0.7500", "correct", "bm25.txt", False)]
-    assert found.claims[0].why == "it is a number of bm25.txt, which does not count: no points are given or taken"
+    assert found.claims[0].why == "it is a number of bm25.txt, which does not count: it has no effect on the points"
 
 
 def test_without_claims_the_run_that_was_handed_in_last_counts(tmp_path: Path) -> None:
@@ -471,7 +474,7 @@ def test_no_number_is_called_wrong_beside_a_right_one_of_its_measure_in_the_same
     found = graded(tmp_path, {"run.txt": RUN, "report.txt": "AP = 0.7113\nAP = 0.7500\n", "a.txt": "RR = 0.7113\n"})
     assert summary(found)[1:] == [("0.7113", "unchecked", "run.txt", True), ("0.7500", "correct", "run.txt", True)]
     assert summary(found)[0] == ("0.7113", "not reproduced", "run.txt", True)  # of RR there is nothing else
-    assert found.claims[1].why == "0.7500 (report.txt:2) is right, and nothing shows of which run this number is"
+    assert found.claims[1].why == "0.7500 (report.txt:2) is right, and nothing shows to which run this number belongs"
 
 
 def test_the_rule_may_be_the_last_run_whatever_is_claimed(tmp_path: Path) -> None:
@@ -505,7 +508,7 @@ def test_a_table_with_a_row_for_each_run_is_checked_row_by_row(tmp_path: Path) -
         ("0.4321", "not reproduced", "random.txt", False),
     ]
     assert found.claims[2].why.startswith(
-        "it is a number of random.txt, which does not count: no points are given or taken; none of the "
+        "it is a number of random.txt, which does not count: it has no effect on the points; none of the "
     )
 
 
@@ -513,7 +516,7 @@ def test_a_row_of_a_run_that_was_not_handed_in_is_not_held_against_the_one_that_
     claims = [claimed("AP", text, "a:1")._replace(run=row) for row, text in [("BM25", "0.62"), ("RM3", "0.75")]]
     found = graded(tmp_path, {"run.txt": RUN}, claims=claims)
     assert summary(found) == [("0.62", "unchecked", "", False), ("0.75", "correct", "run.txt", True)]
-    assert found.claims[0].why == "it is a number of BM25, which was not handed in: no points are given or taken"
+    assert found.claims[0].why == "it is a number of BM25, which was not handed in: it has no effect on the points"
 
 
 def test_of_rows_that_fit_nothing_it_is_not_known_which_is_that_of_the_run(tmp_path: Path) -> None:
@@ -806,5 +809,5 @@ def test_a_number_is_not_called_wrong_while_runs_were_not_read(tmp_path: Path) -
     found = graded(tmp_path, {**runs, "claims.txt": "MAP = 0.7311\n"})
     assert [each.name for each in found.files if each.role == "unread"] == ["run01.txt"]
     assert [(each.verdict, each.why) for each in found.claims] == [
-        ("unchecked", "it is no number of the runs that were read, and others were not read")
+        ("unchecked", "the runs that were read do not give it, and others were not read")
     ]

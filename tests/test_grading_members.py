@@ -123,7 +123,7 @@ def test_of_a_submission_of_ones_own_and_one_of_a_group_the_last_counts_and_the_
     )
     found = class_of([own, together], ROSTER)
     assert rows(found)[:2] == [("Ada Lovelace", "submission_7"), ("Grace Hopper", "submission_7")]
-    assert asked(found) == ["the last of several submissions counts, and not Ada Lovelace"]
+    assert asked(found) == ["the last of several submissions counts, not Ada Lovelace"]
 
 
 def test_members_can_be_called_as_on_the_roster_and_as_their_submission() -> None:

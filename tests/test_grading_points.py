@@ -146,8 +146,8 @@ def test_points_above_a_baseline_need_one() -> None:
     with pytest.raises(EvaluationError) as caught:
         measure_marks(SCORED, rule, points=20.0)
     assert str(caught.value) == (
-        "the rules count map from the baseline's value, and there is no baseline with it. Give a baseline, or leave "
-        "above_baseline out of the rules."
+        "the rules count map from the baseline's value, but there is no baseline with it. Give a baseline, or "
+        "leave above_baseline out of the rules."
     )
 
 
@@ -170,7 +170,7 @@ def test_a_measure_without_a_value_has_no_points(measures: dict[str, float]) -> 
 
 CREDIT = [
     ("correct", 60.0, "0.5: the number is right"),
-    ("rounding", 60.0, "0.5: the number is right but for its rounding"),
+    ("rounding", 60.0, "0.5: the number is right except for its rounding"),
     ("convention", 30.0, "0.5: the number is right under another convention, which gives 50 % of the points"),
     ("mistake", 15.0, "0.5: the number is explained by a common mistake, which gives 25 % of the points"),
     ("not reproduced", 0.0, "0.5: no convention and no common mistake gives the number"),
@@ -243,7 +243,7 @@ def test_what_is_added_and_taken_adds_up_to_the_total() -> None:
 
 def test_never_more_is_taken_than_there_is() -> None:
     marks = changed(marks_of(SCORED, DEFAULT_RULES, {}), [Change("late", -50, "9 days late")], DEFAULT_RULES)
-    why = "9 days late; 50 points would be taken, and there are only 40"
+    why = "9 days late; 50 points would be taken, but there are only 40"
     assert (marks.total, marks.changes) == (0.0, (Change("late", -40.0, why),))
 
 
@@ -314,7 +314,7 @@ def test_a_name_that_is_no_measure_is_shown_harmless_and_short() -> None:
 @pytest.mark.parametrize("name", ["num_q", "num_ret", "num_rel", "num_rel_ret"])
 def test_a_count_gives_no_points_where_it_is_not_expected(name: str) -> None:
     mark = only(claim_marks(claim(name, "correct", "30")))
-    assert mark == Mark("claims", 0.0, 60.0, "what was claimed does not say how good a run is")
+    assert mark == Mark("claims", 0.0, 60.0, "the claims do not say how good a run is")
 
 
 def test_a_count_takes_no_points_from_other_claims() -> None:
@@ -344,7 +344,7 @@ def test_a_number_that_anybody_may_know_is_no_claim_of_a_measure_that_is_not_in_
     text: str, value: float
 ) -> None:
     easy = claim("P@100000", "correct", text)._replace(value=value)
-    assert only(claim_marks(easy)) == Mark("claims", 0.0, 60.0, "what was claimed does not say how good a run is")
+    assert only(claim_marks(easy)) == Mark("claims", 0.0, 60.0, "the claims do not say how good a run is")
     assert claim_marks(claim("MAP", "not reproduced", "0.9"), easy).total == 0.0
     assert claim_marks(easy, expected=("P@100000",)).total == 60.0
 

@@ -86,8 +86,8 @@ def test_a_number_of_another_tool_that_is_ours_is_correct(row: Row) -> None:
          "compared as 32-bit floats, in which more scores are equal")),
         ("RR@10 = 0.4494", "ir_measures", ("the number of ir_measures: of two documents with equal scores, first comes the "
          "one with the smaller id, byte by byte; a judged query that the run lacks counts as an empty ranking")),
-        ("RR@10 = 0.8750", "msmarco", ("the number of msmarco: documents are ranked by the rank column, as it stands; a "
-         "missing rank stays empty, of equal ranks the last line counts; a judged query that the run lacks counts as an "
+        ("RR@10 = 0.8750", "msmarco", ("the number of msmarco: documents are ranked by the rank column, as given; a "
+         "missing rank stays empty, and of equal ranks the last line counts; a judged query that the run lacks counts as an "
          "empty ranking; the measure is RR(rel=0)@10, not RR(rel=1)@10")),
         ("nDCG(dcg='exp-log2')@20 = 0.5002", "gdeval", ("the number of gdeval: a query without relevant documents is left "
          "out of the mean")),
@@ -125,7 +125,7 @@ def test_where_all_judged_queries_are_asked_for_leaving_out_those_that_the_run_l
         (f"nDCG = {((3 / math.log2(3) + 1 / 2) / (3 + 1 / math.log2(3) + 1 / 2) + (7 / math.log2(3) + 1 / 2) / (7 + 1 / math.log2(3))) / 2:.4f}",
          "gain 2^rel - 1 instead of rel"),
         # Without unjudged documents q1 is a b c, q2 b a.
-        (f"AP = {((1 + 1) / 3 + 1) / 2:.4f}", "unjudged documents are taken out of the ranking"),
+        (f"AP = {((1 + 1) / 3 + 1) / 2:.4f}", "unjudged documents are removed from the ranking"),
     ],
 )  # fmt: skip
 def test_another_convention_of_no_program_is_told_in_words(claim: str, why: str) -> None:
@@ -137,7 +137,7 @@ def test_two_conventions_at_once_are_found() -> None:
     # Judged from 2 on, and unjudged documents taken out: q1 a at rank 1, q2 b at rank 1, q3 none and missing.
     assert said("AP = 0.6667", {"1": {"a": 2, "b": 1}, "2": {"a": 2}, "3": {"a": 2, "b": 1}},
                 {"1": {"x": 3.0, "b": 2.0, "a": 1.0}, "2": {"x": 2.0, "a": 1.0}, "3": {"y": 3.0, "a": 1.0, "b": 2.0}}) == (
-        "convention", "unjudged documents are taken out of the ranking; relevant from judgment 2 instead of 1"
+        "convention", "unjudged documents are removed from the ranking; relevant from judgment 2 instead of 1"
     )  # fmt: skip
 
 
@@ -250,7 +250,7 @@ def test_a_percentage_that_is_cut_off_is_rounding() -> None:
         ("0.6666", "cut off after 4 decimals, not rounded"),
         ("0.66", "cut off after 2 decimals, not rounded"),
         ("0.6668", "off by one in the last of its 4 decimals"),
-        ("0.66670", "right to 4 decimals, as where the values of queries are rounded before they are averaged"),
+        ("0.66670", "right to 4 decimals, as if the values of queries were rounded before averaging"),
     ],
 )
 def test_our_number_but_for_its_last_digit_is_rounding(text: str, why: str) -> None:
@@ -275,7 +275,7 @@ def test_a_single_decimal_to_which_ours_rounds_is_not_checked() -> None:
 def test_of_0_nothing_is_cut_off() -> None:
     # One relevant document in a list of 8000, as P@10000 counts it: 0.0001.
     assert said("P@10000 = 0.0000", {"1": {"a": 1}}, {"1": {"a": 1.0}}) == (
-        "not reproduced", "a number without decimals, or of 0, does not say how it came about"
+        "not reproduced", "a number without decimals, or of 0, does not show how it was computed"
     )  # fmt: skip
 
 
@@ -299,7 +299,7 @@ def test_counts_are_compared_as_whole_numbers() -> None:
     found = checked("num_ret = 8\nnum_ret = 9\nnum_rel_ret all 4\nnum_q all 2\nnum_q all 3\n")
     assert [each.verdict for each in found] == ["correct", "not reproduced", "correct", "correct", "unchecked"]
     assert found[1].why.endswith("nearest is 8 (trec_eval-10)")
-    assert found[4].why == "it is 2; num_q is no number that can be explained"
+    assert found[4].why == "it is 2; num_q is not a number that can be explained"
 
 
 def test_a_value_that_is_known_is_not_computed_and_a_correct_claim_costs_no_search(
@@ -361,7 +361,7 @@ def test_where_ways_give_more_than_a_twentieth_of_the_numbers_near_a_claim_none_
     monkeypatch.setattr(reconciling, "MOST_MET", 1 / 21 - 0.001)
     verdict, why = said("P@10 = 0.13")
     assert verdict == "not reproduced"
-    assert why.startswith("it has too few decimals to say how it came about: the ")
+    assert why.startswith("it has too few decimals to show how it was computed: the ")
     assert why.endswith(" ways that were tried give 5 % of all such numbers near it")
 
 
@@ -375,10 +375,10 @@ def test_without_a_run_claims_are_not_checked() -> None:
 @pytest.mark.parametrize(
     ("claim", "why"),
     [
-        ("MAP = =cmd()", "'=cmd()' is no number"),
-        ("NDGC@10 = 0.1234", "'NDGC@10' is no measure; is NDCG@10 meant?"),
-        ("StRecall@5 = 0.5", "StRecall@5 is no number that can be explained"),
-        ("prefs_simp = 0.5", "prefs_simp is no number that can be explained"),
+        ("MAP = =cmd()", "'=cmd()' is not a number"),
+        ("NDGC@10 = 0.1234", "'NDGC@10' is not a measure; is NDCG@10 meant?"),
+        ("StRecall@5 = 0.5", "StRecall@5 is not a number that can be explained"),
+        ("prefs_simp = 0.5", "prefs_simp is not a number that can be explained"),
         ("SDCG@99999999 = 0.5", "ranks are weighed down to 10000000 at most, not to 99999999"),
     ],
 )
@@ -439,4 +439,4 @@ def test_what_is_known_of_the_run_is_named_before_a_convention_that_gives_the_sa
     claim = f"MAP = {(1 / 1 + 2 / 3) / 3:.4f}"
     assert said(claim, labels, run)[0] == "convention"
     verdict, why = said(claim, labels, run, distances=True)
-    assert (verdict, why) == ("mistake", "sorted by ascending score, as its scores are likely distances")
+    assert (verdict, why) == ("mistake", "sorted by ascending score, as its scores are probably distances")

@@ -131,19 +131,19 @@ REFUSALS = {
         "roster.csv:1: expected a line that names columns such as name, number and email, found nothing. Begin the "
         "roster with name,number,email."
     ),
-    "name,number\n": "roster.csv: there is no student in the roster. Write a line for each student.",
-    "name,number\nAda,1\nGrace,1\n": "roster.csv:3: number '1' is that of line 2 too. Keep one of the two.",
-    "name,group\nAda,1\nADA,1\n": "roster.csv:3: name 'ADA' is that of line 2 too. Keep one of the two.",
+    "name,number\n": "roster.csv: there are no students in the roster. Write a line for each student.",
+    "name,number\nAda,1\nGrace,1\n": "roster.csv:3: number '1' is already on line 2. Keep one of the two.",
+    "name,group\nAda,1\nADA,1\n": "roster.csv:3: name 'ADA' is already on line 2. Keep one of the two.",
     "name,number\nLovelace, Ada,1\n": (
-        "roster.csv:2: expected 2 columns as in the first line, found 3. Put quotes around a field with a separator in "
-        "it."
+        "roster.csv:2: expected 2 columns as in the first line, found 3. Put quotes around a field that "
+        "contains a separator."
     ),
     'name,number\n"Ada,1\n': (
-        "roster.csv:2: this is no row of a table: unexpected end of data. Put quotes around a field, and double those "
-        "within it."
+        "roster.csv:2: this is not a row of a table: unexpected end of data. Put quotes around a field, and double "
+        "those within it."
     ),
     b"name\nA\x81da\n": "roster.csv:2: the text is not UTF-8. Save the table as CSV in UTF-8.",
-    b"PK\x03\x04": "roster.csv: this is a workbook, and a roster is read from CSV. Save it as CSV.",
+    b"PK\x03\x04": "roster.csv: this is a workbook, but a roster must be CSV. Save it as CSV.",
 }
 
 

@@ -224,8 +224,8 @@ REFUSALS = {
         "rules.toml:3: no TOML: cannot overwrite a value. Write key = value, text in double quotes, and each key once."
     ),
     "colour = 1\n": (
-        "rules.toml:1: unknown key 'colour'. There are title, [scoring], [[measure]], [points], [credit], [claims], "
-        "[similarity], [board], [limits], [late], [roster], [[task]]."
+        "rules.toml:1: unknown key 'colour'. Known are title, [scoring], [[measure]], [points], [credit], "
+        "[claims], [similarity], [board], [limits], [late], [roster], [[task]]."
     ),
     "\x1b = 1\n": (
         "rules.toml:1: no TOML: invalid statement. Write key = value, text in double quotes, and each key once."
@@ -277,11 +277,11 @@ REFUSALS = {
         "rules.toml:2: alpha_nDCG@10 cannot be graded: it needs judgments of another kind than qrels. Leave it out."
     ),
     '[scoring]\nmeasures = ["runid"]\n': (
-        "rules.toml:2: runid cannot be graded: it is no number. Leave it out."
+        "rules.toml:2: runid cannot be graded: it is not a number. Leave it out."
     ),
     '[scoring]\nmeasures = ["map", "all_trec"]\n': (
-        "rules.toml:2: 'all_trec' stands for 100 measures, of which runid cannot be graded: it is no number. Name each "
-        "measure that is wanted, such as map."
+        "rules.toml:2: 'all_trec' stands for 100 measures, of which runid cannot be graded: it is not a "
+        "number. Name each measure that you want, such as map."
     ),
     "[scoring]\nlevel = 2.0\n": "rules.toml:2: level in [scoring] is 2.0; it must be a whole number from 0 to 1,000.",
     '[scoring]\nmeasures = ["map"]\n[[measure]]\nname = "map"\n': (
@@ -291,36 +291,36 @@ REFUSALS = {
     "[[measure]]\nweight = 1\n": '''rules.toml:1: [[measure]] without a name. Write name = "map".''',
     '[[measure]]\nname = "map"\n[[measure]]\nname = "MAP"\n': "rules.toml:4: MAP is named twice, as map. Keep one.",
     '[[measure]]\nname = "map"\n\n[[measure]]\nname = "P"\n': (
-        "rules.toml:5: 'P' stands for 9 measures; here it must be one. Write one of them, such as P_5."
+        "rules.toml:5: 'P' stands for 9 measures, but must be one here. Write one of them, such as P_5."
     ),
     '[[measure]]\nname = "map"\n[[measure]]\nname = "P_5"\nful_from = 1\n': (
         "rules.toml:5: unknown key 'ful_from' in [[measure]]. Did you mean full_from?"
     ),
     '[[measure]]\nname = "map"\nweight = 2\n': (
-        "rules.toml:3: map has weight and no full_from, so that it gives no points. Add full_from, or leave weight out."
+        "rules.toml:3: map has weight but no full_from, so it gives no points. Add full_from, or leave weight out."
     ),
     '[[measure]]\nname = "map"\nweight = 0\nfull_from = 1\n': (
         "rules.toml:3: weight in [[measure]] is 0; it must be a number from 0.001 to 1,000,000."
     ),
     '[points]\nmeasures = 3\n[[measure]]\nname = "map"\nnone_below = 0.3\nfull_from = 0.2\n': (
-        "rules.toml:6: full_from of map is 0.2, below none_below 0.3. Turn them round."
+        "rules.toml:6: full_from of map is 0.2, below none_below 0.3. Swap them."
     ),
     '[points]\nmeasures = 3\n[[measure]]\nname = "map"\nfull_from = -0.2\n': (
-        "rules.toml:5: full_from of map is -0.2, below none_below 0. Turn them round."
+        "rules.toml:5: full_from of map is -0.2, below none_below 0. Swap them."
     ),
     "[points]\nmeasures = 20\n": (
-        "rules.toml:2: there are 20 points for measures, and no measure says from which value on. Add [[measure]] with "
+        "rules.toml:2: there are 20 points for measures, but no measure has full_from. Add [[measure]] with "
         "name and full_from."
     ),
     '[[measure]]\nname = "P_5"\n[[measure]]\nname = "map"\nfull_from = 0.2\n': (
-        "rules.toml:5: map has full_from, and there are no points for measures. Write measures = 20, for example, in "
+        "rules.toml:5: map has full_from, but there are no points for measures. Write measures = 20, for example, in "
         "[points], or leave full_from out."
     ),
     "[points]\npass_mark = 101\n": (
-        "rules.toml:2: pass_mark is 101, and there are only 100 points. Nobody could pass."
+        "rules.toml:2: pass_mark is 101, but there are only 100 points. Nobody could pass."
     ),
     '[claims]\nexpected = ["P"]\n': (
-        "rules.toml:2: 'P' stands for 9 measures; here it must be one. Write one of them, such as P_5."
+        "rules.toml:2: 'P' stands for 9 measures, but must be one here. Write one of them, such as P_5."
     ),
     '[claims]\nexpected = ["map", "MAP"]\n': "rules.toml:2: MAP is named twice, as map. Keep one.",
 }  # fmt: skip
@@ -415,7 +415,7 @@ WRONG_TASKS = {
         "rules.toml:2: run in [points] is -1; it must be a number from 0 to 1,000,000."
     ),
     f"{TASK}[task.points]\nmeasures = 5\n": (
-        "rules.toml:5: there are 5 points for measures, and no measure says from which value on. Add [[measure]] with "
+        "rules.toml:5: there are 5 points for measures, but no measure has full_from. Add [[measure]] with "
         "name and full_from."
     ),
     f'{TASK}[task.late]\ndeadline = "2026-11-20 23:59"\n': (
@@ -423,7 +423,7 @@ WRONG_TASKS = {
         "2026-11-20T23:59:00+01:00."
     ),
     f"{TASK}[task.late]\nfree_days = 1\n": (
-        "rules.toml:5: free_days counts over all tasks, and not for one of them. Write it in [late], above the tasks."
+        "rules.toml:5: free_days counts over all tasks, not for one of them. Write it in [late], above the tasks."
     ),
 }  # fmt: skip
 
@@ -444,8 +444,8 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 
 def test_control_characters_of_a_key_are_made_visible() -> None:
     assert refusal('"\\u001b[31m" = 1\n') == (
-        "rules.toml:1: unknown key '\\x1b[31m'. There are title, [scoring], [[measure]], [points], [credit], [claims], "
-        "[similarity], [board], [limits], [late], [roster], [[task]]."
+        "rules.toml:1: unknown key '\\x1b[31m'. Known are title, [scoring], [[measure]], [points], [credit], "
+        "[claims], [similarity], [board], [limits], [late], [roster], [[task]]."
     )
 
 

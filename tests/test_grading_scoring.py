@@ -145,8 +145,8 @@ def test_the_baseline_is_scored_as_a_run_and_known_by_the_hash_of_its_bytes(tmp_
 @pytest.mark.parametrize(
     ("baseline", "line", "what"),
     [
-        ("q1 Q0 r first 9 t\nq1 Q0 x 2 nan t\n", 2, "score 'nan' is not a number, so it has no place in an order"),
-        (REPEATED, 3, "document 'r' comes again in query 'q1' with score 7 (first on line 1, with 9)"),
+        ("q1 Q0 r first 9 t\nq1 Q0 x 2 nan t\n", 2, "score 'nan' is not a number, so it cannot be ranked"),
+        (REPEATED, 3, "document 'r' is listed again in query 'q1' with score 7 (first on line 1, with 9)"),
     ],
 )
 def test_a_broken_baseline_is_refused_with_its_first_error_and_its_line(
@@ -168,7 +168,7 @@ def test_an_error_of_a_whole_baseline_has_no_line(tmp_path: Path) -> None:
 def test_what_is_no_run_is_no_baseline(tmp_path: Path, baseline: str) -> None:
     with pytest.raises(InputError) as caught:
         scoring(tmp_path, ONE_EACH, baseline)
-    assert str(caught.value) == f"{tmp_path / 'base.txt'}: these are no lines of a run. Give a run to compare with."
+    assert str(caught.value) == f"{tmp_path / 'base.txt'}: these are not lines of a run. Give a run to compare with."
 
 
 def test_a_baseline_that_the_profile_cannot_score_is_refused(tmp_path: Path) -> None:

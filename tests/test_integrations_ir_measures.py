@@ -163,7 +163,7 @@ def test_a_measure_of_this_package_is_an_object_of_ir_measures() -> None:
     assert measure("R_cap@1") == measure("R_cap@1")
     assert measure("R_cap@1") != measure("R_cap@2")
     assert not ir_measures.pytrec_eval.supports(measure("R_cap@1"))
-    for wrong, message in {"P": "'P' stands for 9 measures", "gm_map": "no values by query"}.items():
+    for wrong, message in {"P": "'P' stands for 9 measures", "gm_map": "no per-query values"}.items():
         with pytest.raises(te.MeasureError, match=message):
             measure(wrong)
     with pytest.raises(te.MeasureError, match="unknown measure 'R_cup@1'"):

@@ -138,7 +138,7 @@ def test_a_line_is_written_for_each_call(tmp_path: Path) -> None:
     assert rows[0] == ["epoch", "steps", "dot_RR@10", "dot_AP@5"]
     assert [row[:2] for row in rows[1:]] == [["0", "10"], ["1", "-1"]]
     assert list(map(float, rows[1][2:])) == [values["dev_dot_RR@10"], values["dev_dot_AP@5"]]
-    with pytest.raises(te.OutputError, match=r"the file has other columns\. Move it away, or give another name"):
+    with pytest.raises(te.OutputError, match=r"the file has other columns\. Move it, or give another name"):
         evaluator(RELEVANT, ["P@5"], name="dev")(Words(), str(tmp_path / "new"))
     with pytest.raises(te.OutputError, match="cannot write"):
         ours(Words(), str(tmp_path / "new" / "Ranking_evaluation_dev_results.csv"))
@@ -178,7 +178,7 @@ def test_what_cannot_be_evaluated_is_refused() -> None:
         evaluator(RELEVANT, ["ndgc@10"])
     with pytest.raises(te.MeasureError, match="unknown profile"):
         evaluator(RELEVANT, profile="sentence-transformer")
-    with pytest.raises(te.EvaluationError, match="the model gives scores that are NaN"):
+    with pytest.raises(te.EvaluationError, match="the model returns NaN scores"):
         evaluator(RELEVANT)(Words(wrong=True))
 
 

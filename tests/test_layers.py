@@ -50,11 +50,12 @@ ALLOWED: dict[str, set[str]] = {
     "retrieval": IO,
     "fusing": SCORING,
     "integrations": SCORING,
+    "trec_eval": {"cli"},
     "cli": {*COMPARING, "boards", "checking", "fusing", "gating", "grading", "judges", "ranges", "report", "retrieval"},
 }
-"""What each package may import of the others. Nothing imports the command line."""
+"""What each package may import of the others. Nothing but the other name of the program imports the command line."""
 
-MOST_FLAT = 6
+MOST_FLAT = 7
 
 HEAVY = ["pandas", "rich", "scipy", "pyarrow", "faiss", "torch", "jinja2", "vl_convert", "xlsxwriter", "narwhals"]
 HEAVY += ["pypdf", "docx", "lxml"]
@@ -170,7 +171,7 @@ def test_scoring_a_run_loads_nothing_heavy(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("1 0 a 1\n")
     (tmp_path / "run").write_text("1 Q0 a 1 1.0 r\n")
     command = "from treceval_py.cli.commands import run; run(['-q', 'qrels', 'run'])"
-    late = ["json", "csv", "tempfile", "gzip", "bz2", "lzma"]
+    late = ["json", "csv", "tempfile", "gzip", "zlib_ng", "bz2", "lzma"]
     assert loaded_by(command, tmp_path).isdisjoint([*HEAVY, *late])
 
 

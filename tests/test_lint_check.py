@@ -192,8 +192,8 @@ def test_a_json_run_is_left_to_its_reader() -> None:
 def test_json_judgments_become_judgments_of_lines() -> None:
     (found,) = check(io.BytesIO(b'{"1": {"a": 1}}'), kind="qrels").findings
     assert str(found) == (
-        "<file>: note F018: json has no lines of fields, so only its reader looked at it, which reads it. Use treceval "
-        "convert to make judgments of lines, and check those."
+        "<file>: note F018: json is not made of lines with fields; only its reader checked it, and it can be "
+        "read. Use treceval convert to make judgments with lines, and check those."
     )
 
 
@@ -203,8 +203,8 @@ BEIR = b"query-id\tcorpus-id\tscore\n1\ta\t1\n1\tb\t7\n"
 def test_beir_s_judgments_are_left_to_their_reader() -> None:
     (found,) = checked(BEIR).findings
     assert str(found) == (
-        "<file>: note F018: these are BEIR's judgments (query-id corpus-id score), which only their reader looked at, and "
-        "can read. Use treceval convert to make judgments of lines, and check those."
+        "<file>: note F018: these are BEIR's judgments (query-id corpus-id score); only their reader checked "
+        "them, and reads them. Use treceval convert to make judgments with lines, and check those."
     )
 
 
@@ -220,8 +220,8 @@ def test_labels_of_beir_s_judgments_are_held_to_a_scale() -> None:
 def test_beir_s_judgments_in_the_place_of_a_run_are_told() -> None:
     (found,) = checked(BEIR, b"1 0 a 1\n").findings
     assert str(found) == (
-        "<file>:1: error R113: this is a file of BEIR's judgments (query-id corpus-id score), not a run. treceval convert "
-        "makes judgments of four columns of it."
+        "<file>:1: error R113: this is a file of BEIR's judgments (query-id corpus-id score), not a run. "
+        "Convert it with treceval convert to judgments with four columns."
     )
 
 
@@ -308,35 +308,41 @@ def test_a_name_of_two_codes_means_both() -> None:
         assert set(check(io.BytesIO(lines), select=["queries-interleaved"]).counts) == {code}
 
 
-HAVE = "'treceval check --explain all' has all of them."
+HAVE = "'treceval check --explain all' lists them all."
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"select": "R2"}, "select is the text 'R2', and not a collection of codes. Give ['R2']."),
-        ({"ignore": "R104"}, "ignore is the text 'R104', and not a collection of codes. Give ['R104']."),
+        ({"select": "R2"}, "select is the text 'R2', not a collection of codes. Give ['R2']."),
+        ({"ignore": "R104"}, "ignore is the text 'R104', not a collection of codes. Give ['R104']."),
         ({"select": ["Z9"]}, f"select: there is no code 'Z9'. {HAVE}"),
         ({"ignore": [104]}, f"ignore: there is no code '104'. Did you mean R104? {HAVE}"),
         ({"select": [""]}, f"select: there is no code ''. {HAVE}"),
         ({"ignore": ["score-nam"]}, f"ignore: there is no code 'score-nam'. Did you mean score-nan? {HAVE}"),
-        ({"most": -1}, "most is -1, which is no number of findings. Give a whole number from 1, or 0 to keep all."),
-        ({"most": 1.5}, "most is 1.5, which is no number of findings. Give a whole number from 1, or 0 to keep all."),
+        (
+            {"most": -1},
+            ("most is -1, which is not a number of findings. Give a whole number from 1, or 0 to keep all."),
+        ),
+        (
+            {"most": 1.5},
+            ("most is 1.5, which is not a number of findings. Give a whole number from 1, or 0 to keep all."),
+        ),
         (
             {"scale": (0,)},
-            "scale is (0,), and not the least and the highest label. Give two whole numbers, such as (0, 3).",
+            "scale is (0,), not the lowest and the highest label. Give two whole numbers, such as (0, 3).",
         ),
         (
             {"scale": "0-3"},
-            "scale is '0-3', and not the least and the highest label. Give two whole numbers, such as (0, 3).",
+            "scale is '0-3', not the lowest and the highest label. Give two whole numbers, such as (0, 3).",
         ),
         (
             {"scale": (3, 0)},
-            "scale is (3, 0), and not the least and the highest label. Give two whole numbers, such as (0, 3).",
+            "scale is (3, 0), not the lowest and the highest label. Give two whole numbers, such as (0, 3).",
         ),
         (
             {"scale": (0, "3")},
-            "scale is (0, '3'), and not the least and the highest label. Give two whole numbers, such as (0, 3).",
+            "scale is (0, '3'), not the lowest and the highest label. Give two whole numbers, such as (0, 3).",
         ),
     ],
 )
@@ -389,7 +395,7 @@ def test_it_says_what_ms_marco_would_make_of_contradicting_ranks() -> None:
     # By the scores the relevant b comes second, 1/2; by the ranks first, 1.
     found = checked(b"1 Q0 a 2 9 t\n1 Q0 b 1 8 t\n", b"1 0 b 1\n")
     (would,) = [each for each in found.findings if each.code == "X208"]
-    assert would.what == ("RR@10 is 0.5000 by the scores, and 1.0000 by the rank column, as MS MARCO's script takes it")
+    assert would.what == ("RR@10 is 0.5000 by the scores, and 1.0000 by the rank column, which MS MARCO's script uses")
 
 
 def test_it_says_what_distances_would_score_the_other_way_round() -> None:
@@ -397,7 +403,7 @@ def test_it_says_what_distances_would_score_the_other_way_round() -> None:
     lines = b"".join(b"1 Q0 %c %d %d.5 t\n" % (97 + rank, rank + 1, rank) for rank in range(4))
     found = checked(lines, b"1 0 a 1\n")
     (would,) = [each for each in found.findings if each.code == "X209"]
-    assert would.what == "AP is 0.2500, and would be 1.0000 if the lowest score stood first"
+    assert would.what == "AP is 0.2500, and would be 1.0000 with the lowest score first"
 
 
 DISTANCES = b"".join(b"1 Q0 %c %d %d.5 t\n" % (97 + rank, rank + 1, rank) for rank in range(4))

@@ -71,18 +71,18 @@ CASES = {
     ),
     "CR LF": (
         "run", CLEAN.replace(b"\n", b"\r\n"), CLEAN,
-        ("3 lines that ended with carriage returns end with a newline alone (first: line 1)",),
+        ("3 lines that ended with carriage returns now end with a newline alone (first: line 1)",),
     ),
     "one CR LF": (
         "qrels", b"1 0 a 1\n1 0 b 0\r\n", b"1 0 a 1\n1 0 b 0\n",
-        ("1 line that ended with a carriage return ends with a newline alone (line 2)",),
+        ("1 line that ended with a carriage return now ends with a newline alone (line 2)",),
     ),
     "no-break spaces": (
         "run", "1\u00a0Q0 a 1 2.5 t\n1 Q0 b\u00a02 1.5 t\n".encode(), b"1 Q0 a 1 2.5 t\n1 Q0 b 2 1.5 t\n",
-        ("spaces of an odd kind on 2 lines were replaced (first: line 1)",),
+        ("unusual spaces on 2 lines were replaced (first: line 1)",),
     ),
     "no-break space before a label": (
-        "qrels", "1 0 a\u00a01\n".encode(), b"1 0 a 1\n", ("spaces of an odd kind on 1 line were replaced (line 1)",),
+        "qrels", "1 0 a\u00a01\n".encode(), b"1 0 a 1\n", ("unusual spaces on 1 line were replaced (line 1)",),
     ),
     "two byte-order marks": (
         "run", b"\xef\xbb\xbf\xef\xbb\xbf# c\n" + CLEAN, b"# c\n" + CLEAN, ("the byte-order mark was removed",),
@@ -179,7 +179,7 @@ def test_several_repairs_are_told_in_order() -> None:
         Fixed(
             (
                 "the byte-order mark was removed",
-                "3 lines that ended with carriage returns end with a newline alone (first: line 1)",
+                "3 lines that ended with carriage returns now end with a newline alone (first: line 1)",
                 "superfluous white space on 1 line was removed (line 3)",
                 "1 blank line was removed (line 2)",
                 "1 exact duplicate was removed (line 4)",
@@ -208,7 +208,7 @@ KEPT = {
     "ranks in another order of lines": ("run", b"1 Q0 b 2 1 t\n1 Q0 a 1 2 t\n"),
     "ranks that decide between equal scores": ("run", b"1 Q0 a 1 2 t\n1 Q0 b 2 2 t\n"),
     "another score of the same document": ("run", b"1 Q0 a 1 2 t\n1 Q0 a 2 1 t\n"),
-    "a rank that is no whole number": ("run", b"1 Q0 a 0 2 t\n1 Q0 b 1.5 1 t\n"),
+    "a rank that is not a whole number": ("run", b"1 Q0 a 0 2 t\n1 Q0 b 1.5 1 t\n"),
     "ranks of a query with a score that is NaN": ("run", b"1 Q0 a 0 2 t\n1 Q0 b 1 nan t\n"),
     "ranks of a query with a decimal comma": ("run", b"1 Q0 a 0 2 t\n1 Q0 b 1 1,5 t\n"),
     "ranks of a query with a line that lacks a field": ("run", b"1 Q0 a 0 2 t\n1 Q0 b 1 t\n"),
@@ -227,7 +227,7 @@ KEPT = {
     "bytes that are no UTF-8": ("run", b"1 Q0 \xff\xe9 1 2 t\n"),
     "both labels of a document": ("qrels", b"1 0 a 1\n1 0 a 0\n"),
     "the same document in two subtopics": ("qrels", b"1 1 a 1\n1 2 a 1\n"),
-    "a label that is no whole number": ("qrels", b"1 0 a 0.5\n"),
+    "a label that is not a whole number": ("qrels", b"1 0 a 0.5\n"),
     "a gap in ranks of MS MARCO": ("msmarco", b"1\ta\t1\n1\tb\t3\n"),
     "ranks from 2 of MS MARCO": ("msmarco", b"1\ta\t2\n1\tb\t3\n"),
     "a rank that comes twice in MS MARCO": ("msmarco", b"1\ta\t1\n1\tb\t1\n"),

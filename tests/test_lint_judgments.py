@@ -70,7 +70,7 @@ def test_the_shape_has_queries_with_their_first_lines_and_counts() -> None:
 
 
 DUPLICATE = (
-    "qrels:3:5: error Q310: document 'a' of query '1' comes twice with label 1 (first on line 1). "
+    "qrels:3:5: error Q310: document 'a' of query '1' is listed twice with label 1 (first on line 1). "
     "Delete one of the two lines."
 )
 
@@ -90,12 +90,12 @@ def test_a_document_of_another_query_is_no_duplicate() -> None:
 def test_each_further_line_of_a_document_is_compared_with_its_first() -> None:
     assert findings("1 0 a 1\n1 0 a 1\n1 0 a 0\n") == [
         (
-            "qrels:2:5: error Q310: document 'a' of query '1' comes twice with label 1 (first on line 1). "
+            "qrels:2:5: error Q310: document 'a' of query '1' is listed twice with label 1 (first on line 1). "
             "Delete one of the two lines."
         ),
         (
-            "qrels:3:7: error Q311: document 'a' of query '1' has label 0 here and 1 on line 1. "
-            "Find out which is meant, and delete the other line."
+            "qrels:3:7: error Q311: document 'a' of query '1' has label 0 here and 1 on line 1. Find "
+            "out which label is right, and delete the other line."
         ),
     ]
 
@@ -103,8 +103,8 @@ def test_each_further_line_of_a_document_is_compared_with_its_first() -> None:
 def test_two_labels_of_a_document_are_told_at_the_second_label() -> None:
     assert findings("1\t0\tdoc-ä\t2\n1\t0\tdoc-ä\t0\n") == [
         (
-            "qrels:2:11: error Q311: document 'doc-ä' of query '1' has label 0 here and 2 on line 1. "
-            "Find out which is meant, and delete the other line."
+            "qrels:2:11: error Q311: document 'doc-ä' of query '1' has label 0 here and 2 on line 1. Find "
+            "out which label is right, and delete the other line."
         )
     ]
 
@@ -119,8 +119,9 @@ def test_a_duplicate_in_a_query_whose_lines_do_not_stand_together_is_found() -> 
     found, shape, _ = checked("1 0 a 1\n2 0 a 1\n1 0 a 1\n2 0 b 1\n")
     assert found == [
         (
-            "qrels:3: note Q315: the lines of 2 of 2 queries do not stand together; query '1', which began on line 1, goes "
-            "on here. Some programs then lose lines; sort them by query, with a stable sort."
+            "qrels:3: note Q315: the lines of 2 of 2 queries are not together; query '1', which began on line "
+            "1, continues here. Sort the lines by query, with a stable sort; some programs lose lines "
+            "otherwise."
         ),
         DUPLICATE,
     ]
@@ -152,7 +153,7 @@ def test_the_first_line_of_a_group_is_told_in_whatever_order_queries_are_read() 
     assert found.startswith(
         "qrels:6:3: warning Q317: document 'a' of query '5' has a judgment of group '1' here, and one"
     )
-    assert "so it is of 5 lines" in found
+    assert "5 lines are like this" in found
 
 
 def test_a_query_that_goes_on_in_the_next_chunk_stands_together() -> None:
@@ -164,8 +165,9 @@ def test_a_query_that_goes_on_in_the_next_chunk_stands_together() -> None:
 def test_interleaved_queries_are_told_once() -> None:
     assert findings("1 0 a 1\n2 0 a 1\n", "3 0 a 1\n1 0 b 1\n1 0 c 1\n3 0 b 0\n") == [
         (
-            "qrels:4: note Q315: the lines of 2 of 3 queries do not stand together; query '1', which began on line 1, goes "
-            "on here. Some programs then lose lines; sort them by query, with a stable sort."
+            "qrels:4: note Q315: the lines of 2 of 3 queries are not together; query '1', which began on line "
+            "1, continues here. Sort the lines by query, with a stable sort; some programs lose lines "
+            "otherwise."
         )
     ]
 
@@ -222,8 +224,8 @@ def test_labels_of_judgments_without_lines_are_told_once_with_the_first_outside_
 def test_a_single_label_of_judgments_without_lines_is_named() -> None:
     assert told_of_table({"1": {"a": 3}, "2": {"c": -3}}, None) == [
         (
-            "qrels: warning Q312: 1 of 2 labels is below -2, the lowest in use: -3 of document 'c' of query '2'. "
-            "Give --scale if it is meant."
+            "qrels: warning Q312: 1 of 2 labels is below -2, the lowest label in use: -3 of document 'c' of "
+            "query '2'. If it is intended, give --scale."
         )
     ]
 
@@ -234,7 +236,7 @@ def test_labels_of_judgments_without_lines_that_are_within_the_scale_give_nothin
 
 def test_without_a_scale_a_label_below_minus_two_is_told() -> None:
     assert findings("1 0 a 1\n1 0 b -3\n")[1] == (
-        "qrels:2:7: warning Q312: label -3 is below -2, the lowest in use. Give --scale if it is meant."
+        "qrels:2:7: warning Q312: label -3 is below -2, the lowest label in use. If it is intended, give --scale."
     )
 
 
@@ -243,8 +245,8 @@ def test_without_a_scale_a_label_that_stands_out_is_told_where_it_first_stands()
     lines[301] = "1 0 d301 22\n"
     assert findings("".join(lines)) == [
         (
-            "qrels:302:10: warning Q312: label 22 comes once, while nearly all labels are at most 3. "
-            "Correct it, or give --scale if it is meant."
+            "qrels:302:10: warning Q312: label 22 occurs once, while nearly all labels are at most 3. "
+            "Correct it; if it is intended, give --scale."
         )
     ]
 
@@ -256,12 +258,12 @@ def test_all_labels_that_stand_out_are_told_with_their_number() -> None:
     lines[320] = "1 0 z 200\n"
     assert findings("".join(lines)) == [
         (
-            "qrels:301:7: warning Q312: label 11 comes 2 times, first here, while nearly all labels are at most 2. "
-            "Correct it, or give --scale if it is meant."
+            "qrels:301:7: warning Q312: label 11 occurs 2 times, first here, while nearly all labels are at "
+            "most 2. Correct it; if it is intended, give --scale."
         ),
         (
-            "qrels:321:7: warning Q312: label 200 comes once, while nearly all labels are at most 2. "
-            "Correct it, or give --scale if it is meant."
+            "qrels:321:7: warning Q312: label 200 occurs once, while nearly all labels are at most 2. "
+            "Correct it; if it is intended, give --scale."
         ),
     ]
 
@@ -275,7 +277,7 @@ def test_negative_labels_are_told_once_with_the_first_line() -> None:
     assert findings("1 0 a 1\n1 0 b -1\n", "1 0 c -2\n1 0 d 0\n") == [
         (
             "qrels:2: note Q313: 2 of 4 labels are negative, the lowest -2; the first is here. "
-            "trec_eval takes such documents as not judged; if they are not relevant, write 0."
+            "trec_eval treats such documents as not judged; if they are not relevant, write 0."
         )
     ]
 
@@ -300,7 +302,7 @@ def test_a_judged_ranking_that_finds_nothing_relevant_is_no_fault() -> None:
 def test_a_judged_ranking_with_a_document_twice_is_told() -> None:
     assert findings("1 Q0 a 0\n1 Q0 a 0\n", kind="judged-ranking") == [
         (
-            "qrels:2:6: error Q310: document 'a' of query '1' comes twice with label 0 (first on line 1). "
+            "qrels:2:6: error Q310: document 'a' of query '1' is listed twice with label 0 (first on line 1). "
             "Delete one of the two lines."
         )
     ]
@@ -313,7 +315,7 @@ def test_query_ids_that_look_alike_are_told_at_the_second(qid: str, what: str) -
     assert findings("37.1 0 a 1\n37.2 0 a 1\n", f" {qid} 0 a 1\n") == [
         (
             f"qrels:3:2: warning Q316: query '{qid}' looks like query '37.1' of line 1: they differ only in {what}. "
-            "If they are one query, write its id in one way; if they are two, this is fine."
+            "If they are one query, write its id in one way; if they are two, ignore this."
         )
     ]
 
@@ -321,8 +323,8 @@ def test_query_ids_that_look_alike_are_told_at_the_second(qid: str, what: str) -
 def test_query_ids_that_differ_only_in_case_look_alike() -> None:
     assert findings("Q1 0 a 1\nq1 0 a 1\n") == [
         (
-            "qrels:2:1: warning Q316: query 'q1' looks like query 'Q1' of line 1: they differ only in the case of letters. "
-            "If they are one query, write its id in one way; if they are two, this is fine."
+            "qrels:2:1: warning Q316: query 'q1' looks like query 'Q1' of line 1: they differ only in the case "
+            "of letters. If they are one query, write its id in one way; if they are two, ignore this."
         )
     ]
 
@@ -330,8 +332,9 @@ def test_query_ids_that_differ_only_in_case_look_alike() -> None:
 def test_judgments_of_groups_are_told_once_and_are_no_duplicates() -> None:
     assert findings("1 0 a 1\n1 0 b 0\n1 1 a 0\n1 1 b 0\n") == [
         (
-            "qrels:3:3: warning Q317: document 'a' of query '1' has a judgment of group '1' here, and one of '0' on line 1; "
-            "so it is of 2 lines. As judgments of groups or subtopics give it with -R qrels_jg; otherwise keep one group."
+            "qrels:3:3: warning Q317: document 'a' of query '1' has a judgment of group '1' here, and one of "
+            "'0' on line 1; 2 lines are like this. Read judgments of groups or subtopics with -R qrels_jg; otherwise keep "
+            "one group."
         )
     ]
 
@@ -350,7 +353,7 @@ def test_a_second_column_that_differs_between_documents_says_nothing() -> None:
 def test_a_second_column_that_is_the_same_everywhere_is_seen_as_such_in_any_layout() -> None:
     assert findings(" 1\tQ0  a 1\n1 Q0 a\t1\n") == [
         (
-            "qrels:2:6: error Q310: document 'a' of query '1' comes twice with label 1 (first on line 1). "
+            "qrels:2:6: error Q310: document 'a' of query '1' is listed twice with label 1 (first on line 1). "
             "Delete one of the two lines."
         )
     ]
@@ -402,7 +405,7 @@ def test_trec_evals_judgments_of_three_assessors_are_those_of_groups() -> None:
     assert [each.split(": ")[0] + each.split(": ")[1][-4:] for each in found] == [
         "qrels:2770Q313", "qrels:3682Q315", "qrels:3682:5Q317"
     ]  # fmt: skip
-    assert "so it is of 6,629 lines" in found[2]
+    assert "6,629 lines are like this" in found[2]
 
 
 def test_every_code_says_all_that_is_shown_of_it() -> None:

@@ -128,12 +128,12 @@ COUNT = "fields, but a run's line has at least 6 (qid Q0 docid rank score tag)."
         (b"1 b 2 1.5 t", "2:12", "5", "The second column is missing: write Q0 after the query."),
         (b"1 Q0 b 1.5 t", "2:13", "5", "The rank or the score is missing."),
         (b"1 Q0 b t x", "2:11", "5", "The tag or another column is missing."),
-        (b"1 Q0  ", "2:5", "2", "Mend the line, or delete it."),
+        (b"1 Q0  ", "2:5", "2", "Correct the line, or delete it."),
         (
             "1 Q0 ä\u00a01 2.5 t".encode(),
             "2:15",
             "5",
-            "A space that is none holds two fields together: write a plain one.",
+            "A character that only looks like a space joins two fields: write a plain space.",
         ),
     ],
 )
@@ -145,7 +145,7 @@ def test_spaces_in_the_tag_are_told_once() -> None:
     rows, findings = check(b"1 Q0 a 1 2.5 my tag\n1 Q0 b 2 1.5 my tag\n")
     assert findings == [
         (
-            "f:1:17: warning R102: 7 fields, where a run's line has 6: the tag has spaces. "
+            "f:1:17: warning R102: 7 fields, but a run's line has 6: the tag contains spaces. "
             "Write the tag as one word: pytrec_eval and others refuse such lines."
         )
     ]
@@ -159,36 +159,36 @@ def test_spaces_in_the_tag_are_found_where_the_last_word_is_the_first() -> None:
 @pytest.mark.parametrize(
     ("score", "finding"),
     [
-        ("abc", "error R103: score 'abc' is no number, and trec_eval reads 0. Write it as 12, 12.5 or 1.25e1."),
-        ("2.5x", "error R103: score '2.5x' is no number, and trec_eval reads 2.5. Write it as 12, 12.5 or 1.25e1."),
+        ("abc", "error R103: score 'abc' is not a number, and trec_eval reads 0. Write it as 12, 12.5 or 1.25e1."),
+        (
+            "2.5x",
+            ("error R103: score '2.5x' is not a number, and trec_eval reads 2.5. Write it as 12, 12.5 or 1.25e1."),
+        ),
         (
             "NaN",
             (
-                "error R104: score 'NaN' is not a number, so it has no place in an order. "
-                "Find out where it comes from; often it is a division by zero."
+                "error R104: score 'NaN' is not a number, so it cannot be ranked. Find its "
+                "cause; often it is a division by zero."
             ),
         ),
         (
             "-inf",
-            (
-                "warning R105: score '-inf' is infinite. "
-                "Find out where it comes from; often it is the logarithm of zero."
-            ),
+            ("warning R105: score '-inf' is infinite. Find its cause; often it is the logarithm of zero."),
         ),
         ("2,5", "error R106: score '2,5' has a decimal comma, and trec_eval reads 2. Write 2.5."),
         ("1e999", "error R107: score '1e999' is too large for a 64-bit float. Use smaller numbers."),
         (
             "1_0",
             (
-                "error R108: score '1_0' is 10 in Python, and 1 in trec_eval. "
-                "Write numbers with digits, a point and an exponent only."
+                "error R108: score '1_0' is 10 in Python, and 1 in trec_eval. Write "
+                "numbers with only digits, a decimal point and an exponent."
             ),
         ),
         (
             "0x1A",
             (
-                "error R108: score '0x1A' is hexadecimal, which trec_eval reads and Python refuses. "
-                "Write numbers with digits, a point and an exponent only."
+                "error R108: score '0x1A' is hexadecimal, which trec_eval reads and Python refuses. Write "
+                "numbers with only digits, a decimal point and an exponent."
             ),
         ),
     ],
@@ -216,7 +216,7 @@ def test_a_score_that_is_no_plain_number(score: str, finding: str) -> None:
 )
 def test_of_a_score_that_is_no_number_it_is_said_what_c_reads(score: str, read: str) -> None:
     assert found(GOOD + f"1 Q0 b 2 {score} t\n".encode()) == [
-        f"f:2:10: error R103: score '{score}' is no number, and trec_eval reads {read}. Write it as 12, 12.5 or 1.25e1."
+        f"f:2:10: error R103: score '{score}' is not a number, and trec_eval reads {read}. Write it as 12, 12.5 or 1.25e1."
     ]
 
 
@@ -226,15 +226,15 @@ def test_an_infinite_score_is_kept() -> None:
     assert rows.scores.tolist() == [2.5, -np.inf]
 
 
-RANK = "Ranks are whole numbers from 1; the order comes from scores, but not in every program."
+RANK = "Write ranks as whole numbers from 1: some programs order by them, not by scores."
 
 
 @pytest.mark.parametrize(
     ("rank", "what"),
     [
-        ("first", "is no whole number"),
-        ("1.5", "is no whole number"),
-        ("9223372036854775808", "is beyond 64 bits"),  # 2**63
+        ("first", "is not a whole number"),
+        ("1.5", "is not a whole number"),
+        ("9223372036854775808", "does not fit in 64 bits"),  # 2**63
     ],
 )
 def test_a_rank_that_is_no_whole_number(rank: str, what: str) -> None:
@@ -248,7 +248,7 @@ def test_a_rank_that_is_no_whole_number(rank: str, what: str) -> None:
 
 def test_a_header_line() -> None:
     rows, findings = check(b"# c\nquery_id iter doc_id rank score run_id\n" + GOOD)
-    assert findings == ["f:2:1: error R110: a header line. Delete it: trec_eval takes it for data."]
+    assert findings == ["f:2:1: error R110: a header line. Delete it: trec_eval reads it as data."]
     assert list(some(rows).lines) == [3]
 
 
@@ -263,10 +263,7 @@ def test_a_header_line() -> None:
 )
 def test_a_header_line_in_the_middle(header: bytes, line: bytes, kind: str, code: str) -> None:
     assert found(line + header + line, kind) == [
-        (
-            f"f:2:1: error {code}: a header line in the middle of the file. "
-            "Delete it: two files may have been put into one."
-        )
+        (f"f:2:1: error {code}: a header line in the middle of the file. Delete it: two files may have been joined.")
     ]
 
 
@@ -285,8 +282,8 @@ def test_shifted_columns_are_told_once(reader: str, text: bytes, monkeypatch: py
     monkeypatch.setenv("TRECEVAL_READER", reader)
     assert found(text) == [
         (
-            "f:1: error R116: all columns are shifted by one: Q0 is the third field, and in a run it is the second. "
-            "Delete the first column, likely an index; with pandas write index=False."
+            "f:1: error R116: all columns are shifted by one: Q0 is the third field, but the second in a run. "
+            "Delete the first column, probably an index; in pandas, write with index=False."
         )
     ]
 
@@ -323,7 +320,7 @@ def test_a_tag_that_is_missing_is_told_on_each_line(reader: str, monkeypatch: py
 )
 def test_fields_in_quotes_are_told_once(reader: str, text: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRECEVAL_READER", reader)
-    todo = "Write the file without quotes; in R with quote=FALSE."
+    todo = "Write the file without quotes; in R use quote=FALSE."
     assert found(text) == [f"f:1: error R117: fields are in quotes, which become part of the ids. {todo}"]
 
 
@@ -360,7 +357,7 @@ def test_columns_that_only_look_a_little_swapped_are_left(text: bytes) -> None:
     assert "R119" not in check_file(io.BytesIO(text)).counts
 
 
-TAG = "A run has one tag: were two runs put into one file?"
+TAG = "A run has one tag: were two runs joined into one file?"
 
 
 @both_readers
@@ -410,15 +407,15 @@ def test_other_separators_are_told_once(line: bytes, by: str) -> None:
         (
             b"<html>\n<body>\n",
             "run",
-            "this is HTML or XML, not a run. Is it a page that was saved in the place of the file?",
+            "this is HTML or XML, not a run. Was a web page saved instead of the file?",
         ),
-        (b'[{"qid": 1},\n{"qid": 2}]\n', "run", "this is JSON, not a run. Write a line for each document."),
+        (b'[{"qid": 1},\n{"qid": 2}]\n', "run", "this is JSON, not a run. Write one line per document."),
         (
             b"query-id\tcorpus-id\tscore\n1\ta\t1\n",
             "qrels",
             (
                 "this is a file of BEIR's judgments (query-id corpus-id score), not judgments. "
-                "treceval convert makes judgments of four columns of it."
+                "Convert it with treceval convert to judgments with four columns."
             ),
         ),
         (
@@ -441,7 +438,10 @@ def test_other_formats_are_told_once(text: bytes, kind: str, finding: str) -> No
         (
             JUDGED * 9,
             "run",
-            "these are judgments, not a run. Are the two files swapped? A ranking with labels is checked --as judged-ranking.",
+            (
+                "these are judgments, not a run. Are the two files swapped? Check a ranking with labels "
+                "--as judged-ranking."
+            ),
         ),
         (GOOD * 9, "qrels", "this is a run, not judgments. Are the two files swapped?"),
         (GOOD * 9, "judged-ranking", "this is a run, not a judged ranking. Check it as a run: --as run."),
@@ -462,8 +462,8 @@ def test_after_a_cause_for_all_lines_nothing_more_is_read() -> None:
 def test_a_rank_of_an_ms_marco_run_that_is_no_whole_number() -> None:
     assert found(b"1 a 1\n1 b 1.5\n", "msmarco") == [
         (
-            "f:2:5: error R115: rank '1.5' is no whole number. "
-            "Ranks are whole numbers from 1, and all that such a run has to say."
+            "f:2:5: error R115: rank '1.5' is not a whole number. Write ranks as "
+            "whole numbers from 1: this run is ordered by them alone."
         )
     ]
 
@@ -539,7 +539,7 @@ FOUR = "but a judgment has 4 (qid iteration docid rel)."
     ("line", "finding"),
     [
         (b"1 0 b", f"2:6: error Q301: 3 fields, {FOUR} The label is missing."),
-        (b"1 0 b c 1", f"2:9: error Q301: 5 fields, {FOUR} Mend the line, or delete it."),
+        (b"1 0 b c 1", f"2:9: error Q301: 5 fields, {FOUR} Correct the line, or delete it."),
         (b"1 b 1", f"2:6: error Q305: 3 fields, {FOUR} Put a 0, the iteration, after the query."),
     ],
 )
@@ -570,8 +570,8 @@ def test_a_label_that_is_no_whole_number(label: str, read: int) -> None:
     rows, findings = check(JUDGED + f"1 0 b {label}\n".encode(), "qrels")
     assert findings == [
         (
-            f"f:2:7: error Q302: label '{label}' is no whole number, and trec_eval reads {read}. "
-            "Labels are whole numbers, such as 0, 1, 2."
+            f"f:2:7: error Q302: label '{label}' is not a whole number, and trec_eval reads {read}. "
+            "Write labels as whole numbers, such as 0, 1, 2."
         )
     ]
     assert some(rows).docids.text() == ["a"]
@@ -579,13 +579,13 @@ def test_a_label_that_is_no_whole_number(label: str, read: int) -> None:
 
 def test_a_label_beyond_64_bits() -> None:
     assert found(JUDGED + b"1 0 b 9223372036854775808\n", "qrels") == [
-        "f:2:7: error Q303: label '9223372036854775808' is beyond 64 bits. Use smaller labels, such as 0, 1, 2."
+        "f:2:7: error Q303: label '9223372036854775808' does not fit in 64 bits. Use smaller labels, such as 0, 1, 2."
     ]
 
 
 def test_a_header_line_of_judgments() -> None:
     assert found(b"qid iteration docid rel\n" + JUDGED, "qrels") == [
-        "f:1:1: error Q304: a header line. Delete it: trec_eval takes it for data."
+        "f:1:1: error Q304: a header line. Delete it: trec_eval reads it as data."
     ]
 
 
@@ -634,7 +634,7 @@ def test_findings_beyond_the_most_are_counted() -> None:
 
 def test_a_line_of_a_million_fields_is_told_in_few_words() -> None:
     assert found(JUDGED + b"1 " * 1_000_000 + b"\n", "qrels") == [
-        f"f:2:9: error Q301: more than 100 fields, {FOUR} Mend the line, or delete it."
+        f"f:2:9: error Q301: more than 100 fields, {FOUR} Correct the line, or delete it."
     ]
 
 

@@ -19,9 +19,9 @@ from treceval_py.data.ids import Ids
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared" / "data"
 
-SCORES_DECIDE = "Scoring goes by the scores and ignores ranks, as trec_eval does"
+SCORES_DECIDE = "Scoring uses scores and ignores ranks, as trec_eval does"
 FIX = "--fix numbers documents from 1 in the order of their scores."
-TIES = "Which of them stands first depends on ids; treceval --ties says how far values depend on it."
+TIES = "Their order depends on ids; treceval --ties shows how much values depend on it."
 
 
 def rows_of(text: str, kind: str = "run", first: int = 1) -> Rows:
@@ -110,8 +110,8 @@ def test_a_document_that_comes_twice_with_the_same_score_is_told_with_its_first_
     text = "1 Q0 d7 1 9.5 mine\n1 Q0 d2 2 8.5 mine\n1  Q0 d7 3 9.50 mine\n"
     assert only("R120", text) == [
         (
-            "run.txt:3:7: error R120: document 'd7' comes again in query '1' with the same score (first on line 1). "
-            "Delete one of the two lines."
+            "run.txt:3:7: error R120: document 'd7' is listed again in query '1' with the same score (first on "
+            "line 1). Delete one of the two lines."
         )
     ]
 
@@ -120,8 +120,8 @@ def test_a_document_that_comes_twice_with_another_score_is_told_with_both():
     text = "1 Q0 d7 1 9.5 mine\n1 Q0 d2 2 8.5 mine\n1 Q0 d7 3 8.25 mine\n"
     assert found(text) == [
         (
-            "run.txt:3:6: error R121: document 'd7' comes again in query '1' with score 8.25 (first on line 1, with 9.5). "
-            "Find out which of the two lines is right, and delete the other."
+            "run.txt:3:6: error R121: document 'd7' is listed again in query '1' with score 8.25 (first on "
+            "line 1, with 9.5). Find out which of the two lines is right, and delete the other."
         )
     ]
 
@@ -148,19 +148,19 @@ def test_of_many_lines_that_come_twice_so_many_are_kept_and_all_are_counted():
 def test_a_passage_that_comes_twice_in_a_run_of_ms_marco_is_told_with_its_ranks():
     assert found("1\t7\t1\n1\t3\t2\n1\t7\t3\n", kind="msmarco") == [
         (
-            "run.txt:3:3: error R121: document '7' comes again in query '1' with rank 3 (first on line 1, with 1). "
-            "Find out which of the two lines is right, and delete the other."
+            "run.txt:3:3: error R121: document '7' is listed again in query '1' with rank 3 (first on line 1, "
+            "with 1). Find out which of the two lines is right, and delete the other."
         )
     ]
 
 
 def test_a_control_character_in_an_id_is_made_visible():
-    assert "document 'd\\x1b[31m' comes again" in only("R120", "1 Q0 d\x1b[31m 1 2 t\n1 Q0 d\x1b[31m 2 2 t\n")[0]
+    assert "document 'd\\x1b[31m' is listed again" in only("R120", "1 Q0 d\x1b[31m 1 2 t\n1 Q0 d\x1b[31m 2 2 t\n")[0]
 
 
 def test_a_long_id_is_cut_off():
     text = f"1 Q0 {'d' * 5000} 1 2 t\n1 Q0 {'d' * 5000} 2 2 t\n"
-    assert f"document '{'d' * 80}…' comes again" in only("R120", text)[0]
+    assert f"document '{'d' * 80}…' is listed again" in only("R120", text)[0]
 
 
 # -- queries whose lines do not stand together
@@ -176,8 +176,9 @@ INTERLEAVED = """\
 
 TOLD_INTERLEAVED = [
     (
-        "run.txt:3:2: note R122: the lines of 2 of 3 queries do not stand together: query '1' comes again here (first on "
-        "line 1). Values do not depend on it here, but some programs need all lines of a query together."
+        "run.txt:3:2: note R122: the lines of 2 of 3 queries are not together: query '1' appears again here "
+        "(first on line 1). Values here do not depend on it, but some programs need all lines of a query "
+        "together."
     )
 ]
 
@@ -216,7 +217,7 @@ def test_ranks_that_contradict_scores_are_told_once_with_both_documents():
         (
             "run.txt:8:9: warning R123: ranks contradict scores in 2 of 4 queries: in query '3' document 'd6' has rank 2 "
             "and score 3.25, but 'd4' on line 7 has rank 1 and score 2.5. "
-            f"{SCORES_DECIDE}; MS MARCO's script goes by the ranks. Find out which of the two is right."
+            f"{SCORES_DECIDE}; MS MARCO's script uses the ranks. Find out which of the two is right."
         )
     ]
     assert shape.contradicted == 2
@@ -304,8 +305,8 @@ def test_a_constant_rank_is_told_once_and_is_nothing_else():
 @pytest.mark.parametrize(
     ("ranks", "place", "words"),
     [
-        ((1, 2, 2), "3:9", "in query '1' rank 2 comes again (first on line 2)"),
-        ((2, 1, 2), "3:9", "in query '1' rank 2 comes again (first on line 1)"),
+        ((1, 2, 2), "3:9", "in query '1' rank 2 appears again (first on line 2)"),
+        ((2, 1, 2), "3:9", "in query '1' rank 2 appears again (first on line 1)"),
         ((1, 2, 4), "3:9", "in query '1' the next rank after 2 is 4"),
         ((4, 2, 1), "1:9", "in query '1' the next rank after 2 is 4"),
         ((5, 6, 7), "1:9", "those of query '1' begin at 5"),
@@ -327,8 +328,8 @@ def test_ranks_at_the_ends_of_64_bits_do_no_harm():
 def test_ranks_from_0_in_a_run_of_ms_marco_are_an_error():
     assert found("1\t7\t0\n1\t3\t1\n", kind="msmarco") == [
         (
-            "run.txt:1:5: error R133: ranks begin below 1 in 1 of 1 query: in query '1' document '7' has rank 0. "
-            "Ranks begin at 1: write each with 1 added."
+            "run.txt:1:5: error R133: ranks begin below 1 in 1 of 1 query: in query '1' document '7' has rank "
+            "0. Ranks begin at 1: add 1 to each."
         )
     ]
 
@@ -336,9 +337,9 @@ def test_ranks_from_0_in_a_run_of_ms_marco_are_an_error():
 def test_a_rank_that_comes_twice_in_a_run_of_ms_marco_is_a_warning():
     assert found("1\t7\t1\n1\t3\t1\n", kind="msmarco") == [
         (
-            "run.txt:2:5: warning R134: ranks are not 1, 2, 3, … in 1 of 1 query: in query '1' rank 1 comes again (first "
-            "on line 1). Number the documents of each query from 1, without gaps: of two with the same rank only the last "
-            "line counts."
+            "run.txt:2:5: warning R134: ranks are not 1, 2, 3, … in 1 of 1 query: in query '1' rank 1 appears "
+            "again (first on line 1). Number the documents of each query from 1, without gaps: of two with the "
+            "same rank only the last line counts."
         )
     ]
 
@@ -350,9 +351,9 @@ def test_constant_scores_are_told_once():
     text = "1 Q0 d7 1 1.0 mine\n1 Q0 d2 2 1.0 mine\n1 Q0 d5 3 1 mine\n2 Q0 d5 1 2 mine\n"
     assert found(text) == [
         (
-            "run.txt:1:11: warning R127: all scores of a query are the same in 1 of 2 queries: the 3 documents of query "
-            "'1' have score 1.0. The order of its documents then depends on their ids alone. "
-            "Write the scores of the ranking."
+            "run.txt:1:11: warning R127: all scores of a query are the same in 1 of 2 queries: the 3 documents "
+            "of query '1' have score 1.0. The order of these documents depends only on their ids. Write the "
+            "scores of the ranking."
         )
     ]
 
@@ -382,8 +383,8 @@ def test_scores_that_follow_ids_are_told(ids, words):
         "run.txt:1:"
         + str(len("1 Q0 " + ids.split()[0] + " 1 ") + 1)
         + ": warning R128: scores follow document ids: in "
-        f"the only query of 5 or more documents ids are {words} from the highest score on. "
-        "Write the scores of the ranking, and no ids or row numbers."
+        f"the only query with 5 or more documents, ids are {words} from the highest score on. "
+        "Write the scores of the ranking, not ids or row numbers."
     ]
 
 
@@ -396,7 +397,8 @@ def test_two_queries_of_five_ids_are_evidence_enough():
     # 5! * 5! = 14,400 orders
     text = ranked(["d1", "d2", "d3", "d4", "d5"])
     assert (
-        "in each of the 2 queries of 5 or more documents" in only("R128", text, "2" + text[1:].replace("\n1", "\n2"))[0]
+        "in each of the 2 queries with 5 or more documents"
+        in only("R128", text, "2" + text[1:].replace("\n1", "\n2"))[0]
     )
 
 
@@ -425,9 +427,9 @@ def test_scores_that_grow_with_the_rank_are_likely_distances():
     text = "1 Q0 d7 1 0.25 t\n1 Q0 d4 2 0.5 t\n1 Q0 d8 3 0.75 t\n"
     assert only("R129", text) == [
         (
-            "run.txt:1:11: warning R129: scores look like distances, of which smaller is better: in query '1' they grow "
-            "with the rank, and so in 1 of 1 query of 3 or more documents. "
-            "Scoring puts the highest score first. If these are distances, write them with the sign changed."
+            "run.txt:1:11: warning R129: scores look like distances, for which smaller is better: in query '1' "
+            "they grow with the rank, as in 1 of 1 query of 3 or more documents. Scoring puts the highest "
+            "score first. If these are distances, write them with the opposite sign."
         )
     ]
 
@@ -435,8 +437,8 @@ def test_scores_that_grow_with_the_rank_are_likely_distances():
 def test_where_ranks_say_nothing_scores_that_grow_from_line_to_line_are_likely_distances():
     text = "".join(f"1 Q0 d{name} 0 {at} t\n" for at, name in enumerate("73918", 1))
     assert only("R129", text)[0].startswith(
-        "run.txt:1:11: warning R129: scores look like distances, of which smaller is better: in query '1' they grow "
-        "from line to line, and so"
+        "run.txt:1:11: warning R129: scores look like distances, for which smaller is better: in query '1' "
+        "they grow from line to line, as"
     )
 
 
@@ -452,14 +454,12 @@ def grow(query: int, names: str, rank: str, step: int) -> str:
 def test_without_ranks_it_is_told_of_how_many_queries_of_five_documents_scores_grow():
     # The nine queries of four documents are too short to count.
     text = grow(1, "73918", "0", 1) + "".join(grow(query, "7391", "0", -1) for query in range(2, 11))
-    assert "from line to line, and so in 1 of 1 query of 5 or more documents. Scoring" in only("R129", text)[0]
+    assert "from line to line, as in 1 of 1 query of 5 or more documents. Scoring" in only("R129", text)[0]
 
 
 def test_with_and_without_ranks_both_numbers_of_documents_are_told():
     text = grow(1, "73918", "0", 1) + grow(2, "739", "", 1)
-    told = (
-        "from line to line, and so in 2 of 2 queries of 3 or more documents, or of 5 where ranks say nothing. Scoring"
-    )
+    told = "from line to line, as in 2 of 2 queries of 3 or more documents, or of 5 if ranks are unusable. Scoring"
     assert told in only("R129", text)[0]
 
 
@@ -493,7 +493,7 @@ def test_ties_are_told_from_a_fifth_of_documents_on(tied, told):
     assert shape.tied == tied
     expected = [
         (
-            "run.txt:3:11: warning R130: 2 of 10 documents (20.0 %) share their score with another one of their query: in "
+            "run.txt:3:11: warning R130: 2 of 10 documents (20.0 %) share their score with another document of their query: in "
             f"query '1' document 'd1' has score 18, and 'd9' on line 2 has 18. {TIES}"
         )
     ]
@@ -515,8 +515,8 @@ def test_a_document_that_comes_again_counts_once_among_ties():
     text = "1 Q0 d7 1 9 t\n1 Q0 d7 2 9 t\n1 Q0 d2 3 9 t\n1 Q0 d5 4 7 t\n"
     assert [each.split(". ")[0] for each in only("R130", text)] == [
         (
-            "run.txt:3:11: warning R130: 2 of 3 documents (66.6 %) share their score with another one of their query: "
-            "in query '1' document 'd2' has score 9, and 'd7' on line 1 has 9"
+            "run.txt:3:11: warning R130: 2 of 3 documents (66.6 %) share their score with another document of "
+            "their query: in query '1' document 'd2' has score 9, and 'd7' on line 1 has 9"
         )
     ]
 
@@ -537,9 +537,9 @@ def test_scores_that_differ_in_double_precision_only_are_told():
     # 2**24 and 2**24 + 1 are the first whole numbers that single precision cannot tell apart.
     assert found("1 Q0 a 1 16777217 t\n1 Q0 b 2 16777216 t\n") == [
         (
-            "run.txt:2:10: note R131: 1 of 1 neighbours (100.0 %) have scores that differ, but not in single precision: in "
-            "query '1' document 'b' has score 16777216, and 'a' on line 1 has 16777217. "
-            "trec_eval 9 and pytrec_eval take them for ties, and order them by id; this program does not."
+            "run.txt:2:10: note R131: 1 of 1 neighbours (100.0 %) have scores that differ, but not in single "
+            "precision: in query '1' document 'b' has score 16777216, and 'a' on line 1 has 16777217. "
+            "trec_eval 9 and pytrec_eval treat them as ties, ordered by id; this program does not."
         )
     ]
 
@@ -559,8 +559,8 @@ def test_queries_with_another_depth_than_nearly_all_are_told():
     text = "".join(f"q{query} Q0 d{rank} {rank} {-rank} t\n" for query in range(4) for rank in (1, 2))
     assert found(text + "q9 Q0 d1 1 3 t\n") == [
         (
-            "run.txt:9: note R132: 4 of 5 queries have 2 documents, but query 'q9' has 1. "
-            "Find out whether lines were lost or added, or whether no more documents were found."
+            "run.txt:9: note R132: 4 of 5 queries have 2 documents, but query 'q9' has 1. Find out "
+            "whether lines were lost or added, or whether fewer documents were found."
         )
     ]
 
@@ -659,7 +659,7 @@ def test_queries_with_the_same_ranking_are_told():
 
 
 def test_queries_with_the_same_documents_in_different_orders_are_told():
-    words = "all 3 queries have the same 3 documents, in different orders. Are these all documents that there are?"
+    words = "all 3 queries have the same 3 documents, in different orders. Does the collection have no other documents?"
     assert only("R136", same("xyz", "xyz", "zyx")) == [f"run.txt: note R136: {words}"]
     assert only("R135", same("xyz", "xyz", "zyx")) == []
 

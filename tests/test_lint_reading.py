@@ -101,14 +101,14 @@ def test_a_byte_order_mark_is_found_and_left_out() -> None:
         LINE,
         [
             (
-                "run.txt:1:1: warning F003: a byte-order mark, which trec_eval takes for a part of the first query's id. "
-                "Save the file as UTF-8 without it."
+                "run.txt:1:1: warning F003: a byte-order mark, which trec_eval reads as part of the first "
+                "query's id. Save the file as UTF-8 without it."
             )
         ],
     )
 
 
-UTF_16 = "run.txt: error F004: this is UTF-16 text, of which trec_eval makes nothing. Save it as UTF-8."
+UTF_16 = "run.txt: error F004: this is UTF-16 text, which trec_eval cannot read. Save it as UTF-8."
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
@@ -129,7 +129,7 @@ def test_a_file_of_utf_16_is_decoded(tmp_path: Path) -> None:
 def test_compressed_utf_16_is_found_and_not_read() -> None:
     assert read(gzip.compress("1 Q0 a 1 2.5 t\n".encode("utf-16"))) == (
         b"",
-        [UTF_16.replace("Save it as UTF-8.", "Unpack it and save it as UTF-8; nothing of it was read.")],
+        [UTF_16.replace("Save it as UTF-8.", "Unpack it and save it as UTF-8; none of it was read.")],
     )
 
 
@@ -148,19 +148,19 @@ def test_a_nul_byte_at_the_beginning_is_found() -> None:
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (b"PK\x03\x04....", "a zip archive, which is no text. Unpack it first."),
+        (b"PK\x03\x04....", "a zip archive, not text. Unpack it first."),
         (
             b"PK\x03\x04....xl/workbook.xml",
-            "an Excel workbook, which is no text. Save the sheet as text, separated by tabs.",
+            "an Excel workbook, not text. Save the sheet as text, separated by tabs.",
         ),
-        (b"%PDF-1.7", "a PDF document, which is no text. Is it the right file?"),
-        (b"\x93NUMPY", "a NumPy array, which is no text. Load it with numpy and use Run.from_arrays."),
-        (b"SQLite format 3\0", "an SQLite database, which is no text. Is it the right file?"),
-        (b"\x89PNG\r\n", "a PNG image, which is no text. Is it the right file?"),
-        (b"x" * 257 + b"ustar", "a tar archive, which is no text. Unpack it first."),
-        (gzip.compress(gzip.compress(LINE)), "gzip within a compressed file, which is no text. Unpack it once."),
-        (bytes(range(1, 256)), "binary data, which is no text. Is it the right file?"),
-        (bytes(3) + bytes([1, 2, 3, 4]) + bytes(13), "binary data, which is no text. Is it the right file?"),
+        (b"%PDF-1.7", "a PDF document, not text. Is it the right file?"),
+        (b"\x93NUMPY", "a NumPy array, not text. Load it with numpy and use Run.from_arrays."),
+        (b"SQLite format 3\0", "an SQLite database, not text. Is it the right file?"),
+        (b"\x89PNG\r\n", "a PNG image, not text. Is it the right file?"),
+        (b"x" * 257 + b"ustar", "a tar archive, not text. Unpack it first."),
+        (gzip.compress(gzip.compress(LINE)), "gzip within a compressed file, not text. Unpack it once."),
+        (bytes(range(1, 256)), "binary data, not text. Is it the right file?"),
+        (bytes(3) + bytes([1, 2, 3, 4]) + bytes(13), "binary data, not text. Is it the right file?"),
     ],
 )
 def test_what_is_no_text_is_named(data: bytes, what: str) -> None:
@@ -236,15 +236,15 @@ def test_a_line_that_is_too_long_is_found(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(source_module, "SMALL_BLOCK_SIZE", 64)
     text, found = read(LINE * 20 + b"x" * 1000)
     assert text == LINE * 20
-    assert found == ["run.txt:21: error F010: a line of more than 100 bytes. Is this a text file?"]
+    assert found == ["run.txt:21: error F010: a line has more than 100 bytes. Is this a text file?"]
 
 
 def test_the_first_byte_of_each_line_that_is_no_utf_8_is_found() -> None:
     text = LINE + "1 Q0 ä".encode() + b"\xe9\xe9 1 2 t\n" + b"\xff 1 2 t\n"
     todo = "Save the file as UTF-8."
     assert read(text)[1] == [
-        f"run.txt:2:7: warning F011: byte E9 is no UTF-8. {todo}",
-        f"run.txt:3:1: warning F011: byte FF is no UTF-8. {todo}",
+        f"run.txt:2:7: warning F011: byte E9 is not valid UTF-8. {todo}",
+        f"run.txt:3:1: warning F011: byte FF is not valid UTF-8. {todo}",
     ]
 
 
@@ -276,7 +276,7 @@ def test_control_characters_are_found(character: str, what: str) -> None:
 def test_odd_spaces_are_found(character: str, what: str) -> None:
     text = LINE + f"1{character}Q0 a 1 2 t\n".encode()
     assert read(text)[1] == [
-        f"run.txt:2:2: warning F013: {what}, which separates no fields. Write a plain space, or delete it."
+        f"run.txt:2:2: warning F013: {what}, which does not separate fields. Write a plain space, or delete it."
     ]
 
 
@@ -293,7 +293,7 @@ def test_odd_spaces_are_found(character: str, what: str) -> None:
 def test_invisible_characters_are_found(character: str, what: str) -> None:
     text = LINE + f"1 Q0 a{character} 1 2 t\n".encode()
     assert read(text)[1] == [
-        f"run.txt:2:7: warning F013: {what}, which nobody sees. Delete it, unless the same id has it elsewhere."
+        f"run.txt:2:7: warning F013: {what}, which is invisible. Delete it, unless the same id has it elsewhere."
     ]
 
 
@@ -311,7 +311,7 @@ def test_comments_are_found() -> None:
     assert read(LINE + b"  # c\n")[1] == ["run.txt:2: note F015: a comment. Delete it."]
 
 
-ABOUT_DATA = "Lines that begin with # are left out: if they are meant, give their queries other ids."
+ABOUT_DATA = "Lines that begin with # are skipped: if they are data, give their queries other ids."
 
 
 @pytest.mark.parametrize(
@@ -366,7 +366,7 @@ def test_files_without_lines_of_fields_are_named(data: bytes, what: str) -> None
         [
             (
                 f"run.txt: note F018: this is {what}, whose lines cannot be checked one by one. "
-                "Its reader says, when it is scored, whether all of it can be used."
+                "Score it to see whether all of it can be used."
             )
         ],
     )

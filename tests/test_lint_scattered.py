@@ -165,4 +165,4 @@ def test_a_file_that_changed_meanwhile_is_refused():
     again = Opened(RUN.encode(), RUN.encode() + b"1 Q0 d1 9 1 mine\n")
     with pytest.raises(InputError) as refused:
         list(grouped(again, KINDS["run"]))
-    assert str(refused.value) == "the file changed while it was read. Run again when nothing writes to it."
+    assert str(refused.value) == "the file changed while it was being read. Run again when nothing writes to it."

@@ -72,7 +72,7 @@ def test_a_run_of_other_queries_is_told_with_the_queries_of_both() -> None:
     qrels = Qrels({str(qid): {"a": 1} for qid in range(301, 308)})
     assert findings(qrels, run({"401": ["a"], "402": ["a"]})) == [
         (
-            "run: error X201: not one of 2 queries is judged: here 401, 402; in QRELS 301, 302, 303, 304, 305, …. "
+            "run: error X201: none of 2 queries is judged: here 401, 402; in QRELS 301, 302, 303, 304, 305, …. "
             "Is it a run for other queries?"
         )
     ]
@@ -87,16 +87,16 @@ def test_a_run_of_one_other_query_is_told() -> None:
 def test_queries_that_all_look_like_judged_ones_are_told_each_and_together() -> None:
     assert findings(Qrels({"37.1": {"a": 1}, "37.2": {"a": 1}}), run({"37_1": ["a"], "37_2": ["a"]})) == [
         (
-            "run:1:1: warning X204: query '37_1' is not judged, but '37.1' is: they differ only in punctuation. "
-            "Write query ids as QRELS does."
+            "run:1:1: warning X204: query '37_1' is not judged, but '37.1' is: they differ only in "
+            "punctuation. Write query ids as in QRELS."
         ),
         (
-            "run:2:1: warning X204: query '37_2' is not judged, but '37.2' is: they differ only in punctuation. "
-            "Write query ids as QRELS does."
+            "run:2:1: warning X204: query '37_2' is not judged, but '37.2' is: they differ only in "
+            "punctuation. Write query ids as in QRELS."
         ),
         (
-            "run: error X201: not one of 2 queries is judged: here 37_1, 37_2; in QRELS 37.1, 37.2. "
-            "Write query ids as QRELS does."
+            "run: error X201: none of 2 queries is judged: here 37_1, 37_2; in QRELS 37.1, 37.2. Write "
+            "query ids as in QRELS."
         ),
     ]
 
@@ -105,8 +105,8 @@ def test_missing_queries_are_told_once_with_the_first_five() -> None:
     qrels = Qrels({str(qid): {"a": 1} for qid in range(1, 9)})
     assert findings(qrels, run({"3": ["a"]})) == [
         (
-            "run: warning X202: 7 of 8 judged queries are missing from the run: 1, 2, 4, 5, 6, …. "
-            "Where all judged queries are averaged, each of them counts as 0."
+            "run: warning X202: 7 of 8 judged queries are missing from the run: 1, 2, 4, 5, 6, …. If "
+            "all judged queries are averaged, each of them counts as 0."
         )
     ]
 
@@ -114,21 +114,21 @@ def test_missing_queries_are_told_once_with_the_first_five() -> None:
 def test_a_single_missing_query_is_told_by_name() -> None:
     assert findings(ONE, run({"1": ["a"]})) == [
         (
-            "run: warning X202: 1 of 2 judged queries is missing from the run: 2. "
-            "Where all judged queries are averaged, each of them counts as 0."
+            "run: warning X202: 1 of 2 judged queries is missing from the run: 2. If "
+            "all judged queries are averaged, each of them counts as 0."
         )
     ]
 
 
 def test_queries_that_are_not_judged_are_told_once_at_the_first() -> None:
     assert findings(ONE, run({"1": ["a"], "8": ["a", "b"]}), run({"2": ["c"], "9": ["a"]})) == [
-        "run:2: note X203: 2 of 4 queries of the run are not judged; the first is '8'. Scores leave them out."
+        "run:2: note X203: 2 of 4 queries of the run are not judged; the first is '8'. They are not scored."
     ]
 
 
 def test_a_single_query_that_is_not_judged_is_told() -> None:
     assert findings(ONE, run({"8": ["a"], "1": ["a"], "2": ["c"]})) == [
-        "run:1: note X203: 1 of 3 queries of the run is not judged; the first is '8'. Scores leave it out."
+        "run:1: note X203: 1 of 3 queries of the run is not judged; the first is '8'. It is not scored."
     ]
 
 
@@ -139,7 +139,7 @@ def test_a_single_query_that_is_not_judged_is_told() -> None:
         ("7", "007", "leading zeros"),
         ("q7", "Q7", "the case of letters"),
         ("301.0", "301", "a decimal point"),
-        ("MB001", "1", "leading zeros and what stands before the number"),
+        ("MB001", "1", "leading zeros and the text before the number"),
     ],
 )
 def test_a_query_that_looks_like_a_judged_one_is_told_where_it_stands(written: str, judged: str, what: str) -> None:
@@ -147,11 +147,11 @@ def test_a_query_that_looks_like_a_judged_one_is_told_where_it_stands(written: s
     assert findings(qrels, "x Q0 a 1 2 t\n", f"  {written} Q0 a 1 2 t\n{written} Q0 b 2 1 t\n") == [
         (
             f"run:2:3: warning X204: query '{written}' is not judged, but '{judged}' is: they differ only in {what}. "
-            "Write query ids as QRELS does."
+            "Write query ids as in QRELS."
         ),
         (
             f"run: warning X202: 1 of 2 judged queries is missing from the run: {judged}. "
-            "Where all judged queries are averaged, each of them counts as 0."
+            "If all judged queries are averaged, each of them counts as 0."
         ),
     ]
 
@@ -165,8 +165,8 @@ def test_look_alikes_beyond_those_that_are_kept_are_counted() -> None:
 def test_a_run_without_a_judged_document_is_told() -> None:
     assert findings(ONE, run({"1": ["x", "y"], "2": ["z"]})) == [
         (
-            "run: warning X205: not one of 3 documents is judged for its query. "
-            "Is the run on another collection than these judgments?"
+            "run: warning X205: none of 3 documents is judged for its query. Is the "
+            "run on another collection than these judgments?"
         )
     ]
 
@@ -177,8 +177,8 @@ def test_a_run_without_a_judged_document_is_told() -> None:
         ("ft911-3", "FT911-3", "the case of letters"),
         ("FT911-3.txt", "FT911-3", "the ending"),
         ("corpus/FT911-3", "FT911-3", "the folder"),
-        ("doc_12", "12", "what stands before the number"),
-        ("12", "doc12", "what stands before the number"),
+        ("doc_12", "12", "the text before the number"),
+        ("12", "doc12", "the text before the number"),
         ("00012", "12", "leading zeros"),
     ],
 )
@@ -186,8 +186,8 @@ def test_documents_that_look_like_judged_ones_are_told_by_a_pair(written: str, j
     qrels = Qrels({"1": {"other": 1, judged: 1}})
     assert findings(qrels, f"1\tQ0\tx\t1\t2\tt\n1\tQ0\t{written}\t2\t1\tt\n") == [
         (
-            f"run:2:6: warning X205: not one of 2 documents is judged for its query; '{written}' is not judged, but "
-            f"'{judged}' is: they differ only in {what} (query '1'). Write document ids as QRELS does."
+            f"run:2:6: warning X205: none of 2 documents is judged for its query; '{written}' is not judged, but "
+            f"'{judged}' is: they differ only in {what} (query '1'). Write document ids as in QRELS."
         )
     ]
 
@@ -195,8 +195,8 @@ def test_documents_that_look_like_judged_ones_are_told_by_a_pair(written: str, j
 def test_a_look_alike_that_is_judged_for_another_query_is_found_too() -> None:
     assert findings(ONE, run({"1": ["x", "C"], "2": ["y"]})) == [
         (
-            "run:2:6: warning X205: not one of 3 documents is judged for its query; 'C' is not judged, but 'c' is: they "
-            "differ only in the case of letters (query '2'). Write document ids as QRELS does."
+            "run:2:6: warning X205: none of 3 documents is judged for its query; 'C' is not judged, but 'c' "
+            "is: they differ only in the case of letters (query '2'). Write document ids as in QRELS."
         )
     ]
 
@@ -204,8 +204,8 @@ def test_a_look_alike_that_is_judged_for_another_query_is_found_too() -> None:
 def test_documents_that_are_judged_for_other_queries_are_told() -> None:
     assert findings(ONE, run({"1": ["c", "x"], "2": ["a", "b"]})) == [
         (
-            "run: warning X205: not one of 4 documents is judged for its query; of the first 4 QRELS judges 3 for other "
-            "queries. Are the query ids those of QRELS?"
+            "run: warning X205: none of 4 documents is judged for its query; of the first 4 QRELS judges 3 for "
+            "other queries. Are the query ids those of QRELS?"
         )
     ]
 
@@ -227,8 +227,9 @@ def test_a_run_of_which_hardly_any_first_documents_are_judged_is_told() -> None:
     found = run({str(qid): [f"x{qid}-{n}" for n in range(9)] + [f"{'xd'[qid > 1]}{qid}-3"] for qid in range(1, 11)})
     assert findings(POOLED, found) == [
         (
-            "run: warning X206: of 100 documents (the first 10 of each of 10 judged queries) only 9 are judged for their "
-            "query, and 91 for no query at all. Is it the version of the corpus that was judged?"
+            "run: warning X206: of 100 documents (the first 10 of each of 10 judged queries) only 9 are judged "
+            "for their query, and 91 are not judged for any query. Is it the version of the corpus that was "
+            "judged?"
         )
     ]
 
@@ -285,8 +286,8 @@ def test_documents_that_no_query_has_judged_are_told_when_they_are_half_of_the_f
     documents = {qid: [f"d{qid}-{n}" for n in range(5)] + [f"x{n}" for n in range(5)] for qid in POOLED}
     assert findings(POOLED, run(documents)) == [
         (
-            "run: note X207: of 100 documents (the first 10 of each of 10 judged queries) 50 are judged for no query at all. "
-            "Is it the version of the corpus that was judged?"
+            "run: note X207: of 100 documents (the first 10 of each of 10 judged queries) 50 are not judged "
+            "for any query. Is it the version of the corpus that was judged?"
         )
     ]
 
@@ -306,8 +307,8 @@ def test_a_judged_ranking_with_the_labels_of_the_judgments_gives_nothing() -> No
 def test_a_label_that_contradicts_the_judgments_is_told_where_it_stands() -> None:
     assert findings(ONE, "1 Q0 a 1\n", "1 Q0 bb 0\n1\tQ0\tb\t2\n2 Q0 c 1\n", kind="judged-ranking") == [
         (
-            "run:3:8: warning X210: document 'b' of query '1' has label 2, but QRELS says 0. "
-            "Take the label of QRELS, or find out which one is right."
+            "run:3:8: warning X210: document 'b' of query '1' has label 2, but QRELS says 0. Use "
+            "the label of QRELS, or find out which one is right."
         )
     ]
 
@@ -315,15 +316,15 @@ def test_a_label_that_contradicts_the_judgments_is_told_where_it_stands() -> Non
 def test_a_relevant_document_that_is_not_judged_contradicts_the_judgments() -> None:
     assert findings(ONE, RANKING + "2 Q0 x 1\n2 Q0 y 0\n", kind="judged-ranking") == [
         (
-            "run:4:8: warning X210: document 'x' of query '2' has label 1, but QRELS does not judge it. "
-            "Take the label of QRELS, or find out which one is right."
+            "run:4:8: warning X210: document 'x' of query '2' has label 1, but QRELS does not judge it. Use "
+            "the label of QRELS, or find out which one is right."
         )
     ]
 
 
 def test_labels_of_queries_that_are_not_judged_contradict_nothing() -> None:
     assert findings(ONE, RANKING + "3 Q0 x 1\n", kind="judged-ranking") == [
-        "run:4: note X203: 1 of 3 queries of the run is not judged; the first is '3'. Scores leave it out."
+        "run:4: note X203: 1 of 3 queries of the run is not judged; the first is '3'. It is not scored."
     ]
 
 
@@ -368,8 +369,8 @@ def test_trec_evals_runs_give_nothing(name: str, qrels: str) -> None:
 def test_the_run_that_trec_eval_cut_lacks_a_query() -> None:
     assert real("trec_eval-test/results.trunc", "trec_eval-test/qrels.test") == [
         (
-            "run: warning X202: 1 of 3 judged queries is missing from the run: 302. "
-            "Where all judged queries are averaged, each of them counts as 0."
+            "run: warning X202: 1 of 3 judged queries is missing from the run: 302. If "
+            "all judged queries are averaged, each of them counts as 0."
         )
     ]
 
@@ -378,8 +379,8 @@ def test_trec_evals_run_of_301_queries_has_31_judged_ones() -> None:
     # cut -d' ' -f1 FILE | sort -u | wc -l prints 301 for the run and 31 for the judgments.
     assert real("trec_eval-test/results.comment.test", "trec_eval-test/qrels.comment.test") == [
         (
-            "run:1: note X203: 270 of 301 queries of the run are not judged; the first is '2024-224960'. "
-            "Scores leave them out."
+            "run:1: note X203: 270 of 301 queries of the run are not judged; the first is '2024-224960'. They "
+            "are not scored."
         )
     ]
 
@@ -395,6 +396,6 @@ def test_every_code_says_all_that_is_shown_of_it() -> None:
 def test_a_run_whose_documents_are_judged_queries_has_columns_swapped() -> None:
     qrels = Qrels({"301": {"a": 1}, "302": {"b": 0}})
     assert findings(qrels, "a Q0 301 1 2 t\nb Q0 301 2 1 t\nb Q0 302 1 1 t\n")[-1] == (
-        "run: error X201: query and document are swapped: not one of 2 queries is judged: here a, b; in QRELS 301, 302. "
-        "Write qid Q0 docid rank score tag."
+        "run: error X201: query and document are swapped: none of 2 queries is judged: here a, b; in QRELS "
+        "301, 302. Write qid Q0 docid rank score tag."
     )

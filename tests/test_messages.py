@@ -154,7 +154,7 @@ def test_compressed_data_that_is_cut_off_is_never_half_a_run(name: str, folder: 
 @pytest.mark.parametrize("text", ["nan", "NaN", "-nan", "+NAN"])
 def test_nan_is_refused_as_a_score(text: str, folder: Folder) -> None:
     assert folder.refused(run=RUN.replace(b"2.5", text.encode())) == (
-        f"run:2: score '{text}' is not a number, so it has no place in an order. Find out where it comes from."
+        f"run:2: score '{text}' is not a number, so it cannot be ranked. Find out where it comes from."
     )
 
 
@@ -283,7 +283,7 @@ def test_a_run_with_five_fields_is_refused(folder: Folder) -> None:
 
 def test_judgments_with_five_fields_are_refused(folder: Folder) -> None:
     assert folder.refused(qrels=QRELS.replace(b"b 0", b"b 0 x")) == (
-        "qrels:2: 5 fields, but a judgment has 4 (qid iteration docid rel). Mend the line."
+        "qrels:2: 5 fields, but a judgment has 4 (qid iteration docid rel). Correct the line."
     )
 
 
@@ -296,21 +296,21 @@ def test_judgments_with_three_fields_are_refused(folder: Folder) -> None:
 
 def test_one_field_is_called_one_field(folder: Folder) -> None:
     assert folder.refused(run=RUN + b"x\n") == (
-        "run:4: 1 field, but a run's line has at least 6 (qid Q0 docid rank score tag). Mend the line."
+        "run:4: 1 field, but a run's line has at least 6 (qid Q0 docid rank score tag). Correct the line."
     )
 
 
 def test_a_file_with_commas_is_named_as_such(folder: Folder) -> None:
     assert folder.refused(run=RUN.replace(b" ", b",")) == (
         "run:1: 1 field, but a run's line has at least 6 (qid Q0 docid rank score tag). "
-        "Separate fields by spaces or tabs, not by commas."
+        "Separate fields with spaces or tabs, not with commas."
     )
 
 
 def test_a_run_of_ms_marco_that_is_to_be_trec_s_is_named_as_such(folder: Folder) -> None:
     assert folder.refused("-T", "trec_results", "qrels", "run", run=b"1\ta\t1\n1\tb\t2\n") == (
         "run:1: 3 fields, but a run's line has at least 6 (qid Q0 docid rank score tag). "
-        "This looks like an MS MARCO run (qid docid rank), whose format is msmarco."
+        "This looks like an MS MARCO run (qid docid rank), format msmarco."
     )
 
 
@@ -518,7 +518,7 @@ def test_no_query_in_common_of_one_is_written_in_the_singular(folder: Folder) ->
 def test_two_levels_of_a_document_in_a_group_are_refused(folder: Folder) -> None:
     prefs = b"# head\n1 g s a 3\n1 g s b 2\n1 g s a 2\n"
     assert folder.refused("-R", "prefs", "-m", "prefs", "qrels", "run", qrels=prefs) == (
-        "qrels:4: document 'a' has two levels in group 'g' of query '1'. Give each document one place in a group."
+        "qrels:4: document 'a' has two levels in group 'g' of query '1'. Give each document one level in a group."
     )
 
 
@@ -526,7 +526,7 @@ def test_level_0_beside_another_level_is_refused(folder: Folder) -> None:
     prefs = b"1 g s a 3\n1 g s b 2\n1 g t a 0\n1 g t c 1\n"
     assert folder.refused("-R", "prefs", "-m", "prefs", "qrels", "run", qrels=prefs) == (
         "qrels:3: document 'a' has both level 0 and another one in group 'g' of query '1'. "
-        "Give each document one place in a group."
+        "Give each document one level in a group."
     )
 
 
@@ -536,27 +536,27 @@ def test_documents_each_preferred_to_the_other_are_refused(folder: Folder) -> No
     assert line.startswith("qrels:")
     assert line.endswith(
         ": documents 'b' and 'a' are each preferred to the other in group 'g' of query '1'. "
-        "Give each document one place in a group."
+        "Give each document one level in a group."
     )
 
 
 def test_graded_preferences_in_the_format_of_preferences_are_refused(folder: Folder) -> None:
     assert folder.refused("-R", "prefs", "-m", "prefs", "qrels", "run") == (
         "qrels:1: 4 fields, but a preference judgment has 5 (qid group subgroup docid level). "
-        "Is it of the format qrels_prefs (qid group docid level)?"
+        "Is its format qrels_prefs (qid group docid level)?"
     )
 
 
 def test_preferences_in_the_format_of_graded_preferences_are_refused(folder: Folder) -> None:
     assert folder.refused("-R", "qrels_prefs", "-m", "prefs", "qrels", "run", qrels=PREFS) == (
         "qrels:1: 5 fields, but a preference judgment has 4 (qid group docid level). "
-        "Is it of the format prefs (qid group subgroup docid level)?"
+        "Is its format prefs (qid group subgroup docid level)?"
     )
 
 
 def test_preferences_in_the_format_of_qrels_are_refused(folder: Folder) -> None:
     assert folder.refused(qrels=PREFS) == (
-        "qrels:1: 5 fields, but a judgment has 4 (qid iteration docid rel). Mend the line."
+        "qrels:1: 5 fields, but a judgment has 4 (qid iteration docid rel). Correct the line."
     )
 
 
@@ -613,7 +613,7 @@ def test_a_norm_that_is_no_number_is_refused(folder: Folder) -> None:
 
 def test_a_norm_with_three_fields_is_refused(folder: Folder) -> None:
     assert folder.refused("-Z", "norms", "qrels", "run", norms=b"1 map 0.25\n") == (
-        "norms:1: 3 fields, but a norm has 4 (qid measure mean deviation). Mend the line."
+        "norms:1: 3 fields, but a norm has 4 (qid measure mean deviation). Correct the line."
     )
 
 
@@ -690,7 +690,7 @@ USAGE: dict[str, str] = {
     "-m P.23.4 qrels run": f"measure 'P.23.4': '23.4' is not a whole number. {PARAMETERS}",
     "-m P.1e3 qrels run": f"measure 'P.1e3': '1e3' is not a whole number. {PARAMETERS}",
     "-m P.0x10 qrels run": f"measure 'P.0x10': '0x10' is not a whole number. {PARAMETERS}",
-    "-m iprec_at_recall.-1 qrels run": f"measure 'iprec_at_recall.-1': recall must be 0 or more, not -1. {PARAMETERS}",
+    "-m iprec_at_recall.-1 qrels run": f"measure 'iprec_at_recall.-1': recall must be between 0 and 1, not -1. {PARAMETERS}",
     "-m rbp.p=2 qrels run": f"measure 'rbp.p=2': p must be between 0 and 1, not 2. {PARAMETERS}",
     "-m rbp.p=x qrels run": f"measure 'rbp.p=x': 'x' is not a number. {PARAMETERS}",
     "-m rbp.p=nan qrels run": f"measure 'rbp.p=nan': 'nan' is not a number. {PARAMETERS}",
@@ -1042,7 +1042,10 @@ def test_the_first_lines_of_a_long_output_can_be_taken(folder: Folder) -> None:
 
 def recorded() -> list[Any]:
     """Return the recorded cases that trec_eval refuses, and this program too."""
-    cases = [json.loads(line) for line in gzip.decompress((HERE / "trec_eval.jsonl.gz").read_bytes()).splitlines()]
+    cases = [
+        json.loads(line)
+        for line in gzip.decompress((HERE.parent / "conformance" / "trec_eval.jsonl.gz").read_bytes()).splitlines()
+    ]
     return [pytest.param(case, id=case["id"]) for case in cases if case["expect"] == "refuse"]
 
 

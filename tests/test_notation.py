@@ -126,12 +126,12 @@ REFUSED = [
     ("rbp.0.5", "measure 'rbp.0.5': '0.5' is not of the form name=value. See 'treceval measures' for its parameters."),
     ("rbp.p=.5,p=.6", "measure 'rbp.p=.5,p=.6': p is given twice. See 'treceval measures' for its parameters."),
     ("set_F.-1", "measure 'set_F.-1': beta must be 0 or more, not -1. See 'treceval measures' for its parameters."),
-    ("ndcg.1=-3", "measure 'ndcg.1=-3': gains must be 0 or more, not {1:-3}. See 'treceval measures' for its parameters."),
+    ("ndcg.1=-3", "measure 'ndcg.1=-3': gains must be 0 to 1e100, not {1:-3}. See 'treceval measures' for its parameters."),
     ("ndcg.x=3", "measure 'ndcg.x=3': 'x' is not a whole number. See 'treceval measures' for its parameters."),
     (
         "ndcg.-1=3",
         (
-            "measure 'ndcg.-1=3': level -1 is negative, and documents that were not judged have no gain. "
+            "measure 'ndcg.-1=3': level -1 is negative, but unjudged documents have no gain. "
             "See 'treceval measures' for its parameters."
         ),
     ),
@@ -141,7 +141,7 @@ REFUSED = [
     ("utility.1,2", "measure 'utility.1,2': coefficients must be four numbers, not 1,2. See 'treceval measures' for its parameters."),
     (
         "iprec_at_recall.0.101,0.102",
-        "measure 'iprec_at_recall.0.101,0.102': two cutoffs are printed alike. Ask for one of them in another call.",
+        "measure 'iprec_at_recall.0.101,0.102': two cutoffs have the same printed name. Ask for one of them in another call.",
     ),
 ]  # fmt: skip
 

@@ -612,8 +612,8 @@ def test_there_are_a_hundred_wrong_forms() -> None:
         (lambda: te.evaluate(FINE, FINE, "x" * 1000), None),
         (lambda: te.Run({"1": {"a" * 1000: "x"}}), None),
         (lambda: te.Evaluator(FINE, ["map"]), "scoring must be a te.Scoring, not a list. Put the measures and options into one: te.Scoring(['map'])."),
-        (lambda: te.Qrels(pd.DataFrame({"qid": ["1", "1"], "docid": ["a", "b"], "rel": [1.0, math.nan]})), "the judgment of document 'b' of query '1' (row 2) is missing. Fill it in, or leave out the row."),
-        (lambda: te.Run(pd.DataFrame({"qid": [7.0, math.nan], "docid": ["a", "b"], "score": [1, 2]})), "the query id in row 1 is 7.0, a number with a decimal point. Whole numbers become such where a column has gaps (a join). Make them text before that."),
+        (lambda: te.Qrels(pd.DataFrame({"qid": ["1", "1"], "docid": ["a", "b"], "rel": [1.0, math.nan]})), "the judgment of document 'b' of query '1' (row 2) is missing. Fill it in, or remove the row."),
+        (lambda: te.Run(pd.DataFrame({"qid": [7.0, math.nan], "docid": ["a", "b"], "score": [1, 2]})), "the query id in row 1 is 7.0, a number with a decimal point. Whole numbers become floats in a column with gaps (after a join). Convert them to text first."),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip

@@ -182,7 +182,7 @@ def test_a_single_one_is_withheld_too() -> None:
 
 def test_files_that_were_not_looked_at_are_counted_where_nothing_else_says_so() -> None:
     files = [checked()._replace(unread="R112"), checked()._replace(unread="F007"), checked()]
-    assert summary(files) == "nothing found in 3 files; 2 files not looked at to the end (F007, R112)"
+    assert summary(files) == "nothing found in 3 files; 2 files not read to the end (F007, R112)"
 
 
 def test_a_file_that_was_not_looked_at_is_not_counted_where_a_finding_says_so() -> None:
@@ -199,7 +199,7 @@ def test_an_explanation_has_everything() -> None:
 
 def test_an_explanation_says_what_is_mended() -> None:
     code = Code("R120", "twice", "error", "Twice", "Why.", "", "Delete one.", fixed=True)
-    assert explained(code).endswith("\nWhat to do: Delete one. 'treceval check --fix OUT' does it.\n")
+    assert explained(code).endswith("\nWhat to do: Delete one. 'treceval check --fix OUT' does this.\n")
 
 
 @pytest.mark.parametrize("code", list(CODES))

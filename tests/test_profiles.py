@@ -289,12 +289,12 @@ def test_a_profile_is_explained_in_these_words() -> None:
     assert shown("msmarco") == (
         "msmarco: MS MARCO's ms_marco_eval.py\n"
         "\n"
-        "  order:rank        documents are ranked by the rank column, as it stands; a missing rank stays empty, of equal "
+        "  order:rank        documents are ranked by the rank column, as given; a missing rank stays empty, and of equal "
         "ranks the last line counts\n"
         "  width:64          scores are compared as 64-bit floats\n"
         "  ties:docid-desc   of two documents with equal scores, first comes the one with the larger id, byte by byte\n"
         "  self:keep         a document with the query's own id counts like any other\n"
-        "  unjudged:keep     unjudged documents keep their ranks, not relevant\n"
+        "  unjudged:keep     unjudged documents keep their ranks and are not relevant\n"
         "  depth:1000        of a ranking the first 1,000 documents count\n"
         "  dup:refuse        a document twice in a query is refused\n"
         "  missing:empty     a judged query that the run lacks counts as an empty ranking\n"
@@ -693,7 +693,7 @@ def test_of_a_document_twice_in_a_run_the_last_line_counts_or_it_is_refused(
         # a has its last score, 1, so that b is first.
         assert done.status == 0
         assert done.out.split() == [b"RR", b"all", b"1.0000", b"MRR@10", b"all", b"1.0000"]
-        note = f"note: run: 1 line is replaced by a later one of the same document, as in {name}.\n"
+        note = f"note: run: 1 line is replaced by a later line for the same document, as in {name}.\n"
         assert done.err.decode() == note
     else:
         assert done.status == 1
@@ -961,5 +961,5 @@ def test_the_name_trec_eval_is_the_default_profile() -> None:
 def test_judgments_of_0_that_count_as_relevant_are_noted() -> None:
     done = treceval(["--profile", "msmarco", QRELS, RUN])
     zeros = sum(line.split()[3] == "0" for line in Path(QRELS).read_text().splitlines())
-    assert f"{zeros} judgments of 0 count as relevant in msmarco; with -l 1 they would not." in done.err.decode()
+    assert f"{zeros} judgments of 0 count as relevant in msmarco; with -l 1 they would not be." in done.err.decode()
     assert b"count as relevant" not in treceval(["--profile", "msmarco", "-l", "1", QRELS, RUN]).err

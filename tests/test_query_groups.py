@@ -108,19 +108,19 @@ def test_compressed_files_and_pipes_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "columns", "message"),
     [
-        ("1\told\n2\told\n1\tnew\n", "", ":3: the group of query '1' is 'new' here, and 'old' on line 1. Keep one of "),
-        ("1 old\n", "", ":1: expected a query id, a tab and a label, and found no tab in '1 old'. Put a tab "),
-        ("1\told\n2\tnew\tlong\n", "", ":2: 3 fields, but the first line has 2. Separate fields by one tab each."),
+        ("1\told\n2\told\n1\tnew\n", "", ":3: the group of query '1' is 'new' here, but 'old' on line 1. Keep one of "),
+        ("1 old\n", "", ":1: expected a query id, a tab and a label, but found no tab in '1 old'. Put a tab "),
+        ("1\told\n2\tnew\tlong\n", "", ":2: 3 fields, but the first line has 2. Separate fields with one tab each."),
         ("qid\tset\n\told\n", "", ":2: the query id is empty. Give every line a query id."),
-        ("qid\tset\tset\n1\ta\tb\n", "", ":1: the header names two columns alike, or one not at all. Give every "),
+        ("qid\tset\tset\n1\ta\tb\n", "", ":1: two columns have the same name in the header, or one has none. Give "),
         ("qid\tset\n1\ta\n", ":kind", ": no attribute 'kind' of queries; there are: 'set'. Choose one of these."),
         ("qid\tset\n", "", ": it has no queries. Is it the right file?"),
-        ("qid\ttext\n1\ta\n2\tb\n3\tc\n", "", ": each of 3 queries has a 'text' of its own, which makes no groups. "),
+        ("qid\ttext\n1\ta\n2\tb\n3\tc\n", "", ": each of 3 queries has a different 'text', so there are no groups. "),
         ("qid\tset\n1\t\n", "", ": no query has a label of 'set'. Choose another attribute."),
         ('{"_id": "1", "text": "x"}\n', "", ": its queries have no metadata to group them by. Add "),
         ('{"_id": "1", "metadata": {"set": ["a"]}}\n', "", ":1: 'set' of query '1' is a list, not a label. Labels "),
         ('{"_id": 1}\n', "", ":1: expected an object with the text '_id'. Name the fields as BEIR does."),
-        ('{"_id": "1", "metadata": {"a": "b"}}\n{"_id"', "", ":2: no JSON. Give an object a line."),
+        ('{"_id": "1", "metadata": {"a": "b"}}\n{"_id"', "", ":2: not JSON. Write one object per line."),
         ('{"_id": "1", "metadata": 3}\n', "", ":1: 'metadata' is not an object. Name the fields as BEIR does."),
         ("", "", ": the file is empty. Is it the right file?"),
     ],
@@ -179,7 +179,7 @@ def test_labels_break_no_lines(home: Path) -> None:
         (5, "groups of queries cannot be made from 5."),
         (pd.DataFrame({"set": ["a"]}), "the pandas.DataFrame has no column 'qid'"),
         (pd.DataFrame({"qid": ["1", "1"], "set": ["a", "b"]}), "query '1' has two labels of 'set': 'a' and 'b'."),
-        ({"1": "a", "2": "b", "3": "c"}, "each of 3 queries has a 'group' of its own, which makes no groups."),
+        ({"1": "a", "2": "b", "3": "c"}, "each of 3 queries has a different 'group', so there are no groups."),
     ],
     ids=["large", "mixed", "list", "name", "nothing", "number", "frame", "twice", "all differ"],
 )
@@ -300,8 +300,8 @@ def test_queries_and_groups_that_do_not_fit_are_noted(home: Path) -> None:
     (home / "groups").write_text("qid\tset\n1\told\n2\told\n77\told\n78\tnew\n3\t\n")
     done = treceval(["qrels", "first", "-m", "RR", "--groups", "groups"], folder=home)
     assert done.err.decode().splitlines() == [
-        "note: 4 queries are in no group of set (3, 4, 5, …), and left out of its groups.",
-        "note: groups:4: 2 queries are in groups of set and not among the 6 with values (77, 78).",
+        "note: 4 queries are in no group of set (3, 4, 5, …) and left out.",
+        "note: groups:4: 2 queries are in groups of set but not among the 6 with values (77, 78).",
         "note: group new of set has no query with values.",
     ]
     assert b"new" not in done.out

@@ -9,7 +9,6 @@ import io
 import json
 import math
 import re
-import shutil
 import struct
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
@@ -29,10 +28,8 @@ from treceval_py.comparing.simultaneous import simultaneous
 from treceval_py.rendering.plots import PLOTS
 from treceval_py.report.page import SCRIPTS, page
 
-playwright = pytest.importorskip("playwright.sync_api", reason="opens pages, which needs playwright: .[dev] has it")
 pytest.importorskip("jinja2", reason="a report needs jinja2: .[report] has it")
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 DATA = Path(__file__).parent.parent / "data"
 ROBUST = Path("../shared/data/robust03")
@@ -112,15 +109,6 @@ def test_pages_are_small(runs: int, queries: int, documents: int, limit: int) ->
 # In a browser ---------------------------------------------------------------------------------------
 
 browser_test = pytest.mark.slow
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="opens pages, which needs Chromium on the path")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield opened
-        opened.close()
 
 
 class Opened:
@@ -270,7 +258,6 @@ def signed(value: float, digits: int = 4) -> str:
 
 
 @browser_test
-@needs_browser
 @pytest.mark.parametrize("place", range(4))
 def test_differences_intervals_and_p_values_are_those_of_the_comparison(
     opened: Open, sample: Path, comparison: Any, place: int
@@ -302,7 +289,6 @@ def test_differences_intervals_and_p_values_are_those_of_the_comparison(
 
 
 @browser_test
-@needs_browser
 @pytest.mark.parametrize(("one", "other"), [("minilm", "bm25"), ("jaccard", "bm25"), ("bm25", "minilm")])
 def test_any_two_runs_have_their_numbers(opened: Open, sample: Path, comparison: Any, one: str, other: str) -> None:
     values = comparison.measures[0].values
@@ -328,7 +314,6 @@ def test_any_two_runs_have_their_numbers(opened: Open, sample: Path, comparison:
 
 
 @browser_test
-@needs_browser
 @pytest.mark.parametrize(
     "runs",
     [("bm25", "minilm"), SAMPLE, ("minilm", "bm25", "minilm"), ("bm25", "bm25", "bm25"), ("bm25", "bm25")],
@@ -356,7 +341,6 @@ def test_the_page_and_the_command_say_the_same_of_what_came_out(
 
 
 @browser_test
-@needs_browser
 def test_groups_have_t_intervals_corrected_for_their_number(opened: Open, sample: Path, comparison: Any) -> None:
     shown = opened(sample, "#run=minilm&ref=bm25")
     given = sample_payload(comparison)
@@ -403,7 +387,6 @@ def contributions(measure: str, run: str, qid: str) -> dict[str, float]:
 
 
 @browser_test
-@needs_browser
 @pytest.mark.parametrize("measure", ["map", "nDCG@10", "RR", "P@10"])
 def test_what_documents_add_is_what_the_measure_says_and_sums_to_the_difference(
     opened: Open, sample: Path, comparison: Any, measure: str
@@ -436,7 +419,6 @@ def test_what_documents_add_is_what_the_measure_says_and_sums_to_the_difference(
 
 
 @browser_test
-@needs_browser
 def test_both_rankings_are_those_of_the_files(opened: Open, sample: Path) -> None:
     shown = opened(sample, "#run=minilm&ref=bm25&q=63")
     _, *rows = shown.rows("rankings")
@@ -452,7 +434,6 @@ def test_both_rankings_are_those_of_the_files(opened: Open, sample: Path) -> Non
 
 
 @browser_test
-@needs_browser
 def test_lines_have_the_colour_of_the_run_that_they_help(opened: Open, sample: Path) -> None:
     shown = opened(sample, "#run=minilm&ref=bm25&q=63")
     # In query 63 minilm has all relevant documents in front: each of them helps it.
@@ -463,7 +444,6 @@ def test_lines_have_the_colour_of_the_run_that_they_help(opened: Open, sample: P
 
 
 @browser_test
-@needs_browser
 def test_texts_of_queries_and_snippets_of_documents_are_shown(opened: Open, sample: Path) -> None:
     shown = opened(sample, "#run=minilm&ref=bm25&q=63")
     assert shown.text(".asked h3") == "Query 63 how does compound interest work"
@@ -479,7 +459,6 @@ def test_texts_of_queries_and_snippets_of_documents_are_shown(opened: Open, samp
 
 
 @browser_test
-@needs_browser
 def test_points_and_bars_open_their_query(opened: Open, sample: Path) -> None:
     shown = opened(sample)
     for mark in ("#scatter circle.mark", "#bars rect.target"):
@@ -493,7 +472,6 @@ def test_points_and_bars_open_their_query(opened: Open, sample: Path) -> None:
 
 
 @browser_test
-@needs_browser
 def test_a_query_of_the_list_is_opened_and_marked_in_the_plots(opened: Open, sample: Path) -> None:
     shown = opened(sample)
     row = shown.tab.locator("#queries li").nth(5)
@@ -508,7 +486,6 @@ def test_a_query_of_the_list_is_opened_and_marked_in_the_plots(opened: Open, sam
 
 
 @browser_test
-@needs_browser
 def test_the_list_is_searched_by_id_and_by_text(opened: Open, sample: Path) -> None:
     shown = opened(sample)
     shown.tab.fill("#find", "COMPOUND interest")
@@ -523,7 +500,6 @@ def test_the_list_is_searched_by_id_and_by_text(opened: Open, sample: Path) -> N
 
 
 @browser_test
-@needs_browser
 def test_queries_are_listed_in_the_order_of_their_difference(opened: Open, sample: Path, comparison: Any) -> None:
     shown = opened(sample, "#run=minilm&ref=bm25")
     values = comparison.measures[0].values
@@ -534,7 +510,6 @@ def test_queries_are_listed_in_the_order_of_their_difference(opened: Open, sampl
 
 
 @browser_test
-@needs_browser
 def test_a_group_is_chosen_and_left_by_mouse_and_by_keyboard(opened: Open, sample: Path) -> None:
     shown = opened(sample)
     group = shown.tab.locator("#groups [data-group='0.1']")
@@ -554,7 +529,6 @@ def test_a_group_is_chosen_and_left_by_mouse_and_by_keyboard(opened: Open, sampl
 
 
 @browser_test
-@needs_browser
 def test_a_choice_in_the_bar_changes_all_parts(opened: Open, sample: Path) -> None:
     shown = opened(sample)
     for place in (1, 3):
@@ -573,7 +547,6 @@ def test_a_choice_in_the_bar_changes_all_parts(opened: Open, sample: Path) -> No
 
 
 @browser_test
-@needs_browser
 def test_a_row_of_the_table_is_looked_at(opened: Open, drawn: Path) -> None:
     shown = opened(drawn)
     row = shown.tab.locator("#runs tbody tr[data-run='2']")
@@ -585,7 +558,6 @@ def test_a_row_of_the_table_is_looked_at(opened: Open, drawn: Path) -> None:
 
 
 @browser_test
-@needs_browser
 def test_a_run_or_query_is_highlighted_wherever_it_is(opened: Open, sample: Path) -> None:
     shown = opened(sample)
     shown.tab.locator("#queries").scroll_into_view_if_needed()
@@ -602,7 +574,6 @@ def test_a_run_or_query_is_highlighted_wherever_it_is(opened: Open, sample: Path
 
 
 @browser_test
-@needs_browser
 def test_measures_and_runs_are_changed_by_keys(opened: Open, sample: Path) -> None:
     shown = opened(sample)
     before = shown.chosen
@@ -624,7 +595,6 @@ def test_measures_and_runs_are_changed_by_keys(opened: Open, sample: Path) -> No
 
 
 @browser_test
-@needs_browser
 def test_queries_are_walked_through_by_keys(opened: Open, sample: Path) -> None:
     shown = opened(sample)
     listed = shown.texts("#queries li b")
@@ -647,7 +617,6 @@ def test_queries_are_walked_through_by_keys(opened: Open, sample: Path) -> None:
 
 
 @browser_test
-@needs_browser
 def test_a_query_is_found_by_keys_alone(opened: Open, sample: Path) -> None:
     shown = opened(sample)
     shown.press("/")
@@ -659,7 +628,6 @@ def test_a_query_is_found_by_keys_alone(opened: Open, sample: Path) -> None:
 
 
 @browser_test
-@needs_browser
 def test_parts_theme_and_help_have_keys(opened: Open, sample: Path) -> None:
     shown = opened(sample)
     for key, part in (("2", "two"), ("3", "one"), ("1", "all")):
@@ -681,7 +649,6 @@ def test_parts_theme_and_help_have_keys(opened: Open, sample: Path) -> None:
 
 
 @browser_test
-@needs_browser
 def test_the_table_of_runs_is_walked_through_by_keys(opened: Open, sample: Path) -> None:
     shown = opened(sample)
     rows = shown.tab.locator("#runs tbody tr[data-run]")
@@ -697,7 +664,6 @@ def test_the_table_of_runs_is_walked_through_by_keys(opened: Open, sample: Path)
 
 
 @browser_test
-@needs_browser
 def test_one_stop_of_the_tab_key_leads_into_table_and_list(opened: Open, sample: Path) -> None:
     shown = opened(sample)
     assert shown.count("#runs tbody [tabindex='0']") == 1
@@ -709,7 +675,6 @@ def test_one_stop_of_the_tab_key_leads_into_table_and_list(opened: Open, sample:
 
 
 @browser_test
-@needs_browser
 def test_what_is_chosen_stands_in_the_address_and_comes_back(opened: Open, sample: Path) -> None:
     shown = opened(sample)
     shown.press("m", "s", "p")
@@ -726,7 +691,6 @@ def test_what_is_chosen_stands_in_the_address_and_comes_back(opened: Open, sampl
 
 
 @browser_test
-@needs_browser
 @pytest.mark.parametrize(
     "address",
     [
@@ -740,7 +704,6 @@ def test_names_in_the_address_that_are_unknown_are_passed_over(opened: Open, sam
 
 
 @browser_test
-@needs_browser
 def test_hostile_names_come_back_from_the_address(opened: Open, drawn: Path) -> None:
     shown = opened(drawn)
     for run in (2, 3, 6):
@@ -751,7 +714,6 @@ def test_hostile_names_come_back_from_the_address(opened: Open, drawn: Path) -> 
 
 
 @browser_test
-@needs_browser
 def test_an_address_that_is_changed_by_hand_is_followed(opened: Open, sample: Path, comparison: Any) -> None:
     shown = opened(sample)
     last = shown.texts("#measures button")[3]
@@ -767,7 +729,6 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @browser_test
-@needs_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_each_figure_is_saved_as_svg_that_needs_nothing_else(opened: Open, sample: Path, scheme: str) -> None:
     for place, figure in enumerate(FIGURES):
@@ -791,7 +752,6 @@ def test_each_figure_is_saved_as_svg_that_needs_nothing_else(opened: Open, sampl
 
 
 @browser_test
-@needs_browser
 def test_saved_drawings_have_what_is_shown(opened: Open, sample: Path) -> None:
     shown = opened(sample, "#q=63&run=minilm&ref=bm25")
     points = ET.fromstring(shown.saved("scatter", "SVG"))
@@ -804,7 +764,6 @@ def test_saved_drawings_have_what_is_shown(opened: Open, sample: Path) -> None:
 
 
 @browser_test
-@needs_browser
 def test_pictures_have_twice_the_size_of_drawings(opened: Open, sample: Path) -> None:
     shown = opened(sample, "#q=63")
     for figure in ("scatter", "rankings", "heat", "runs"):
@@ -816,7 +775,6 @@ def test_pictures_have_twice_the_size_of_drawings(opened: Open, sample: Path) ->
 
 
 @browser_test
-@needs_browser
 def test_tables_of_values_are_quoted_and_complete(opened: Open, drawn: Path) -> None:
     shown = opened(drawn, "#run=rrf(bm25%2C%20dense)")
     given = drawn_payload()["measures"][0]["values"]
@@ -832,7 +790,6 @@ def test_tables_of_values_are_quoted_and_complete(opened: Open, drawn: Path) -> 
 
 
 @browser_test
-@needs_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(opened: Open, sample: Path, scheme: str) -> None:
     axe = pytest.importorskip(
@@ -848,7 +805,6 @@ def test_axe_finds_nothing(opened: Open, sample: Path, scheme: str) -> None:
 
 
 @browser_test
-@needs_browser
 def test_axe_finds_nothing_on_a_narrow_screen_and_without_documents(opened: Open, tmp_path: Path) -> None:
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python: .[dev] has it"
@@ -861,7 +817,6 @@ def test_axe_finds_nothing_on_a_narrow_screen_and_without_documents(opened: Open
 
 
 @browser_test
-@needs_browser
 def test_without_scripts_the_means_are_there(opened: Open, drawn: Path) -> None:
     shown = opened(drawn, scripts=False)
     assert shown.count("table.runs tbody tr") == 8
@@ -872,7 +827,6 @@ def test_without_scripts_the_means_are_there(opened: Open, drawn: Path) -> None:
 
 
 @browser_test
-@needs_browser
 def test_a_dark_page_is_printed_light_and_without_its_controls(opened: Open, sample: Path) -> None:
     shown = opened(sample, scheme="dark")
     shown.tab.emulate_media(media="print", color_scheme="dark")
@@ -903,7 +857,6 @@ STATES = {
 
 
 @browser_test
-@needs_browser
 @pytest.mark.parametrize("wide", [360, 1400])
 @pytest.mark.parametrize("state", STATES)
 def test_each_state_is_shown(opened: Open, tmp_path: Path, state: str, wide: int) -> None:
@@ -919,7 +872,6 @@ def test_each_state_is_shown(opened: Open, tmp_path: Path, state: str, wide: int
 
 
 @browser_test
-@needs_browser
 def test_many_queries_are_hexagons_an_outline_and_a_list_of_the_largest_differences(
     opened: Open, tmp_path: Path
 ) -> None:
@@ -946,7 +898,6 @@ def test_many_queries_are_hexagons_an_outline_and_a_list_of_the_largest_differen
 
 
 @browser_test
-@needs_browser
 def test_queries_without_documents_say_so(opened: Open, tmp_path: Path) -> None:
     file = written(tmp_path, drawn_payload())
     shown = opened(file, "#q=q2")
@@ -959,14 +910,12 @@ def test_queries_without_documents_say_so(opened: Open, tmp_path: Path) -> None:
 
 
 @browser_test
-@needs_browser
 def test_saved_results_say_how_documents_are_had(opened: Open, tmp_path: Path) -> None:
     shown = opened(written(tmp_path, drawn_payload(documents=0, curves=False)))
     assert "Made from judgments and run files" in shown.text(".without")
 
 
 @browser_test
-@needs_browser
 def test_a_measure_that_is_no_sum_shows_ranks_and_no_sum(opened: Open, drawn: Path) -> None:
     shown = opened(drawn, "#m=R@100&q=q1")
     assert shown.text("#changes h3") == "Which documents moved"
@@ -979,7 +928,6 @@ def test_a_measure_that_is_no_sum_shows_ranks_and_no_sum(opened: Open, drawn: Pa
 
 
 @browser_test
-@needs_browser
 def test_the_command_writes_a_page_that_opens(opened: Open, tmp_path: Path) -> None:
     runs = [str(DATA / "runs" / f"{name}.txt") for name in ("bm25", "minilm")]
     written_to = tmp_path / "report.html"
@@ -1007,7 +955,6 @@ def test_the_command_writes_a_page_that_opens(opened: Open, tmp_path: Path) -> N
 
 
 @browser_test
-@needs_browser
 def test_eight_runs_of_trec_robust_are_shown(opened: Open, tmp_path: Path) -> None:
     if not ROBUST.exists():
         pytest.skip(f"{ROBUST} is not there: runs of TREC 2003 Robust, which are not part of this project")

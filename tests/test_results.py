@@ -187,7 +187,8 @@ def test_a_rank_column_that_contradicts_the_scores_is_noted(folder) -> None:
     (folder / "run").write_text("1 Q0 b 2 3.0 t\n1 Q0 a 1 2.0 t\n1 Q0 x 3 1.0 t\n2 Q0 a 1 1.0 t\n3 Q0 z 1 1 t\n")
     done = treceval(["-m", "map", "qrels", "run"], folder=folder)
     assert (
-        done.err.decode() == "note: run: in 1 of 3 queries (1) the rank column contradicts the scores, which decide.\n"
+        done.err.decode()
+        == "note: run: in 1 of 3 queries (1) the rank column contradicts the scores; the scores are used.\n"
     )
 
 
@@ -196,7 +197,7 @@ def test_scores_that_may_be_distances_are_noted(folder) -> None:
     done = treceval(["-m", "map", "qrels", "run"], folder=folder)
     assert done.err.decode() == (
         "note: run: in 2 of 3 queries (1, 2) scores grow with the rank. "
-        "If they are distances, give their negatives: more is better.\n"
+        "If they are distances, negate them: higher scores rank first.\n"
     )
 
 
@@ -374,7 +375,7 @@ def test_the_top_of_the_scale_that_is_taken_from_the_judgments_is_said(tmp_path:
     # One document that stops 7 of 8 readers, and the highest average precision there is.
     assert said.out == b"ERR@20                \tall\t0.8750\nGAP                   \tall\t1.0000\n"
     assert said.err == (
-        b"note: qrels: judgments go up to 3, which is taken for the top of the scale in ERR@20, GAP; max_rel=3 says so.\n"
+        b"note: qrels: the highest judgment, 3, is used as the top of the scale in ERR@20, GAP; set max_rel=3 to fix it.\n"
     )
     for given in (["-m", "ERR(max_rel=4)@20"], ["-m", "ERR@20", "--profile", "gdeval"]):
         done = treceval([*given, "qrels", "run"], folder=tmp_path)
@@ -401,4 +402,4 @@ def test_that_no_query_counts_is_said(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("1 Q0 a 1 1.0 r\n")
     done = treceval(["--profile", "gdeval", "-m", "nDCG@10", "qrels", "run"], folder=tmp_path)
     assert done.out == b"nDCG@10               \tall\t0.0000\n"
-    assert done.err == b"note: run: no query counts, as none has a relevant document.\n"
+    assert done.err == b"note: run: no query counts, because none has a relevant document.\n"

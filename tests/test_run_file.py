@@ -224,14 +224,14 @@ REFUSED = {
     "beyond": (
         ranked(["q"], [[4]], [[1]]),
         (
-            "query 'q' has position 4 among its documents, and the corpus has 4. "
+            "query 'q' has position 4 among its documents, but the corpus has 4. "
             "Search again; if embeddings were edited, encode them again."
         ),
     ),
     "below": (
         ranked(["q"], [[-2]], [[1]]),
         (
-            "query 'q' has position -2 among its documents, and the corpus has 4. "
+            "query 'q' has position -2 among its documents, but the corpus has 4. "
             "Search again; if embeddings were edited, encode them again."
         ),
     ),
@@ -239,10 +239,10 @@ REFUSED = {
         ranked(["q"], [[1, 0, 1]], [[3, 2, 1]]),
         "query 'q' has the document at position 1 twice. Search again; if embeddings were edited, encode them again.",
     ),
-    "query twice": (ranked(["q", "q"], [[1], [1]], [[3], [3]]), "query 'q' comes twice. Give each query once."),
+    "query twice": (ranked(["q", "q"], [[1], [1]], [[3], [3]]), "query 'q' occurs twice. Give each query once."),
     "space": (
         ranked(["a b"], [[1]], [[1]]),
-        "query id 'a b' is empty or has white space in it, so it cannot stand in a TREC file. Use another one.",
+        "query id 'a b' is empty or contains white space, so it cannot be written to a TREC file. Use another one.",
     ),
     "comment": (
         ranked(["#1"], [[1]], [[1]]),
@@ -251,7 +251,7 @@ REFUSED = {
     "mark": (
         ranked(["\ufeff1"], [[1]], [[1]]),
         (
-            "query id '\\ufeff1' would make its lines begin with a byte-order mark, which is skipped. "
+            "query id '\\ufeff1' would make its lines begin with a byte-order mark, which readers skip. "
             "Let it begin with another character."
         ),
     ),
@@ -261,7 +261,7 @@ REFUSED = {
     ),
     "depth": (
         ranked(["1"], [[0, 1, 2, 3]], [[4, 3, 2, 1]]),
-        "queries have 4 documents where 3 were asked for. Ask for as many.",
+        "queries have 4 documents, but 3 were requested. Request as many.",
     ),
     "float16": (ranked(["1"], [[0]], [[1]], np.float16), "scores are float16. Give float32 or float64."),
     "positions": (
@@ -282,13 +282,15 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("tag", ["", "a b", "a\tb", "a\0b"])
 def test_a_tag_that_cannot_stand_in_a_run_is_refused(tmp_path: Path, tag: str) -> None:
-    with pytest.raises(RunnerError, match=r"^tag '.*' is empty or has white space in it, so it cannot stand"):
+    with pytest.raises(RunnerError, match=r"^tag '.*' is empty or contains white space, so it cannot be written"):
         written(tmp_path / "r", tag=tag)
 
 
 @pytest.mark.parametrize("docid", [b"", b"a b", b"a\n", b"\0"])
 def test_a_document_id_that_cannot_stand_in_a_run_is_refused(tmp_path: Path, docid: bytes) -> None:
-    with pytest.raises(RunnerError, match=r"^document id '.*' is empty or has white space in it, so it cannot stand"):
+    with pytest.raises(
+        RunnerError, match=r"^document id '.*' is empty or contains white space, so it cannot be written"
+    ):
         written(tmp_path / "r", ids=Ids.from_bytes([b"a", docid]))
 
 

@@ -103,7 +103,7 @@ def test_several_splits_without_a_choice_are_refused(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, {**MSMARCO, "queries.train.tsv": TOPICS})
     assert refusal(folder) == (
         "F: there are several files of queries: queries.dev.tsv, queries.train.tsv. "
-        "Choose one with the split, as in dev.small, or name the file."
+        "Choose one by its split, such as dev.small, or name the file."
     )
 
 
@@ -126,7 +126,7 @@ def test_judgments_of_several_splits_for_queries_of_none_are_refused(tmp_path: P
     qrels = {"qrels.a.tsv": JUDGED, "qrels.b.tsv": JUDGED}
     assert refusal(folder_of(tmp_path, {"collection.tsv": PASSAGES, "queries.tsv": TOPICS, **qrels})) == (
         "F: there are several files of judgments: qrels.a.tsv, qrels.b.tsv. "
-        "Choose one with the split, as in dev.small, or name the file."
+        "Choose one by its split, such as dev.small, or name the file."
     )
 
 
@@ -228,7 +228,7 @@ def test_the_split_chooses_among_the_queries_of_flagembedding(tmp_path: Path) ->
     assert ids(open_collection(folder, split="test").queries) == ["t1"]
     assert refusal(folder) == (
         "F: there are several files of queries: dev_queries.jsonl, test_queries.jsonl. "
-        "Choose one with the split, as in dev.small, or name the file."
+        "Choose one by its split, such as dev.small, or name the file."
     )
 
 
@@ -308,13 +308,13 @@ def test_without_a_folder_the_part_that_is_not_named_is_told(there: str, missing
 
 def test_a_split_of_files_that_are_named_is_refused(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, {"c": PASSAGES, "q": TOPICS})
-    message = f"{folder}/q: there are no splits to choose from. Leave the split out."
+    message = f"{folder}/q: there are no splits to choose from. Remove the split."
     assert refusal("", corpus=f"{folder}/c", queries=f"{folder}/q", split="dev") == message
 
 
 def test_a_split_of_a_folder_without_judgments_is_refused_where_queries_are_named(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, {"collection.tsv": PASSAGES, "q": TOPICS})
-    message = "F: there are no splits to choose from. Leave the split out."
+    message = "F: there are no splits to choose from. Remove the split."
     assert refusal(folder, queries=f"{folder}/q", split="dev") == message
 
 
@@ -570,7 +570,7 @@ def test_a_text_that_is_missing_is_refused_with_its_row(datasets: Any, tmp_path:
     found = open_collection(folder, corpus=f"datasets:{folder}/c")
     with pytest.raises(InputError) as caught:
         survey(found.corpus, 10)
-    message = "the value of column 'text' is missing (row 2). Fill it, or leave the row out."
+    message = "the value of column 'text' is missing (row 2). Fill it in, or remove the row."
     assert str(caught.value) == f"datasets:{folder}/c: {message}"
 
 
@@ -579,15 +579,14 @@ def test_an_id_that_is_no_whole_number_is_refused(datasets: Any, tmp_path: Path)
     found = open_collection(folder, corpus=f"datasets:{folder}/c")
     with pytest.raises(InputError) as caught:
         survey(found.corpus, 10)
-    message = "the value of column 'id' is '1.5', which is not text (row 1). Fill it, or leave the row out."
+    message = "the value of column 'id' is '1.5', which is not text (row 1). Fill it in, or remove the row."
     assert str(caught.value) == f"datasets:{folder}/c: {message}"
 
 
 def test_a_folder_without_data_is_refused(datasets: Any, tmp_path: Path) -> None:
     folder = folder_of(tmp_path, {"x.txt": ""})
     assert refusal(f"datasets:{folder}") == (
-        "F: there is no data set that was saved, and no file of data (.json, .jsonl, .ndjson, .parquet, .csv). "
-        "Check the name."
+        "F: there is neither a saved data set nor a data file (.json, .jsonl, .ndjson, .parquet, .csv). Check the name."
     )
 
 
@@ -643,7 +642,7 @@ def test_of_a_long_reason_the_beginning_of_the_first_line_is_said(
 
 def test_a_split_of_a_saved_data_set_without_any_is_refused(datasets: Any, tmp_path: Path) -> None:
     datasets.Dataset.from_list(ROWS).save_to_disk(tmp_path / "saved")
-    message = "F: there are no splits to choose from. Leave the split out."
+    message = "F: there are no splits to choose from. Remove the split."
     assert refusal(f"datasets:{tmp_path}/saved", protocol="truncated", split="dev") == message
 
 
@@ -651,7 +650,7 @@ def test_a_split_of_a_saved_data_set_without_any_is_refused(datasets: Any, tmp_p
 def test_a_data_set_without_rows_is_refused(datasets: Any, tmp_path: Path, save: str) -> None:
     place = tmp_path / ("dev.parquet" if save == "to_parquet" else "saved")
     getattr(datasets.Dataset.from_dict({"query": [], "positive": []}), save)(place)
-    message = "F: the data set has no rows. Name one that has, or another split."
+    message = "F: the data set has no rows. Name one that has rows, or another split."
     assert refusal(f"datasets:{place}", protocol="truncated") == message
 
 
@@ -704,7 +703,7 @@ def test_the_truncated_protocol_works_with_ir_datasets(registered: str) -> None:
 
 
 def test_a_split_of_ir_datasets_is_refused(registered: str) -> None:
-    message = "F: there are no splits to choose from. Leave the split out."
+    message = "F: there are no splits to choose from. Remove the split."
     assert refusal(f"ir_datasets:{registered}", split="dev") == message
 
 
@@ -716,5 +715,5 @@ def test_queries_of_ir_datasets_go_with_another_corpus(registered: str, tmp_path
 def test_an_unknown_name_of_ir_datasets_is_refused() -> None:
     pytest.importorskip("ir_datasets", reason="a package of the extra retrieve")
     assert refusal("ir_datasets:none") == (
-        "F: ir_datasets knows no data set of this name. Its names are listed at https://ir-datasets.com."
+        "F: ir_datasets has no data set with this name. Its names are listed at https://ir-datasets.com."
     )

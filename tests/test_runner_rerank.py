@@ -192,7 +192,7 @@ def test_scores_that_are_not_finite_are_refused(tmp_path: Path) -> None:
     (["--max-length", "513"], "pairs of 513 tokens cannot be scored. Give 32 to 512."),
     (["--max-length", "31"], "pairs of 31 tokens cannot be scored. Give 32 to 512."),
     (["--precision", "fp16"], "fp16 is for GPUs, and the device is the CPU"),
-    (["--tag", "a b"], "tag 'a b' is empty or has white space in it"),
+    (["--tag", "a b"], "tag 'a b' is empty or contains white space"),
 ])  # fmt: skip
 def test_settings_that_cannot_be_used_are_refused(
     first: Path, model: str, tmp_path: Path, options: list[str], told: str
@@ -320,12 +320,12 @@ def test_a_text_that_comes_twice_is_refused_with_its_lines(model: str, tmp_path:
 def test_what_is_not_there_is_said_before_a_model_is_looked_for(first: Path, tmp_path: Path) -> None:
     for run, output, told in (
         (tmp_path / "missing.txt", tmp_path / "out.txt", "missing.txt: no such file. Check the name."),
-        (first, tmp_path / "no" / "out.txt", "out.txt: the folder of the run file is not there."),
+        (first, tmp_path / "no" / "out.txt", "out.txt: the folder of the run file does not exist."),
     ):
         done = rerank(run, "no-such-model", output)
         assert (done.status, told in done.err.decode()) == (1, True), done.err
     given = ["retrieve", str(DATA), "-o", str(tmp_path / "no" / "out.txt"), "--model", "no-such-model"]
-    assert "out.txt: the folder of the run file is not there." in treceval(given).err.decode()
+    assert "out.txt: the folder of the run file does not exist." in treceval(given).err.decode()
     assert os.listdir(tmp_path) == []
 
 
@@ -348,13 +348,13 @@ def test_a_run_is_not_written_over_itself(first: Path, model: str) -> None:
     before = first.read_bytes()
     done = rerank(first, model, first)
     assert done.status == 1
-    assert done.err.decode().endswith(": the run would replace a file that it is made from. Name another.\n")
+    assert done.err.decode().endswith(": the run would replace one of its own input files. Name another.\n")
     assert first.read_bytes() == before
 
 
 @pytest.mark.parametrize(("output", "told"), [
-    ("-", "-: a run is a file, with its record beside it."),
-    ("new/", "new/: a run is a file, with its record beside it."),
+    ("-", "-: a run is a file, with its record next to it."),
+    ("new/", "new/: a run is a file, with its record next to it."),
     ("mine", "mine.json: this is not the record of a run, and would be overwritten. Name another run."),
 ])  # fmt: skip
 def test_where_no_run_can_be_is_said_before_anything_is_scored(

@@ -344,7 +344,7 @@ def test_vectors_of_unchanged_passages_can_be_taken_whatever_is_beside_them(
         r"passages .* 1 texts are left to encode; the vectors of \d+ are taken", capfdbinary.readouterr().out.decode()
     )
     assert retrieve(*asked) == 0
-    assert "note: 1 of 181 passages are to be encoded; the vectors of" in capfdbinary.readouterr().err.decode()
+    assert "note: 1 of 181 passages will be encoded; the vectors of" in capfdbinary.readouterr().err.decode()
     record = json.loads((tmp_path / "after.tsv.txt.json").read_text("utf-8"))
     assert record["passages"]["taken"] == 180
     assert any(note.startswith("The vectors of 180 passages were taken") for note in record["notes"])
@@ -478,19 +478,19 @@ def test_options_that_would_be_ignored_are_refused(
 @pytest.mark.parametrize(
     ("output", "arguments", "told"),
     [
-        ("-", [], "-: a run is a file, with its record beside it. Name a file."),
-        ("{folder}", [], "{folder}: a run is a file, with its record beside it. Name a file."),
+        ("-", [], "-: a run is a file, with its record next to it. Name a file."),
+        ("{folder}", [], "{folder}: a run is a file, with its record next to it. Name a file."),
         (
             "{folder}/no/run.txt",
             [],
-            "{folder}/no/run.txt: the folder of the run file is not there. Make it, or name another.",
+            "{folder}/no/run.txt: the folder of the run file does not exist. Create it, or name another.",
         ),
-        ("/dev/null", [], "/dev/null: a run is a file, with its record beside it. Name a file."),
-        ("", [], "'': a run is a file, with its record beside it. Name a file."),
+        ("/dev/null", [], "/dev/null: a run is a file, with its record next to it. Name a file."),
+        ("", [], "'': a run is a file, with its record next to it. Name a file."),
         (
             "{folder}/run.txt",
             ["--tag", "a b"],
-            "treceval: tag 'a b' is empty or has white space in it, so it cannot stand in a TREC file. Use another one.",
+            "treceval: tag 'a b' is empty or contains white space, so it cannot be written to a TREC file. Use another one.",
         ),
     ],
 )
@@ -624,7 +624,7 @@ def test_the_run_does_not_take_the_place_of_its_collection(
         shutil.copy(DATA / name, tmp_path / name)
     before = (tmp_path / "qrels.tsv").read_bytes()
     told = refused(capfdbinary, tmp_path, "-o", tmp_path / "qrels.tsv", "--retriever", "jaccard")
-    assert told == f"{tmp_path}/qrels.tsv: the run would replace a file that it is made from. Name another."
+    assert told == f"{tmp_path}/qrels.tsv: the run would replace one of its own input files. Name another."
     assert (tmp_path / "qrels.tsv").read_bytes() == before
 
 

@@ -95,7 +95,7 @@ def test_a_file_of_many_blocks_is_read_whole(tmp_path: Path) -> None:
 
 def test_a_line_without_a_tab_is_refused(tmp_path: Path) -> None:
     message = (
-        "t.tsv:2: expected an id, a tab and a text, and found no tab in '8 two'. Put a tab between the id and its text."
+        "t.tsv:2: expected an id, a tab and a text, but found no tab in '8 two'. Put a tab between the id and its text."
     )
     assert refused(tabbed(tmp_path, b"7\tone\n8 two\n9\tthree\tfour\n")) == message
 
@@ -129,7 +129,7 @@ def test_what_can_be_read_only_once_is_refused(tmp_path: Path, source: str) -> N
     with pytest.raises(InputError) as caught:
         TabbedTexts(path, "document")
     name = "<stdin>" if source == "-" else path
-    message = f"{name}: texts are read more than once, and a pipe cannot be. Write them to a file first."
+    message = f"{name}: texts are read more than once, but a pipe cannot be. Write them to a file first."
     assert str(caught.value) == message
 
 
@@ -166,8 +166,8 @@ def test_the_id_of_flagembedding_is_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b"{", "no JSON: Expecting property name enclosed in double quotes at column 2. Give an object a line."),
-        (b"[1]", "expected a JSON object, and found another value. Give an object a line."),
+        (b"{", "not JSON: Expecting property name enclosed in double quotes at column 2. Write one object per line."),
+        (b"[1]", "expected a JSON object, but found another value. Write one object per line."),
         (b'{"text": "x"}', "the object has no field '_id' (it has 'text'). Name the fields as BEIR does."),
         (b'{"_id": "a"}', "the object has no field 'text' (it has '_id'). Name the fields as BEIR does."),
         (b"{}", "the object has no field '_id' (it has none). Name the fields as BEIR does."),
@@ -197,7 +197,7 @@ def test_a_line_that_is_no_text_of_beir_is_refused(tmp_path: Path, line: bytes, 
 
 
 def test_json_as_deep_as_a_well_is_refused(tmp_path: Path) -> None:
-    assert refused(in_json(tmp_path, b"[" * 100_000)).startswith("t.jsonl:1: no JSON: ")
+    assert refused(in_json(tmp_path, b"[" * 100_000)).startswith("t.jsonl:1: not JSON: ")
 
 
 # Ids.
@@ -207,10 +207,10 @@ def test_json_as_deep_as_a_well_is_refused(tmp_path: Path) -> None:
     ("identifier", "message"),
     [
         ("", "the id is empty. Give every text an id."),
-        ("a b", "the id 'a b' has white space in it. In a run white space separates the fields: use other ids."),
-        ("a\xa0b", "the id 'a\\xa0b' has white space in it. In a run white space separates the fields: use other ids."),
-        (" a", "the id ' a' has white space in it. In a run white space separates the fields: use other ids."),
-        ("a\0", "the id 'a\\x00' has a NUL in it. In a run white space separates the fields: use other ids."),
+        ("a b", "the id 'a b' contains white space. White space separates the fields of a run: use other ids."),
+        ("a\xa0b", "the id 'a\\xa0b' contains white space. White space separates the fields of a run: use other ids."),
+        (" a", "the id ' a' contains white space. White space separates the fields of a run: use other ids."),
+        ("a\0", "the id 'a\\x00' contains a NUL. White space separates the fields of a run: use other ids."),
     ],
 )
 def test_an_id_that_cannot_stand_in_a_run_is_refused(tmp_path: Path, identifier: str, message: str) -> None:
@@ -219,12 +219,12 @@ def test_an_id_that_cannot_stand_in_a_run_is_refused(tmp_path: Path, identifier:
 
 
 def test_an_empty_id_beside_one_with_a_space_is_still_seen() -> None:
-    assert refused(listed(("a b", "x"), ("", "y"))).startswith("here: the id 'a b' has white space in it (row 1).")
+    assert refused(listed(("a b", "x"), ("", "y"))).startswith("here: the id 'a b' contains white space (row 1).")
 
 
 def test_the_id_of_a_query_must_not_begin_as_a_comment(tmp_path: Path) -> None:
     message = (
-        "t.tsv:1: the query id '#1' begins with '#'. Readers of runs leave such a line or character out: use other ids."
+        "t.tsv:1: the query id '#1' begins with '#'. Readers of runs skip such a line or character: use other ids."
     )
     assert refused(tabbed(tmp_path, b"#1\tone\n", "query")) == message
 
@@ -415,4 +415,4 @@ def test_the_first_texts_of_few_are_all_of_them(tmp_path: Path) -> None:
 
 def test_rows_of_a_selection_are_those_of_its_source() -> None:
     chosen = Listed.chosen(listed(("a", "x"), ("b b", "y")), {"b b"})
-    assert refused(chosen).startswith("here: the id 'b b' has white space in it (row 2).")
+    assert refused(chosen).startswith("here: the id 'b b' contains white space (row 2).")

@@ -146,7 +146,7 @@ REFUSED = {
     "several queries that belong together.",
     "main_score": "measure 'main_score' cannot be computed here: each task chooses a measure for it, which is named beside "
     "it.",
-    "mrt": "measure 'mrt' cannot be computed here: it is a time, which no run file has.",
+    "mrt": "measure 'mrt' cannot be computed here: it is a time, which run files do not record.",
     "RetrievalPrecisionRecallCurve": "measure 'RetrievalPrecisionRecallCurve' cannot be computed here: it is a curve, not "
     "one value for each query.",
     "base_map": "measure 'base_map' cannot be computed here: it is AP of the list before it was reranked, which is another "

@@ -1,0 +1,121 @@
+"""The gallery shows a picture of every kind of output, made by the commands beside it."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from treceval_py.rendering.plots import PLOTS
+
+HOME = Path(__file__).parent.parent
+
+
+def _pictures() -> ModuleType:
+    pytest.importorskip("pty", reason="draws terminals, which Windows does not have")
+    spec = importlib.util.spec_from_file_location("docs_pictures", HOME / "docs" / "pictures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+pictures = _pictures()
+SHOWN = [name for block in pictures.blocks() for name in block.names]
+
+
+def test_every_picture_is_shown_and_every_one_that_is_shown_is_there() -> None:
+    files = sorted(path.name for path in pictures.PICTURES.iterdir())
+    assert sorted([*SHOWN, "readme.png"]) == files
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["treceval data", "compare", "report", "explain", "check", "board", "gate", "agree", "grade", "--format latex"],
+)
+def test_each_kind_of_output_is_there(command: str) -> None:
+    assert any(command in line for block in pictures.blocks() for line in block.commands)
+
+
+def test_all_plots_are_there() -> None:
+    assert {f"{plot}.svg" for plot in PLOTS} <= set(SHOWN)
+
+
+def test_pictures_are_small() -> None:
+    sizes = {path.name: path.stat().st_size for path in pictures.PICTURES.iterdir()}
+    assert sum(sizes.values()) < 1_500_000
+    assert sizes["readme.png"] < 300_000
+
+
+@pytest.mark.parametrize("name", [name for name in SHOWN if name.endswith(".svg")])
+def test_a_drawing_is_xml_that_loads_nothing_and_has_no_path_of_a_machine(name: str) -> None:
+    text = (pictures.PICTURES / name).read_text("utf-8")
+    ET.fromstring(text)
+    assert re.findall(r"(?:href|src|url)\W+(?:https?|file):", text) == []
+    assert re.findall(r"/(?:home|root|tmp|Users|work)/", text) == []
+
+
+@pytest.mark.slow
+def test_terminals_show_what_the_commands_print_now() -> None:
+    pytest.importorskip("vl_convert")
+    pytest.importorskip("jinja2")
+    assert pictures.main(["--check"]) is None
+
+
+def test_a_picture_that_is_not_what_would_be_drawn_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "PICTURES", tmp_path)
+    monkeypatch.setattr(pictures, "drawn", lambda folder, wanted: [("score.svg", b"new")] if "score" in wanted else [])
+    old = "docs/_static/pictures/score.svg: not up to date. Run python docs/pictures.py."
+    assert pictures.main(["--check"]) == old
+    (tmp_path / "score.svg").write_bytes(b"old")
+    assert pictures.main(["--check"]) == old
+    (tmp_path / "score.svg").write_bytes(b"new")
+    assert pictures.main(["--check"]) is None
+
+
+def test_a_name_that_no_picture_has_is_refused() -> None:
+    assert "python docs/pictures.py NAME" in str(pictures.main(["scores"]))
+
+
+# How a terminal is drawn.
+
+
+def texts(svg: str) -> list[tuple[float, str]]:
+    spans = ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}tspan")
+    return [(float(span.attrib["x"]), str(span.text)) for span in spans]
+
+
+def test_text_is_at_the_place_of_its_column() -> None:
+    drawn = texts(pictures.terminal([("ls", "a   bc d\n     <e>\n")], columns=20))
+    column = {18 + 8.4 * number: number for number in range(20)}
+    placed = [(column[min(column, key=lambda left: abs(left - x))], text) for x, text in drawn]
+    assert placed == [(0, "$"), (2, "ls"), (0, "a"), (4, "bc d"), (5, "<e>")]
+
+
+def test_styles_of_the_terminal_are_kept() -> None:
+    svg = pictures.terminal([("x", "\x1b[1mrun\x1b[0m 1 \x1b[31merror\x1b[0m\n\x1b[2mgrey\x1b[0m\n───\n")])
+    spans = {span.text: span.attrib for span in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}tspan")}
+    assert spans["run"]["font-weight"] == "bold"
+    assert "font-weight" not in spans["1"]
+    assert spans["error"]["fill"] == pictures.COLOURS[1]
+    assert spans["grey"]["opacity"] == ".6"
+    assert "───" not in spans  # a line is drawn in its place
+    assert 'h25.2"' in svg  # of three cells
+
+
+def test_a_long_line_goes_on_in_the_next_and_long_output_ends_in_an_ellipsis() -> None:
+    assert [text for _, text in texts(pictures.terminal([("x", "abcdefghijkl\n")], columns=5))][2:] == [
+        "abcde",
+        "fghij",
+        "kl",
+    ]
+    assert [text for _, text in texts(pictures.terminal([("x", "a\nb\nc\n")], 2))][2:] == ["a", "…"]
+
+
+def test_what_a_line_of_progress_leaves_is_shown(tmp_path: Path) -> None:
+    assert pictures.shown(r"printf '1 of 2\r2 of 2\r\033[Kdone\n'; tput cols", tmp_path, 77) == "done\n77\n"
