@@ -1,10 +1,10 @@
-"""Write measures.md, profiles.md, codes.md and rules.md from what the package declares.
+"""Write measures.md, profiles.md, codes.md, rules.md and commands.md from what the package declares.
 
     python docs/make.py            write all of them
     python docs/make.py --check    write nothing; exit with 1 where one of them is not what would be written
 
-All that is said of a measure, a parameter, a convention, a profile, a kind of finding or a rule stands in the package;
-here is only how it is laid out.
+All that is said of a measure, a parameter, a convention, a profile, a kind of finding, a rule or an option is in the
+package; here is only how it is laid out.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import click
+
 from treceval_py.checking.catalogue import CODES
 from treceval_py.checking.findings import Code
+from treceval_py.cli.commands import COMMANDS, DefaultGroup, treceval
 from treceval_py.errors import MeasureError, visible
 from treceval_py.grading.rules import RULES, example_rules
 from treceval_py.judging.judged import JudgedGroups, JudgedRun
@@ -429,9 +432,9 @@ def codes() -> str:
         "",
         MADE,
         "",
-        f"{len(CODES)} kinds of findings of [treceval check](check.md). An error is what scoring refuses, or what",
-        "other programs make numbers of by accident; a warning is likely a mistake; a note is no mistake, but good to",
-        "know. What `--fix` mends is marked. `treceval check --explain CODE` prints what stands here of one.",
+        f"The {len(CODES)} kinds of findings of [treceval check](check.md). Errors stop scoring, or make other",
+        "programs silently report wrong numbers. Warnings are probable mistakes. Notes are for information. The last",
+        "column shows which findings `--fix` repairs. `treceval check --explain CODE` prints the entry of one code.",
     ]
     for letter, title in ABOUT.items():
         found = [code for code in CODES.values() if code.code.startswith(letter)]
@@ -469,8 +472,8 @@ def rules() -> str:
         "",
         MADE,
         "",
-        "What a file for `treceval grade --rules` may say. What it leaves out is as in the file below, which has the",
-        "defaults; `treceval grade --example-rules` prints it.",
+        "The keys of a file for `treceval grade --rules`. Keys that the file leaves out have the defaults of the file",
+        "below; `treceval grade --example-rules` prints it.",
         "",
         *table(["section", "key", "meaning"], rows),
         "",
@@ -481,11 +484,72 @@ def rules() -> str:
     return "\n".join(lines) + "\n"
 
 
+# Commands.
+
+
+def commands() -> str:
+    """Return the page of the commands and their options."""
+    context = click.Context(treceval, info_name="treceval")
+    found = {name: treceval.get_command(context, name) or treceval for name in treceval.list_commands(context)}
+    about = {DefaultGroup.default: "score runs; the name of this command may be omitted", **COMMANDS}
+    lines = [
+        "# Commands and options",
+        "",
+        MADE,
+        "",
+        "`treceval COMMAND --help` prints the same. Defaults are in square brackets.",
+        "",
+        *table(["command", "what it does"], [[link(f"treceval {name}"), prose(about[name])] for name in found]),
+    ]
+    for name, command in found.items():
+        lines += ["", *_command(command, click.Context(command, context, name, **command.context_settings))]
+    return "\n".join(lines) + "\n"
+
+
+def _command(command: click.Command, context: click.Context) -> list[str]:
+    usage = " ".join(command.get_usage(context).removeprefix("Usage: ").split())
+    lines = [f"## treceval {command.name}", "", "```text", usage, "```"]
+    for block in inspect.cleandoc(command.help or "").replace("\b\n", "\n\b").split("\n\n"):
+        lines += ["", *(_kept(block.strip("\n\b").splitlines()) if "\b" in block else [_said(block)])]
+    options = [each for each in command.get_params(context) if isinstance(each, click.Option)]
+    return [*lines, "", *table(["option", "what it does"], map(_option, options))]
+
+
+def _said(text: str) -> str:
+    """Return a paragraph of help as Markdown; options and names of commands in it are code."""
+    return re.sub(r"(?<![\w`-])(--?[A-Za-z][\w-]*)(?![\w`-])", r"`\1`", prose(text))
+
+
+def _kept(lines: Sequence[str]) -> list[str]:
+    """Return lines of help as a block: examples with what follows each as its comment, or a list as it is."""
+    if not all(line.startswith("treceval ") for line in lines):
+        return ["```text", *lines, "```"]
+    return ["```sh", *(re.sub(r" {2,}(?=\S)", r"\g<0># ", line, count=1) for line in lines), "```"]
+
+
+def _option(option: click.Option) -> list[str]:
+    kind, value, says = (
+        option.type,
+        option.metavar or "",
+        _said(option.help or "").replace("Repeatable.", "*Repeatable.*"),
+    )
+    if isinstance(kind, click.Choice):
+        value, says = "", f"{says} One of {', '.join(map(code, kind.choices))}."
+    elif isinstance(kind, click.FloatRange):
+        most = "" if kind.max is None else f" to {kind.max:g}"
+        value, says = "X", f"{says} From {kind.min:g}{most}."
+    elif not option.is_flag and not value:
+        value = kind.name.upper()
+    spellings = " ".join(map(code, (*option.opts, *option.secondary_opts)))
+    return [f"{spellings} {prose(value)}".strip(), says]
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "measures.md": measures,
     "profiles.md": profiles,
     "codes.md": codes,
     "rules.md": rules,
+    "commands.md": commands,
 }
 
 

@@ -1,0 +1,338 @@
+"""Draw the pictures of the gallery and of the README, by the commands that gallery.md shows.
+
+    python docs/pictures.py              draw all of them
+    python docs/pictures.py NAME…        draw only these, such as compare report readme
+    python docs/pictures.py --check      draw no files; exit with 1 if a terminal shows something else than its picture
+
+A picture NAME.svg shows the commands of the next block in a terminal. Other pictures show a file that a block wrote.
+Pages need Chromium, tables need pdflatex and pdftoppm.
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import io
+import os
+import pty
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from html import escape
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.style import Style
+from rich.text import Text
+
+HERE = Path(__file__).parent
+GALLERY = HERE / "gallery.md"
+PICTURES = HERE / "_static" / "pictures"
+README = "readme"
+
+COLUMNS = 100
+"""Width of the terminals."""
+
+LINES: Mapping[str, int] = {"compare": 30, "queries": 17, "explain": 42, "board": 16, "gate": 14, "agree": 29}
+"""How many lines of a long output a picture shows; an ellipsis stands for the others."""
+
+
+class Shot(NamedTuple):
+    """What a picture shows of a page: from an element on, so many pixels."""
+
+    file: str
+    width: int
+    height: int
+    start: str = "body"
+    scheme: str = "light"
+
+
+SHOTS: Mapping[str, Shot] = {
+    "report": Shot("report.html", 1200, 1560),
+    "report-dark": Shot("report.html", 1200, 800, "#two", "dark"),
+    "overview": Shot("graded/overview.html", 1200, 1100),
+}
+
+PRINTED: Mapping[str, str] = {"latex": "paper.pdf"}
+"""Pictures of pages of paper."""
+
+
+class Block(NamedTuple):
+    """Commands of the gallery, and the names of the pictures above them."""
+
+    names: Sequence[str]
+    commands: Sequence[str]
+
+
+def blocks() -> list[Block]:
+    """Return the blocks of the gallery; pictures below the last block belong to it."""
+    found: list[Block] = []
+    names: list[str] = []
+    for picture, commands in re.findall(
+        r"!\[[^\]]*\]\(_static/pictures/([^)]*)\)|```console\n(.*?)```", GALLERY.read_text("utf-8"), re.DOTALL
+    ):
+        if picture:
+            names.append(picture)
+        else:
+            found.append(Block(names, re.findall(r"^\$ (.*)$", commands, re.MULTILINE)))
+            names = []
+    found[-1] = Block([*found[-1].names, *names], found[-1].commands)
+    return found
+
+
+# What a terminal shows.
+
+
+def shown(command: str, folder: Path, columns: int = COLUMNS) -> str:
+    """Return what a command prints in a terminal, with its styles; a command that fails may be meant to."""
+    path = str(Path(sys.executable).parent) + os.pathsep + os.environ["PATH"]
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    kept = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "COLUMNS", "LINES")}
+    started = subprocess.Popen(
+        ["bash", "-c", command],
+        cwd=folder,
+        env={**kept, "PATH": path, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    printed = b""
+    with open(ours, "rb", buffering=0) as stream:
+        while True:
+            try:
+                piece = stream.read(1 << 16)
+            except OSError:  # Linux's end of a terminal
+                break
+            if not piece:
+                break
+            printed += piece
+    started.wait()
+    # A line of progress is written over: what stays is behind the last return.
+    lines = printed.decode("utf-8").replace("\r\n", "\n").replace("\x1b[K", "").split("\n")
+    return "\n".join(line.rpartition("\r")[2] for line in lines)
+
+
+HIGH, WIDE, EDGE, BAR = 19, 8.4, 18, 34
+GROUND, FRAME, INK = "#1d2230", "#3a4156", "#d8dee9"
+COLOURS: Mapping[int, str] = {1: "#ff7b72", 2: "#8fce7e", 3: "#e5c07b", 6: "#6cc5d9"}
+FONT = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, 'Liberation Mono', monospace"
+
+
+def terminal(parts: Sequence[tuple[str, str]], most: int | None = None, columns: int = COLUMNS) -> str:
+    """Return a terminal with commands and what they print, as SVG.
+
+    Each piece of text is fitted into its cells, so that columns are columns in any font.
+    """
+    lines: list[Text] = []
+    for command, printed in parts:
+        prompt = Text.assemble(("$ ", Style(color="green")), (command, Style(bold=True)))
+        lines += _wrapped(prompt, columns)
+        lines += [
+            piece for line in printed.rstrip("\n").split("\n") for piece in _wrapped(Text.from_ansi(line), columns)
+        ]
+    if most is not None and len(lines) > most:
+        lines = [*lines[:most], Text("…")]
+    wide = round(columns * WIDE + 2 * EDGE)
+    high = BAR + len(lines) * HIGH + EDGE
+    drawn = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}">',
+        f'<rect x=".5" y=".5" width="{wide - 1}" height="{high - 1}" rx="8" fill="{GROUND}" stroke="{FRAME}"/>',
+        "".join(f'<circle cx="{20 + 18 * each}" cy="17" r="5" fill="{FRAME}"/>' for each in range(3)),
+        f'<g font-family="{FONT}" font-size="14" fill="{INK}">',
+    ]
+    for number, line in enumerate(lines):
+        drawn.append(_line(line, BAR + HIGH * number + 14))
+    return "\n".join([*(each for each in drawn if each), "</g>", "</svg>", ""])
+
+
+def _wrapped(line: Text, columns: int) -> list[Text]:
+    """Return a line as a terminal shows it, cut at its width."""
+    cuts = range(columns, len(line.plain), columns)
+    return list(line.divide(cuts)) if line.plain else [line]
+
+
+def _line(line: Text, below: int) -> str:
+    spans, rules = "", ""
+    for start, text, style in _pieces(line):
+        left, length = round(EDGE + start * WIDE, 1), round(len(text) * WIDE, 1)
+        if set(text) == {"─"}:
+            rules += f'<path d="M{left} {below - 5}h{length}" stroke="{INK}" stroke-opacity=".5"/>'
+            continue
+        look = ' font-weight="bold"' if style.bold else ""
+        look += ' opacity=".6"' if style.dim else ""
+        if style.color is not None and style.color.number is not None:
+            look += f' fill="{COLOURS[style.color.number]}"'
+        spans += f'<tspan x="{left}" textLength="{length}" lengthAdjust="spacingAndGlyphs"{look}>{escape(text)}</tspan>'
+    return (f'<text y="{below}">{spans}</text>' if spans else "") + rules
+
+
+def _pieces(line: Text) -> Iterator[tuple[int, str, Style]]:
+    """Yield text of one style without wide gaps, each with its column."""
+    styles = [Style()] * len(line.plain)
+    for span in line.spans:
+        style = span.style if isinstance(span.style, Style) else Style.parse(span.style)
+        for each in range(span.start, min(span.end, len(styles))):
+            styles[each] += style
+    for found in re.finditer(r"\S+(?: \S+)*", line.plain):
+        start = found.start()
+        for each in range(found.start() + 1, found.end() + 1):
+            if each == found.end() or styles[each] != styles[start]:
+                text = line.plain[start:each]
+                if text.strip():
+                    yield start + len(text) - len(text.lstrip()), text.strip(), styles[start]
+                start = each
+
+
+# Pictures of pages.
+
+
+@contextmanager
+def _chromium() -> Iterator[object]:
+    from playwright.sync_api import sync_playwright
+
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    with sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()
+
+
+def photographed(url: str, shot: Shot, scale: float = 1.5, clear: bool = False) -> bytes:
+    """Return a picture of a page."""
+    with _chromium() as browser:
+        view = {"width": shot.width, "height": shot.height}
+        context = browser.new_context(viewport=view, color_scheme=shot.scheme, device_scale_factor=scale)  # type: ignore[attr-defined]
+        tab = context.new_page()
+        tab.goto(url)
+        tab.wait_for_load_state("networkidle")
+        tab.evaluate("document.fonts.ready")
+        tab.wait_for_timeout(800)
+        top = tab.locator(shot.start).first.bounding_box()["y"] if shot.start != "body" else 0
+        area = {"x": 0, "y": top, "width": shot.width, "height": shot.height}
+        picture: bytes = tab.screenshot(full_page=True, clip=area, omit_background=clear, animations="disabled")
+        return picture
+
+
+def small(picture: bytes, colours: int = 128) -> bytes:
+    """Return a PNG with few colours, which suffice for text and lines."""
+    from PIL import Image
+
+    drawn = Image.open(io.BytesIO(picture)).convert("RGB").quantize(colours, dither=Image.Dither.NONE)
+    made = io.BytesIO()
+    drawn.save(made, "PNG", optimize=True)
+    return made.getvalue()
+
+
+def printed_page(pdf: Path) -> bytes:
+    """Return the first page of a PDF without its margins."""
+    from PIL import Image, ImageChops, ImageOps
+
+    subprocess.run(["pdftoppm", "-r", "150", "-png", "-singlefile", pdf, pdf.with_suffix("")], check=True)
+    drawn = Image.open(pdf.with_suffix(".png")).convert("L")
+    drawn = ImageOps.expand(drawn.crop(ImageChops.invert(drawn).getbbox()), 40, 255)
+    made = io.BytesIO()
+    drawn.quantize(16).save(made, "PNG", optimize=True)
+    return made.getvalue()
+
+
+TOGETHER = """<!doctype html><meta charset="utf-8"><style>
+body {{ margin: 0; width: 1100px; height: 560px; position: relative; }}
+img {{ position: absolute; border-radius: 8px; }}
+</style><img style="right: 0; top: 0; width: 598px; border: 1px solid #999" src="data:image/png;base64,{page}">
+<img style="left: 0; top: 66px; width: 488px" src="data:image/svg+xml;base64,{terminal}">"""
+
+
+def together(folder: Path) -> bytes:
+    """Return the picture of the README: a comparison in a terminal, and its report. Its corners are clear."""
+    command = "treceval compare qrels.tsv runs/* -m nDCG@10 -m RR"
+    said = terminal([(command, shown(command, folder / "data", 62))], 20, 62)
+    page = photographed((folder / "report.html").as_uri(), Shot("report.html", 1196, 1116), 1)
+    drawn = folder / "readme.html"
+    drawn.write_text(
+        TOGETHER.format(page=base64.b64encode(page).decode(), terminal=base64.b64encode(said.encode()).decode()),
+        "utf-8",
+    )
+    return clear_and_small(photographed(drawn.as_uri(), Shot("readme.html", 1100, 560), 2, clear=True))
+
+
+def clear_and_small(picture: bytes) -> bytes:
+    """Return a PNG with few colours whose clear parts stay clear; half-clear pixels become grey."""
+    import numpy as np
+    from PIL import Image
+
+    whole = Image.open(io.BytesIO(picture)).convert("RGBA")
+    drawn = whole.convert("RGB").quantize(230, dither=Image.Dither.NONE)
+    clearness = np.asarray(whole.getchannel("A")) // 32  # 0 is clear, 7 is not
+    places = np.where(clearness == 7, np.asarray(drawn), 240 + clearness).astype(np.uint8)
+    made = Image.fromarray(places)
+    palette = (drawn.getpalette() or [])[: 3 * 240]
+    made.putpalette([*palette, *[128] * (3 * 256 - len(palette))])
+    opacity = [255] * 240 + [each * 255 // 7 for each in range(7)]
+    stream = io.BytesIO()
+    made.save(stream, "PNG", optimize=True, transparency=bytes(opacity))
+    return stream.getvalue()
+
+
+# All of them.
+
+
+def drawn(folder: Path, wanted: Sequence[str] = ()) -> Iterator[tuple[str, bytes]]:
+    """Run the gallery's commands in a folder; yield the file names of pictures and their bytes."""
+    (folder / "data").symlink_to(HERE.parent / "data")
+    for block in blocks():
+        parts = [(command, shown(command, folder)) for command in block.commands]
+        for file in block.names:
+            name = Path(file).stem
+            if wanted and name not in wanted:
+                continue
+            if name in SHOTS:
+                shot = SHOTS[name]
+                yield file, small(photographed((folder / shot.file).as_uri(), shot))
+            elif name in PRINTED:
+                yield file, printed_page(folder / PRINTED[name])
+            elif (folder / file).exists():
+                yield file, (folder / file).read_bytes()
+            else:
+                yield file, terminal(parts, LINES.get(name)).encode()
+    if not wanted or README in wanted:
+        yield f"{README}.png", together(folder)
+
+
+def stale(folder: Path) -> list[str]:
+    """Return the pictures of terminals that are not what would be drawn now."""
+    others = {*SHOTS, *PRINTED, README}
+    terminals = [name for block in blocks() for file in block.names if (name := Path(file).stem) not in others]
+    return [
+        file
+        for file, picture in drawn(folder, terminals)
+        if not (folder / file).exists()
+        and (not (PICTURES / file).exists() or (PICTURES / file).read_bytes() != picture)
+    ]
+
+
+def main(arguments: Sequence[str]) -> str | None:
+    """Draw pictures, or compare them; return what is wrong."""
+    known = {README, *(Path(file).stem for block in blocks() for file in block.names)}
+    if arguments != ["--check"] and not known.issuperset(arguments):
+        return __doc__
+    with tempfile.TemporaryDirectory() as folder:
+        if arguments == ["--check"]:
+            old = stale(Path(folder))
+            return f"docs/_static/pictures/{old[0]}: not up to date. Run python docs/pictures.py." if old else None
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        for file, picture in drawn(Path(folder), arguments):
+            (PICTURES / file).write_bytes(picture)
+            print(f"{file}: {len(picture):,} bytes")
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
