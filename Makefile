@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo retrieve test test-all lint types check docs clean
+.PHONY: demo retrieve test test-all lint types check docs cards site clean
 
 demo: $(VENV)/installed
 	@$(BIN)/treceval -m map -m recip_rank -m ndcg -m ndcg_cut.10 data/qrels.tsv data/runs/jaccard.txt data/runs/bm25.txt data/runs/minilm.txt
@@ -21,11 +21,22 @@ PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses auto --
 test: $(VENV)/installed-dev
 	TRECEVAL_READER=compiled $(PYTEST) -m 'not slow'
 
+# Files of tests that never ask for a reader (found by noting each call of `scan.scanner`, in their processes too): one
+# reader is enough for them.
+READ_NO_RUNS = \
+    comparison_agreement comparison_output comparison_paired comparison_resampling completion fusing_methods \
+    grading_adjustments grading_attention grading_candidates grading_changes grading_claim_forms grading_claim_texts \
+    grading_claims grading_class_board grading_documents grading_gradebook grading_hostile grading_intake \
+    grading_kept grading_late grading_matching grading_members grading_overview grading_points grading_roster \
+    grading_rules grading_similarity lint_findings lint_lookalikes lint_rows output_findings plots report_vendor \
+    sidecar
+
 # Then the slow ones, and all with the Python reader, which must agree with the scanner: all but those that have compared
-# the two already, and those of retrieval, which reads no runs.
+# the two already, and those that read no runs, as all of retrieval.
 test-all: test
 	TRECEVAL_READER=compiled $(PYTEST) -m slow
-	TRECEVAL_READER=python $(PYTEST) -m 'not both_readers' --ignore-glob='tests/test_runner_*'
+	TRECEVAL_READER=python $(PYTEST) -m 'not both_readers' --ignore-glob='tests/test_runner_*' \
+		$(READ_NO_RUNS:%=--ignore=tests/test_%.py)
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -36,12 +47,20 @@ types: $(VENV)/installed-dev
 
 check: test lint types
 
-# docs/measures.md, profiles.md, codes.md and rules.md, and the stubs of the public names, made from what is declared; a
-# test fails where they are stale.
+# docs/measures.md, profiles.md, codes.md, rules.md and commands.md, and the stubs of the public names, made from what is
+# declared; a test fails where they are stale.
 docs: $(VENV)/installed
 	$(BIN)/python docs/make.py
 	$(BIN)/python docs/names.py
-	$(BIN)/python docs/notebook.py
+
+# Score cards of other tools and docs/conformance.md, in environments of their own, some 6 GB; TOOLS="ranx beir" makes some.
+cards: $(VENV)/installed
+	$(BIN)/python conformance/cards.py $(if $(TOOLS),--only $(TOOLS))
+
+# The site, in build/site; each warning is an error. Everything is read again, as no page says what it was made from.
+site: $(VENV)/installed-docs
+	rm -rf build/site
+	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --fresh-env --jobs auto --quiet -d build/doctrees docs build/site
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -52,7 +71,11 @@ $(VENV)/installed: $(VENV)/bin/python setup.cfg setup.py pyproject.toml treceval
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
+	@touch $@
+
+$(VENV)/installed-docs: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
 $(VENV)/installed-retrieve: $(VENV)/installed

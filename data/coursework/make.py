@@ -400,7 +400,7 @@ CLASS: list[Student] = [
     ),
     Student("Five Fields", honest(changed(lambda at, row: row[:5] if at == 3 else row)), "repaired", codes="R118"),
     Student("Spaces In Tag", honest(field(5, lambda _: "my own run")), said=ALL, codes="R102"),
-    Student("Distances", honest(FARTHEST), said=[by_mistake("AP", "0.3088", "likely distances")], codes="R129 X209"),
+    Student("Distances", honest(FARTHEST), said=[by_mistake("AP", "0.3088", "probably distances")], codes="R129 X209"),
     Student("Rank Contradicts", honest(SWAPPED), said=ALL, codes="R123"),
     Student("Empty File", honest(b""), "refused", [Said("AP", "0.3088", "unchecked")]),
     Student("Nul Byte", honest(RUN.replace(b"messy", b"me\0sy", 1)), "refused", codes="F005"),
