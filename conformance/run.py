@@ -34,6 +34,8 @@ import threading
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+PATIENCE = 300
+"""Seconds that an answer may take."""
 CLOSE = 5.1e-5
 """Values this close are equal: four decimals may have been printed. Values of different answers are further apart."""
 
@@ -91,7 +93,7 @@ def number(text):
 class Command:
     """A program that reads two files and prints trec_eval's lines: name, query, value."""
 
-    def __init__(self, command, names, seconds=60):
+    def __init__(self, command, names, seconds=PATIENCE):
         self.command, self.names, self.about, self.seconds = command, names, {}, seconds
 
     def answer(self, case):
@@ -140,7 +142,7 @@ class Command:
 class Protocol:
     """A program that answers a JSON line for each JSON line."""
 
-    def __init__(self, command, seconds=300):
+    def __init__(self, command, seconds=PATIENCE):
         self.command, self.seconds = command, seconds
         self.process = None
         self.about = self.ask({"about": True})
@@ -447,16 +449,23 @@ def main():
     """Run what the arguments ask for, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--protocol", action="store_true", help="COMMAND answers JSON lines")
-    parser.add_argument("--seconds", type=float, default=300, help="how long an answer may take [300]")
+    parser.add_argument("--seconds", type=float, help=f"how long an answer may take [{PATIENCE}]")
     parser.add_argument("--tool", help="name of the program on the card [the command's]")
     parser.add_argument("--version", help="its version on the card")
     parser.add_argument(
         "--names", type=Path, help="JSON file: what the program calls the kit's measures [trec_eval's names]"
     )
-    parser.add_argument("--format", choices=["markdown", "json"], default="markdown")
+    parser.add_argument("--format", choices=["markdown", "json"], help="how the card is written [markdown]")
     parser.add_argument("--recorded", choices=["10", "9"], help="run the recorded cases of trec_eval 10.0 or 9.0.8")
     parser.add_argument("command", nargs="+", metavar="COMMAND")
     options = parser.parse_args()
+    without = ["names", "tool", "version", "seconds", "format"] if options.recorded else ["names"]
+    for name in without if options.recorded or options.protocol else []:
+        if getattr(options, name) is not None:
+            parser.error(f"--{name} has no effect with --{'recorded' if options.recorded else 'protocol'}")
+    if options.recorded and options.protocol:
+        parser.error("--recorded runs a program that takes trec_eval's place, --protocol one that answers JSON lines")
+    patience = PATIENCE if options.seconds is None else options.seconds
     # Each case has a folder of its own, so a path from here would not be found there.
     command = [os.path.abspath(word) if os.sep in word and os.path.exists(word) else word for word in options.command]
     if options.recorded:
@@ -476,10 +485,10 @@ def main():
         )
         return 1 if failed else 0
     if options.protocol:
-        scorer = Protocol(command, options.seconds)
+        scorer = Protocol(command, patience)
     else:
         names = json.loads(options.names.read_text("utf-8")) if options.names else TREC_EVAL
-        scorer = Command(command, names, options.seconds)
+        scorer = Command(command, names, patience)
     about = {"tool": Path(command[0]).name, "version": "", "call": " ".join(options.command), **scorer.about}
     about |= {key: value for key in ("tool", "version") if (value := getattr(options, key))}
     found = card(scorer, about)

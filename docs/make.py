@@ -102,11 +102,12 @@ def measures() -> str:
         MADE,
         "",
         f"{len(FAMILIES)} measures, each with its names: trec_eval's, with what follows the dot there, then those in",
-        "the notation of ir_measures, where a cutoff follows `@` and parameters stand in parentheses:",
-        "`nDCG(gain=exp)@10`. `treceval measures NAME` prints what stands here of one.",
+        "the notation of ir_measures, where a cutoff follows `@` and parameters are in parentheses:",
+        "`nDCG(gain=exp)@10`. `treceval measures NAME` prints the same for one of them.",
         "",
-        "R is the number of relevant documents of the query. In examples, `ranked_labels` makes a ranking of documents",
-        "with these judgments, `-` being an unjudged one, and `missed` are judgments of documents not retrieved.",
+        "R is the number of relevant documents of the query. The empty case is a query without retrieved documents. In",
+        "examples, `ranked_labels` makes a ranking of documents with these judgments, `-` being an unjudged one, and",
+        "`missed` are judgments of documents not retrieved.",
         "",
     ]
     for title, families in by_section().items():
@@ -238,8 +239,8 @@ def _example(blocks: Iterable[str]) -> list[str]:
 
 def _sets() -> list[str]:
     rows = [[code(name), ", ".join(link(each) for each in members)] for name, members in NICKNAMES.items()]
-    lines = ["These names stand for several families.", ""]
-    return lines + table(["name", "stands for"], rows)
+    lines = ["Each of these names means several families.", ""]
+    return lines + table(["name", "families"], rows)
 
 
 def _parameters() -> list[str]:
@@ -296,7 +297,7 @@ def profiles() -> str:
         MADE,
         "",
         "A profile describes how a program ranks documents and averages queries, and what its measure names mean.",
-        "`treceval --profile NAME` scores under one, `treceval profiles` prints what stands here, and",
+        "`treceval --profile NAME` scores under one, `treceval profiles` prints the same, and",
         "[conventions.md](conventions.md) shows with an example what difference it makes.",
         "",
         *_side_by_side(),
@@ -366,7 +367,7 @@ def _rule(convention: Convention, value: Any) -> str:
 
 
 def _profile(profile: Profile) -> list[str]:
-    lines = [f"## {profile.name}", "", f"Stands for {prose(profile.title)}.", ""]
+    lines = [f"## {profile.name}", "", f"The conventions of {prose(profile.title)}.", ""]
     written = profile.conventions.written()
     lines += [
         _rule(each, getattr(profile.conventions, each.name)) for each in CONVENTIONS.values() if each.key in written
@@ -381,7 +382,7 @@ def _profile(profile: Profile) -> list[str]:
         lines += [_rule(CONVENTIONS[name], value) for name, value in changes.items()]
     if profile.meanings:
         meant = [_meaning(*pair) for pair in profile.meanings.items()]
-        lines += ["", "What names mean here when they stand without parameters:", "", *meant]
+        lines += ["", "What names mean here without parameters:", "", *meant]
     if profile.names:
         meant = [f"{code(name)} is {code(notation)}" for name, notation in profile.names.items()]
         lines += ["", f"Names that mean something else elsewhere: {', '.join(meant)}."]

@@ -188,7 +188,7 @@ def test_a_mended_copy_is_held_to_the_kind_that_its_file_was_said_to_be(tmp_path
 
 # --- how findings look ---
 
-NAN = Finding("R104", "error", "run.txt", 2, 10, "score 'nan' is not a number", "Find out where it comes from.")
+NAN = Finding("R104", "error", "run.txt", 2, 10, "score 'nan' is not a number", "Find its cause.")
 
 
 def made(style: str, *findings: Finding, colour: bool = False) -> str:
@@ -215,7 +215,7 @@ def test_places_are_bold_and_severities_have_their_colours(severity: str, style:
     first = made("text", NAN._replace(severity=severity), colour=True).splitlines()[0]
     assert first == (
         f"\x1b[1mrun.txt:2:10\x1b[0m: {style}{severity}\x1b[0m R104: score 'nan' is not a number. "
-        "Find out where it comes from."
+        "Find its cause."
     )
 
 

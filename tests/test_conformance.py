@@ -110,7 +110,7 @@ CONVENTIONS = {
     "ties": ("ties", {"docid-desc", "docid-asc", "line", "ranx", "worst"}),
     "self": ("self_hits", {"keep", "drop"}),
     "unjudged": ("judged_only", {"keep": False, "drop": True}),
-    "depth": ("depth", {"all": None, "35": 35}),
+    "depth": ("depth", {"all": None, "limited": 35}),
     "dup": ("duplicates", {"last"}),
     "missing": ("missing", {"out", "empty"}),
     "norel": ("unrelevant", {"in", "out", "one"}),

@@ -421,7 +421,7 @@ def test_judgments_of_beir_are_no_trec_judgments() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b'{"1": {"a": NaN}}', "the score of document 'a' of query '1' is NaN, so it cannot be ranked. Find out where it comes from."),
+        (b'{"1": {"a": NaN}}', "the score of document 'a' of query '1' is NaN, so it cannot be ranked. Find its cause."),
         (b'{"1": {"a": true}}', "the score of document 'a' of query '1' is true, which is not a number. Write it as 12, 12.5 or 1.25e1."),
         (b'{"1": {"a": 1, "b": null}}', "the score of document 'b' of query '1' is null, which is not a number. Write it as 12, 12.5 or 1.25e1."),
         (b'{"1": {"a": "0.5"}}', "the score of document 'a' of query '1' is \"0.5\", which is not a number. Write it as 12, 12.5 or 1.25e1."),
@@ -503,7 +503,7 @@ def test_damaged_compressed_json_is_refused() -> None:
     [
         (b'{"qid": 7, "docid": "a", "score": 1}', "the query id is 7, not text. Write ids in quotes: \"7\"."),
         (b'{"qid": "7", "docid": null, "score": 1}', "the document id is null, not text. Write ids in quotes: \"7\"."),
-        (b'{"qid": "1", "docid": "a", "score": NaN}', "the score of document 'a' of query '1' is NaN, so it cannot be ranked. Find out where it comes from."),
+        (b'{"qid": "1", "docid": "a", "score": NaN}', "the score of document 'a' of query '1' is NaN, so it cannot be ranked. Find its cause."),
         (b'{"qid": "1", "docid": "a", "rel": 1}', "the object has no field 'score' (or sim, similarity); its fields are: 'qid', 'docid', 'rel'. Add it."),
         (b'{"qid": "1", "qid": "2", "score": 1}', "the field 'qid' occurs twice in the object. Keep one of them."),
         (b"{}", "the object has no field 'qid' (or query_id, query-id, q_id, query); its fields are: none. Add it."),
@@ -543,7 +543,7 @@ def test_queries_in_json_lines_may_be_scattered() -> None:
         ({"qid": ["1", None], "docid": ["a", "b"], "score": [1.0, 2.0]}, "the query id in row 2 is missing. Fill it in, or remove the row."),
         ({"qid": ["1", "1"], "docid": ["a", None], "score": [1.0, 2.0]}, "the document id in row 2 is missing. Fill it in, or remove the row."),
         ({"qid": ["1", "1"], "docid": ["a", "b"], "score": [1.0, None]}, "the score of document 'b' of query '1' (row 2) is missing. Fill it in, or remove the row."),
-        ({"qid": ["1", "1"], "docid": ["a", "b"], "score": [1.0, float("nan")]}, "the score of document 'b' of query '1' (row 2) is NaN, so it cannot be ranked. Find out where it comes from."),
+        ({"qid": ["1", "1"], "docid": ["a", "b"], "score": [1.0, float("nan")]}, "the score of document 'b' of query '1' (row 2) is NaN, so it cannot be ranked. Find its cause."),
         ({"qid": ["1", "2", "1"], "docid": ["a", "a", "a"], "score": [1.0, 2.0, 3.0]}, "document 'a' occurs twice in query '1' (rows 1 and 3). Keep one of the two."),
         ({"qid": ["1", "1"], "docid": ["a", ""], "score": [1.0, 2.0]}, "the id of document '' of query '1' (row 2) is empty. Give every document an id."),
         ({"qid": pa.array([], pa.string()), "docid": pa.array([], pa.string()), "score": pa.array([], pa.float64())}, "no rows. Is it the right file?"),

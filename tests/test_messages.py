@@ -154,7 +154,7 @@ def test_compressed_data_that_is_cut_off_is_never_half_a_run(name: str, folder: 
 @pytest.mark.parametrize("text", ["nan", "NaN", "-nan", "+NAN"])
 def test_nan_is_refused_as_a_score(text: str, folder: Folder) -> None:
     assert folder.refused(run=RUN.replace(b"2.5", text.encode())) == (
-        f"run:2: score '{text}' is not a number, so it cannot be ranked. Find out where it comes from."
+        f"run:2: score '{text}' is not a number, so it cannot be ranked. Find its cause."
     )
 
 

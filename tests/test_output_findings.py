@@ -15,7 +15,7 @@ from treceval_py.checking.rows import KINDS
 from treceval_py.checking.show import CHECK_FORMATS, by_severity, check_output, explained, left_out, summary
 from treceval_py.rendering.tables import Style
 
-NAN = Finding("R104", "error", "run.txt", 2, 10, "score 'nan' is not a number", "Find out where it comes from.")
+NAN = Finding("R104", "error", "run.txt", 2, 10, "score 'nan' is not a number", "Find its cause.")
 DISTANCES = Finding("R129", "warning", "run.txt", 0, 0, "scores grow with ranks", "Change their sign.")
 APART = Finding("R122", "note", "run.txt", 3, 0, "the lines of 1 query do not stand together")
 
@@ -34,7 +34,7 @@ def made(format: str, *files: Checked, colour: bool = False) -> str:
 
 def test_text_has_a_line_for_each_finding_and_a_summary() -> None:
     assert made("text", checked(NAN, APART, DISTANCES)) == (
-        "run.txt:2:10: error R104: score 'nan' is not a number. Find out where it comes from.\n"
+        "run.txt:2:10: error R104: score 'nan' is not a number. Find its cause.\n"
         "run.txt:3: note R122: the lines of 1 query do not stand together.\n"
         "run.txt: warning R129: scores grow with ranks. Change their sign.\n"
         "1 error, 1 warning, 1 note in 1 file\n"
@@ -80,7 +80,7 @@ def test_json_has_all_fields_and_what_is_known_of_the_code() -> None:
         "line": 2,
         "column": 10,
         "what": "score 'nan' is not a number",
-        "todo": "Find out where it comes from.",
+        "todo": "Find its cause.",
         "name": CODES["R104"].name,
         "fixable": False,
     }
@@ -113,7 +113,7 @@ def test_a_table_has_a_row_for_each_finding_and_the_summary() -> None:
     assert made("markdown", checked(NAN, APART)) == (
         "| place | code | severity | what was found | what to do |\n"
         "| :-- | :-- | :-- | :-- | :-- |\n"
-        "| run.txt:2:10 | R104 | error | score 'nan' is not a number | Find out where it comes from. |\n"
+        "| run.txt:2:10 | R104 | error | score 'nan' is not a number | Find its cause. |\n"
         "| run.txt:3 | R122 | note | the lines of 1 query do not stand together |  |\n"
         "\n"
         "1 error, 1 note in 1 file.\n"
@@ -124,7 +124,7 @@ def test_csv_has_the_fields_of_json_and_no_formulas() -> None:
     name = CODES["R104"].name
     assert made("csv", checked(NAN._replace(what="=1+1"))).splitlines() == [
         "code,severity,file,line,column,what,todo,name,fixable",
-        f"R104,error,run.txt,2,10,'=1+1,Find out where it comes from.,{name},false",
+        f"R104,error,run.txt,2,10,'=1+1,Find its cause.,{name},false",
     ]
 
 
@@ -142,7 +142,7 @@ def test_every_format_shows_a_finding_and_takes_files_without_any(format: str) -
     [
         (
             NAN,
-            "::error file=run.txt,line=2,col=10,title=R104 {}::score 'nan' is not a number. Find out where it comes from.",
+            "::error file=run.txt,line=2,col=10,title=R104 {}::score 'nan' is not a number. Find its cause.",
         ),
         (APART, "::notice file=run.txt,line=3,title=R122 {}::the lines of 1 query do not stand together."),
         (DISTANCES, "::warning file=run.txt,title=R129 {}::scores grow with ranks. Change their sign."),
@@ -238,7 +238,7 @@ def test_sarif_has_a_result_for_each_finding_and_a_rule_for_each_code() -> None:
         "ruleId": "R104",
         "ruleIndex": [rule["id"] for rule in run["tool"]["driver"]["rules"]].index("R104"),
         "level": "error",
-        "message": {"text": "score 'nan' is not a number. Find out where it comes from."},
+        "message": {"text": "score 'nan' is not a number. Find its cause."},
         "locations": [
             {
                 "physicalLocation": {

@@ -109,7 +109,7 @@ class Dictionary(NamedTuple):
             number = math.inf
         if math.isnan(number):
             fault = "is NaN, so it cannot be ranked"
-            raise self.records.error(row, "score", fault, "Find out where it comes from.")
+            raise self.records.error(row, "score", fault, "Find its cause.")
         if math.isinf(number) and not isinstance(value, _Infinite):
             raise self.records.error(row, "score", "is too large for a 64-bit float", "Use smaller numbers.")
         return number

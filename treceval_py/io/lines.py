@@ -152,7 +152,7 @@ class Block(NamedTuple):
         if b"_" in text:
             self._refuse(row, f"{shown} is not a number", "Write it without underscores.")
         if math.isnan(value) and not nan:
-            self._refuse(row, f"{shown} is not a number, so it cannot be ranked", "Find out where it comes from.")
+            self._refuse(row, f"{shown} is not a number, so it cannot be ranked", "Find its cause.")
         if math.isinf(value) and b"i" not in text.lower():
             self._refuse(row, f"{shown} is too large for a 64-bit float", "Use smaller numbers.")
         return value

@@ -74,7 +74,7 @@ class ParquetTable(NamedTuple):
         missing = np.flatnonzero(np.isnan(scores))
         if len(missing):
             fault = "is NaN, so it cannot be ranked"
-            raise self.records.error(int(missing[0]), "score", fault, "Find out where it comes from.")
+            raise self.records.error(int(missing[0]), "score", fault, "Find its cause.")
         ranks: IntArray | None = None
         # Kept if it has whole numbers, like the rank column of TREC's runs.
         if self.ranks is not None and types.is_integer(self.ranks.type) and not self.ranks.null_count:

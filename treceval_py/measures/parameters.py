@@ -54,10 +54,12 @@ def integer(text: str) -> int:
     Raises
     ------
     MeasureError
-        The text is not a whole number.
+        The text is not a whole number, or has more than 18 digits.
     """
-    if not re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", text):
+    if not re.fullmatch(r"\s*[+-]?[0-9]+\s*", text):
         raise MeasureError(f"'{text}' is not a whole number")
+    if len(re.sub(r"\D", "", text)) > 18:
+        raise MeasureError(f"'{text}' has more than 18 digits")
     return int(text)
 
 

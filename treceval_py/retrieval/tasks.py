@@ -153,7 +153,8 @@ class Places:
                     if isinstance(answer, int):
                         more = min(answer, task.size - told[task.number])  # it may be tried again
                         told[task.number] += more
-                        advance(more)
+                        if more:
+                            advance(more)
                         continue
                     result, by, notes = answer
                     self.note(notes)
