@@ -214,8 +214,7 @@ def test_bytes_that_are_no_utf_8_are_visible_in_github_s_messages() -> None:
 def test_places_are_bold_and_severities_have_their_colours(severity: str, style: str) -> None:
     first = made("text", NAN._replace(severity=severity), colour=True).splitlines()[0]
     assert first == (
-        f"\x1b[1mrun.txt:2:10\x1b[0m: {style}{severity}\x1b[0m R104: score 'nan' is not a number. "
-        "Find its cause."
+        f"\x1b[1mrun.txt:2:10\x1b[0m: {style}{severity}\x1b[0m R104: score 'nan' is not a number. Find its cause."
     )
 
 

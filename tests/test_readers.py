@@ -161,17 +161,20 @@ def test_scattered_queries_are_judged_in_any_number_of_parts(
     limit: int, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = random.Random(limit)
+    queries = 20 if limit > 1 else 6  # for a limit of a byte, the run is read again for each byte that it has
     lines = [
         b"q%d Q0 d%d %d %d t%d\n" % (query, document, rng.randrange(90), rng.randrange(9), document)
-        for query in range(20)
+        for query in range(queries)
         for document in range(rng.randrange(1, 40))
     ]
     rng.shuffle(lines)
     data = b"# head\n" + b"\n".join(lines) + b"# end\n"
-    judgments = {f"q{query}": {f"d{number}": number % 3 - 1 for number in range(0, 50, 3)} for query in range(0, 20, 2)}
+    judgments = {
+        f"q{query}": {f"d{number}": number % 3 - 1 for number in range(0, 50, 3)} for query in range(0, queries, 2)
+    }
     monkeypatch.setenv("TRECEVAL_READER", "python")
     expected = outcome_of(data, Qrels(judgments), size=10**6)
-    assert len(expected[-1].contradictions.qids) > 10
+    assert len(expected[-1].contradictions.qids) > queries / 2
     monkeypatch.setenv("TRECEVAL_READER", "")
     monkeypatch.setattr(streaming, "SCATTERED_SIZE", limit)
     assert outcome_of(data, Qrels(judgments), size=100, threads=threads) == expected
