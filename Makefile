@@ -1,5 +1,5 @@
 # make demo: create the environment, install, score the shipped data.   make test: the tests that are not slow, in two
-# minutes.   make test-all: all tests, with both readers.
+# minutes.   make test-all: all tests, and those of reading with both readers.
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
@@ -31,12 +31,16 @@ READ_NO_RUNS = \
     grading_rules grading_similarity lint_findings lint_lookalikes lint_rows output_findings plots report_vendor \
     sidecar
 
-# Then the slow ones, and all with the Python reader, which must agree with the scanner: all but those that have compared
-# the two already, and those that read no runs, as all of retrieval.
+# Slow tests of what is read from files and dictionaries; the others do not depend on the reader, or read what quick ones read.
+READ_SLOWLY = diversity drop_in formats graded gzipped lists ml_stack peers readers source_systems user_models
+
+# Then the slow ones, and with the Python reader, which must agree with the scanner, all that depends on it: not those that
+# have compared the two already, and not those that read no runs, as all of retrieval.
 test-all: test
 	TRECEVAL_READER=compiled $(PYTEST) -m slow
-	TRECEVAL_READER=python $(PYTEST) -m 'not both_readers' --ignore-glob='tests/test_runner_*' \
+	TRECEVAL_READER=python $(PYTEST) -m 'not slow and not both_readers' --ignore-glob='tests/test_runner_*' \
 		$(READ_NO_RUNS:%=--ignore=tests/test_%.py)
+	TRECEVAL_READER=python $(PYTEST) -m 'slow and not both_readers' $(READ_SLOWLY:%=tests/test_%.py)
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

@@ -701,7 +701,7 @@ def test_a_seed_may_be_long_and_other_numbers_may_not() -> None:
     assert f"seed {long}".encode() in done.out
     done = treceval(["-N", long, "-m", "utility", QRELS, RUNS[0]])
     assert done.err.decode() == (
-        f"treceval: Invalid value for '-N' / '--collection-size' / '--Number_docs_in_coll': '{long}' is not a whole number. See 'treceval --help'.\n"
+        f"treceval: Invalid value for '-N' / '--collection-size' / '--Number_docs_in_coll': '{long}' has more than 18 digits. See 'treceval --help'.\n"
     )
 
 

@@ -292,8 +292,8 @@ def mean(probe: dict, measure: str, rules: Conventions) -> float:
         ]
         if rules.get("level") == "0":  # an unjudged document is not judged 0
             groups = [[labels.get(row[0]) for row in group] for group in ranked(rows, labels, rules)]
-        if rules.get("depth", "all") != "all":
-            groups = groups[: int(rules["depth"])]
+        if rules.get("depth", "all") == "limited":  # to at most 35
+            groups = groups[:35]
         known = (
             [*labels.values()]
             if rules.get("known") != "retrieved"
