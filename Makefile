@@ -21,25 +21,18 @@ PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses auto --
 test: $(VENV)/installed-dev
 	TRECEVAL_READER=compiled $(PYTEST) -m 'not slow'
 
-# Files of tests that never ask for a reader (found by noting each call of `scan.scanner`, in their processes too): one
-# reader is enough for them.
-READ_NO_RUNS = \
-    comparison_agreement comparison_output comparison_paired comparison_resampling completion fusing_methods \
-    grading_adjustments grading_attention grading_candidates grading_changes grading_claim_forms grading_claim_texts \
-    grading_claims grading_class_board grading_documents grading_gradebook grading_hostile grading_intake \
-    grading_kept grading_late grading_matching grading_members grading_overview grading_points grading_roster \
-    grading_rules grading_similarity lint_findings lint_lookalikes lint_rows output_findings plots report_vendor \
-    sidecar
+# What is done with runs that were read does not depend on the reader.
+AFTER_READING = board* compar* completion explain* fus* gate grade_* grading_* notebooks output* plots report* runner* sidecar
 
 # Slow tests of what is read from files and dictionaries; the others do not depend on the reader, or read what quick ones read.
 READ_SLOWLY = diversity drop_in formats graded gzipped lists ml_stack peers readers source_systems user_models
 
 # Then the slow ones, and with the Python reader, which must agree with the scanner, all that depends on it: not those that
-# have compared the two already, and not those that read no runs, as all of retrieval.
+# have compared the two already, and not those of what is done after reading.
 test-all: test
 	TRECEVAL_READER=compiled $(PYTEST) -m slow
-	TRECEVAL_READER=python $(PYTEST) -m 'not slow and not both_readers' --ignore-glob='tests/test_runner_*' \
-		$(READ_NO_RUNS:%=--ignore=tests/test_%.py)
+	TRECEVAL_READER=python $(PYTEST) -m 'not slow and not both_readers' \
+		$(AFTER_READING:%=--ignore-glob='tests/test_%.py')
 	TRECEVAL_READER=python $(PYTEST) -m 'slow and not both_readers' $(READ_SLOWLY:%=tests/test_%.py)
 
 lint: $(VENV)/installed-dev

@@ -685,7 +685,7 @@ def test_fewer_vectors_than_centroids_are_refused(factory: str, least: int) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("factory", ["IVF64,PQ8", "PQ8x4fs", "OPQ8,SQ8", "HNSW16_PQ8", "PCA8,IVF10,Flat"])
+@pytest.mark.parametrize("factory", ["PQ8x4fs", "OPQ8,SQ8", "HNSW16_PQ8", "PCA8,IVF10,Flat"])
 def test_as_many_vectors_as_are_needed_at_least_are_enough(tmp_path: Path, factory: str) -> None:
     least = check(IndexSettings(factory, "l2"), 16, 1000).least
     built(tmp_path, factory, "l2", real_numbers(max(least, 16), 16))

@@ -318,7 +318,6 @@ def test_formulas_are_drawn(served: dict[str, str], browser: Any) -> None:
         "tutorial.html",
         "compare.html",
         "commands.html",
-        "profiles.html",
         "reference/scoring.html",
         "explanation/ranking.html",
         "search.html",
