@@ -21,19 +21,14 @@ PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses auto --
 test: $(VENV)/installed-dev
 	TRECEVAL_READER=compiled $(PYTEST) -m 'not slow'
 
-# What is done with runs that were read does not depend on the reader.
-AFTER_READING = board* compar* completion explain* fus* gate grade_* grading_* notebooks output* plots report* runner* sidecar
+# What is tested with the Python reader too; what is computed from runs does not depend on how they were read.
+READING = by_query drop_in evaluator formats graded gzipped judged_ranking lint_reading lists messages mutations objects_in \
+    peers readers reading run_file scanner signatures source_systems spelling trec_eval trec_eval_command
 
-# Slow tests of what is read from files and dictionaries; the others do not depend on the reader, or read what quick ones read.
-READ_SLOWLY = diversity drop_in formats graded gzipped lists ml_stack peers readers source_systems user_models
-
-# Then the slow ones, and with the Python reader, which must agree with the scanner, all that depends on it: not those that
-# have compared the two already, and not those of what is done after reading.
+# Then the slow ones, and those of reading with the Python reader, but for tests that have compared the two readers already.
 test-all: test
 	TRECEVAL_READER=compiled $(PYTEST) -m slow
-	TRECEVAL_READER=python $(PYTEST) -m 'not slow and not both_readers' \
-		$(AFTER_READING:%=--ignore-glob='tests/test_%.py')
-	TRECEVAL_READER=python $(PYTEST) -m 'slow and not both_readers' $(READ_SLOWLY:%=tests/test_%.py)
+	TRECEVAL_READER=python $(PYTEST) -m 'not both_readers' $(READING:%=tests/test_%.py)
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

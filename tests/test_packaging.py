@@ -156,12 +156,12 @@ def test_the_conda_recipe_needs_what_the_package_needs() -> None:
     )
 
 
-@pytest.mark.parametrize("listed", ["AFTER_READING", "READ_SLOWLY"])
-def test_files_of_tests_that_the_makefile_lists_are_there(listed: str) -> None:
-    (text,) = re.findall(rf"^{listed} = (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
-    names = text.split()
+def test_files_of_tests_that_the_makefile_lists_are_there() -> None:
+    (listed,) = re.findall(r"^READING = ((?:.*\\\n)*.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    names = listed.replace("\\", "").split()
+    assert len(names) > 10
     assert names == sorted(set(names))
-    assert [name for name in names if not [*(ROOT / "tests").glob(f"test_{name}.py")]] == []
+    assert [name for name in names if not (ROOT / "tests" / f"test_{name}.py").is_file()] == []
 
 
 # --- a release ---
