@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from command import treceval
 from markdown_it import MarkdownIt  # which rich needs, too
+from modules import module_at
 
 import treceval_py as te
 from treceval_py import CONVENTIONS, PROFILES
@@ -29,16 +28,7 @@ TOOLS: list[dict[str, Any]] = json.loads((MESSY / "tools.json").read_text("utf-8
 PAGES = {path.name: path.read_text("utf-8") for path in sorted((HOME / "docs").glob("*.md"))}
 
 
-def _maker() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("docs_make", HOME / "docs" / "make.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-make = _maker()
+make = module_at(HOME / "docs" / "make.py")
 
 
 # What is made from the registry.

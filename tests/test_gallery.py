@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from modules import module_at
 
 from treceval_py.rendering.plots import PLOTS
 
 HOME = Path(__file__).parent.parent
 
 
-def _pictures() -> ModuleType:
-    pytest.importorskip("pty", reason="draws terminals, which Windows does not have")
-    spec = importlib.util.spec_from_file_location("docs_pictures", HOME / "docs" / "pictures.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-pictures = _pictures()
+pytest.importorskip("pty", reason="draws terminals, which Windows does not have")
+pictures = module_at(HOME / "docs" / "pictures.py")
 SHOWN = [name for block in pictures.blocks() for name in block.names]
 
 

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import json
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from command import treceval
+from modules import module_at
 
 MAKE = Path(__file__).parent.parent / "data" / "coursework" / "make.py"
 
 
-def made() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("coursework_make", MAKE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["coursework_make"] = module  # a NamedTuple looks for its module
-    spec.loader.exec_module(module)
-    return module
-
-
-MADE = made()
+MADE = module_at(MAKE)
 STUDENTS = {student.name: student for student in MADE.CLASS}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 from command import treceval
+from modules import module_at
 
 import treceval_py as te
 from treceval_py.grading.claims.naming import measure_named
@@ -26,18 +26,12 @@ MAKE = Path(__file__).parent.parent / "data" / "coursework" / "make_course.py"
 
 
 def made() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("coursework_make_course", MAKE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["coursework_make_course"] = module  # a NamedTuple looks for its module
     sys.path.insert(0, str(MAKE.parent))  # for what it takes from make.py
     try:
-        spec.loader.exec_module(module)
+        return module_at(MAKE)
     finally:
         sys.path.remove(str(MAKE.parent))
         sys.modules.pop("make", None)
-    return module
 
 
 MADE = made()

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import importlib.util
 import io
 import json
-import sys
 import zipfile
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from modules import module_at
 
 from treceval_py.explaining.scoring import Scorer
 from treceval_py.explaining.variants import Variant
@@ -687,15 +685,7 @@ def test_without_a_baseline_there_is_no_record_of_it(tmp_path: Path) -> None:
 # --- runs that are alike, in the class of data/coursework/make.py ---
 
 
-def made() -> ModuleType:
-    path = Path(__file__).parent.parent / "data" / "coursework" / "make.py"
-    spec = importlib.util.spec_from_file_location("coursework_make", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["coursework_make"] = module  # a NamedTuple looks for its module
-    spec.loader.exec_module(module)
-    return module
+MAKE = Path(__file__).parent.parent / "data" / "coursework" / "make.py"
 
 
 HONEST_IN_OTHER_FILES = (
@@ -712,7 +702,7 @@ DAMAGED = ("Nul Byte", "Nan Score", "Text Score", "Decimal Comma", "Twice Otherw
 def pairs(tmp_path_factory: pytest.TempPathFactory) -> dict[frozenset[str], str]:
     """Return which runs of the class are alike, and how."""
     folder = tmp_path_factory.mktemp("class")
-    made().write(folder)
+    module_at(MAKE).write(folder)
     rules = read_rules(folder / "rules.toml")
     class_grader = Grader(Assignment(str(folder / "qrels.txt"), str(folder / "baseline.txt"), rules))
     records = [class_grader.grade(each) for each in submissions(str(folder / "submissions"), limits_of(rules))]
@@ -723,7 +713,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> dict[frozenset[str], str]
 
 @pytest.mark.slow
 def test_the_same_files_are_paired_each_with_the_next_one_by_name(pairs: dict[frozenset[str], str]) -> None:
-    module = made()
+    module = module_at(MAKE)
     in_zip = "Donald Knuth"  # whose archive has the honest run
     honest = sorted(each.name for each in module.CLASS if module.RUN in each.files.values() or each.name == in_zip)
     assert len(honest) == 33
@@ -733,7 +723,7 @@ def test_the_same_files_are_paired_each_with_the_next_one_by_name(pairs: dict[fr
 
 
 def test_everyone_with_the_ranking_of_the_baseline_is_paired_with_it(pairs: dict[frozenset[str], str]) -> None:
-    module = made()
+    module = module_at(MAKE)
     honest = {each.name for each in module.CLASS if module.RUN in each.files.values()} | {"Donald Knuth"}
     expected = {frozenset({name, "baseline"}) for name in honest | set(HONEST_IN_OTHER_FILES) - {"baseline"}}
     # A run of distances, read as scores, is the honest one reversed, which the two copies are.
