@@ -17,8 +17,15 @@ from treceval_py.judging.preferences import preferred
 from treceval_py.measures import FAMILIES
 
 OTHER_SCORERS = {
-    "ir_measures": ("explain", "grading_reconciling", "integrations_ir_measures", "peers", "profiles", "user_models"),
-    "pytrec_eval": ("drop_in", "peers", "profiles"),
+    "ir_measures": (
+        "explaining",
+        "grading_reconciling",
+        "integrations_ir_measures",
+        "measures_user_models",
+        "scoring_peers",
+        "scoring_profiles",
+    ),
+    "pytrec_eval": ("scoring_drop_in", "scoring_peers", "scoring_profiles"),
 }
 """Tests that compare with a scorer throughout; they are left out on systems where it cannot be installed."""
 

@@ -7,7 +7,7 @@ The scanner is built with gcc's AddressSanitizer and UndefinedBehaviorSanitizer 
 place of the normal one in a process of its own. Every case is a small valid run or judgments file, damaged at random.
 It is scanned; what the scanner takes must become the columns that the Python reader makes, and what is judged from it
 must be what the Python reader judges. Buffers are exactly as long as what is in them, so that a byte too many is seen.
-Then whole commands are run on damaged files, the cases of tests/mutations.py. Any report of a sanitizer, and any difference, ends with status 1 and the case that shows it. Case number N of a seed is
+Then whole commands are run on damaged files, the cases of tests/damage.py. Any report of a sanitizer, and any difference, ends with status 1 and the case that shows it. Case number N of a seed is
 always the same case.
 """
 
@@ -483,7 +483,7 @@ def child(options: argparse.Namespace) -> int:
                 break
     print(f"{fed:,} bytes in {index:,} cases, {taken:,} blocks taken by the scanner", flush=True)
     if options.only is None and options.commands:
-        from mutations import failures_of
+        from damage import failures_of
 
         for failure in failures_of(options.seed, range(options.commands)):
             print(f"{failure.case}\n{failure.wrong}", file=sys.stderr)

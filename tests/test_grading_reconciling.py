@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import pytest
-from test_profiles import PROFILE_OF, QRELS, RUN, Row, expressible, label
+from test_scoring_profiles import PROFILE_OF, QRELS, RUN, Row, expressible, label
 
 import treceval_py as te
 from treceval_py.grading.claims import reconciling

@@ -46,7 +46,7 @@ OF_QRELS = [
     for family in FAMILIES.values()
     if takes_qrels(family)
     and family.name != "runid"
-    and family.average.over is None  # what has one value for all queries is in tests/test_lists.py
+    and family.average.over is None  # what has one value for all queries is in tests/test_measures_lists.py
 ]
 NUMERIC = [family for family in OF_QRELS if family.kind != TEXT]
 TWINS: dict[str, Callable[..., Any]] = {**twins.RANKED, **twins.GROUPED, **twins.PREFERENCES}
@@ -74,7 +74,7 @@ CHOICES: dict[str, list[Any]] = {
     "base": [2.0, 3.0, 2.5, 10.0],
     "ideal": ["judged", "retrieved"],
     "steps": ["ordered"],
-    "ties": ["ordered"],  # twins know of no ties; those that do are in tests/test_graded.py
+    "ties": ["ordered"],  # twins know of no ties; those that do are in tests/test_measures_graded.py
     "norm": ["relevant", "capped", "retrieved"],
     "max_rel": [4, 5, 10],
     "weights": [None, (1.0, 1.0, 1.0, 1.0), (0.0, 2.0, 0.0, 1.0), (1.0, 2.0, 4.0, 8.0, 16.0)],

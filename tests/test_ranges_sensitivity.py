@@ -1,4 +1,4 @@
-"""What the order of ties and missing judgments can make of values; test_facts tries all orders and all labels."""
+"""What the order of ties and missing judgments can make of values; test_measures_facts tries all orders and all labels."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from random_runs import random_pair
 from rankings import Batch, batch, closed, computed, near, random_measure, random_ranking
-from test_layers import ALLOWED, PACKAGE
+from test_project_layers import ALLOWED, PACKAGE
 
 import treceval_py as te
 from treceval_py.errors import MeasureError

@@ -297,7 +297,7 @@ import os, signal, sys
 
 folder, points = sys.argv[1], [int(each) for each in sys.argv[2:]]
 sys.path.insert(0, {tests!r})
-import test_board_cache as tests
+import test_boards_cache as tests
 from treceval_py.boards import board as board_module
 
 board_module.EVERY, board_module.SHARE = 0.0, 1e9

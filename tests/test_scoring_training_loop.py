@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from random_runs import random_pair
-from test_scanner import READERS, under
+from test_scan import READERS, under
 
 import treceval_py as te
 from treceval_py.errors import DataError, TrecevalError

@@ -1,4 +1,4 @@
-"""Files damaged at random: the program always ends well. ``mutations.py`` runs as many more as one likes."""
+"""Files damaged at random: the program always ends well. ``damage.py`` runs as many more as one likes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from mutations import MUTATIONS, SHAPES, Case, check, failures_of, make_case
+from damage import MUTATIONS, SHAPES, Case, check, failures_of, make_case
 
 
 @pytest.mark.both_readers
@@ -40,7 +40,7 @@ def test_every_kind_of_damage_is_done_to_some_file() -> None:
 
 
 def test_an_error_with_status_0_would_be_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mutations.run", lambda arguments: 0)
+    monkeypatch.setattr("damage.run", lambda arguments: 0)
     found = check(make_case(1, 0), str(tmp_path))
     assert found is not None
     assert found.startswith("status 0, but no results")
@@ -50,7 +50,7 @@ def test_an_exception_would_be_found(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def broken(arguments: object) -> int:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("mutations.run", broken)
+    monkeypatch.setattr("damage.run", broken)
     found = check(make_case(1, 0), str(tmp_path))
     assert found is not None
     assert found.endswith("ZeroDivisionError: division by zero\n")
@@ -61,8 +61,8 @@ def test_a_hang_would_be_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         while True:
             pass
 
-    monkeypatch.setattr("mutations.run", hanging)
-    monkeypatch.setattr("mutations.SECONDS", 0.05)
+    monkeypatch.setattr("damage.run", hanging)
+    monkeypatch.setattr("damage.SECONDS", 0.05)
     found = check(make_case(1, 0), str(tmp_path))
     assert found is not None
     assert found.endswith("Hang: no end after 0.05 seconds\n")

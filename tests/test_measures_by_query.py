@@ -101,7 +101,7 @@ def test_what_goes_wrong_in_a_function_is_said_with_its_place(function: Callable
     with pytest.raises(te.EvaluationError) as caught:
         te.evaluate(QRELS, RUN, "odd", complete=True)
     line = function.__code__.co_firstlineno
-    assert str(caught.value).startswith(f"measure odd, defined by <lambda> in test_by_query.py:{line}, {reason}")
+    assert str(caught.value).startswith(f"measure odd, defined by <lambda> in test_measures_by_query.py:{line}, {reason}")
 
 
 def test_errors_of_ours_pass() -> None:

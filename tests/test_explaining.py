@@ -16,7 +16,7 @@ import pytest
 from command import Done, treceval
 from random_runs import random_pair
 from rankings import closed
-from test_profiles import PROFILE_OF, QRELS, ROWS, RUN, Row, expressible, label
+from test_scoring_profiles import PROFILE_OF, QRELS, ROWS, RUN, Row, expressible, label
 
 import treceval_py as te
 from treceval_py import CONVENTIONS, PROFILES, Profile

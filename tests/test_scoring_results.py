@@ -155,7 +155,7 @@ def test_arguments_out_of_range_are_refused(arguments, message) -> None:
     assert str(caught.value) == message
 
 
-# Output. The trec format is tested against trec_eval in test_trec_eval.py.
+# Output. The trec format is tested against trec_eval in test_scoring_trec_eval.py.
 
 
 def test_a_line_is_as_trec_eval_prints_it(folder) -> None:

@@ -1,7 +1,7 @@
 """Damage small files at random, score them, and see that the program always ends well.
 
-    python tests/mutations.py --count 200000 --seed 1 --jobs 2
-    python tests/mutations.py --seed 1 --only 4711
+    python tests/damage.py --count 200000 --seed 1 --jobs 2
+    python tests/damage.py --seed 1 --only 4711
 
 Every case ends in one of two ways: status 0 with results on standard output and nothing but notes on standard error,
 or status 1 or 2 with nothing on standard output and exactly one printable line on standard error that is a sentence.

@@ -675,7 +675,7 @@ def test_the_words_after_a_run_in_trec_evals_own_data_are_a_tag_with_spaces() ->
 
 
 def test_each_code_of_lines_and_files_has_its_test() -> None:
-    text = Path(__file__).read_text("utf-8") + (Path(__file__).parent / "test_lint_reading.py").read_text("utf-8")
+    text = Path(__file__).read_text("utf-8") + (Path(__file__).parent / "test_checking_reading.py").read_text("utf-8")
     assert [code for code in CODES if f" {code}: " not in text] == []
 
 
