@@ -1,10 +1,21 @@
 # make demo: create the environment, install, score the shipped data.   make test: the tests that are not slow, in two
-# minutes.   make test-all: all tests, and those of reading with both readers.
+# minutes.   .ci/run: what must hold for every change.   make everything: all there is to test, in about an hour.
+#
+# pip is enough. Where uv is at hand it takes pip's place: the same environments, in seconds.
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+UV ?= $(shell command -v uv 2>/dev/null)
 
-.PHONY: demo retrieve test test-all lint types check docs cards site clean
+ifeq ($(UV),)
+NEW = $(PYTHON) -m venv
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+else
+NEW = $(UV) venv --quiet --allow-existing --python $(PYTHON)
+INSTALL = $(UV) pip install --quiet --python $(BIN)/python
+endif
+
+.PHONY: demo retrieve test test-python-reader test-all everything mutants lint types check docs cards site lock clean
 
 demo: $(VENV)/installed
 	@$(BIN)/treceval -m map -m recip_rank -m ndcg -m ndcg_cut.10 data/qrels.tsv data/runs/jaccard.txt data/runs/bm25.txt data/runs/minilm.txt
@@ -18,23 +29,35 @@ retrieve: $(VENV)/installed-retrieve
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 # The tests that are not slow (CONTRIBUTING.md says which are), with the compiled scanner.
-test: $(VENV)/installed-dev
+test: $(VENV)/installed-test
 	TRECEVAL_READER=compiled $(PYTEST) -m 'not slow'
 
 # What is tested with the Python reader too; what is computed from runs does not depend on how they were read.
-READING = by_query drop_in evaluator formats graded gzipped judged_ranking lint_reading lists messages mutations objects_in \
-    peers readers reading run_file scanner signatures source_systems spelling trec_eval trec_eval_command
+READING = checking_reading cli_messages cli_trec_eval data_objects io_damaged io_formats io_gzipped io_judged_ranking io_readers \
+    io_reading io_run_file measures_by_query measures_graded measures_lists measures_spelling scan scoring_drop_in \
+    scoring_evaluator scoring_peers scoring_signatures scoring_source_systems scoring_trec_eval
 
-# Then the slow ones, and those of reading with the Python reader, but for tests that have compared the two readers already.
-test-all: test
+# But for tests that have compared the two readers already.
+test-python-reader: $(VENV)/installed-test
+	TRECEVAL_READER=python $(PYTEST) -m 'not both_readers and not slow' $(READING:%=tests/test_%.py)
+
+test-all: test test-python-reader retrieve
 	TRECEVAL_READER=compiled $(PYTEST) -m slow
-	TRECEVAL_READER=python $(PYTEST) -m 'not both_readers' $(READING:%=tests/test_%.py)
+	TRECEVAL_READER=python $(PYTEST) -m 'not both_readers and slow' $(READING:%=tests/test_%.py)
 
-lint: $(VENV)/installed-dev
+everything:
+	.ci/run everything
+
+# Breaks lines of the package and counts what the quick tests notice. SAMPLE=60 tries some of the 300.
+mutants: $(VENV)/installed-test
+	$(BIN)/python .ci/mutants.py run $(if $(SAMPLE),--sample $(SAMPLE))
+
+lint: $(VENV)/installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python .ci/layers.py
 
-types: $(VENV)/installed-dev
+types: $(VENV)/installed-test
 	$(BIN)/mypy
 
 check: test lint types
@@ -54,24 +77,20 @@ site: $(VENV)/installed-docs
 	rm -rf build/site
 	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --fresh-env --jobs auto --quiet -d build/doctrees docs build/site
 
-$(VENV)/bin/python:
-	$(PYTHON) -m venv $(VENV)
+# The versions that tests run in, locks/*.txt, made anew from setup.cfg by uv. KEEP=1 changes only what setup.cfg demands.
+lock: $(VENV)/bin/python
+	$(BIN)/python .ci/lock.py $(or $(UV),uv) $(if $(KEEP),--keep)
 
-$(VENV)/installed: $(VENV)/bin/python setup.cfg setup.py pyproject.toml treceval_py/scan/_scan.pyx
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+$(VENV)/bin/python:
+	$(NEW) $(VENV)
+
+$(VENV)/installed: $(VENV)/bin/python setup.cfg setup.py treceval_py/scan/_scan.pyx
+	$(INSTALL) --constraint locks/test.txt --editable .
 	@$(BIN)/python -m compileall -q treceval_py
 	@touch $@
 
-$(VENV)/installed-dev: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
-	@touch $@
-
-$(VENV)/installed-docs: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
-	@touch $@
-
-$(VENV)/installed-retrieve: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[retrieve,ray,retrieve-dev]'
+$(VENV)/installed-%: locks/%.txt $(VENV)/installed
+	$(INSTALL) --requirement $<
 	@touch $@
 
 clean:
