@@ -130,8 +130,8 @@ def faults(package: Path = PACKAGE, allowed: Mapping[str, set[str]] = ALLOWED) -
             wrong += [
                 f"{path}: the library calls {called}. Raise, or return it." for called in structure.printing(path)
             ]
-    for gone in sorted(set(allowed) - {name.partition(".")[0] for name in graph}):
-        wrong.append(f"{gone} is in the table of layers and not in the package. Remove it there.")
+    gone = sorted(set(allowed) - {name.partition(".")[0] for name in graph})
+    wrong += [f"{name} is in the table of layers and not in the package. Remove it there." for name in gone]
     for circle in (cycle({name: may - {name} for name, may in allowed.items()}), cycle(graph)):
         if circle:
             wrong.append(f"a circle of imports: {' → '.join(circle)}. Move what they share to a module below them.")
