@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 import pytest
 from command import Done, treceval
-from grading_samples import GRADES
+from grading_samples import GRADES, graded_here
 
 from treceval_py.errors import OutputError
 from treceval_py.grading.grades import Grades, Question
@@ -202,6 +202,11 @@ def test_what_a_killed_grading_left_half_written_is_removed(tmp_path: Path) -> N
 
 QRELS = "q1 0 a 1\nq2 0 b 1\n"
 RUN = "q1 Q0 a 1 2 t\nq1 Q0 b 2 1 t\nq2 Q0 a 1 2 t\nq2 Q0 b 2 1 t\n"
+
+
+@pytest.fixture(autouse=True)
+def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treceval_py.grading.exercise.graded_by_processes", graded_here)
 
 
 @pytest.fixture
