@@ -16,31 +16,32 @@ AGREED: list[tuple[str, float, float, str | None]] = [
     ("0.30", 0.305, 0.0, CORRECT),  # half-way values may be rounded either way
     ("0.30", 0.295, 0.0, CORRECT),
     ("0.30", 0.305 + 9e-10, 0.0, CORRECT),  # another order of additions
-    ("0.30", 0.305 + 2e-9, 0.0, ROUNDING),
+    ("0.30", 0.305 + 1.2e-9, 0.0, ROUNDING),
     ("0.30", 0.2949, 0.0, None),
-    ("0.30", 0.31 - 2e-9, 0.0, ROUNDING),  # cut off
+    ("0.30", 0.31 - 1.2e-9, 0.0, ROUNDING),  # cut off
     ("0.30", 0.31 - 9e-10, 0.0, None),
     # off by one in the last digit, after rounding: by 1.5 units at most, of three decimals or more
     ("0.300", 0.3009, 0.0, ROUNDING),  # cut off
     ("0.300", 0.3015, 0.0, ROUNDING),
     ("0.300", 0.2985, 0.0, ROUNDING),
-    ("0.300", 0.3015 + 2e-9, 0.0, None),
-    ("0.300", 0.2985 - 2e-9, 0.0, None),
+    ("0.300", 0.3015 + 1.2e-9, 0.0, None),
+    ("0.300", 0.2985 - 1.2e-9, 0.0, None),
     ("0.300", 0.3025, 0.0, None),
     ("0.30", 0.285, 0.0, None),
     # as if the values of queries were rounded to four decimals: by half of 0.0001 at most
     ("0.30000", 0.30005, 0.0, ROUNDING),
     ("0.30000", 0.29995, 0.0, ROUNDING),
-    ("0.30000", 0.30005 + 2e-9, 0.0, None),
-    ("0.30000", 0.29995 - 2e-9, 0.0, None),
+    ("0.30000", 0.30005 + 1.2e-9, 0.0, None),
+    ("0.30000", 0.29995 - 1.2e-9, 0.0, None),
     # a single decimal says too little, unless it is exact
     ("0.3", 0.3, 0.0, CORRECT),
-    ("0.3", 0.3 + 2e-9, 0.0, UNCHECKED),
+    ("0.3", 0.3 + 1.2e-9, 0.0, UNCHECKED),
     ("0.3", 0.35, 0.0, UNCHECKED),
     ("0.3", 0.25, 0.0, UNCHECKED),
     ("0.3", 0.3501, 0.0, None),
     ("1", 1.0, 0.0, CORRECT),
     ("1", 0.99, 0.0, None),
+    ("1", 0.01, 0.0, None),  # 1 is no percentage
     ("1.0", 0.96, 0.0, UNCHECKED),
     ("1.00", 0.996, 0.0, CORRECT),
     # the tolerance comes on top of the rounding
@@ -75,7 +76,7 @@ COUNTED: list[tuple[str, float, str | None]] = [
     ("7", 7.4, None),
     ("100", 1.0, None),  # and none is a percentage
     ("100000", 100000.5 + 9e-5, CORRECT),
-    ("100000", 100000.5 + 2e-4, None),
+    ("100000", 100000.5 + 1.2e-4, None),
 ]
 
 
