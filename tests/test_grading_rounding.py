@@ -49,6 +49,8 @@ AGREED: list[tuple[str, float, float, str | None]] = [
     ("0.30", 0.3056, 0.0005, ROUNDING),
     ("0.3", 0.31, 0.01, CORRECT),
     ("0.3", 0.3101, 0.01, UNCHECKED),
+    ("1.5", 1.54, 0.0, CORRECT),  # digits before the point count
+    ("15", 15.4, 0.0, CORRECT),
     # nothing can be cut off to 0
     ("0.00", 0.005, 0.0, CORRECT),
     ("0.00", 0.0051, 0.0, None),
