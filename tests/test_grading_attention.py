@@ -166,6 +166,7 @@ def wrong(text: str, measure: str = "AP") -> Graded:
         ("0.0000", "P@500", False),  # as good as nothing
         ("1.0000", "P@400", False),
         ("0.9999", "GMAP", True),
+        ("0.3100", "Bpref", True),  # of 50 queries the share of 15.5
         ("0.3123", "ERR", True),  # half a unit of the last decimal
         ("0.3124", "ERR", True),
         ("0.31230", "ERR", False),
@@ -173,7 +174,7 @@ def wrong(text: str, measure: str = "AP") -> Graded:
     ],
 )
 def test_a_number_that_is_right_for_another_run_is_told(claim: str, measure: str, found: bool) -> None:
-    values = {"P@1000": 0.00014, "P@500": 0.0, "P@400": 1.0, "GMAP": 0.99994, "ERR": 0.31235}
+    values = {"P@1000": 0.00014, "P@500": 0.0, "P@400": 1.0, "GMAP": 0.99994, "Bpref": 0.31, "ERR": 0.31235}
     other = BOB._replace(measures={"AP": 0.271828, "nDCG@10": 0.375, **values})
     said = [("another's claim", f"{measure} = {claim} (notes.md:3) is right for the run of b")]
     assert asked(class_of(wrong(claim, measure), other)) == (said if found else [])
