@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+
+import pytest
+
 from treceval_py.checking.findings import Finding
+from treceval_py.errors import TrecevalError
 from treceval_py.grading.attention import with_questions
 from treceval_py.grading.grades import Entry, Grades, Pair, Person, Question
+from treceval_py.grading.marking.marking import Grader
 from treceval_py.grading.marking.points import Change, Mark, Marks
+from treceval_py.grading.processes import worker
 from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument, RunRead
 from treceval_py.grading.rules import DEFAULT_RULES
 
@@ -17,6 +25,35 @@ LONG = "x" * 300
 UMLAUT = "Ödön von Horváth-日本語"
 
 SIGNATURE = "AP|q:50|tie:docid|treceval:0.1.0"
+
+
+def graded_here(
+    setup: worker.Setup,
+    jobs: Sequence[worker.Job],
+    *,
+    workers: int,
+    seconds: float,
+    after: Callable[[], None] | None = None,
+) -> list[worker.Reply]:
+    """Grade in the test's process; in place of `graded_by_processes`, whose processes take a while to start."""
+    grader = Grader(setup.assignment)
+    found = []
+    for job in jobs:
+        reply = worker._answered(job, grader, setup)
+        if isinstance(reply, TrecevalError):
+            raise reply
+        found.append(reply)
+        if after is not None:
+            after()
+    return found
+
+
+def quick(monkeypatch: pytest.MonkeyPatch, *, pages: bool = False) -> None:
+    """Grade in the test's process, and unless wanted write neither pages nor workbooks."""
+    monkeypatch.setattr("treceval_py.grading.exercise.graded_by_processes", graded_here)
+    for module in ("folder", "course"):
+        found = find_spec if pages else lambda _: None
+        monkeypatch.setattr(f"treceval_py.grading.outputs.{module}.find_spec", found)
 
 
 def marks(run: float, claims: float, why: str = "the run was read and scored") -> Marks:

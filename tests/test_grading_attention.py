@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from grading_samples import ADA, BOB, ENTRIES, EVE, GRADES
 
-from treceval_py.grading.attention import KINDS, needing, perfect, with_questions
+from treceval_py.grading.attention import KINDS, equal_runs, needing, perfect, with_questions
 from treceval_py.grading.grades import Entry, Grades, Pair, Question
 from treceval_py.grading.records import Checked, FileRead, Graded, RunRead
 
@@ -92,9 +92,21 @@ def test_beside_the_baseline_others_are_counted() -> None:
     assert {asked(grades, place)[0][1] for place in range(5)} == {"same ranking as the baseline and 4 more"}
 
 
-def test_of_many_three_are_named() -> None:
-    grades = class_of(*[ADA] * 6, pairs=tuple(Pair(at, at + 1, "same file", 1.0, 50) for at in range(5)))
-    assert asked(grades, 5) == [("alike", "same file as a, b, c and 2 more")]
+@pytest.mark.parametrize(
+    ("students", "said"), [(4, "a, b and c"), (5, "a, b, c and 1 more"), (6, "a, b, c and 2 more")]
+)
+def test_of_many_three_are_named(students: int, said: str) -> None:
+    pairs = tuple(Pair(at, at + 1, "same file", 1.0, 50) for at in range(students - 1))
+    grades = class_of(*[ADA] * students, pairs=pairs)
+    assert asked(grades, students - 1) == [("alike", f"same file as {said}")]
+    assert equal_runs(grades) == [frozenset(range(students))]
+    assert equal_runs(grades, ("same ranking",)) == []
+
+
+def test_groups_of_equal_runs_are_in_the_order_of_their_size() -> None:
+    pairs = [(0, 1, "same file"), (2, 3, "same ranking"), (3, 4, "same file"), (5, -1, "nearly the same")]
+    grades = class_of(*[ADA] * 6, pairs=tuple(Pair(*pair, 1.0, 50) for pair in pairs))
+    assert equal_runs(grades) == [frozenset({2, 3, 4}), frozenset({0, 1})]
 
 
 def test_runs_that_are_nearly_the_same_are_told_in_pairs() -> None:
@@ -115,17 +127,21 @@ def test_a_run_as_good_as_the_judgments_is_to_be_looked_into() -> None:
 
 
 @pytest.mark.parametrize(
-    "graded",
+    ("value", "missing", "found"),
     [
-        GOOD._replace(measures={"AP": 0.9989, "nDCG@10": 1.0}),
-        GOOD._replace(measures={"AP": 5000.0, "nDCG@10": 1.0}),
-        GOOD._replace(missing_queries=(41, 50)),
-        GOOD._replace(measures={}),
+        (0.999, 0, True),
+        (0.99899, 0, False),
+        (1.0, 40, True),
+        (1.0, 41, False),
+        (1.0 + 9e-10, 0, True),
+        (1.01, 0, False),
     ],
-    ids=["below 0.999", "no share", "nine queries", "no value"],
 )
-def test_another_run_is_not(graded: Graded) -> None:
-    assert perfect(class_of(graded)) == {}
+def test_nearly_perfect_values_of_ten_queries_are_too_good(value: float, missing: int, found: bool) -> None:
+    graded = GOOD._replace(measures={"AP": value, "nDCG@10": 1.0}, missing_queries=(missing, 50))
+    assert bool(perfect(class_of(graded))) == found
+    assert perfect(class_of(GOOD._replace(measures={}))) == {}
+    assert perfect(class_of(GOOD, measures=())) == {}
 
 
 # Numbers of others --------------------------------------------------------------------------------
@@ -144,11 +160,22 @@ def wrong(text: str, measure: str = "AP") -> Graded:
         ("27.18 %", "AP", True),
         ("0.272", "AP", False),  # three decimals
         ("0.2719", "AP", False),
+        ("0.27185", "AP", False),
+        ("0.271828", "AP", True),
+        ("0.0001", "P@1000", True),
+        ("0.0000", "P@500", False),  # as good as nothing
+        ("1.0000", "P@400", False),
+        ("0.9999", "GMAP", True),
+        ("0.3100", "Bpref", True),  # of 50 queries the share of 15.5
+        ("0.3123", "ERR", True),  # half a unit of the last decimal
+        ("0.3124", "ERR", True),
+        ("0.31230", "ERR", False),
         ("0.2718", "nDCG@10", False),
     ],
 )
 def test_a_number_that_is_right_for_another_run_is_told(claim: str, measure: str, found: bool) -> None:
-    other = BOB._replace(measures={"AP": 0.271828, "nDCG@10": 0.375})
+    values = {"P@1000": 0.00014, "P@500": 0.0, "P@400": 1.0, "GMAP": 0.99994, "Bpref": 0.31, "ERR": 0.31235}
+    other = BOB._replace(measures={"AP": 0.271828, "nDCG@10": 0.375, **values})
     said = [("another's claim", f"{measure} = {claim} (notes.md:3) is right for the run of b")]
     assert asked(class_of(wrong(claim, measure), other)) == (said if found else [])
 
@@ -158,9 +185,11 @@ def test_a_number_that_is_right_for_a_run_of_another_student_that_does_not_count
     assert [kind for kind, _ in asked(class_of(wrong("0.2718"), BOB._replace(runs=runs)))] == ["another's claim"]
 
 
-@pytest.mark.parametrize(("measure", "found"), [("P@5", False), ("success@1", False), ("P@1000", True)])
+@pytest.mark.parametrize(
+    ("measure", "found"), [("P@5", False), ("success@1", False), ("P@199", False), ("P@200", True), ("P@1000", True)]
+)
 def test_an_equal_share_of_few_documents_says_nothing(measure: str, found: bool) -> None:
-    # Of 50 queries, P@5 is one of 251 numbers (0.34 is the share of 85 documents of 250), and P@1000 one of 50,001.
+    # Of 50 queries, P@5 is one of 251 numbers (0.34 is the share of 85 documents of 250), and P@200 one of 10,001.
     assert bool(asked(class_of(wrong("0.3400", measure), BOB._replace(measures={measure: 0.34})))) == found
 
 

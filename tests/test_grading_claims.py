@@ -6,9 +6,11 @@ import time
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.errors import InputError, MeasureError, UnknownMeasureError
-from treceval_py.grading.claims.claims import Claimed, claims_in, claims_of_class
+from treceval_py.grading.claims.claims import Claimed, claimed, claims_in, claims_of, claims_of_class
+from treceval_py.grading.claims.documents.document import Document, Line
 from treceval_py.grading.claims.naming import measure_named
 
 
@@ -194,10 +196,10 @@ def test_the_claims_of_a_page_are_those_that_are_seen(page: str, claims: list[tu
 
 
 @pytest.mark.parametrize("text", ["<a ", "<!--", "<![CDATA[", "&#", "</"])
-def test_a_mebibyte_of_markup_that_never_ends_is_read_at_once(text: str) -> None:
+def test_a_quarter_of_a_mebibyte_of_markup_that_never_ends_is_read_at_once(text: str) -> None:
     begun = time.process_time()
-    assert claims_in(text.encode() * ((1 << 20) // len(text)), "x.html") == []
-    assert time.process_time() - begun < 10  # minutes, where each beginning is followed to the end of the file
+    assert claims_in(text.encode() * ((1 << 18) // len(text)), "x.html") == []
+    assert time.process_time() - begun < 5  # a minute, where each beginning is followed to the end of the file
 
 
 # --- names ---
@@ -285,22 +287,54 @@ def test_hundreds_of_digits_are_no_number_and_are_not_repeated() -> None:
     assert found.fault == "'0." + "3" * 78 + "…' has more digits than a number can have"
 
 
+@pytest.mark.parametrize(
+    ("number", "digits"),
+    [
+        ("0." + "3" * 20, 20),
+        ("0." + "3" * 21, None),
+        ("3" * 20 + ".5", 1),
+        ("3" * 21 + ".5", None),
+        ("1e20", 0),
+        ("1e21", None),
+        ("3.5e-60", 20),
+        ("3e-1", 1),
+        ("3.5e-19", 20),
+        ("35e1", 0),
+        ("0.35e1", 1),
+        ("1,000", 3),
+    ],
+)
+def test_a_number_has_twenty_digits_at_most(number: str, digits: int | None) -> None:
+    claim = claimed("MAP", number, "c").claim
+    assert (claim and claim.digits) == digits
+
+
 def test_letters_behind_a_number_make_it_none() -> None:
     (found,) = claims_in(b"MAP = 0.5\xff\n", "c")  # y with two dots in cp1252
     assert (found.text, found.fault) == ("0.5ÿ", "'0.5ÿ' is not a number")
 
 
-def test_of_a_million_claims_the_first_two_hundred_are_read_and_the_last_says_so() -> None:
-    found = claims_in(b"MAP = 0.5\n" * 1_000_000, "c")
-    assert [len(found), found[-1].place] == [200, "c:200"]
+def test_of_many_claims_the_first_two_hundred_are_read_and_the_last_says_so() -> None:
+    assert {each.fault for each in claims_in(b"MAP = 0.5\n" * 200, "c")} == {""}
+    found = claims_in(b"MAP = 0.5\n" * 201, "c")
+    assert [len(found), found[-1].place, {each.fault for each in found[:-1]}] == [200, "c:200", {""}]
     assert found[-1].fault == "only the first 200 claims of a submission are read"
     assert found[-1].claim is not None
-    assert {each.fault for each in found[:-1]} == {""}
 
 
-def test_of_a_file_of_other_lines_the_beginning_is_read_and_that_is_said() -> None:
-    (found,) = claims_in(b"MAP = 0.5\n" + b"x\n" * 30_000 + b"MRR = 0.5\n", "c")
-    assert (found.measure, found.fault) == ("MAP", "c was not read to its end: only its first 20,000 lines were read")
+def test_of_names_that_may_be_misspelt_the_first_two_hundred_are_compared() -> None:
+    for others, fault in ((199, "'NDGC@10' is not a measure; is NDCG@10 meant?"), (200, "")):
+        found = claims_in(b"zzzzq = 0.123\n" * others + b"NDGC@10 = 0.123\n", "c")
+        assert [each.fault for each in found] == [fault] * bool(fault)
+
+
+def test_what_was_not_read_of_a_document_is_said_with_its_last_claim() -> None:
+    lines = (Line(":1", "MAP = 0.5"), Line(":2", "MRR = 0.6"))
+    assert [each.fault for each in claims_of(Document("text", lines, "the end was not read"), "c")] == [
+        "",
+        "the end was not read",
+    ]
+    assert claims_of(Document("text", (), "nothing was read"), "c") == []
 
 
 # --- the table of a class ---
@@ -393,30 +427,24 @@ def test_a_formula_in_a_table_is_a_claim_that_cannot_be_read(tmp_path: Path) -> 
     assert found == {"ada": [Claimed(None, "MAP", "=cmd()", "claims.csv:2", "'=cmd()' is not a number")]}
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", (": expected a line that names student, measure and value, or student and measures, found "
-             "nothing. Begin the table with student,measure,value or student,MAP,nDCG@10.")),
-        ("ada,MAP,0.5\n", (":1: expected a line that names student, measure and value, or student and measures, "
-             "found 'ada,MAP,0.5'. Begin the table with student,measure,value or student,MAP,nDCG@10.")),
-        ("student,measure,value\nada,MAP,0,75\n", (":2: expected 3 columns as in the first line, found 4. Put quotes "
-             "around a number with a decimal comma.")),
-        ("student,measure,value\n\nada,MAP\n", ":3: expected 3 columns as in the first line, found 2."),
-        ("student,measure,value\n,MAP,0.5\n", ":2: there is no student. Write who claims it."),
-        ("student,measure,value\nada,,0.5\n", ":2: there is no measure. Write MAP or nDCG@10, for example."),
-        ('student,measure,value\nada,"MAP"x,0.5\n', (':2: this is not a row of a table: \',\' expected after \'"\'. Put quotes '
-                                                     "around a field, and double those within it.")),
-    ],
-)  # fmt: skip
-def test_a_malformed_table_is_refused_with_its_line(tmp_path: Path, text: str | bytes, message: str) -> None:
-    path = table(tmp_path, text)
-    with pytest.raises(InputError) as error:
-        claims_of_class(path)
-    assert str(error.value) == f"{path}{message}"
+MALFORMED = [
+    "",
+    "ada,MAP,0.5\n",
+    "student,measure,value\nada,MAP,0,75\n",
+    "student,measure,value\n\nada,MAP\n",
+    "student,measure,value\n,MAP,0.5\n",
+    "student,measure,value\nada,,0.5\n",
+    'student,measure,value\nada,"MAP"x,0.5\n',
+    "measure,value\nMAP,0.5\n",
+    "student,measure\nada,MAP\n",
+]
 
 
-def test_a_table_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as error:
-        claims_of_class(tmp_path / "none.csv")
-    assert str(error.value) == f"{tmp_path / 'none.csv'}: cannot be read: No such file or directory."
+def test_a_malformed_table_is_refused_with_its_line(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    said = {}
+    for text in [*MALFORMED, None]:
+        path = tmp_path / "none.csv" if text is None else table(tmp_path, text)
+        with pytest.raises(InputError) as error:
+            claims_of_class(path)
+        said[str(text)] = str(error.value).replace(str(tmp_path), "HERE")
+    assert list(said.values()) == snapshot
