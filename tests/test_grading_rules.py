@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -36,11 +35,6 @@ def refusal(text: str | bytes) -> str:
     with pytest.raises(InputError) as caught:
         rules_of(text)
     return str(caught.value)
-
-
-def refusals(texts: Sequence[str | bytes]) -> str:
-    """Return files, each with the message that refuses it."""
-    return "\n".join(f"{text!r}\n → {refusal(text)}\n" for text in texts)
 
 
 WHOLE = """\
@@ -274,73 +268,15 @@ def test_numbers_are_accepted_to_both_ends_of_their_ranges_and_no_further() -> N
     assert {key: each for key, each in found.items() if each != [True, True, False, False]} == {}
 
 
-REFUSED = [
-    "points = 4\n",
-    "[scoring\n",
-    "[similarity]\nthreshold = 0,95\n",
-    '\ntitle = "x',
-    "[points]\nrun = 1\nrun = 2\n",
-    "colour = 1\n",
-    "\x1b = 1\n",
-    "# rules\n[score]\nprofile = 1\n",
-    '[scoring]\n\nprofil = "x"\n',
-    "[scoring]\nrepaired = 1\n",
-    "tolerance = 0\n",
-    '[points]\ntitle = "x"\n',
-    '[credit]\n"not-reproduced" = 1\n',
-    "[points]\nclaims = 50\n\n[points2]\nrun = 1\n",
-    "[points]\nrun = true\n",
-    "[points]\nrun = -1\n",
-    "points = {run = -1}\n",
-    "points.run = -1\n",
-    "[points]\nrun = 2026-01-01\n",
-    "[points.run]\nx = 1\n",
-    "[limits]\nseconds = nan\n",
-    "[limits]\nmegabytes = inf\n",
-    "[similarity]\nthreshold = 95\n",
-    "[similarity]\ndepth = 10.0\n",
-    "[scoring]\ncomplete = 1\n",
-    '[scoring]\nmeasures = "map"\n',
-    "[scoring]\nmeasures = [1]\n",
-    "title = 3\n",
-    '[scoring]\nprofile = "trec_eval-11"\n',
-    '[scoring]\nmeasures = ["qqq"]\n',
-    '[scoring]\nmeasures = ["AP(rel=-1)"]\n',
-    "[scoring]\nmeasures = []\n",
-    "measure = []\n",
-    '[scoring]\nmeasures = ["map", "AP"]\n',
-    '[scoring]\nmeasures = ["alpha_nDCG@10"]\n',
-    '[scoring]\nmeasures = ["runid"]\n',
-    '[scoring]\nmeasures = ["map", "all_trec"]\n',
-    "[scoring]\nlevel = 2.0\n",
-    '[scoring]\nmeasures = ["map"]\n[[measure]]\nname = "map"\n',
-    '[measure]\nname = "map"\n',
-    "[[measure]]\nweight = 1\n",
-    '[[measure]]\nname = "map"\n[[measure]]\nname = "MAP"\n',
-    '[[measure]]\nname = "map"\n\n[[measure]]\nname = "P"\n',
-    '[[measure]]\nname = "map"\n[[measure]]\nname = "P_5"\nful_from = 1\n',
-    '[[measure]]\nname = "map"\nweight = 2\n',
-    '[[measure]]\nname = "map"\nweight = 0\nfull_from = 1\n',
-    '[points]\nmeasures = 3\n[[measure]]\nname = "map"\nnone_below = 0.3\nfull_from = 0.2\n',
-    '[points]\nmeasures = 3\n[[measure]]\nname = "map"\nfull_from = -0.2\n',
-    "[points]\nmeasures = 20\n",
-    '[[measure]]\nname = "P_5"\n[[measure]]\nname = "map"\nfull_from = 0.2\n',
-    "[points]\npass_mark = 101\n",
-    '[claims]\nexpected = ["P"]\n',
-    '[claims]\nexpected = ["map", "MAP"]\n',
-    b'title = "x"\n# \xfcbung\n',
-    '"\\u001b[31m" = 1\n',
-    "[points]\npass_mark = 100.01\n",
-    '[points]\nmeasures = 3\n[[measure]]\nname = "map"\nnone_below = -0.2\nfull_from = -0.3\n',
-    '[[measure]]\nname = "map"\nnone_below = 0.1\n',
-    '[[measure]]\nname = "map"\nabove_baseline = true\n',
-    '[scoring]\nrun = "first"\n',
-    "[late]\ndeadline = 2026-11-20T23:59:00\n",
-]
+REFUSED = (Path(__file__).parent / "grading_rules_refused.txt").read_text("utf-8").split("---\n")
+"""Files of rules, of which each has a mistake."""
+
+DAMAGED = [b'title = "x"\n# \xfcbung\n', b'\ntitle = "x', b"\x1b = 1\n"]
 
 
 def test_what_makes_no_sense_is_refused_at_its_line(snapshot: SnapshotAssertion) -> None:
-    assert refusals(REFUSED) == snapshot
+    assert "".join(f"{text}→ {refusal(text)}\n\n" for text in REFUSED) == snapshot
+    assert "".join(f"{text!r} → {refusal(text)}\n" for text in DAMAGED) == snapshot
 
 
 @pytest.mark.parametrize(
@@ -436,28 +372,6 @@ def test_the_files_of_a_task_are_beside_the_rules_and_data_sets_are_not(tmp_path
     assert (first.qrels, first.baseline) == (str(tmp_path / "ex1/qrels.txt"), "")
     assert (second.qrels, second.baseline) == ("/data/qrels.txt", str(tmp_path / "bm25.txt"))
     assert (second.claims, third.qrels) == (str(tmp_path / "claims.csv"), "ir_datasets:cranfield")
-
-
-TASK = '[[task]]\nname = "A"\nqrels = "q"\n'
-WRONG_TASKS = [
-    "task = 1\n",
-    '[task]\nname = "A"\n',
-    '[[task]]\nname = "A"\n',
-    f'{TASK}[[task]]\nname = "a"\nqrels = "r"\n',
-    f"{TASK}folders = 1\n",
-    f"{TASK}{TASK.replace('A', 'B')}[task.points]\nrun = -1\n",
-    f"[points]\nrun = -1\n{TASK}",
-    f"{TASK}[task.points]\nmeasures = 5\n",
-    f'{TASK}[task.late]\ndeadline = "2026-11-20 23:59"\n',
-    f"{TASK}[task.late]\nfree_days = 1\n",
-    '[[task]]\nqrels = "q"\n',
-    '[[task]]\nname = ""\nqrels = "q"\n',
-    f'{TASK}[task.scoring]\nmeasures = ["map"]\n[[task.measure]]\nname = "P_5"\n',
-]
-
-
-def test_what_makes_no_sense_in_a_task_is_refused_at_its_line(snapshot: SnapshotAssertion) -> None:
-    assert refusals(WRONG_TASKS) == snapshot
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
