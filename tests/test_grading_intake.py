@@ -202,7 +202,7 @@ def test_a_submission_says_where_it_came_from(tmp_path: Path) -> None:
 def test_what_was_left_out_has_its_size(tmp_path: Path, make: str) -> None:
     others: list[FileRead] = []
     found = submissions(written(tmp_path, make, CLASSES["what the system wrote"]), others=others)
-    assert [(each.name, each.size) for each in (*found[0].refused, *others)] == [
+    assert [(each[0], each[3]) for each in (*found[0].refused, *others)] == [
         *((".DS_Store", len(RUN)), ("~$a.docx", len(RUN)), ("Thumbs.db", len(RUN))),
     ]
 
