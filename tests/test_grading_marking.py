@@ -27,7 +27,7 @@ from treceval_py.grading.marking.marking import Grader, baseline_record, limits_
 from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, Named, Scored
 from treceval_py.grading.marking.similarity import alike
 from treceval_py.grading.processes.kept import plain
-from treceval_py.grading.records import AgainstBaseline, Checked, Graded
+from treceval_py.grading.records import AgainstBaseline, Graded
 from treceval_py.grading.rules import MeasureRule, Rules, read_rules
 
 AP = Rules(measures=(MeasureRule("AP"),), megabytes=1.0)
@@ -139,15 +139,6 @@ def test_runs_are_scored_and_claims_are_checked_under_the_rules(
     found = graded(tmp_path, {"run.txt": run, "claims.txt": f"{claim}\n"}, AP._replace(**rules), qrels=qrels)  # type: ignore[arg-type]
     assert (found.measures, found.profile) == ({"AP": ap}, rules.get("profile", "trec_eval-10"))
     assert verdicts(found) == [verdict]
-
-
-def test_the_rules_say_which_numbers_are_to_be_claimed(tmp_path: Path) -> None:
-    files = {"run.txt": RUN, "claims.txt": "AP = 0.75\n"}
-    found = graded(tmp_path, files, AP._replace(expected=("AP", "RR")))
-    assert found.claims == (
-        Checked("AP", "0.75", "claims.txt:1", "correct", 0.75, run="run.txt"),
-        Checked("RR", "", "", "no claim", 0.75, "no number was claimed for RR"),
-    )
 
 
 def test_the_rules_say_how_many_documents_are_kept_to_find_what_is_alike(tmp_path: Path) -> None:
@@ -264,75 +255,60 @@ def rows(*numbers: tuple[str, str]) -> list[Claimed]:
     return [claimed("AP", text, f"table.md:{line}")._replace(run=row) for line, (row, text) in enumerate(numbers, 3)]
 
 
-CASES: dict[str, tuple[Files, Rules, Sequence[Claimed]]] = {
-    "claims of the class and of the files, by file": (
-        {"run.txt": RUN, "b.txt": "P@1 = 0.5\n", "a.txt": "AP = 0.75\nP@2 = 0.5\n"},
-        AP,
-        [claimed("RR", "0.75", "claims.csv:7"), claimed("AP", "0.7", "claims.csv:9")],
+def case(files: Files, *claims: Claimed, **rules: object) -> tuple[Files, Rules, Sequence[Claimed]]:
+    return files, AP._replace(**rules), claims  # type: ignore[arg-type]
+
+
+REPORT = {"report.txt": "AP = 0.7500\n"}
+SAME = {"run_1.txt": RUN, "run_2.txt": RUN.replace("t\n", "u\n")}
+BELOW = {"report.txt": "AP = 0.7113\nAP = 0.7500\n", "a.txt": "RR = 0.7113\n"}
+BEHIND = damaged_zip(run_txt=RUN, numbers_txt="AP = 0.75\n" + LONG)
+SYSTEMS = rows(("BM25", "0.75"), ("Dense", "1.0000"), ("Random", "0.4321"))
+HALVES = {"run_q1.txt": RUN[: len(RUN) // 2], "run_q2.txt": RUN[len(RUN) // 2 :]}
+OF_CLASS = [claimed("RR", "0.75", "claims.csv:7"), claimed("AP", "0.7", "claims.csv:9")]
+
+CASES = {
+    "claims of the class and of the files, by file": case(
+        {"run.txt": RUN, "b.txt": "P@1 = 0.5\n", "a.txt": "AP = 0.75\nP@2 = 0.5\n"}, *OF_CLASS
     ),
-    "claims without a run": ({"claims.txt": "AP = 0.75\n"}, AP, [claimed("RR", "0.75", "claims.csv:7")]),
-    "a file of claims that is damaged far behind its beginning": (
-        {"work.zip": damaged_zip(run_txt=RUN, numbers_txt="AP = 0.75\n" + LONG), "claims.txt": "RR = 0.75\n"},
-        AP,
-        [],
-    ),
-    "the run whose claims are right": ({**THREE, "report.txt": "AP = 0.7500\n"}, AP, []),
+    "claims that are expected": case({"run.txt": RUN, "claims.txt": "AP = 0.75\n"}, expected=("AP", "RR")),
+    "claims without a run": case({"claims.txt": "AP = 0.75\n"}, *OF_CLASS),
+    "claims in a file that is damaged far behind": case({"work.zip": BEHIND, "claims.txt": "RR = 0.75\n"}),
+    "the run whose claims are right": case({**THREE, **REPORT}),
     # The claim is still right for its run, and neither counts nor is wrong.
-    "the best run": ({**THREE, "report.txt": "AP = 0.7500\n"}, AP._replace(counting="best"), []),
-    "the run named by the rules": ({**THREE, "report.txt": "AP = 0.7500\n"}, AP._replace(named="RAND*"), []),
-    "no run has the name": (THREE, AP._replace(named="mine.txt", counting="best"), []),
-    "the last run, without claims": ({"run_1.txt": BEST, "run_2.txt": RUN}, AP, []),
-    "nothing shows the last run": ({"bm25.txt": BEST, "dense.txt": RUN}, AP, []),
-    "claims that fit two runs": (
-        {"run_1.txt": RUN, "run_2.txt": RUN.replace("t\n", "u\n"), "a.txt": "AP = 0.75\n"},
-        AP,
-        [],
-    ),
+    "the best run": case({**THREE, **REPORT}, counting="best"),
+    "the run named by the rules": case({**THREE, **REPORT}, named="RAND*"),
+    "no run has the name": case(THREE, named="mine.txt", counting="best"),
+    "the last run, without claims": case({"run_1.txt": BEST, "run_2.txt": RUN}),
+    "nothing shows the last run": case({"bm25.txt": BEST, "dense.txt": RUN}),
+    "claims that fit two runs": case({**SAME, "a.txt": "AP = 0.75\n"}),
     # Numbers with a single decimal, and 0 and 1, are right for many runs.
-    "claims that say too little": ({"run_1.txt": BEST, "run_2.txt": RUN, "a.txt": "AP = 1.0000\nP@1 = 1.0\n"}, AP, []),
-    "claims that one run explains": ({"run_1.txt": SEVENTH, "run_2.txt": RUN, "a.txt": "RR = 0.142857\n"}, AP, []),
-    "claims that no run explains": ({"run_1.txt": WORST, "run_2.txt": RUN, "a.txt": "RR = 0.142857\n"}, AP, []),
+    "claims that say too little": case({"run_1.txt": BEST, "run_2.txt": RUN, "a.txt": "AP = 1.0000\nP@1 = 1.0\n"}),
+    "claims that one run explains": case({"run_1.txt": SEVENTH, "run_2.txt": RUN, "a.txt": "RR = 0.142857\n"}),
+    "claims that no run explains": case({"run_1.txt": WORST, "run_2.txt": RUN, "a.txt": "RR = 0.142857\n"}),
     # Experiments below one another, of which only the last was handed in; of RR there is nothing else.
-    "a number beside a right one of its measure in the same file": (
-        {"run.txt": RUN, "report.txt": "AP = 0.7113\nAP = 0.7500\n", "a.txt": "RR = 0.7113\n"},
-        AP,
-        [],
+    "a number beside a right one of its measure in the same file": case({"run.txt": RUN, **BELOW}),
+    "the last run, whatever is claimed": case(
+        {"run_1.txt": BEST, "run_2.txt": RUN, "a.txt": "AP = 0.5\nP@1 = 1.0000\n"}, counting="last"
     ),
-    "the last run, whatever is claimed": (
-        {"run_1.txt": BEST, "run_2.txt": RUN, "a.txt": "AP = 0.5\nP@1 = 1.0000\n"},
-        AP._replace(counting="last"),
-        [],
-    ),
-    "a table with a row for each run": (
-        THREE,
-        AP._replace(named="bm25.txt"),
-        rows(("BM25", "0.75"), ("Dense", "1.0000"), ("Random", "0.4321")),
-    ),
-    "a row of a run that was not handed in": ({"run.txt": RUN}, AP, rows(("BM25", "0.62"), ("RM3", "0.75"))),
-    "rows that fit nothing": ({"run.txt": RUN}, AP, rows(("BM25", "0.62"), ("RM3", "0.61"))),
+    "a table with a row for each run": case(THREE, *SYSTEMS, named="bm25.txt"),
+    "a row of a run that was not handed in": case({"run.txt": RUN}, *rows(("BM25", "0.62"), ("RM3", "0.75"))),
+    "rows that fit nothing": case({"run.txt": RUN}, *rows(("BM25", "0.62"), ("RM3", "0.61"))),
     # Beside another row, one called bm25 is a baseline's, unless it is the tag of one's own run: then the other is not.
-    "a row with the name of a tag": ({"run.txt": RUN.replace(" t\n", " bm25\n"), "report.md": TABLE}, AP, []),
-    "the only row of a table": ({"run.txt": RUN}, AP, rows(("ours", "0.6123"))),
-    "a number that only another run explains": (
-        {"bm25.txt": RUN, "dense.txt": SEVENTH},
-        AP._replace(named="bm25.txt"),
-        [claimed("RR", "0.142857", "a:1")],
+    "a row with the name of a tag": case({"run.txt": RUN.replace(" t\n", " bm25\n"), "report.md": TABLE}),
+    "the only row of a table": case({"run.txt": RUN}, *rows(("ours", "0.6123"))),
+    "a number that only another run explains": case(
+        {"bm25.txt": RUN, "dense.txt": SEVENTH}, claimed("RR", "0.142857", "a:1"), named="bm25.txt"
     ),
-    "a run that cannot be scored": ({"run_1.txt": RUN, "run_2.txt": NAN_RUN}, AP, []),
-    "no run can be scored": ({"run_1.txt": NAN_RUN + "\n", "run_2.txt": NAN_RUN}, AP, []),
-    "a run without judged queries": ({"run_1.txt": RUN, "run_2.txt": RUN.replace("q", "x")}, AP, []),
-    "the same file twice": ({"a.run": RUN, "b.run": RUN}, AP, []),
-    "the run that counts is refused": (
-        {"bm25.txt": RUN, "dense.txt": NAN_RUN, "a.txt": "AP = 0.75\n"},
-        AP._replace(named="dense.txt"),
-        [],
+    "a run that cannot be scored": case({"run_1.txt": RUN, "run_2.txt": NAN_RUN}),
+    "no run can be scored": case({"run_1.txt": NAN_RUN + "\n", "run_2.txt": NAN_RUN}),
+    "a run without judged queries": case({"run_1.txt": RUN, "run_2.txt": RUN.replace("q", "x")}),
+    "the same file twice": case({"a.run": RUN, "b.run": RUN}),
+    "the run that counts is refused": case(
+        {"bm25.txt": RUN, "dense.txt": NAN_RUN, "a.txt": "AP = 0.75\n"}, named="dense.txt"
     ),
     # Together the mean of AP is 0.75; either file alone gives 0.5 or less.
-    "files with a query each": (
-        {"run_q1.txt": RUN[: len(RUN) // 2], "run_q2.txt": RUN[len(RUN) // 2 :], "claims.txt": "MAP = 0.7311\n"},
-        AP,
-        [],
-    ),
+    "files with a query each": case({**HALVES, "claims.txt": "MAP = 0.7311\n"}),
 }
 
 
@@ -442,17 +418,18 @@ def test_rows_and_wrong_numbers_are_searched_once_for_each_measure(
 # --- what may be told of the judgments ---
 
 
-@pytest.mark.parametrize("feedback", ["own", "aggregate"])
-def test_findings_name_no_judged_documents_and_labels_unless_the_rules_allow_it(tmp_path: Path, feedback: str) -> None:
+def test_findings_name_judged_documents_and_labels_only_where_the_rules_allow_it(
+    tmp_path: Path, snapshot: SnapshotAssertion
+) -> None:
     # The document is judged as FT-1; the label of the other ranking is 1 in the judgments.
-    qrels = "q1 0 FT-1 1\nq1 0 FT-2 0\n"
-    run = of_run(tmp_path, "q1 Q0 ft-1.txt 1 2 t\n", AP._replace(feedback=feedback), qrels=qrels)
-    assert [each.what for each in run.findings if each.code == "X205"] == ["not one document is judged for its query"]
-    (tmp_path / "two").mkdir()
-    judged = of_run(tmp_path / "two", "q1 Q0 FT-2 0\nq1 Q0 FT-1 0\n", AP._replace(feedback=feedback), qrels=qrels)
-    assert [(each.line, each.what) for each in judged.findings if each.code == "X210"] == [
-        (0, "labels in the ranking differ from those of the judgments")
-    ]
+    said = []
+    for feedback in ("own", "aggregate", "full"):
+        for name, run in (("run", "q1 Q0 ft-1.txt 1 2 t\n"), ("ranking", "q1 Q0 FT-2 0\nq1 Q0 FT-1 0\n")):
+            (tmp_path / feedback / name).mkdir(parents=True)
+            rules = AP._replace(feedback=feedback)
+            found = of_run(tmp_path / feedback / name, run, rules, qrels="q1 0 FT-1 1\nq1 0 FT-2 0\n")
+            said += [f"{feedback}: line {each.line}: {each.what}" for each in found.findings if each.code[0] == "X"]
+    assert "\n".join(said) == snapshot
 
 
 @pytest.mark.parametrize("feedback", ["own", "full"])
@@ -470,12 +447,6 @@ def test_a_record_has_no_judged_documents_that_are_not_in_the_run_unless_the_rul
     rules = AP._replace(feedback=feedback, named="run.txt")
     found = json.dumps(plain(graded(tmp_path, files, rules, qrels=qrels, baseline=baseline)))
     assert ("SECRET" in found) is (feedback == "full")
-
-
-def test_findings_name_judged_documents_and_labels_where_the_rules_allow_it(tmp_path: Path) -> None:
-    qrels = "q1 0 FT-1 1\nq1 0 FT-2 0\n"
-    run = of_run(tmp_path, "q1 Q0 ft-1.txt 1 2 t\n", AP._replace(feedback="full"), qrels=qrels)
-    assert any("FT-1" in each.what for each in run.findings if each.code == "X205")
 
 
 # --- beside the baseline ---
@@ -527,45 +498,28 @@ HONEST_IN_OTHER_FILES = (
 DAMAGED = ("Nul Byte", "Nan Score", "Text Score", "Decimal Comma", "Twice Otherwise")
 
 
-@pytest.fixture(scope="module")
-def pairs(tmp_path_factory: pytest.TempPathFactory) -> dict[frozenset[str], str]:
-    """Return which runs of the class are alike, and how."""
-    folder = tmp_path_factory.mktemp("class")
-    module_at(MAKE).write(folder)
-    rules = read_rules(folder / "rules.toml")
-    class_grader = Grader(Assignment(str(folder / "qrels.txt"), str(folder / "baseline.txt"), rules))
-    records = [class_grader.grade(each) for each in submissions(str(folder / "submissions"), limits_of(rules))]
+@pytest.mark.slow
+def test_runs_of_a_class_that_are_alike_are_paired(tmp_path: Path) -> None:
+    module = module_at(MAKE)
+    module.write(tmp_path)
+    rules = read_rules(tmp_path / "rules.toml")
+    class_grader = Grader(Assignment(str(tmp_path / "qrels.txt"), str(tmp_path / "baseline.txt"), rules))
+    records = [class_grader.grade(each) for each in submissions(str(tmp_path / "submissions"), limits_of(rules))]
     names = [*(each.student for each in records), "baseline"]
     found = alike(records, baseline_record(class_grader), threshold=rules.similarity, depth=rules.similarity_depth)
-    return {frozenset((names[pair.first], names[pair.second])): pair.kind for pair in found}
-
-
-@pytest.mark.slow
-def test_the_same_files_are_paired_each_with_the_next_one_by_name(pairs: dict[frozenset[str], str]) -> None:
-    module = module_at(MAKE)
-    in_zip = "Donald Knuth"  # whose archive has the honest run
-    honest = sorted(each.name for each in module.CLASS if module.RUN in each.files.values() or each.name == in_zip)
+    pairs = {frozenset((names[pair.first], names[pair.second])): pair.kind for pair in found}
+    # The same files are paired, each with the next one by name; in an archive Donald Knuth has the honest run.
+    honest = sorted({each.name for each in module.CLASS if module.RUN in each.files.values()} | {"Donald Knuth"})
     assert len(honest) == 33
-    expected = {*map(frozenset, pairwise(honest)), frozenset({"Copy One", "Copy Two"})}
-    expected.add(frozenset({"Grace Hopper", "baseline"}))
-    assert {pair for pair, kind in pairs.items() if kind == "same file"} == expected
-
-
-@pytest.mark.slow
-def test_everyone_with_the_ranking_of_the_baseline_is_paired_with_it(pairs: dict[frozenset[str], str]) -> None:
-    module = module_at(MAKE)
-    honest = {each.name for each in module.CLASS if module.RUN in each.files.values()} | {"Donald Knuth"}
-    expected = {frozenset({name, "baseline"}) for name in honest | set(HONEST_IN_OTHER_FILES) - {"baseline"}}
+    of_copies, of_baseline = frozenset({"Copy One", "Copy Two"}), frozenset({"Grace Hopper", "baseline"})
+    same_file = {pair for pair, kind in pairs.items() if kind == "same file"}
+    assert same_file == {*map(frozenset, pairwise(honest)), of_copies, of_baseline}
+    # Everyone with the ranking of the baseline is paired with it; Grace Hopper has the same file.
+    expected = {frozenset({name, "baseline"}) for name in {*honest, *HONEST_IN_OTHER_FILES} - {"baseline"}}
     # A run of distances, read as scores, is the honest one reversed, which the two copies are.
-    expected |= {frozenset({"Copy Two", "Distances"})}
-    same = {pair for pair, kind in pairs.items() if kind == "same ranking"}
-    assert same == expected - {frozenset({"Grace Hopper", "baseline"})}  # who has the same file
-
-
-@pytest.mark.slow
-def test_unrelated_runs_and_those_that_could_not_be_scored_are_not_paired(pairs: dict[frozenset[str], str]) -> None:
-    of_copies = {frozenset({"Copy One", "Copy Two"}), frozenset({"Copy Two", "Distances"})}
-    assert {pair for pair in pairs if pair & {"Copy One", "Copy Two"}} == of_copies
+    of_distances = frozenset({"Copy Two", "Distances"})
+    assert {pair for pair, kind in pairs.items() if kind == "same ranking"} == {*expected, of_distances} - {of_baseline}
+    assert {pair for pair in pairs if pair & of_copies} == {of_copies, of_distances}
     assert not any(pair & set(DAMAGED) for pair in pairs)
 
 
