@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import treceval_py as te
-from treceval_py.grading.grades import Entry, Grades
+from treceval_py.grading.grades import Grades
 
 QRELS = "1 0 a 1\n1 0 b 0\n2 0 c 1\n2 0 d 0\n"
 # The relevant document is second for query 1, and first for query 2: AP is (1/2 + 1) / 2.
@@ -125,124 +125,66 @@ def pictures() -> bytes:
     return json.dumps({"cells": [code, said], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
 
 
-# A name for each, the file, and what makes it of the path to a secret and of an address.
-DOCUMENTS: dict[str, tuple[str, Callable[[Path, str], bytes]]] = {
-    "docx of 100 MB of blanks": (
-        "r.docx",
-        lambda *_: docx(body("<w:p/>").replace(b"<w:p/>", b" " * HUNDRED_MEGABYTES + b"<w:p/>")),
-    ),
-    "docx with entities of entities": ("r.docx", lambda *_: laughs()),
-    "docx with another file": ("r.docx", lambda secret, _: outside(secret)),
-    "docx with an address": (
-        "r.docx",
-        lambda _, url: docx(body(paragraph("&s;"), f'<!DOCTYPE x SYSTEM "{url}" [<!ENTITY s SYSTEM "{url}">]>')),
-    ),
-    "docx of a million cells": (
-        "r.docx",
-        lambda *_: docx(body(f"<w:tbl>{'<w:tr>' + '<w:tc><w:p/></w:tc>' * 1000 + '</w:tr>'}</w:tbl>" * 1000)),
-    ),
-    "docx of 100,000 tables in tables": (
-        "r.docx",
-        lambda *_: docx(body("<w:tbl><w:tr><w:tc>" * 100_000 + "</w:tc></w:tr></w:tbl>" * 100_000)),
-    ),
-    "docx without parts": ("r.docx", lambda *_: docx(b"")[:-30]),
-    "docx that leads out": ("r.docx", lambda *_: docx(body("<w:p/>"), ("../../evil.txt", b"evil"))),
-    "pdf of 100 MB of text": ("r.pdf", lambda *_: page(packed(b"BT /F1 9 Tf (MAP = 0.5) Tj ET\n"))),
-    "pdf of 100 MB, packed twice": (
-        "r.pdf",
-        lambda *_: page(zlib.compress(packed(b"BT (a) Tj ET ")), b"[/FlateDecode /FlateDecode]"),
-    ),
-    "pdf whose pages are in a circle": (
-        "r.pdf",
-        lambda *_: pdf(CATALOG, b"<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 2 >>"),
-    ),
-    "pdf that draws itself": (
-        "r.pdf",
-        lambda *_: page(
-            zlib.compress(b"/X Do /X Do"),
-            more=b"/Type /XObject /Subtype /Form /Resources << /XObject << /X 5 0 R >> >>",
-        ),
-    ),
-    "pdf of a milliard pages": (
-        "r.pdf",
-        lambda *_: pdf(CATALOG, b"<< /Type /Pages /Kids [3 0 R] /Count 1000000000 >>", PAGE, FONT, stream(b"", b"[]")),
-    ),
-    "pdf of 30,000 times the same page": (
-        "r.pdf",
-        lambda *_: pdf(
-            CATALOG,
-            b"<< /Type /Pages /Kids [" + b"3 0 R " * 30_000 + b"] /Count 30000 >>",
-            PAGE,
-            FONT,
-            stream(zlib.compress(b"BT /F1 9 Tf (words and words) Tj ET\n" * 1000)),
-        ),
-    ),
-    "pdf whose table of objects is in a circle": (
-        "r.pdf",
-        lambda *_: (
-            b"%PDF-1.4\nxref\n0 1\n0000000000 65535 f \ntrailer\n<< /Size 1 /Root 1 0 R /Prev 9 >>\nstartxref\n9\n%%EOF\n"
-        ),
-    ),
-    "pdf that runs a program": (
-        "r.pdf",
-        lambda *_: pdf(
-            b"<< /Type /Catalog /Pages 2 0 R /OpenAction << /S /Launch /F (/bin/touch) /P (evil) >> >>",
-            PAGES,
-            PAGE,
-            FONT,
-        ),
-    ),
-    "pdf of 100,000 brackets": ("r.pdf", lambda *_: pdf(b"[" * 100_000)),
-    "notebook of 100,000 brackets": ("r.ipynb", lambda *_: b'{"cells": ' + b"[" * 100_000),
-    "notebook of a million cells": ("r.ipynb", lambda *_: cells(MILLION)),
-    "notebook of 20 MB of pictures": ("r.ipynb", lambda *_: pictures()),
-    "notebook of other things": (
-        "r.ipynb",
-        lambda *_: b'{"cells": {"a": 1}, "nbformat": NaN, "metadata": ' + b"9" * 10_000 + b"}",
-    ),
-    "notebook whose parts have other types": (
-        "r.ipynb",
-        lambda *_: json.dumps(
-            {
-                "cells": [
-                    None,
-                    7,
-                    {"cell_type": 3, "source": {"a": 1}},
-                    {"cell_type": "code", "outputs": [None, {"output_type": "stream", "text": [1, [2]]}]},
-                    {"cell_type": "code", "outputs": {"data": []}},
-                    {"cell_type": "markdown", "source": [["MAP = 0.5"], None]},
-                ]
-            }
-        ).encode(),
-    ),
-    "page of a million cells": ("r.html", lambda *_: b"<table><tr>" + b"<td>1" * MILLION),
-    "page of 100,000 boxes in boxes": ("r.html", lambda *_: b"<div>" * 100_000 + b"MAP = 0.5"),
-    "page of a million tags that do not end": ("r.html", lambda *_: b"<a " * MILLION),
-    "page that loads what is elsewhere": (
-        "r.html",
-        lambda secret, url: (
-            f'<link rel=stylesheet href="{url}"><img src="{url}"><iframe src="file://{secret}"></iframe>'
-            f'<object data="file://{secret}"></object><script>fetch("{url}")</script>'
-        ).encode(),
-    ),
-    "LaTeX that reads another file": (
-        "r.tex",
-        lambda secret, _: (
-            f"\\documentclass{{article}}\\begin{{document}}\\input{{{secret}}}\\include{{{secret}}}"
-            f"\\verbatiminput{{{secret}}}\\immediate\\write18{{touch evil}}\\end{{document}}"
-        ).encode(),
-    ),
-    "LaTeX that defines itself": ("r.tex", lambda *_: b"\\def\\a{\\a\\a}\\newcommand{\\b}{\\b\\b}\\a\\b " * 1000),
-    "LaTeX of a million cells": ("r.tex", lambda *_: b"\\begin{tabular}{c}" + b"1 &" * MILLION + b"\\end{tabular}"),
-    "LaTeX of 100,000 braces": ("r.tex", lambda *_: b"{" * 100_000),
-    "LaTeX of 100,000 tables in tables": ("r.tex", lambda *_: b"\\begin{tabular}{c}" * 100_000),
-    "a million columns": ("r.csv", lambda *_: b"MAP," * MILLION + b"\n" + b"0.5," * MILLION),
-    "a million pipes": ("r.md", lambda *_: b"|" * MILLION + b"\n|" + b"---|" * 250_000 + b"\n" + b"|" * MILLION),
-    "a million times a name": ("r.txt", lambda *_: b"a MAP of " * 110_000),
-    "a million digits": ("r.txt", lambda *_: b"MAP = 0." + b"3" * MILLION + b"\nMAP of" + b" " * 100_000 + b"0.5"),
-    "JSON of 100,000 brackets": ("r.json", lambda *_: b'{"MAP":' * 100_000),
-}
-NAMES = pytest.mark.parametrize("name", DOCUMENTS)
+def documents(secret: Path, url: str) -> dict[str, bytes]:
+    """Return documents by their name, of which the last word is that of the file."""
+    entity = f'<!DOCTYPE x SYSTEM "{url}" [<!ENTITY s SYSTEM "{url}">]>'
+    row = f"<w:tr>{'<w:tc><w:p/></w:tc>' * 1000}</w:tr>"
+    parts = [
+        *(None, 7, {"cell_type": 3, "source": {"a": 1}}),
+        {"cell_type": "code", "outputs": [None, {"output_type": "stream", "text": [1, [2]]}]},
+        {"cell_type": "code", "outputs": {"data": []}},
+        {"cell_type": "markdown", "source": [["MAP = 0.5"], None]},
+    ]
+    drawing = b"/Type /XObject /Subtype /Form /Resources << /XObject << /X 5 0 R >> >>"
+    action = b"<< /Type /Catalog /Pages 2 0 R /OpenAction << /S /Launch /F (/bin/touch) /P (evil) >> >>"
+    count = b"<< /Type /Pages /Kids [3 0 R] /Count 1000000000 >>"
+    kids = b"<< /Type /Pages /Kids [" + b"3 0 R " * 30_000 + b"] /Count 30000 >>"
+    words = stream(zlib.compress(b"BT /F1 9 Tf (words and words) Tj ET\n" * 1000))
+    circle = (
+        b"%PDF-1.4\nxref\n0 1\n0000000000 65535 f \ntrailer\n<< /Size 1 /Root 1 0 R /Prev 9 >>\nstartxref\n9\n%%EOF\n"
+    )
+    page_of = f'<link rel=stylesheet href="{url}"><img src="{url}"><iframe src="file://{secret}"></iframe>'
+    loads = f'{page_of}<object data="file://{secret}"></object><script>fetch("{url}")</script>'
+    latex = f"\\documentclass{{article}}\\begin{{document}}\\input{{{secret}}}\\include{{{secret}}}"
+    reads = f"{latex}\\verbatiminput{{{secret}}}\\immediate\\write18{{touch evil}}\\end{{document}}"
+    return {
+        "100 MB of blanks.docx": docx(body("<w:p/>").replace(b"<w:p/>", b" " * HUNDRED_MEGABYTES + b"<w:p/>")),
+        "entities of entities.docx": laughs(),
+        "another file.docx": outside(secret),
+        "an address.docx": docx(body(paragraph("&s;"), entity)),
+        "a million cells.docx": docx(body(f"<w:tbl>{row}</w:tbl>" * 1000)),
+        "tables in tables.docx": docx(body("<w:tbl><w:tr><w:tc>" * 100_000 + "</w:tc></w:tr></w:tbl>" * 100_000)),
+        "without parts.docx": docx(b"")[:-30],
+        "that leads out.docx": docx(body("<w:p/>"), ("../../evil.txt", b"evil")),
+        "100 MB of text.pdf": page(packed(b"BT /F1 9 Tf (MAP = 0.5) Tj ET\n")),
+        "packed twice.pdf": page(zlib.compress(packed(b"BT (a) Tj ET ")), b"[/FlateDecode /FlateDecode]"),
+        "pages in a circle.pdf": pdf(CATALOG, b"<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 2 >>"),
+        "that draws itself.pdf": page(zlib.compress(b"/X Do /X Do"), more=drawing),
+        "a milliard pages.pdf": pdf(CATALOG, count, PAGE, FONT, stream(b"", b"[]")),
+        "30,000 times the same page.pdf": pdf(CATALOG, kids, PAGE, FONT, words),
+        "objects in a circle.pdf": circle,
+        "that runs a program.pdf": pdf(action, PAGES, PAGE, FONT),
+        "100,000 brackets.pdf": pdf(b"[" * 100_000),
+        "100,000 brackets.ipynb": b'{"cells": ' + b"[" * 100_000,
+        "a million cells.ipynb": cells(MILLION),
+        "20 MB of pictures.ipynb": pictures(),
+        "other things.ipynb": b'{"cells": {"a": 1}, "nbformat": NaN, "metadata": ' + b"9" * 10_000 + b"}",
+        "parts of other types.ipynb": json.dumps({"cells": parts}).encode(),
+        "a million cells.html": b"<table><tr>" + b"<td>1" * MILLION,
+        "boxes in boxes.html": b"<div>" * 100_000 + b"MAP = 0.5",
+        "tags that do not end.html": b"<a " * MILLION,
+        "that loads what is elsewhere.html": loads.encode(),
+        "that reads another file.tex": reads.encode(),
+        "that defines itself.tex": b"\\def\\a{\\a\\a}\\newcommand{\\b}{\\b\\b}\\a\\b " * 1000,
+        "a million cells.tex": b"\\begin{tabular}{c}" + b"1 &" * MILLION + b"\\end{tabular}",
+        "100,000 braces.tex": b"{" * 100_000,
+        "tables in tables.tex": b"\\begin{tabular}{c}" * 100_000,
+        "a million columns.csv": b"MAP," * MILLION + b"\n" + b"0.5," * MILLION,
+        "a million pipes.md": b"|" * MILLION + b"\n|" + b"---|" * 250_000 + b"\n" + b"|" * MILLION,
+        "a million times a name.txt": b"a MAP of " * 110_000,
+        "a million digits.txt": b"MAP = 0." + b"3" * MILLION + b"\nMAP of" + b" " * 100_000 + b"0.5",
+        "100,000 brackets.json": b'{"MAP":' * 100_000,
+    }
 
 
 @pytest.fixture(scope="module")
@@ -268,10 +210,10 @@ def class_(tmp_path_factory: pytest.TempPathFactory, address: tuple[str, Callabl
     secret = folder / "secret.tex"
     secret.write_text(f"MAP = {SECRET}\n")
     (folder / "qrels.txt").write_text(QRELS)
-    for name, (file, make) in DOCUMENTS.items():
+    for name, data in documents(secret, address[0]).items():
         own = folder / "class" / name.replace(",", "")
         own.mkdir(parents=True)
-        (own / file).write_bytes(make(secret, address[0]))
+        (own / f"r.{name.rpartition('.')[2]}").write_bytes(data)
         (own / "run.txt").write_bytes(RUN)
         (own / "results.txt").write_text("MAP = 0.75\n")
     (folder / "rules.toml").write_text("[limits]\nseconds = 60\nmemory_megabytes = 1024\n")
@@ -279,28 +221,24 @@ def class_(tmp_path_factory: pytest.TempPathFactory, address: tuple[str, Callabl
     return te.grade(folder / "qrels.txt", folder / "class", folder / "out", rules=rules), folder
 
 
-def entry_of(grades: Grades, name: str) -> Entry:
-    (entry,) = (each for each in grades.entries if each.student == name.replace(",", ""))
-    return entry
-
-
 @pytest.mark.slow
-@NAMES
-def test_a_hostile_document_takes_nothing_from_the_run_beside_it(name: str, class_: tuple[Grades, Path]) -> None:
-    found = entry_of(class_[0], name).graded
-    assert (found.status, found.run) == ("scored", "run.txt"), found.reason
-    assert [(claim.text, claim.verdict) for claim in found.claims if claim.place == "results.txt:1"] == [
-        ("0.75", "correct")
-    ]
-
-
-@pytest.mark.slow
-@NAMES
-def test_each_document_is_accounted_for(name: str, class_: tuple[Grades, Path]) -> None:
-    file = DOCUMENTS[name][0]
-    (found,) = (each for each in entry_of(class_[0], name).graded.files if each.name == file)
-    assert found.role in {"claims", "report", "unread", "not used"}
-    assert found.why
+def test_a_hostile_document_takes_nothing_from_the_run_beside_it_and_is_accounted_for(
+    class_: tuple[Grades, Path],
+) -> None:
+    found = {each.student: each.graded for each in class_[0].entries}
+    assert len(found) == 36
+    assert {name: each.reason for name, each in found.items() if (each.status, each.run) != ("scored", "run.txt")} == {}
+    right = ("results.txt:1", "0.75", "correct")
+    assert [
+        name
+        for name, each in found.items()
+        if right not in [(claim.place, claim.text, claim.verdict) for claim in each.claims]
+    ] == []
+    files = {name: [file for file in each.files if file.name.startswith("r.")] for name, each in found.items()}
+    roles = {"claims", "report", "unread", "not used"}
+    assert {
+        name: own for name, own in files.items() if len(own) != 1 or own[0].role not in roles or not own[0].why
+    } == {}
 
 
 @pytest.mark.slow
@@ -317,6 +255,6 @@ def test_no_other_file_is_read_and_nobody_is_called(
 
 @pytest.mark.slow
 def test_pictures_do_not_hide_the_number_behind_them(class_: tuple[Grades, Path]) -> None:
-    claims = entry_of(class_[0], "notebook of 20 MB of pictures").graded.claims
+    (claims,) = (each.graded.claims for each in class_[0].entries if each.student == "20 MB of pictures.ipynb")
     # R-precision is 0 for query 1 and 1 for query 2.
     assert ("0.5", "r.ipynb, cell 2, line 1") in [(claim.text, claim.place) for claim in claims]

@@ -28,12 +28,14 @@ import stat
 import subprocess
 import sys
 import zipfile
+from itertools import zip_longest
 from pathlib import Path
 
 import click
 import pytest
 from command import treceval
 from grading_samples import FORMULA, GRADES, SCRIPT
+from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.cli.grade import grade as command
 from treceval_py.errors import EvaluationError
@@ -65,10 +67,6 @@ def made(platform: str, book: Grades) -> tuple[bytes, dict[str, str]]:
     return PLATFORMS[platform].make(book, {each.name: TEXT for each in book.entries})
 
 
-def table(platform: str, book: Grades) -> list[list[str]]:
-    return list(csv.reader(io.StringIO(made(platform, book)[0].decode("utf-8"), newline="")))
-
-
 def test_the_options_of_the_command_are_the_platforms() -> None:
     (kind,) = (each.type for each in command.params if each.name == "to")
     assert isinstance(kind, click.Choice)
@@ -80,131 +78,77 @@ def test_an_unknown_platform_is_refused() -> None:
         check_platforms(["moodle", "ilias"])
 
 
-# --- Moodle ---
+# --- Moodle and Canvas ---
 
 WORKSHEET = (
-    "Identifier", "Full name", "Email address", "Status", "Grade", "Maximum Grade", "Grade can be changed",
-    "Last modified (submission)", "Last modified (grade)", "Feedback comments",
-)  # fmt: skip
-
+    "Identifier,Full name,Email address,Status,Grade,Maximum Grade,Grade can be changed,"
+    "Last modified (submission),Last modified (grade),Feedback comments"
+)
 GERMAN = (
-    "ID", "Vollständiger Name", "E-Mail-Adresse", "Status", "Bewertung", "Bestwertung", "Bewertung kann geändert werden",
-    "Zuletzt geändert (Abgabe)", "Zuletzt geändert (Bewertung)", "Feedback als Kommentar",
-)  # fmt: skip
+    "ID,Vollständiger Name,E-Mail-Adresse,Status,Bewertung,Bestwertung,Bewertung kann geändert werden,"
+    "Zuletzt geändert (Abgabe),Zuletzt geändert (Bewertung),Feedback als Kommentar"
+)
+CANVAS = "Student,ID,SIS User ID,SIS Login ID,Section"
 
 
-def of_worksheet(name: str, titles: tuple[str, ...], identifier: str) -> Person:
+def row(titles: str, *cells: str) -> tuple[tuple[str, str], ...]:
+    return tuple(zip_longest(titles.split(","), cells, fillvalue=""))
+
+
+def of_worksheet(titles: str, identifier: str, name: str = "Ada") -> Person:
     modified = "Monday, 2 November 2026, 10:15 AM"
     cells = (identifier, name, "x@uni.org", "Submitted", "", "100.00", "Yes", modified, "-", "")
-    return Person(name, email="x@uni.org", row=tuple(zip(titles, cells, strict=True)))
+    return Person(name, email="x@uni.org", row=row(titles, *cells))
 
 
-@pytest.mark.parametrize(
-    ("titles", "identifier"), [(WORKSHEET, "Participant 17"), (GERMAN, "Teilnehmer/in17")], ids=["English", "German"]
-)
-def test_moodles_worksheet_is_filled_in_whatever_its_language_is(titles: tuple[str, ...], identifier: str) -> None:
-    rows = table("moodle", of(entry("Ada Lovelace_17", person=of_worksheet("Ada Lovelace", titles, identifier))))
-    assert rows[0] == list(titles)
-    filled = dict(zip(titles, rows[1], strict=True))
-    assert (filled[titles[0]], filled[titles[4]]) == (identifier, "42.50")
-    assert filled[titles[9]] == ("<pre>Feedback for &lt;Ada&gt; &amp; co.\n  42.50 of 100.00 points\n</pre>")
-    assert filled[titles[7]] == "Monday, 2 November 2026, 10:15 AM"
+def of_canvas(columns: str = "") -> Person:
+    return Person("Ada", number="s1", row=row(CANVAS + columns, "Lovelace, Ada", "815", "s1", "login1", "Section A"))
 
 
-def test_without_a_worksheet_moodle_gets_the_numbers_of_its_folders() -> None:
-    rows = table("moodle", of(entry("Ada Lovelace_17", platform="moodle", account="17")))
-    assert rows[0] == [
-        "Identifier",
-        "Full name",
-        "Email address",
-        "Grade",
-        "Last modified (grade)",
-        "Feedback comments",
-    ]
-    assert rows[1][:4] == ["Participant 17", "Ada Lovelace_17", "", "42.50"]
+def canvas(columns: str) -> tuple[str, Grades]:
+    return "canvas", of(entry("Ada", person=of_canvas(columns)), title="Homework 1")
 
 
-def test_a_worksheet_without_dates_gets_the_column_that_moodle_needs() -> None:
-    titles = ("Identifier", "Full name", "Grade", "Feedback comments")
-    person = Person("Ada", row=tuple(zip(titles, ("Participant 17", "Ada", "", ""), strict=True)))
-    rows = table("moodle", of(entry("Ada", person=person)))
-    assert rows[0] == [*titles, "Last modified (grade)"]
-    assert (rows[1][:3], rows[1][3][:5], rows[1][4]) == (["Participant 17", "Ada", "42.50"], "<pre>", "")
+WITHOUT_DATES = Person("Ada", row=row("Identifier,Full name,Grade,Feedback comments", "Participant 17", "Ada"))
+IN_GERMAN = entry("Ada", person=of_worksheet(GERMAN, "Teilnehmer/in17"))
+OF_MOODLE = entry("Ada Lovelace_17", platform="moodle", account="17")
+OF_CANVAS = entry("lovelaceada_815", platform="canvas", account="815")
+
+BOOKS: dict[str, tuple[str, Grades]] = {
+    "a worksheet": ("moodle", of(entry("Ada", person=of_worksheet(WORKSHEET, "Participant 17")))),
+    "a German worksheet, and others of whom Moodle has the number or not": (
+        "moodle",
+        of(IN_GERMAN, entry("Bob_18", platform="moodle", account="18"), entry("Eve")),
+    ),
+    "no worksheet": ("moodle", of(OF_MOODLE)),
+    "a worksheet without dates gets the column that Moodle needs": ("moodle", of(entry("Ada", person=WITHOUT_DATES))),
+    "no grade of who is excused": (
+        "moodle",
+        of(entry("Ada", marks=EXCUSED, person=of_worksheet(WORKSHEET, "Participant 17"))),
+    ),
+    "a number of Canvas is not Moodle's": ("moodle", of(entry("Ada_17", platform="canvas", account="17"))),
+    "a number of no platform is not Moodle's": ("moodle", of(entry("Ada_17", account="17"))),
+    # The assignment of Canvas is the one called so, or the only one.
+    "the assignment that is called so": canvas(",Essay (11),homework 1 (12),Current Score"),
+    "the only assignment": canvas(",Essay (11)"),
+    "the only assignment, beside a score": canvas(",Essay (11),Current Score (2026)"),
+    "two other assignments": canvas(",Essay (11),Quiz (12)"),
+    "no assignment": canvas(""),
+    "of a new assignment Canvas gets the points that are possible": ("canvas", of(OF_CANVAS, title="Homework 1")),
+    "Canvas is told who is excused": (
+        "canvas",
+        of(entry("Ada", marks=EXCUSED, person=of_canvas(",Homework 1 (12)")), title="x"),
+    ),
+    "a number of Moodle is not that of Canvas": ("canvas", of(OF_MOODLE)),
+}
 
 
-def test_who_is_not_in_the_worksheet_has_a_row_if_moodle_has_the_number() -> None:
-    ada = entry("Ada", person=of_worksheet("Ada", GERMAN, "Teilnehmer/in17"))
-    data, left = made("moodle", of(ada, entry("Bob_18", platform="moodle", account="18"), entry("Eve")))
-    rows = list(csv.reader(io.StringIO(data.decode(), newline="")))
-    assert [row[:2] for row in rows[1:]] == [["Teilnehmer/in17", "Ada"], ["Teilnehmer/in18", "Bob_18"]]
-    assert list(left) == ["Eve"]
-
-
-def test_moodle_reads_no_grade_of_who_is_excused() -> None:
-    person = of_worksheet("Ada", WORKSHEET, "Participant 17")
-    assert table("moodle", of(entry("Ada", marks=EXCUSED, person=person)))[1][4] == ""
-
-
-@pytest.mark.parametrize("platform", ["canvas", ""])
-def test_a_number_of_another_platform_is_not_moodles(platform: str) -> None:
-    data, left = made("moodle", of(entry("Ada_17", platform=platform, account="17")))
-    assert data.count(b"\n") == 1
-    assert left == {"Ada_17": "participant number unknown; give Moodle's grading worksheet as the roster"}
-
-
-# --- Canvas ---
-
-CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
-
-
-def of_canvas(name: str, number: str, *columns: str) -> Person:
-    cells = (name, number, "s1", "login1", "Section A", *("" for _ in columns))
-    return Person(name, number="s1", row=tuple(zip((*CANVAS, *columns), cells, strict=True)))
-
-
-def test_canvas_gets_its_columns_and_those_of_no_other_assignment() -> None:
-    person = of_canvas("Lovelace, Ada", "815", "Essay (11)", "Homework 1 (12)", "Current Score")
-    rows = table("canvas", of(entry("lovelaceada_815", person=person), title="Homework 1"))
-    assert rows == [
-        [*CANVAS, "Homework 1 (12)"],
-        ["Lovelace, Ada", "815", "s1", "login1", "Section A", "42.50"],
-    ]
-
-
-@pytest.mark.parametrize(
-    ("columns", "column"),
-    [
-        (("Essay (11)",), "Essay (11)"),
-        (("Essay (11)", "Quiz (12)"), "Homework 1"),
-        (("Essay (11)", "homework 1 (12)"), "homework 1 (12)"),
-        (("Essay (11)", "Current Score (2026)"), "Essay (11)"),
-        ((), "Homework 1"),
-    ],
-)
-def test_the_assignment_of_canvas_is_the_one_called_so_or_the_only_one(columns: tuple[str, ...], column: str) -> None:
-    person = of_canvas("Lovelace, Ada", "815", *columns)
-    assert table("canvas", of(entry("Ada", person=person), title="Homework 1"))[0] == [*CANVAS, column]
-
-
-def test_of_a_new_assignment_canvas_gets_the_points_that_are_possible() -> None:
-    rows = table("canvas", of(entry("lovelaceada_815", platform="canvas", account="815"), title="Homework 1"))
-    assert rows == [
-        [*CANVAS, "Homework 1"],
-        ["    Points Possible", "", "", "", "", "100.00"],
-        ["lovelaceada_815", "815", "", "", "", "42.50"],
-    ]
-
-
-def test_canvas_is_told_who_is_excused() -> None:
-    rows = table(
-        "canvas", of(entry("Ada", marks=EXCUSED, person=of_canvas("Ada", "815", "Homework 1 (12)")), title="x")
-    )
-    assert rows[1][-1] == "EX"
-
-
-def test_a_number_of_another_platform_is_not_canvass() -> None:
-    rows = table("canvas", of(entry("Ada_17", platform="moodle", account="17")))
-    assert rows[2][:2] == ["Ada_17", ""]
+def test_platforms_get_the_columns_that_they_read(snapshot: SnapshotAssertion) -> None:
+    said = []
+    for name, (platform, book) in BOOKS.items():
+        data, left = made(platform, book)
+        said += [f"# {name}", data.decode("utf-8").rstrip(), *(f"left out: {who}: {why}" for who, why in left.items())]
+    assert "\n".join(said).replace("\r\n", "\n") == snapshot
 
 
 @pytest.mark.parametrize("platform", ["moodle", "canvas"])
@@ -269,24 +213,23 @@ def test_results_for_gradescope_are_what_it_reads() -> None:
     assert isinstance(found["score"], float)
 
 
-QRELS, RUN = "1 0 a 1\n1 0 b 0\n", "1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n"
-
-
-def test_a_single_submission_prints_results_for_gradescope(tmp_path: Path) -> None:
-    (tmp_path / "qrels").write_text(QRELS)
+@pytest.mark.parametrize(
+    ("submission", "platform", "status", "said"),
+    [
+        # nobody claims a number, so all points are those of the run: 40
+        ("ada", "gradescope", 0, '"score": 40.0,'),
+        ("qrels", "moodle", 2, "With --single, only --to gradescope is possible."),
+    ],
+)
+def test_a_single_submission_gives_results_for_gradescope_only(
+    tmp_path: Path, submission: str, platform: str, status: int, said: str
+) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
     (tmp_path / "ada").mkdir()
-    (tmp_path / "ada" / "run.txt").write_text(RUN)
-    done = treceval(["grade", "qrels", "ada", "--single", "--to", "gradescope"], folder=tmp_path)
-    assert done.status == 0
-    # nobody claims a number, so all points are those of the run: 40
-    assert json.loads(done.out)["score"] == 40.0
-
-
-def test_a_single_submission_is_nothing_that_moodle_imports(tmp_path: Path) -> None:
-    (tmp_path / "qrels").write_text(QRELS)
-    done = treceval(["grade", "qrels", "qrels", "--single", "--to", "moodle"], folder=tmp_path)
-    assert done.status == 2
-    assert "With --single, only --to gradescope is possible." in done.err.decode()
+    (tmp_path / "ada" / "run.txt").write_text("1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n")
+    done = treceval(["grade", "qrels", submission, "--single", "--to", platform], folder=tmp_path)
+    assert done.status == status
+    assert said in (done.out + done.err).decode()
 
 
 def test_the_same_grades_give_the_same_bytes() -> None:

@@ -8,9 +8,10 @@ import math
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
-from treceval_py.errors import DataError, InputError
-from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, Named, Scored, against, values_by_query
+from treceval_py.errors import InputError, TrecevalError
+from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, Named, against, values_by_query
 from treceval_py.grading.records import AgainstBaseline, Loss, LostDocument
 from treceval_py.grading.rules import MeasureRule, Rules
 
@@ -65,31 +66,6 @@ def test_a_run_is_scored_by_the_measures_of_the_rules(tmp_path: Path) -> None:
     assert (scored.name, scored.kind, scored.profile.name) == ("run.txt", "run", "trec_eval-10")
 
 
-def test_without_complete_queries_that_the_run_lacks_are_not_averaged(tmp_path: Path) -> None:
-    rules = RR._replace(complete=False)
-    scored = scoring(tmp_path, ONE_EACH, rules=rules).scored(Named(run_of(q1="xr", q2="r").encode(), "run.txt"), "run")
-    assert scored.results.mean == {"RR": pytest.approx((1 / 2 + 1) / 2)}
-
-
-def test_the_level_of_the_rules_says_what_is_relevant(tmp_path: Path) -> None:
-    found = {
-        level: scoring(tmp_path, "q1 0 a 1\nq1 0 b 2\n", rules=RR._replace(level=level))
-        .scored(Named(run_of(q1="ab").encode(), "run.txt"), "run")
-        .results.mean["RR"]
-        for level in (None, 1, 2)
-    }
-    assert found == {None: 1.0, 1: 1.0, 2: 0.5}
-
-
-def test_the_profile_of_the_rules_ranks(tmp_path: Path) -> None:
-    tied = Named(b"q1 Q0 a 1 5 t\nq1 Q0 b 2 5 t\n", "run.txt")
-    by_id = scoring(tmp_path, "q1 0 b 1\n").scored(tied, "run")
-    tied.seek(0)
-    by_line = scoring(tmp_path, "q1 0 b 1\n", rules=RR._replace(profile="ranx")).scored(tied, "run")
-    # trec_eval has the higher id first where scores are equal, ranx the first line.
-    assert (by_id.results.mean["RR"], by_line.results.mean["RR"]) == (1.0, 0.5)
-
-
 def test_a_run_of_three_columns_is_scored_by_its_ranks(tmp_path: Path) -> None:
     scored = scoring(tmp_path, "q1 0 r 1\n").scored(Named(b"q1\tr\t3\nq1\tx\t1\nq1\ty\t2\n", "run.tsv"), "msmarco")
     assert scored.results.mean == {"RR": pytest.approx(1 / 3)}
@@ -102,27 +78,6 @@ def test_under_a_profile_that_takes_the_last_line_of_a_document_it_counts(tmp_pa
     # The last line has r behind x; the first would have it in front.
     made = scoring(tmp_path, "q1 0 r 1\n", rules=RR._replace(profile="ranx"))
     assert made.scored(Named(REPEATED, "run.txt"), "run").results.mean == {"RR": 0.5}
-
-
-def test_under_a_profile_that_refuses_repeated_documents_there_is_no_score(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught:
-        scoring(tmp_path, "q1 0 r 1\n").scored(Named(REPEATED, "run.txt"), "run")
-    assert (caught.value.line, caught.value.what) == (3, "document 'r' occurs twice in query 'q1' (first on line 1)")
-
-
-# --- the judgments ---
-
-
-def test_preferences_are_no_judgments_to_grade_by(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught:
-        scoring(tmp_path, "1 0 0 a 1.0\n1 0 0 b 2.0\n")
-    assert (caught.value.line, caught.value.what) == (1, "5 fields, but a judgment has 4 (qid iteration docid rel)")
-
-
-def test_judgments_of_groups_are_no_judgments_to_grade_by(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught:
-        scoring(tmp_path, "1 1 a 1\n1 2 a 0\n")
-    assert (caught.value.line, caught.value.what) == (2, "document 'a' occurs twice in query '1' (first on line 1)")
 
 
 # --- the baseline ---
@@ -142,39 +97,32 @@ def test_the_baseline_is_scored_as_a_run_and_known_by_the_hash_of_its_bytes(tmp_
     assert made.baseline_hash == hashlib.sha256(data).hexdigest()
 
 
-@pytest.mark.parametrize(
-    ("baseline", "line", "what"),
-    [
-        ("q1 Q0 r first 9 t\nq1 Q0 x 2 nan t\n", 2, "score 'nan' is not a number, so it cannot be ranked"),
-        (REPEATED, 3, "document 'r' is listed again in query 'q1' with score 7 (first on line 1, with 9)"),
-    ],
-)
-def test_a_broken_baseline_is_refused_with_its_first_error_and_its_line(
-    tmp_path: Path, baseline: str | bytes, line: int, what: str
+MSMARCO = Rules(profile="msmarco", measures=(MeasureRule("RR@10"),))
+ONE = "q1 0 r 1\n"
+
+REFUSED: dict[str, tuple[str, str | bytes, Rules]] = {
+    "preferences": ("1 0 0 a 1.0\n1 0 0 b 2.0\n", "", RR),
+    "judgments of groups": ("1 1 a 1\n1 2 a 0\n", "", RR),
+    "a score that is no number": (ONE, "q1 Q0 r first 9 t\nq1 Q0 x 2 nan t\n", RR),
+    "a document again": (ONE, REPEATED, RR),
+    "no judged query": (ONE_EACH, run_of(q9="r"), RR),
+    "JSON": (ONE_EACH, '{"q1": {"r": 2.5}}', RR),
+    "judgments": (ONE_EACH, "q1 0 r 1\n", RR),
+    "no ranks": (ONE, "q1 Q0 r first 9 t\n", MSMARCO),
+}
+
+
+def test_judgments_and_baselines_that_cannot_be_used_are_refused_at_their_line(
+    tmp_path: Path, snapshot: SnapshotAssertion
 ) -> None:
+    said = []
+    for name, (qrels, baseline, rules) in REFUSED.items():
+        with pytest.raises(TrecevalError) as caught:
+            scoring(tmp_path, qrels, baseline, rules)
+        said.append(f"{name}: {caught.value}".replace(f"{tmp_path}/", ""))
     with pytest.raises(InputError) as caught:
-        scoring(tmp_path, "q1 0 r 1\n", baseline)
-    assert str(caught.value).startswith(f"{tmp_path / 'base.txt'}:{line}: {what}.")
-
-
-def test_an_error_of_a_whole_baseline_has_no_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as caught:
-        scoring(tmp_path, ONE_EACH, run_of(q9="r"))
-    assert caught.value.line is None
-    assert str(caught.value).startswith(f"{tmp_path / 'base.txt'}: the only query is not judged: here q9; in QRELS q1")
-
-
-@pytest.mark.parametrize("baseline", ['{"q1": {"r": 2.5}}', "q1 0 r 1\n"], ids=["JSON", "judgments"])
-def test_what_is_no_run_is_no_baseline(tmp_path: Path, baseline: str) -> None:
-    with pytest.raises(InputError) as caught:
-        scoring(tmp_path, ONE_EACH, baseline)
-    assert str(caught.value) == f"{tmp_path / 'base.txt'}: these are not lines of a run. Give a run to compare with."
-
-
-def test_a_baseline_that_the_profile_cannot_score_is_refused(tmp_path: Path) -> None:
-    rules = Rules(profile="msmarco", measures=(MeasureRule("RR@10"),))
-    with pytest.raises(DataError, match="has no rank column of whole numbers to rank it by"):
-        scoring(tmp_path, "q1 0 r 1\n", "q1 Q0 r first 9 t\n", rules)
+        scoring(tmp_path, ONE).scored(Named(REPEATED, "run.txt"), "run")
+    assert "\n".join([*said, f"a document again in a run: {caught.value}"]) == snapshot
 
 
 # --- beside the baseline ---
@@ -248,28 +196,23 @@ def test_queries_are_compared_in_the_order_of_their_bytes(tmp_path: Path) -> Non
     assert [loss.qid for loss in found.losses] == ["q10", "q2"]  # of equal losses the first
 
 
-def test_what_is_scored_under_another_profile_is_not_compared(tmp_path: Path) -> None:
-    made = scoring(tmp_path, ONE_EACH, run_of(q1="r"))
-    other = scoring(tmp_path, ONE_EACH, rules=RR._replace(profile="ranx"))
-    assert made.baseline is not None
-    assert against(other.scored(Named(run_of(q1="r").encode(), "run.txt"), "run"), made.baseline, "RR", "full") is None
-
-
-def test_what_is_scored_by_other_judgments_is_not_compared(tmp_path: Path) -> None:
-    made = scoring(tmp_path, ONE_EACH, run_of(q1="r"))
-    other = scoring(tmp_path, ONE_EACH.replace("q5 0 r 1", "q5 0 r 0"))
-    assert made.baseline is not None
-    assert against(other.scored(Named(run_of(q1="r").encode(), "run.txt"), "run"), made.baseline, "RR", "full") is None
-
-
-def test_what_is_scored_by_the_same_judgments_read_twice_is_compared(tmp_path: Path) -> None:
-    made = scoring(tmp_path, ONE_EACH, run_of(q1="r"))
-    other = scoring(tmp_path, ONE_EACH)
-    assert made.baseline is not None
-    assert (
-        sure(against(other.scored(Named(run_of(q1="r").encode(), "run.txt"), "run"), made.baseline, "RR", "full")).equal
-        == 5
-    )
+@pytest.mark.parametrize(
+    ("qrels", "rules", "equal"),
+    [
+        (ONE_EACH, RR, 5),  # the same judgments, read twice
+        (ONE_EACH, RR._replace(profile="ranx"), None),
+        (ONE_EACH.replace("q5 0 r 1", "q5 0 r 0"), RR, None),
+    ],
+    ids=["the same", "another profile", "other judgments"],
+)
+def test_only_what_is_scored_under_the_same_profile_by_the_same_judgments_is_compared(
+    tmp_path: Path, qrels: str, rules: Rules, equal: int | None
+) -> None:
+    baseline = scoring(tmp_path, ONE_EACH, run_of(q1="r")).baseline
+    assert baseline is not None
+    other = scoring(tmp_path, qrels, rules=rules).scored(Named(run_of(q1="r").encode(), "run.txt"), "run")
+    found = against(other, baseline, "RR", "full")
+    assert (found if found is None else found.equal) == equal
 
 
 # --- what may be told of the judgments ---
@@ -308,51 +251,33 @@ def lost(folder: Path, qrels: str, mine: str, theirs: str, rules: Rules = AP) ->
     return loss.documents
 
 
-def test_relevant_documents_that_fell_are_named_as_the_baseline_ranks_them(tmp_path: Path) -> None:
-    qrels = "q1 0 a 2\nq1 0 b 1\nq1 0 c 1\nq1 0 x 0\n"
-    # b stood at rank 1 and fell to 3, a at 2 and fell to 4; c rose from 4 to 2; x is not relevant.
-    documents = lost(tmp_path, qrels, run_of(q1="xcba"), run_of(q1="baxc"))
-    assert documents == (LostDocument("b", 1, 3, 1), LostDocument("a", 2, 4, 2))
-
-
-def test_a_relevant_document_that_was_not_retrieved_has_no_rank(tmp_path: Path) -> None:
+# Labels, rankings of the submission and of the baseline, rules, and the documents with label, ranks in both.
+LOST: dict[str, tuple[str, str, str, Rules, list[tuple[str, int, int | None, int]]]] = {
+    # c rose from 4 to 2; x is not relevant.
+    "as the baseline ranks them": ("a2 b1 c1 x0", "xcba", "baxc", AP, [("b", 1, 3, 1), ("a", 2, 4, 2)]),
     # Of the baseline b stands where the submission would have its next document.
-    documents = lost(tmp_path, "q1 0 a 1\nq1 0 b 1\n", run_of(q1="a"), run_of(q1="ab"))
-    assert documents == (LostDocument("b", 1, None, 2),)
+    "not retrieved": ("a1 b1", "a", "ab", AP, [("b", 1, None, 2)]),
+    "a query that the run lacks": ("a1 b1", "", "ab", AP, [("a", 1, None, 1), ("b", 1, None, 2)]),
+    "not retrieved by the baseline": ("a1 b1", "xyabz", "a", AP, [("a", 1, 3, 1)]),
+    "one that keeps its rank": ("a1 b1", "axb", "ab", AP, [("b", 1, 3, 2)]),
+    "three at most": ("a1 b1 c1 d1", "wxyzabcd", "dcba", AP, [("d", 1, 8, 1), ("c", 1, 7, 2), ("b", 1, 6, 3)]),
+    "from the level of the rules on": ("a1 b2", "xyab", "ab", AP._replace(level=2), [("b", 2, 4, 2)]),
+    "labels that are gains": (
+        "a1 b2 c0",
+        "xyzcba",
+        "cba",
+        Rules(measures=(MeasureRule("nDCG"),)),
+        [("b", 2, 5, 2), ("a", 1, 6, 3)],
+    ),
+}
 
 
-def test_of_a_query_that_the_run_lacks_the_first_relevant_document_is_lost_too(tmp_path: Path) -> None:
-    qrels = "q1 0 a 1\nq1 0 b 1\nq2 0 a 1\n"
-    documents = lost(tmp_path, qrels, run_of(q2="a"), run_of(q1="ab", q2="a"))
-    assert documents == (LostDocument("a", 1, None, 1), LostDocument("b", 1, None, 2))
-
-
-def test_what_the_baseline_did_not_retrieve_is_not_lost(tmp_path: Path) -> None:
-    documents = lost(tmp_path, "q1 0 a 1\nq1 0 b 1\n", run_of(q1="xyabz"), run_of(q1="a"))
-    assert documents == (LostDocument("a", 1, 3, 1),)
-
-
-def test_a_document_that_keeps_its_rank_is_not_lost(tmp_path: Path) -> None:
-    documents = lost(tmp_path, "q1 0 a 1\nq1 0 b 1\n", run_of(q1="axb"), run_of(q1="ab"))
-    assert documents == (LostDocument("b", 1, 3, 2),)
-
-
-def test_three_documents_of_a_query_are_named(tmp_path: Path) -> None:
-    qrels = "".join(f"q1 0 {docid} 1\n" for docid in "abcde")
-    documents = lost(tmp_path, qrels, run_of(q1="vwxyzabcde"), run_of(q1="edcba"))
-    assert [each.docid for each in documents] == ["e", "d", "c"]
-
-
-def test_documents_are_relevant_from_the_level_of_the_rules_on(tmp_path: Path) -> None:
-    qrels = "q1 0 a 1\nq1 0 b 2\n"
-    documents = lost(tmp_path, qrels, run_of(q1="xyab"), run_of(q1="ab"), AP._replace(level=2))
-    assert documents == (LostDocument("b", 2, 4, 2),)
-
-
-def test_documents_with_a_gain_are_relevant_where_labels_are_gains(tmp_path: Path) -> None:
-    rules = Rules(measures=(MeasureRule("nDCG"),))
-    documents = lost(tmp_path, "q1 0 a 1\nq1 0 b 2\nq1 0 c 0\n", run_of(q1="xyzcba"), run_of(q1="cba"), rules)
-    assert documents == (LostDocument("b", 2, 5, 2), LostDocument("a", 1, 6, 3))
+def test_relevant_documents_that_fell_are_lost_first_what_the_baseline_ranks_highest(tmp_path: Path) -> None:
+    found = {}
+    for name, (labels, mine, theirs, rules, _) in LOST.items():
+        qrels = "".join(f"q1 0 {each[0]} {each[1]}\n" for each in labels.split()) + "q2 0 a 1\n"
+        found[name] = list(lost(tmp_path, qrels, run_of(q1=mine, q2="a"), run_of(q1=theirs, q2="a"), rules))
+    assert found == {name: expected for name, (*_, expected) in LOST.items()}
 
 
 def test_ranks_are_those_by_which_the_profile_scored(tmp_path: Path) -> None:
@@ -365,23 +290,19 @@ def test_ranks_are_those_by_which_the_profile_scored(tmp_path: Path) -> None:
 # --- a judged ranking ---
 
 
-def judged(folder: Path, text: str, rules: Rules = RR) -> Scored:
-    return scoring(folder, "q1 0 a 1\nq1 0 b 0\nq2 0 c 1\n", rules=rules).scored(
-        Named(text.encode(), "r.txt"), "judged-ranking"
-    )
-
-
-def test_a_judged_ranking_is_ranked_by_its_lines_under_the_profile_of_coursework(tmp_path: Path) -> None:
-    scored = judged(tmp_path, "q1 Q0 b 0\nq1 Q0 a 1\nq2 Q0 c 1\n")
-    assert scored.results.mean == {"RR": (1 / 2 + 1) / 2}
+@pytest.mark.parametrize(
+    ("ranking", "own", "value"),
+    [
+        ("q1 Q0 b 0\nq1 Q0 a 1\nq2 Q0 c 1\n", False, (1 / 2 + 1) / 2),  # ranked by its lines
+        ("q1 Q0 b 1\nq1 Q0 a 1\n", False, (1 / 2 + 0) / 2),  # b is not relevant, and q2 is lacking
+        ("q1 Q0 b 1\nq1 Q0 a 1\n", True, 1.0),
+    ],
+    ids=["right labels", "wrong labels", "own labels"],
+)
+def test_a_judged_ranking_is_scored_by_the_judgments_unless_its_own_labels_count(
+    tmp_path: Path, ranking: str, own: bool, value: float
+) -> None:
+    made = scoring(tmp_path, "q1 0 a 1\nq1 0 b 0\nq2 0 c 1\n", rules=RR._replace(own_labels=own))
+    scored = made.scored(Named(ranking.encode(), "r.txt"), "judged-ranking")
+    assert scored.results.mean == {"RR": value}
     assert (scored.profile.name, scored.kind) == ("coursework", "judged-ranking")
-
-
-def test_a_judged_ranking_is_scored_by_the_judgments_of_the_assignment(tmp_path: Path) -> None:
-    scored = judged(tmp_path, "q1 Q0 b 1\nq1 Q0 a 1\n")  # b is not relevant, and q2 is lacking
-    assert scored.results.mean == {"RR": (1 / 2 + 0) / 2}
-
-
-def test_under_rules_that_say_so_a_judged_ranking_is_scored_by_its_own_labels(tmp_path: Path) -> None:
-    scored = judged(tmp_path, "q1 Q0 b 1\nq1 Q0 a 1\n", RR._replace(own_labels=True))
-    assert scored.results.mean == {"RR": 1.0}

@@ -98,28 +98,24 @@ def test_a_run_without_documents_has_no_hash() -> None:
     assert hash_of_ranking(Run({})) == ""
 
 
-def test_equal_lists_overlap_wholly_whatever_their_length() -> None:
-    assert [overlap(column(range(n), 10), column(range(n), 10)) for n in (1, 3, 10)] == [1.0, 1.0, 1.0]
-
-
-def test_lists_that_share_nothing_do_not_overlap() -> None:
-    assert overlap(column([1, 2, 3], 3), column([4, 5, 6], 3)) == 0.0
-
-
-def test_empty_lists_do_not_overlap() -> None:
-    assert overlap(column([], 3), column([], 3)) == 0.0
-
-
-def test_the_overlap_of_two_lists_is_the_weighted_mean_of_their_agreement() -> None:
-    # Shared: 0 of 1, 2 of 2, 2 of 3; weights 1, 0.9, 0.81.
-    expected = (0.9 * 2 / 2 + 0.81 * 2 / 3) / (1 + 0.9 + 0.81)
-    assert overlap(column([1, 2, 3], 3), column([2, 1, 4], 3)) == pytest.approx(expected, abs=1e-12)
-
-
-def test_of_a_list_that_ends_earlier_the_missing_documents_do_not_agree() -> None:
-    # Shared: 1 of 1, 1 of 2; the third depth is behind the end of both.
-    expected = (1 + 0.9 / 2) / (1 + 0.9)
-    assert overlap(column([1], 3), column([1, 2], 3)) == pytest.approx(expected, abs=1e-12)
+@pytest.mark.parametrize(
+    ("one", "other", "depth", "expected"),
+    [
+        ([1], [1], 10, 1.0),
+        ([1, 2, 3], [1, 2, 3], 10, 1.0),
+        (range(10), range(10), 10, 1.0),
+        ([1, 2, 3], [4, 5, 6], 3, 0.0),
+        ([], [], 3, 0.0),
+        # Shared: 0 of 1, 2 of 2, 2 of 3; weights 1, 0.9, 0.81.
+        ([1, 2, 3], [2, 1, 4], 3, (0.9 * 2 / 2 + 0.81 * 2 / 3) / (1 + 0.9 + 0.81)),
+        # Shared: 1 of 1, 1 of 2; the third depth is behind the end of both.
+        ([1], [1, 2], 3, (1 + 0.9 / 2) / (1 + 0.9)),
+    ],
+)
+def test_the_overlap_of_two_lists_is_the_weighted_mean_of_their_agreement(
+    one: Sequence[int], other: Sequence[int], depth: int, expected: float
+) -> None:
+    assert overlap(column(one, depth), column(other, depth)) == pytest.approx(expected, abs=1e-12)
 
 
 def test_overlaps_are_those_of_the_plain_definition() -> None:
@@ -131,45 +127,87 @@ def test_overlaps_are_those_of_the_plain_definition() -> None:
         assert found == pytest.approx(plain_overlap(one, other) if one or other else 0.0, abs=1e-11)
 
 
-AB, BA, XY = {"1": ["a", "b"]}, {"1": ["b", "a"]}, {"1": ["x", "y"]}
+FILE, RANKING, NEARLY = "same file", "same ranking", "nearly the same"
+HALF = round(0.9 / 1.9, 12)
+"""Of a b and b a nothing is shared at depth 1, and all at depth 2: 0.47."""
 
 
-def test_runs_that_have_nothing_in_common_are_no_pair() -> None:
-    assert pairs(graded(AB, "one"), graded(XY, "other")) == []
+def entry(text: str) -> Graded:
+    """Return a run of one query, by its documents and its file."""
+    docids, file = text.split("=")
+    return graded({"1": list(docids)}, file)
 
 
-def test_two_copies_of_a_file_are_a_pair() -> None:
-    assert pairs(graded(AB, "same"), graded(XY, "other"), graded(AB, "same")) == [Pair(0, 2, "same file", 1.0, 1)]
+# Documents and files of the runs, and of the baseline; the threshold, and the pairs.
+PAIRS: dict[str, tuple[str, str, float, list[tuple[int, int, str, float, int]]]] = {
+    "nobody": ("", "", 0.95, []),
+    "nothing in common": ("ab=one xy=other", "", 0.95, []),
+    "copies of a file": ("ab=same xy=other ab=same", "", 0.95, [(0, 2, FILE, 1.0, 1)]),
+    "the same ranking in another file": ("ab=one ab=other", "", 0.95, [(0, 1, RANKING, 1.0, 1)]),
+    "n equal runs are n - 1 pairs, the same files together": (
+        "ab=one ab=two ab=one ab=two ab=three",
+        "",
+        0.95,
+        [(0, 2, FILE, 1.0, 1), (1, 3, FILE, 1.0, 1), (1, 2, RANKING, 1.0, 1), (3, 4, RANKING, 1.0, 1)],
+    ),
+    "a copy of the baseline": ("xy=one ab=bm25", "ab=bm25", 0.95, [(1, -1, FILE, 1.0, 1)]),
+    # Two have the same file, which is not the baseline's; all have its ranking.
+    "every copy of the baseline": (
+        "ab=mine ab=bm25 ab=mine",
+        "ab=bm25",
+        0.95,
+        [(0, 2, FILE, 1.0, 1), (1, -1, FILE, 1.0, 1), (0, -1, RANKING, 1.0, 1), (2, -1, RANKING, 1.0, 1)],
+    ),
+    "at the threshold": ("ab=one ba=two", "", HALF, [(0, 1, NEARLY, HALF, 1)]),
+    "just below the threshold": ("ab=one ba=two", "", HALF + 1e-9, []),
+    "near the baseline": ("ab=one", "ba=bm25", 0.4, [(0, -1, NEARLY, HALF, 1)]),
+    "groups of equal runs": (
+        "ab=one ab=one ba=two ba=two",
+        "",
+        0.4,
+        [(0, 1, FILE, 1.0, 1), (2, 3, FILE, 1.0, 1), (0, 2, NEARLY, HALF, 1)],
+    ),
+}
 
 
-def test_the_same_ranking_in_another_file_is_a_pair() -> None:
-    assert pairs(graded(AB, "one"), graded(AB, "other")) == [Pair(0, 1, "same ranking", 1.0, 1)]
+def test_runs_that_are_alike_are_pairs() -> None:
+    found = {
+        name: pairs(*map(entry, runs.split()), baseline=entry(baseline) if baseline else None, threshold=least)
+        for name, (runs, baseline, least, _) in PAIRS.items()
+    }
+    assert found == {name: expected for name, (*_, expected) in PAIRS.items()}
 
 
-def test_of_n_equal_runs_there_are_n_minus_1_pairs_and_the_same_files_stand_together() -> None:
-    entries = [graded(AB, file) for file in ("one", "two", "one", "two", "three")]
-    assert pairs(*entries) == [
-        Pair(0, 2, "same file", 1.0, 1),
-        Pair(1, 3, "same file", 1.0, 1),
-        Pair(1, 2, "same ranking", 1.0, 1),
-        Pair(3, 4, "same ranking", 1.0, 1),
-    ]
+def test_files_that_could_not_be_scored_are_pairs_if_they_are_the_same_and_not_empty() -> None:
+    same, other = entry("ab=same"), entry("ab=other")
+    broken = [Graded(name, name, "refused", hash_of_run="ab12") for name in ("ada", "bob")]
+    assert pairs(*broken) == [Pair(0, 1, FILE, 1.0, 0)]
+    stopped = Graded("x", "x", "failed", hash_of_run=same.hash_of_run)
+    assert pairs(stopped, same, other) == [Pair(0, 1, FILE, 1.0, 1), Pair(1, 2, RANKING, 1.0, 1)]
+    empty = [each._replace(hash_of_run=hashlib.sha256(b"").hexdigest()) for each in broken]
+    nothing = [Graded("ada", "ada", "missing"), Graded("bob", "bob", "missing")]
+    unknown = same._replace(hash_of_run="")
+    assert pairs(*empty, *nothing) == pairs(*empty, *nothing, baseline=unknown) == []
+    assert pairs(same, baseline=unknown) == [Pair(0, -1, RANKING, 1.0, 1)]
 
 
-def test_a_copy_of_the_baseline_is_a_pair_with_it() -> None:
-    baseline = graded(AB, "bm25")
-    assert pairs(graded(XY, "one"), graded(AB, "bm25"), baseline=baseline) == [Pair(1, -1, "same file", 1.0, 1)]
+@pytest.mark.parametrize(("shared", "found"), [("12", [Pair(0, 1, NEARLY, 1.0, 2)]), ("1", [])])
+def test_runs_are_compared_over_their_common_queries_if_these_are_half_of_the_larger_ones(
+    shared: str, found: list[Pair]
+) -> None:
+    qids = ["1", "2", "3", "4"]
+    one, other = (graded({qid: ["a"] for qid in own}, str(own), qids) for own in (qids, shared))
+    assert pairs(one, other) == found
 
 
-def test_every_copy_of_the_baseline_is_paired_with_it() -> None:
-    found = pairs(graded(AB, "mine"), graded(AB, "bm25"), graded(AB, "mine"), baseline=graded(AB, "bm25"))
-    assert found == [
-        # Two have the same file, which is not the baseline's; all have its ranking.
-        Pair(0, 2, "same file", 1.0, 1),
-        Pair(1, -1, "same file", 1.0, 1),
-        Pair(0, -1, "same ranking", 1.0, 1),
-        Pair(2, -1, "same ranking", 1.0, 1),
-    ]
+def test_of_runs_that_are_all_nearly_the_same_each_stands_beside_the_most_alike() -> None:
+    base = [f"d{rank}" for rank in range(10)]
+    qids = {str(query): base for query in range(4)}
+    near = {**qids, "0": [*base[:8], base[9], base[8]]}  # swapped at ranks 9 and 10, in one query
+    far = {**qids, "0": [base[1], base[0], *base[2:]]}  # swapped at ranks 1 and 2
+    found = pairs(graded(far, "far"), graded(qids, "base"), graded(near, "near"), threshold=0.5)
+    # far and near are alike as well, by less than each is like base.
+    assert [(pair.first, pair.second, pair.kind) for pair in found] == [(1, 2, NEARLY), (0, 1, NEARLY)]
 
 
 def test_every_run_near_the_baseline_is_paired_with_it() -> None:
@@ -180,89 +218,10 @@ def test_every_run_near_the_baseline_is_paired_with_it() -> None:
     assert [(each.first, each.second) for each in found] == [(0, 1), (0, -1), (1, -1)]
 
 
-def test_a_baseline_without_a_hash_of_its_file_is_the_same_ranking() -> None:
-    baseline = graded(AB, "bm25")._replace(hash_of_run="")
-    assert pairs(graded(AB, "bm25"), baseline=baseline) == [Pair(0, -1, "same ranking", 1.0, 1)]
-
-
-def test_two_copies_of_a_file_that_cannot_be_scored_are_a_pair() -> None:
-    broken = [Graded(name, name, "refused", hash_of_run="ab12") for name in ("ada", "bob")]
-    assert pairs(*broken) == [Pair(0, 1, "same file", 1.0, 0)]
-
-
-def test_a_copy_that_was_stopped_is_a_pair_with_the_one_that_was_scored() -> None:
-    stopped = Graded("x", "x", "failed", hash_of_run=hashlib.sha256(b"same").hexdigest())
-    found = pairs(stopped, graded(AB, "same"), graded(AB, "other"))
-    assert found == [Pair(0, 1, "same file", 1.0, 1), Pair(1, 2, "same ranking", 1.0, 1)]
-
-
-def test_two_empty_files_are_no_pair() -> None:
-    empty = hashlib.sha256(b"").hexdigest()
-    assert pairs(*(Graded(name, name, "refused", hash_of_run=empty) for name in ("ada", "bob"))) == []
-
-
-def test_what_has_no_file_is_not_taken_for_a_baseline_without_a_hash() -> None:
-    empty = Graded("ada", "ada", "refused", hash_of_run=hashlib.sha256(b"").hexdigest())
-    baseline = graded(AB, "bm25")._replace(hash_of_run="")
-    assert pairs(empty, Graded("bob", "bob", "missing"), baseline=baseline) == []
-
-
-def test_submissions_without_a_run_are_no_pair() -> None:
-    assert pairs(Graded("ada", "ada", "missing"), Graded("bob", "bob", "missing")) == []
-
-
-def test_runs_that_are_nearly_the_same_are_a_pair_with_their_mean_overlap() -> None:
-    one = graded({"1": ["a", "b"], "2": ["c", "d"]}, "one")
-    other = graded({"1": ["a", "b"], "2": ["d", "c"]}, "other")
-    # Query 1 overlaps wholly; of query 2 nothing is shared at depth 1 and all at depth 2: 0.9 / 1.9.
-    mean = round((1 + 0.9 / 1.9) / 2, 12)  # 0.737
-    assert pairs(one, other, threshold=0.73) == [Pair(0, 1, "nearly the same", mean, 2)]
-    assert pairs(one, other, threshold=0.74) == []
-
-
 def test_only_the_first_documents_count() -> None:
     one, other = graded({"1": ["a", "b", "c"]}, "one"), graded({"1": ["a", "b", "d"]}, "other")
     assert pairs(one, other, depth=2, threshold=1.0) == [Pair(0, 1, "nearly the same", 1.0, 1)]
-
-
-def test_queries_that_only_one_run_has_do_not_count() -> None:
-    qids = ["1", "2"]
-    one, other = graded({"1": ["a"], "2": ["b"]}, "one", qids), graded({"1": ["a"]}, "other", qids)
-    assert pairs(one, other) == [Pair(0, 1, "nearly the same", 1.0, 1)]
-
-
-def test_runs_that_share_less_than_half_of_the_queries_are_not_compared() -> None:
-    qids = ["1", "2", "3"]
-    one, other = graded({qid: ["a"] for qid in qids}, "one", qids), graded({"1": ["a"]}, "other", qids)
-    assert pairs(one, other) == []
-
-
-def test_of_runs_that_are_all_nearly_the_same_each_stands_beside_the_most_alike() -> None:
-    base = [f"d{rank}" for rank in range(10)]
-    qids = {str(query): base for query in range(4)}
-    near = {**qids, "0": [*base[:8], base[9], base[8]]}  # swapped at ranks 9 and 10, in one query
-    far = {**qids, "0": [base[1], base[0], *base[2:]]}  # swapped at ranks 1 and 2
-    found = pairs(graded(far, "far"), graded(qids, "base"), graded(near, "near"), threshold=0.5)
-    # far and near are alike as well, by less than each is like base.
-    assert [(pair.first, pair.second, pair.kind) for pair in found] == [
-        (1, 2, "nearly the same"),
-        (0, 1, "nearly the same"),
-    ]
-
-
-def test_a_group_of_equal_runs_is_compared_once_with_others() -> None:
-    entries = [graded(AB, "one"), graded(AB, "one"), graded(BA, "two"), graded(BA, "two")]
-    found = pairs(*entries, threshold=0.4)  # 0.9 / 1.9 = 0.47
-    assert [(pair.first, pair.second, pair.kind) for pair in found] == [
-        (0, 1, "same file"),
-        (2, 3, "same file"),
-        (0, 2, "nearly the same"),
-    ]
-
-
-def test_a_run_near_the_baseline_is_a_pair_with_it() -> None:
-    found = pairs(graded(AB, "one"), baseline=graded(BA, "bm25"), threshold=0.4)
-    assert found == [Pair(0, -1, "nearly the same", round(0.9 / 1.9, 12), 1)]
+    assert pairs(one, other, depth=3, threshold=1.0) == []
 
 
 def test_pairs_of_many_runs_are_those_of_comparing_each_two() -> None:
@@ -305,41 +264,53 @@ def changed(change: Callable[[list[str]], list[str]]) -> Lists:
     return {qid: change(list(docids)) for qid, docids in TOPS.items()}
 
 
-def test_a_copy_with_the_first_two_documents_swapped_has_the_same_documents() -> None:
-    copy = changed(lambda docids: [docids[1], docids[0], *docids[2:]])
-    assert pairs(graded(TOPS, "one"), graded(copy, "other")) == [Pair(0, 1, "same documents", 1.0, 5)]
-
-
-def test_a_copy_with_a_document_put_before_each_list_has_the_same_documents() -> None:
-    copy = changed(lambda docids: ["junk", *docids])
-    assert pairs(graded(TOPS, "one"), graded(copy, "other")) == [Pair(0, 1, "same documents", 0.9, 5)]
-
-
-def test_three_documents_put_among_the_first_ten_are_too_many() -> None:
-    assert pairs(graded(TOPS, "one"), graded(changed(lambda docids: ["x", "y", "z", *docids]), "other")) == []
-
-
-def test_nine_documents_of_ten_in_another_order_are_too_few() -> None:
-    copy = changed(lambda docids: [docids[1], docids[0], *docids[2:5], "junk", *docids[5:]])
-    assert pairs(graded(TOPS, "one"), graded(copy, "other")) == []
+@pytest.mark.parametrize(
+    ("change", "share"),
+    [
+        (lambda docids: [docids[1], docids[0], *docids[2:]], 1.0),  # the first two are swapped
+        (lambda docids: ["junk", *docids], 0.9),
+        (lambda docids: ["x", "y", *docids], 0.8),
+        (lambda docids: ["x", "y", "z", *docids], None),  # too many were put in
+        (
+            lambda docids: [docids[1], docids[0], *docids[2:5], "junk", *docids[5:]],
+            None,
+        ),  # nine of ten in another order
+    ],
+    ids=["swapped", "one put in", "two put in", "three put in", "one put in, and swapped"],
+)
+def test_lists_with_the_same_documents_are_known_though_a_fifth_was_put_in(
+    change: Callable[[list[str]], list[str]], share: float | None
+) -> None:
+    found = pairs(graded(TOPS, "one"), graded(changed(change), "other"))
+    assert found == ([] if share is None else [Pair(0, 1, "same documents", share, 5)])
 
 
 def test_short_lists_of_the_same_documents_are_no_sign_as_all_were_to_be_ranked() -> None:
-    one = {"1": ["a", "b", "c", "d", "e", "f"]}
-    assert pairs(graded(one, "one"), graded({"1": ["b", "a", "c", "d", "e", "f"]}, "other")) == []
+    for length, kinds in ((9, []), (10, ["same documents"])):
+        one = [f"d{rank}" for rank in range(length)]
+        found = pairs(graded({"1": one}, "one"), graded({"1": [one[1], one[0], *one[2:]]}, "other"))
+        assert [pair.kind for pair in found] == kinds
 
 
-def test_where_most_runs_have_the_same_documents_these_were_given_to_them() -> None:
-    orders = [changed(lambda docids, at=at: [*docids[at:10], *docids[:at]]) for at in (0, 3, 6)]  # type: ignore[misc]
-    entries = [graded(lists, str(number)) for number, lists in enumerate(orders)]
-    assert pairs(*entries) == []
-    assert [pair.kind for pair in pairs(*entries[:2])] == ["same documents"]
+ORDERS = [changed(lambda docids, at=at: [*docids[at:10], *docids[:at], *docids[10:]]) for at in (0, 3, 6)]  # type: ignore[misc]
 
 
-def test_where_runs_go_on_behind_the_same_documents_these_were_chosen() -> None:
-    orders = [changed(lambda docids, at=at: [*docids[at:10], *docids[:at], *docids[10:]]) for at in (0, 3, 6)]  # type: ignore[misc]
-    entries = [graded(lists, str(number))._replace(lines=60, queries=5) for number, lists in enumerate(orders)]
-    assert [pair.kind for pair in pairs(*entries)] == ["same documents"] * 2
+@pytest.mark.parametrize(
+    ("runs", "others", "lines", "found"),
+    [
+        (3, 0, 50, 0),  # all of them: the documents were given
+        (2, 0, 50, 1),
+        (3, 1, 50, 2),  # three of six pairs are not most
+        (3, 0, 51, 2),  # with ten documents in each of five queries, and one more, they were chosen
+    ],
+)
+def test_where_most_runs_have_the_same_documents_and_no_more_these_were_given_to_them(
+    runs: int, others: int, lines: int, found: int
+) -> None:
+    entries = [graded(lists, str(number)) for number, lists in enumerate(ORDERS[:runs])]
+    entries += [graded({qid: [f"x{rank}" for rank in range(10)] for qid in TOPS}, "other")] * others
+    entries = [each._replace(lines=lines, queries=5) for each in entries]
+    assert [pair.kind for pair in pairs(*entries)] == ["same documents"] * found
 
 
 def test_nearly_the_same_goes_before_the_same_documents() -> None:
@@ -355,8 +326,4 @@ def test_nearly_the_same_goes_before_the_same_documents() -> None:
 
 def test_records_of_other_depths_are_refused() -> None:
     with pytest.raises(EvaluationError, match="the records are of different queries or depths"):
-        pairs(graded(AB, "one", depth=5), graded(BA, "two", depth=7))
-
-
-def test_a_class_of_nobody_has_no_pairs() -> None:
-    assert pairs() == []
+        pairs(graded({"1": ["a"]}, "one", depth=5), graded({"1": ["b"]}, "two", depth=7))

@@ -150,7 +150,7 @@ def path_of(name: str, longest: int) -> tuple[tuple[str, ...], str]:
         why = "its name has a NUL character, which can hide another name after it"
     elif len(raw) > longest:
         why = f"its path has {len(raw):,} characters, more than {longest}"
-    elif len(parts) > DEEPEST:
+    elif len(parts) - 1 > DEEPEST:
         why = f"it is nested in {len(parts) - 1} folders, more than {DEEPEST}"
     elif raw.startswith("/") or re.match(r"[A-Za-z]:", raw):
         why = "its path begins at the root of a disk"
