@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import gzip
 import io
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from findings import brief, briefs, words
+from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
-from treceval_py.checking import CODES, check
+from treceval_py.checking import CODES, check, checking
 from treceval_py.checking.checking import Checked
 
 SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
@@ -20,7 +21,7 @@ DATA = Path(__file__).parent.parent / "data"
 real_data = pytest.mark.skipif(not SHARED.exists(), reason="the real runs of ../shared are not at hand")
 
 
-def checked(lines: bytes, qrels: bytes | None = None, **options: int) -> Checked:
+def checked(lines: bytes, qrels: bytes | None = None, **options: Any) -> Checked:
     return check(io.BytesIO(lines), None if qrels is None else io.BytesIO(qrels), **options)
 
 
@@ -84,11 +85,6 @@ def test_thirty_kinds_of_findings_come_in_one_pass_with_line_and_column() -> Non
     expected = [(number, *each) for number, (_, every) in enumerate(THIRTY, 1) for each in every]
     assert told(found) == [*expected, (0, 0, "X202")]
     assert len({code for _, _, code in told(found)}) == 30
-
-
-def test_every_code_that_is_found_is_declared() -> None:
-    found = checked(b"".join(line + b"\n" for line, _ in THIRTY), JUDGED)
-    assert {each.code for each in found.findings} <= set(CODES)
     assert all(each.severity == CODES[each.code].severity for each in found.findings)
 
 
@@ -165,218 +161,175 @@ def test_the_files_of_this_project_give_what_is_true_of_them() -> None:
 
 # --- the file as a whole ---
 
-
-def test_a_run_is_recognised_by_its_lines() -> None:
-    kinds = {
-        "run": b"1 Q0 a 1 2.5 t\n",
-        "msmarco": b"1\ta\t1\n",
-        "qrels": b"1 0 a 1\n",
-    }
-    for name, line in kinds.items():
-        kind = checked(line).kind
-        assert kind is not None
-        assert kind.name == name
-
-
-def test_a_file_that_is_not_there_is_a_finding(tmp_path: Path) -> None:
-    (found,) = check(str(tmp_path / "none.txt")).findings
-    assert (found.code, found.line, found.column) == ("F002", 0, 0)
-    assert str(found) == f"{tmp_path}/none.txt: error F002: no such file. Check the name."
-
-
-def test_a_json_run_is_left_to_its_reader() -> None:
-    assert told(checked(b'{"1": {"a": 2.5}}')) == [(0, 0, "F018")]
-    assert [each.code for each in checked(b'{"1": {"a": "high"}}').findings] == ["F002"]
-
-
-def test_json_judgments_become_judgments_of_lines() -> None:
-    (found,) = check(io.BytesIO(b'{"1": {"a": 1}}'), kind="qrels").findings
-    assert str(found) == (
-        "<file>: note F018: json is not made of lines with fields; only its reader checked it, and it can be "
-        "read. Use treceval convert to make judgments with lines, and check those."
-    )
-
-
 BEIR = b"query-id\tcorpus-id\tscore\n1\ta\t1\n1\tb\t7\n"
+JUDGMENTS = b"1 0 a 1\n1 0 b 0\n2 0 a 1\n"
+COMMAS = b"1,Q0,a,1,2.5,t\n" * 3
+CONTRADICTING = b"1 Q0 a 2 9 t\n1 Q0 b 1 8 t\n"
+DISTANCES = b"".join(b"1 Q0 %c %d %d.5 t\n" % (97 + rank, rank + 1, rank) for rank in range(4))
+BAD = b"1 Q0 a 1 nan t\n1 Q0 b 2 high t\n"
+SCATTERED = b"1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n1 Q0 a 2 2 t\n2 Q0 b 2 2 t\n2 Q0 b 3 2 t\n"
+"""In query 1 a comes again with another score, in query 2 b with the same one."""
+
+WHOLE: dict[str, tuple[bytes, bytes | None, dict[str, Any], str]] = {
+    "a JSON run": (b'{"1": {"a": 2.5}}', None, {}, "F018"),
+    "a JSON run that cannot be read": (b'{"1": {"a": "high"}}', None, {}, "F002"),
+    "JSON judgments": (b'{"1": {"a": 1}}', None, {"kind": "qrels"}, "F018"),
+    "BEIR's judgments": (BEIR, None, {}, "F018"),
+    "BEIR's judgments, as judgments": (BEIR, None, {"kind": "qrels"}, "F018"),
+    "BEIR's judgments, as a run": (BEIR, None, {"kind": "run"}, "1 R113"),
+    "BEIR's judgments and a scale": (BEIR, None, {"scale": (0, 3)}, "F018, Q312"),
+    "BEIR's judgments and a wider scale": (BEIR, None, {"scale": (0, 7)}, "F018"),
+    "BEIR's judgments in the place of a run": (BEIR, JUDGMENTS, {}, "1 R113"),
+    "the same fault on each line": (b"1,Q0,a,1,2.5,t\n" * 100_000, None, {}, "1 R112"),
+    # lines of queries that are not together
+    "documents that are repeated": (SCATTERED, None, {"select": ["R12"]}, "3:1 R122, 3:6 R121, 5:6 R120"),
+    "a judgment that is repeated": (b"1 0 a 1\n2 0 a 1\n1 0 b 1\n2 0 a 0\n", None, {}, "3 Q315, 4:7 Q311"),
+    "labels and ids of judgments": (
+        b"37.1 0 a 1\n37_1 0 a -1\n37.1 0 b -3\n",
+        None,
+        {},
+        "2 Q313, 2 Q314, 2:1 Q316, 3 Q315, 3:10 Q312",
+    ),
+    "a judged ranking": (
+        b"1 Q0 a 1\n2 Q0 a 1\n1 Q0 b 1\n",
+        JUDGMENTS,
+        {"kind": "judged-ranking"},
+        "3 Q315, 3:8 X210",
+    ),
+    # 37_1 is not judged but looks like 37.1; 7 is not judged either; and 9 is missing.
+    "a run beside judgments": (
+        b"1 Q0 a 1 3 t\n37_1 Q0 c 1 3 t\n7 Q0 c 1 3 t\n1 Q0 b 2 2 t\n",
+        b"1 0 a 1\n37.1 0 c 1\n9 0 c 1\n",
+        {"select": ["X"]},
+        "2 X203, 2:1 X204, X202",
+    ),
+    # judgments beside judgments
+    "judgments without a query in common": (b"1 0 a 1\n", b"7 0 a 0\n", {}, ""),
+    "judgments, as judgments": (b"1 0 a 1\n", b"7 0 a 0\n", {"kind": "qrels"}, ""),
+    "judgments that contradict themselves": (b"1 0 a 1\n1 0 a 0\n", b"7 0 a 1\n", {}, "2:7 Q311"),
+    # what is looked for
+    "an empty file": (b"", None, {"select": ["Q310"]}, "F001"),
+    "NUL bytes": (b"1 Q0 d\x001 1 2 t\n" * 3, None, {"select": ["Q310"]}, "1:7 F005"),
+    "a zip archive": (b"PK\x03\x04", None, {"select": ["Q310"]}, "F006"),
+    "damaged gzip": (gzip.compress(b"1 Q0 a 1 2 t\n" * 100)[:-9], None, {"select": ["Q310"]}, "101 F007"),
+    "a comment": (b"# nothing\n", None, {"select": ["Q310"]}, "F017"),
+    "commas": (COMMAS, None, {"select": ["Q310"]}, "1 R112"),
+    "HTML": (b"<html>\n<body>\n", None, {"select": ["Q310"]}, "1 R113"),
+    "judgments for a run": (b"1 0 a 1\n", None, {"select": ["Q310"], "kind": "run"}, "1 R114"),
+    "shifted columns": (b"0 1 Q0 a 1 2 t\n1 1 Q0 b 2 1 t\n", None, {"select": ["Q310"]}, "1 R116"),
+    "commas, and the beginning of their code": (COMMAS, None, {"ignore": ["R", "R11"]}, "1 R112"),
+    "commas, and their code": (COMMAS, None, {"ignore": ["R112"]}, ""),
+    "commas, and the name of their code": (COMMAS, None, {"ignore": ["separated-by-commas"]}, ""),
+    "one code": (BAD, None, {"select": ["R104"]}, "1:10 R104"),
+    "one code in small letters": (BAD, None, {"select": ["r104"]}, "1:10 R104"),
+    "all but one code": (BAD, None, {"select": ["R"], "ignore": ["R104"]}, "2:10 R103"),
+    "all but one name": (BAD, None, {"ignore": ["Score-NaN"]}, "2:10 R103"),
+    "all but some codes": (BAD, None, {"ignore": ["R10"]}, ""),
+    "a name of two codes": (SCATTERED, None, {"select": ["queries-interleaved"]}, "3:1 R122"),
+    "a name of two codes, of judgments": (
+        b"1 0 a 1\n2 0 a 1\n1 0 b 1\n",
+        None,
+        {"select": ["queries-interleaved"]},
+        "3 Q315",
+    ),
+    # what the run would score otherwise; in the first the relevant c is third by the scores and by the ranks
+    "ranks that change no value": (CONTRADICTING + b"1 Q0 c 3 7 t\n", b"1 0 c 1\n", {}, "1:8 R123"),
+    "the value by ranks alone": (CONTRADICTING, b"1 0 b 1\n", {"select": ["X208"]}, "X208"),
+    "a rank of 0": (CONTRADICTING + b"2 Q0 c 0 7 t\n", b"1 0 b 1\n2 0 c 1\n", {}, "1:8 R123, 3:8 R124"),
+    "a rank of -1": (CONTRADICTING + b"2 Q0 c -1 7 t\n", b"1 0 b 1\n2 0 c 1\n", {}, "1:8 R123, 3:8 R124"),
+    "distances, the best one first": (DISTANCES, b"1 0 a 0\n1 0 d 1\n", {"select": ["X209"]}, ""),
+    "distances, none relevant": (DISTANCES, b"1 0 a 0\n1 0 x 1\n", {"select": ["X209"]}, ""),
+    "distances, only values": (DISTANCES, b"1 0 a 1\n", {"select": ["X209"]}, "X209"),
+    "distances, all that is beside judgments": (DISTANCES, b"1 0 a 1\n", {"select": ["X"]}, "X208, X209"),
+    # With a document twice the run cannot be scored, even if that error is left out.
+    "distances, and an error that is ignored": (
+        b"".join(b"1 Q0 %c 0 %d t\n" % (97 + rank, rank) for rank in range(6)) + b"1 Q0 f 0 5 t\n",
+        b"1 0 a 1\n",
+        {"ignore": ["R120"]},
+        "1:8 R125, 1:10 R129",
+    ),
+    "distances, and an error that is not selected": (
+        b"".join(b"1 Q0 %c 0 %d t\n" % (97 + rank, rank) for rank in range(6)) + b"1 Q0 f 0 5 t\n",
+        b"1 0 a 1\n",
+        {"select": ["X"]},
+        "",
+    ),
+}
 
 
-def test_beir_s_judgments_are_left_to_their_reader() -> None:
-    (found,) = checked(BEIR).findings
-    assert str(found) == (
-        "<file>: note F018: these are BEIR's judgments (query-id corpus-id score); only their reader checked "
-        "them, and reads them. Use treceval convert to make judgments with lines, and check those."
-    )
+def test_a_whole_file_gives_what_is_true_of_it(snapshot: SnapshotAssertion) -> None:
+    found = {name: checked(lines, qrels, **options) for name, (lines, qrels, options, _) in WHOLE.items()}
+    findings = {name: each.findings for name, each in found.items()}
+    assert briefs(findings) == {name: expected for name, (_, _, _, expected) in WHOLE.items()}
+    assert {name: each.counts for name, each in found.items() if each.counts.total() != len(each.findings)} == {}
+    assert words(findings) == snapshot
 
 
-def test_labels_of_beir_s_judgments_are_held_to_a_scale() -> None:
-    found = check(io.BytesIO(BEIR), scale=(0, 3))
-    (label,) = [each for each in found.findings if each.code == "Q312"]
-    assert str(label) == (
-        "<file>: warning Q312: 1 of 2 labels is outside the scale from 0 to 3: 7 of document 'b' of query '1'. Correct "
-        "the label, or the scale."
-    )
+@pytest.mark.parametrize(
+    ("lines", "options", "unread"),
+    [
+        (COMMAS, {"ignore": ["R112"]}, "R112"),
+        (b"1 a 1\n" * 3, {"kind": "qrels", "select": ["Q31"]}, "Q305"),
+        (BEIR, {"kind": "qrels"}, ""),
+        (b"1 Q0 a 1 nan t\n", {}, ""),
+        (b"1 Q0 a 1 2 t\n1 Q0 b\x00 2 1 t\n", {}, ""),
+        (CONTRADICTING + b"2 Q0 c 0 7 t\n", {}, ""),
+    ],
+)
+def test_it_is_known_why_a_file_was_not_read_to_its_end(lines: bytes, options: dict[str, Any], unread: str) -> None:
+    assert checked(lines, **options).unread == unread
 
 
-def test_beir_s_judgments_in_the_place_of_a_run_are_told() -> None:
-    (found,) = checked(BEIR, b"1 0 a 1\n").findings
-    assert str(found) == (
-        "<file>:1: error R113: this is a file of BEIR's judgments (query-id corpus-id score), not a run. "
-        "Convert it with treceval convert to judgments with four columns."
-    )
+def test_the_kind_of_a_file_is_recognised() -> None:
+    kinds = {"run": b"1 Q0 a 1 2.5 t\n", "msmarco": b"1\ta\t1\n", "qrels": b"1 0 a 1\n"}
+    found = {name: checked(line, b"7 0 a 0\n" if name == "qrels" else None).kind for name, line in kinds.items()}
+    assert [each and each.name for each in found.values()] == list(kinds)
+    assert checked(BEIR, kind="qrels").kind is None
 
 
-def test_what_is_the_same_on_each_line_is_told_once() -> None:
-    found = checked(b"1,Q0,a,1,2.5,t\n" * 100_000)
-    assert [each.code for each in found.findings] == ["R112"]
+@pytest.mark.parametrize("qrels", [None, b"1 0 a 1\n"])
+def test_a_file_that_is_not_there_is_a_finding_whatever_is_selected(qrels: bytes | None) -> None:
+    found = check("no/such/run.txt", None if qrels is None else io.BytesIO(qrels), select=["R1"])
+    assert [str(each) for each in found.findings] == ["no/such/run.txt: error F002: no such file. Check the name."]
+    assert (found.kind, found.lines, found.shape, found.unread) == (None, 0, None, "F002")
 
 
 def test_findings_beyond_the_most_are_counted() -> None:
     found = checked(b"".join(b"1 Q0 d%d %d nan t\n" % (n, n) for n in range(1, 201)), most=3)
     assert [each.line for each in found.findings if each.code == "R104"] == [1, 2, 3]
-    assert found.counts["R104"] == 200
-    assert found.errors == 200
-
-
-def test_codes_are_selected_and_ignored_by_their_beginnings() -> None:
-    lines = b"1 Q0 a 1 nan t\n1 Q0 b 2 high t\n"
-    assert set(check(io.BytesIO(lines), select=["R104"]).counts) == {"R104"}
-    assert set(check(io.BytesIO(lines), select=["R"], ignore=["R104"]).counts) == {"R103"}
-    assert set(check(io.BytesIO(lines), ignore=["R10"]).counts) == set()
-
-
-# --- what is looked for ---
-
-COMMAS = b"1,Q0,a,1,2.5,t\n" * 3
+    assert (found.counts["R104"], found.errors, found.warnings) == (200, 200, 0)
+    commented = checked(b"# c\n" + b"1 Q0 a 1 nan t\n" * 1000, most=1)
+    assert repr(commented) == "<Checked '<file>': 1,000 errors, 0 warnings, 1 notes in 1,001 lines>"
 
 
 @pytest.mark.parametrize(
-    ("lines", "kind", "code"),
+    "options",
     [
-        (b"", None, "F001"),
-        (b"1 Q0 d\x001 1 2 t\n" * 3, None, "F005"),
-        (b"PK\x03\x04", None, "F006"),
-        (gzip.compress(b"1 Q0 a 1 2 t\n" * 100)[:-9], None, "F007"),
-        (b"# nothing\n", None, "F017"),
-        (COMMAS, None, "R112"),
-        (b"<html>\n<body>\n", None, "R113"),
-        (b"1 0 a 1\n", "run", "R114"),
-        (b"0 1 Q0 a 1 2 t\n1 1 Q0 b 2 1 t\n", None, "R116"),
+        {"select": "R2"},
+        {"ignore": "R104"},
+        {"select": ["Z9"]},
+        {"ignore": [104]},
+        {"select": [""]},
+        {"ignore": ["score-nam"]},
+        {"most": -1},
+        {"most": 1.5},
+        {"scale": (0,)},
+        {"scale": (0, 1, 2)},
+        {"scale": "0-3"},
+        {"scale": (3, 0)},
+        {"scale": (0, "3")},
+        {"kind": "runs"},
     ],
+    ids=str,
 )
-def test_what_ends_reading_is_told_whatever_is_selected(lines: bytes, kind: str | None, code: str) -> None:
-    assert set(check(io.BytesIO(lines), kind=kind, select=["Q310"]).counts) == {code}
+def test_options_that_mean_nothing_are_refused(options: dict[str, Any], snapshot: SnapshotAssertion) -> None:
+    with pytest.raises(te.EvaluationError) as refused:
+        checked(b"1 Q0 a 1 2 t\n", **options)
+    assert str(refused.value) == snapshot
 
 
-def test_a_file_that_is_not_there_is_told_whatever_is_selected(tmp_path: Path) -> None:
-    assert set(check(tmp_path / "none.txt", select=["R1"]).counts) == {"F002"}
-
-
-def test_a_beginning_does_not_leave_out_what_ends_reading() -> None:
-    assert set(check(io.BytesIO(COMMAS), ignore=["R", "R11"]).counts) == {"R112"}
-
-
-def test_its_very_code_leaves_out_what_ends_reading() -> None:
-    found = check(io.BytesIO(COMMAS), ignore=["R112"])
-    assert (found.findings, found.unread) == ([], "R112")
-
-
-def test_the_name_of_a_code_leaves_out_what_ends_reading() -> None:
-    assert check(io.BytesIO(COMMAS), ignore=["separated-by-commas"]).findings == []
-
-
-def test_judgments_without_iterations_that_are_not_selected_are_known_as_not_read() -> None:
-    found = check(io.BytesIO(b"1 a 1\n" * 3), kind="qrels", select=["Q31"])
-    assert (found.findings, found.unread) == ([], "Q305")
-
-
-@pytest.mark.parametrize("lines", [b"1 Q0 a 1 nan t\n", b"1 Q0 a 1 2 t\n1 Q0 b\x00 2 1 t\n"])
-def test_of_a_file_with_errors_that_was_looked_at_to_its_end_nothing_is_not_read(lines: bytes) -> None:
-    assert checked(lines).unread == ""
-
-
-def test_codes_are_taken_in_any_case_and_by_name() -> None:
-    lines = b"1 Q0 a 1 nan t\n1 Q0 b 2 high t\n"
-    assert set(check(io.BytesIO(lines), select=["r104"]).counts) == {"R104"}
-    assert set(check(io.BytesIO(lines), ignore=["Score-NaN"]).counts) == {"R103"}
-
-
-def test_a_name_of_two_codes_means_both() -> None:
-    for lines, code in (
-        (b"1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n1 Q0 b 2 2 t\n", "R122"),
-        (b"1 0 a 1\n2 0 a 1\n1 0 b 1\n", "Q315"),
-    ):
-        assert set(check(io.BytesIO(lines), select=["queries-interleaved"]).counts) == {code}
-
-
-HAVE = "'treceval check --explain all' lists them all."
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"select": "R2"}, "select is the text 'R2', not a collection of codes. Give ['R2']."),
-        ({"ignore": "R104"}, "ignore is the text 'R104', not a collection of codes. Give ['R104']."),
-        ({"select": ["Z9"]}, f"select: there is no code 'Z9'. {HAVE}"),
-        ({"ignore": [104]}, f"ignore: there is no code '104'. Did you mean R104? {HAVE}"),
-        ({"select": [""]}, f"select: there is no code ''. {HAVE}"),
-        ({"ignore": ["score-nam"]}, f"ignore: there is no code 'score-nam'. Did you mean score-nan? {HAVE}"),
-        (
-            {"most": -1},
-            ("most is -1, which is not a number of findings. Give a whole number from 1, or 0 to keep all."),
-        ),
-        (
-            {"most": 1.5},
-            ("most is 1.5, which is not a number of findings. Give a whole number from 1, or 0 to keep all."),
-        ),
-        (
-            {"scale": (0,)},
-            "scale is (0,), not the lowest and the highest label. Give two whole numbers, such as (0, 3).",
-        ),
-        (
-            {"scale": "0-3"},
-            "scale is '0-3', not the lowest and the highest label. Give two whole numbers, such as (0, 3).",
-        ),
-        (
-            {"scale": (3, 0)},
-            "scale is (3, 0), not the lowest and the highest label. Give two whole numbers, such as (0, 3).",
-        ),
-        (
-            {"scale": (0, "3")},
-            "scale is (0, '3'), not the lowest and the highest label. Give two whole numbers, such as (0, 3).",
-        ),
-    ],
-)
-def test_options_that_mean_nothing_are_refused(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(te.EvaluationError, match=f"^{re.escape(said)}$"):
-        check(io.BytesIO(b"1 Q0 a 1 2 t\n"), **options)
-
-
-def test_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(te.EvaluationError, match="unknown kind of file 'runs'"):
-        check(io.BytesIO(b"1 Q0 a 1 2 t\n"), kind="runs")
-
-
-def test_a_duplicate_is_found_where_the_lines_of_a_query_do_not_stand_together() -> None:
-    lines = b"1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n1 Q0 b 2 2 t\n2 Q0 b 2 2 t\n1 Q0 a 3 1 t\n"
-    assert (5, 6, "R121") in told(checked(lines))
-    assert (3, 1, "R122") in told(checked(lines))
-
-
-def test_a_judgment_that_comes_twice_is_found_where_the_lines_of_a_query_do_not_stand_together() -> None:
-    lines = b"1 0 a 1\n2 0 a 1\n1 0 b 1\n2 0 a 0\n"
-    assert told(checked(lines)) == [(3, 0, "Q315"), (4, 7, "Q311")]
-
-
-def test_what_is_said_of_labels_and_ids_is_said_once_where_judgments_are_read_again() -> None:
-    lines = b"37.1 0 a 1\n37_1 0 a -1\n37.1 0 b -3\n"
-    assert checked(lines).counts == {"Q312": 1, "Q313": 1, "Q314": 1, "Q315": 1, "Q316": 1}
-
-
-def test_a_judged_ranking_whose_lines_do_not_stand_together_is_looked_at_once_beside_judgments() -> None:
-    found = check(
-        io.BytesIO(b"1 Q0 a 1\n2 Q0 a 1\n1 Q0 b 1\n"), io.BytesIO(b"1 0 a 1\n1 0 b 0\n2 0 a 1\n"), kind="judged-ranking"
-    )
-    assert told(found) == [(3, 0, "Q315"), (3, 8, "X210")]
+def test_options_at_their_limits_are_taken() -> None:
+    assert checked(b"1 0 a 3\n", scale=(3, 3), most=0).findings == []
 
 
 def test_a_compressed_run_from_a_pipe_is_checked_like_any_other() -> None:
@@ -390,56 +343,29 @@ def test_a_compressed_run_from_a_pipe_is_checked_like_any_other() -> None:
 
 # --- what the run would score otherwise ---
 
-
-def test_it_says_what_ms_marco_would_make_of_contradicting_ranks() -> None:
-    # By the scores the relevant b comes second, 1/2; by the ranks first, 1.
-    found = checked(b"1 Q0 a 2 9 t\n1 Q0 b 1 8 t\n", b"1 0 b 1\n")
-    (would,) = [each for each in found.findings if each.code == "X208"]
-    assert would.what == ("RR@10 is 0.5000 by the scores, and 1.0000 by the rank column, which MS MARCO's script uses")
-
-
-def test_it_says_what_distances_would_score_the_other_way_round() -> None:
-    # By score: d, c, b, a, and a is relevant: AP is 1/4. The other way round it is 1.
-    lines = b"".join(b"1 Q0 %c %d %d.5 t\n" % (97 + rank, rank + 1, rank) for rank in range(4))
-    found = checked(lines, b"1 0 a 1\n")
-    (would,) = [each for each in found.findings if each.code == "X209"]
-    assert would.what == "AP is 0.2500, and would be 1.0000 with the lowest score first"
+# Of CONTRADICTING b is second by score, 1/2, and first by rank, 1. DISTANCES are d, c, b, a by score, so that AP is 1/4
+# if a is relevant, and 1 the other way round. Judged queries that the run lacks count as 0, and others do not count.
+OTHERWISE = [
+    (CONTRADICTING, b"1 0 b 1\n", 1 / 2, 1),
+    (CONTRADICTING, b"1 0 b 1\n2 0 c 1\n3 0 c 1\n4 0 c 1\n", 1 / 2 / 4, 1 / 4),
+    (CONTRADICTING + b"7 Q0 c 1 3 t\n", b"1 0 b 1\n2 0 c 1\n", 1 / 2 / 2, 1 / 2),
+    (DISTANCES, b"1 0 a 1\n", 1 / 4, 1),
+    (DISTANCES, b"1 0 a 1\n2 0 x 1\n", 1 / 4 / 2, 1 / 2),
+]
 
 
-DISTANCES = b"".join(b"1 Q0 %c %d %d.5 t\n" % (97 + rank, rank + 1, rank) for rank in range(4))
-CONTRADICTING = b"1 Q0 a 2 9 t\n1 Q0 b 1 8 t\n"
+@pytest.mark.parametrize(("lines", "qrels", "value", "other"), OTHERWISE)
+def test_it_says_what_the_run_would_score_otherwise(lines: bytes, qrels: bytes, value: float, other: float) -> None:
+    by_rank = f"RR@10 is {value:.4f} by the scores, and {other:.4f} by the rank column, which MS MARCO's script uses"
+    turned = f"AP is {value:.4f}, and would be {other:.4f} with the lowest score first"
+    said = turned if lines == DISTANCES else by_rank
+    assert said in [each.what for each in checked(lines, qrels).findings]
 
 
-def codes_of(lines: bytes, qrels: bytes, **options: Any) -> set[str]:
-    return {each.code for each in check(io.BytesIO(lines), io.BytesIO(qrels), **options).findings}
-
-
-def test_ranks_that_change_no_value_that_is_printed_are_told_without_values() -> None:
-    # The relevant c is third by the scores and by the ranks.
-    assert codes_of(CONTRADICTING + b"1 Q0 c 3 7 t\n", b"1 0 c 1\n") == {"R123"}
-
-
-@pytest.mark.parametrize("relevant", [b"d", b"x"])
-def test_scores_that_the_other_way_round_give_no_more_are_told_without_values(relevant: bytes) -> None:
-    # The relevant d is first by score; x was not retrieved.
-    assert "X209" not in codes_of(DISTANCES, b"1 0 a 0\n1 0 " + relevant + b" 1\n")
-
-
-@pytest.mark.parametrize(("select", "codes"), [("X209", {"X209"}), ("X", {"X208", "X209"})])
-def test_what_distances_would_score_is_told_where_only_values_are_selected(select: str, codes: set[str]) -> None:
-    assert codes_of(DISTANCES, b"1 0 a 1\n", select=[select]) == codes
-
-
-def test_what_contradicting_ranks_would_score_is_told_where_it_alone_is_selected() -> None:
-    assert codes_of(CONTRADICTING, b"1 0 b 1\n", select=["X208"]) == {"X208"}
-
-
-@pytest.mark.parametrize("options", [{"ignore": ["R120"]}, {"select": ["X"]}])
-def test_a_run_that_cannot_be_scored_is_not_even_where_its_error_is_left_out(options: dict[str, Any]) -> None:
-    lines = b"".join(b"1 Q0 %c 0 %d t\n" % (97 + rank, rank) for rank in range(6)) + b"1 Q0 f 0 5 t\n"
-    found = check(io.BytesIO(lines), io.BytesIO(b"1 0 a 1\n"), **options)
-    assert found.errors == 0
-    assert not any(each.code in ("F002", "X209") for each in found.findings)
+def test_long_runs_are_not_turned(monkeypatch: pytest.MonkeyPatch) -> None:
+    for most, codes in ((4, "X209"), (3, "")):
+        monkeypatch.setattr(checking, "MOST_LINES_TURNED", most)
+        assert brief(checked(DISTANCES, b"1 0 a 1\n", select=["X209"]).findings) == codes
 
 
 # --- the examples of all codes ---

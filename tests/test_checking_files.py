@@ -329,38 +329,12 @@ def test_that_the_queries_of_a_run_stand_together_is_known() -> None:
     assert not shape.scattered
 
 
-def test_documents_that_come_twice_are_found_once_each_where_queries_do_not_stand_together() -> None:
-    # a comes again in query 1 with another score, b in query 2 with the same one.
-    found = checked(APART, select=("R12",))
-    twice = [(each.line, each.column, each.code) for each in found.findings if each.code in ("R120", "R121", "R122")]
-    assert twice == [(3, 1, "R122"), (3, 6, "R121"), (5, 6, "R120")]
-    assert [found.counts[code] for code in ("R120", "R121", "R122")] == [1, 1, 1]
-
-
-def test_a_run_whose_queries_do_not_stand_together_is_looked_at_once_beside_judgments() -> None:
-    # 37_1 is not judged but looks like 37.1; 7 is not judged either; and 9 is missing.
-    lines = b"1 Q0 a 1 3 t\n37_1 Q0 c 1 3 t\n7 Q0 c 1 3 t\n1 Q0 b 2 2 t\n"
-    found = checked(lines, b"1 0 a 1\n37.1 0 c 1\n9 0 c 1\n", select=("X",))
-    assert [(each.line, each.code) for each in found.findings] == [(2, "X203"), (2, "X204"), (0, "X202")]
-    assert found.counts == {"X202": 1, "X203": 1, "X204": 1}
-
-
 # --- BEIR's judgments ---
 
 
 def test_beir_s_judgments_are_known_by_their_header(tmp_path: Path) -> None:
     done = command(tmp_path, "qrels.tsv", "--format", "json", qrels_tsv=BEIR)
     assert (done.status, [each["code"] for each in json.loads(done.out)["rows"]]) == (0, ["F018"])
-
-
-def test_beir_s_judgments_that_are_said_to_be_judgments_are_left_to_their_reader() -> None:
-    found = checked(BEIR, kind="qrels")
-    assert (codes(found), found.kind, found.unread) == (["F018"], None, "")
-
-
-def test_beir_s_judgments_that_are_said_to_be_a_run_are_none(tmp_path: Path) -> None:
-    done = command(tmp_path, "qrels.tsv", "--as", "run", "--format", "json", qrels_tsv=BEIR)
-    assert (done.status, [each["code"] for each in json.loads(done.out)["rows"]]) == (1, ["R113"])
 
 
 def test_a_run_is_looked_at_beside_beir_s_judgments(tmp_path: Path) -> None:
@@ -372,24 +346,6 @@ def test_a_run_is_looked_at_beside_beir_s_judgments(tmp_path: Path) -> None:
 
 
 # --- judgments beside a file ---
-
-
-@pytest.mark.parametrize("kind", [None, "qrels"])
-def test_judgments_are_not_looked_at_beside_judgments(kind: str | None) -> None:
-    # Not a query in common, which is an error of a run.
-    found = check(io.BytesIO(b"1 0 a 1\n"), io.BytesIO(b"7 0 a 0\n"), kind=kind)
-    assert found.kind is not None
-    assert (found.kind.name, found.findings, found.lines) == ("qrels", [], 1)
-
-
-def test_what_is_wrong_with_judgments_is_told_beside_judgments() -> None:
-    assert codes(checked(b"1 0 a 1\n1 0 a 0\n", b"7 0 a 1\n")) == ["Q311"]
-
-
-def test_a_file_that_is_not_there_is_a_finding_beside_judgments() -> None:
-    found = check("no/such/run.txt", io.BytesIO(QRELS))
-    assert [str(each) for each in found.findings] == ["no/such/run.txt: error F002: no such file. Check the name."]
-    assert (found.kind, found.lines, found.shape, found.unread) == (None, 0, None, "F002")
 
 
 def test_judgments_that_are_not_there_are_refused() -> None:
@@ -411,58 +367,11 @@ def test_other_judgments_than_of_relevance_are_refused(judgments: te.Preferences
         check(io.BytesIO(CLEAN), judgments)  # type: ignore[arg-type]
 
 
-# --- what a run would score otherwise ---
-
-CONTRADICTING = b"1 Q0 a 2 9 t\n1 Q0 b 1 8 t\n"
-DISTANCES = b"".join(b"1 Q0 %c %d %d.5 t\n" % (letter, rank + 1, rank) for rank, letter in enumerate(b"abcd"))
-
-
-def told(found: Checked, code: str) -> str:
-    (finding,) = [each for each in found.findings if each.code == code]
-    return finding.what
-
-
-def test_a_judged_query_without_lines_counts_as_0_where_ranks_and_scores_are_compared() -> None:
-    # In query 1 b is second by score, 1/2, and first by rank, 1. Of four judged queries three are missing.
-    found = checked(CONTRADICTING, b"1 0 b 1\n2 0 c 1\n3 0 c 1\n4 0 c 1\n")
-    values = f"RR@10 is {1 / 2 / 4:.4f} by the scores, and {1 / 4:.4f} by the rank column"
-    assert told(found, "X208") == f"{values}, which MS MARCO's script uses"
-
-
-def test_a_query_that_is_not_judged_does_not_count_where_ranks_and_scores_are_compared() -> None:
-    found = checked(CONTRADICTING + b"7 Q0 c 1 3 t\n", b"1 0 b 1\n2 0 c 1\n")
-    values = f"RR@10 is {1 / 2 / 2:.4f} by the scores, and {1 / 2:.4f} by the rank column"
-    assert told(found, "X208") == f"{values}, which MS MARCO's script uses"
-
-
-def test_a_judged_query_without_lines_counts_as_0_where_the_lowest_score_stands_first() -> None:
-    # By score the order is d, c, b, a, and a is relevant: 1/4; the other way round 1. One of two queries is missing.
-    found = checked(DISTANCES, b"1 0 a 1\n2 0 x 1\n")
-    assert told(found, "X209") == f"AP is {1 / 4 / 2:.4f}, and would be {1 / 2:.4f} with the lowest score first"
-
-
-@pytest.mark.parametrize("odd", [b"2 Q0 c 0 7 t\n", b"2 Q0 c -1 7 t\n"])
-def test_ranks_that_ms_marco_s_script_cannot_take_have_no_value(odd: bytes) -> None:
-    # By the scores b is second, by the ranks first; but in another query there is a rank below 1.
-    found = checked(CONTRADICTING + odd, b"1 0 b 1\n2 0 c 1\n")
-    assert codes(found) == ["R123", "R124"]
-    assert found.unread == ""
-
-
 def test_a_file_that_is_named_twice_is_not_mended_in_place_twice(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_bytes(b"1 Q0 a 1 2.5 t\n1 Q0 a 1 2.5 t\n")
     done = treceval(["check", "t.txt", "./t.txt", "--in-place"], folder=tmp_path)
     assert (done.status, done.out) == (1, b"")
     assert done.err == b"./t.txt: two outputs would go to this file. Name another file.\n"
-
-
-def test_a_code_is_not_explained_beside_options_of_checking(tmp_path: Path) -> None:
-    for options in (["--strict"], ["--scale", "0-3"], ["--fix", "out.txt"], ["--max", "100"], ["--format", "json"]):
-        done = treceval(["check", "--explain", "R104", *options], folder=tmp_path)
-        assert (done.status, done.out) == (2, b"")
-        assert done.err == (
-            b"treceval: --explain explains a code; remove the other options. See 'treceval check --help'.\n"
-        )
 
 
 def test_a_scale_without_judgments_is_told(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ from treceval_py.checking.lookalikes import LONGEST, Known, but_known, differenc
         (b"topic-37", b"37", "the text before the number"),
         (b"d1.txt", b"d1", "the ending"),
         (b"page.html.gz", b"page", "the ending"),
+        (b".x.gz", b".x", "the ending"),
+        (b".gz", b".txt", ""),
         (b"corpus/FT911-3", b"FT911-3", "the folder"),
         (b"C:\\docs\\FT911-3", b"FT911-3", "the folder"),
         (b"Q_037", b"q-37", "the case of letters, punctuation and leading zeros"),
@@ -78,8 +80,9 @@ def test_bytes_that_are_no_utf8_are_ids_like_any() -> None:
 
 def test_an_id_longer_than_any_collection_has_looks_like_none_and_costs_nothing() -> None:
     long = b"A" * (LONGEST + 1)
-    known = Known([long, long.lower()])
-    assert known.like(long) is None
+    assert Known([long, long.lower()]).like(long) is None
+    assert Known([long[1:].lower()]).like(long[1:]) == long[1:].lower()
+    assert key(long[1:]) == long[1:].decode().lower()
     assert key(long) == long.decode()
 
 

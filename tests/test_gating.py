@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from command import Done, treceval
 from scipy import stats
+from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
 from treceval_py.comparing.scores import Aligned
@@ -311,25 +312,32 @@ def test_saved_results_of_other_queries_are_refused() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"margin": -0.1}, "a margin must be 0 or more, not -0.1."),
-        ({"margin": "100%"}, "a margin must be from 0 to below 100 %, not '100%'."),
-        ({"margin": "much"}, "a margin must be a number, not 'much'."),
-        ({"margin": math.nan}, "a margin must be a number, not nan."),
-        ({"floors": {"RR": "high"}}, "the floor of RR must be a number, not 'high'."),
-        ({"floors": [0.2]}, 'floors must be a mapping of measures to means. Give them as {"map": 0.3}.'),
-        ({"margin": True}, "a margin must be a number, not True."),
-        ({"margin": 10**400}, "a margin must be a number, not a very large number."),
-        ({"alpha": 0.5}, "alpha must be above 0 and below 0.5, not 0.5."),
-        ({"power": 1}, "power must be above 0 and below 1, not 1."),
-    ],
-)
-def test_options_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(te.MeasureError) as caught:
-        te.gate(QRELS, ranks(1), ranks(1), "RR", **options)
-    assert str(caught.value) == message
+LIMITS: dict[str, tuple[str, object, object]] = {
+    "below 0": ("margin", -0.1, 0),
+    "all of the mean": ("margin", "100%", "99.9%"),
+    "a share below 0": ("margin", "-1%", "0%"),
+    "a word": ("margin", "much", " 5 % "),
+    "not a number": ("margin", math.nan, Margin(0.5)),
+    "true": ("margin", True, 1),
+    "a huge number": ("margin", 10**400, 10**100),
+    "a word for a floor": ("floors", {"RR": "high"}, {"RR": "0.5"}),
+    "a list of floors": ("floors", [0.2], {}),
+    "a level of 1/2": ("alpha", 0.5, 0.499),
+    "a level of 0": ("alpha", 0, 0.001),
+    "a power of 1": ("power", 1, 0.999),
+    "a power of 0": ("power", 0, 0.001),
+}
+"""Options with a value that is refused, and one that is just taken."""
+
+
+def test_options_out_of_range_are_refused(snapshot: SnapshotAssertion) -> None:
+    said = {}
+    for name, (option, refused, taken) in LIMITS.items():
+        with pytest.raises(te.MeasureError) as caught:
+            te.gate(QRELS, ranks(1), ranks(1), "RR", **{option: refused})  # type: ignore[arg-type]
+        said[name] = str(caught.value)
+        assert te.gate(QRELS, ranks(1), ranks(1), "RR", **{option: taken}).passed  # type: ignore[arg-type]
+    assert said == snapshot
 
 
 # What is said ----------------------------------------------------------------------------------------
@@ -341,12 +349,18 @@ def test_a_margin_of_a_measure_with_large_values_is_questioned() -> None:
     found = te.gate(QRELS, ranks(3), ranks(3), ["num_ret", "RR"])
     assert found.notes == ("num_ret may be above 1: is a margin of 0.01 meant?",)
     assert te.gate(QRELS, ranks(3), ranks(3), "num_ret", margin=1).notes == ()
+    assert te.gate(QRELS, ranks(1), ranks(1), "RR").notes == ()  # whose values are 1
 
 
 def test_a_margin_that_lets_a_candidate_without_any_result_pass_is_questioned() -> None:
     (note,) = te.gate(QRELS, ranks(1, 2), ranks(1, 2), "RR", margin=5).notes
     assert re.fullmatch(r"the baseline's mean of RR, 0\.\d{4}, is not above the margin of 5, so that .* meant\?", note)
-    assert te.gate(QRELS, ranks(1, 2), ranks(1, 2), "RR", margin="5%").notes == ()
+    assert [len(te.gate(QRELS, ranks(1, 2), ranks(1, 2), "RR", margin=m).notes) for m in ("5%", 0.74, 0.75)] == [
+        0,
+        0,
+        1,
+    ]
+    assert te.gate(QRELS, ranks(3), ranks(3), "P_1").notes == ()  # a mean of 0, below which nothing is
 
 
 def test_what_cannot_be_told_comes_with_the_queries_that_would_do() -> None:
@@ -432,21 +446,17 @@ def test_a_saved_baseline_decides_how_the_candidate_is_scored(home: Path) -> Non
     assert gate(home, "old.json", "new.json").status == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        (["qrels", "old"], 1, "treceval: a gate takes two runs, the baseline and the candidate, but there is 1. Name one file for each.\n"),
-        (["qrels", "old", "new", "poor"], 1, "treceval: a gate takes two runs, the baseline and the candidate, but there are 3. Name one file for each.\n"),
-        (["qrels", "old", "gone"], 1, "gone: no such file. Check the name.\n"),
-        (["qrels", "old", "new", "--floor", "0.3"], 2, "treceval: --floor needs a measure: --floor map=0.3. See 'treceval gate --help'.\n"),
-        (["qrels", "old", "new", "--margin", "=1"], 2, "treceval: --margin =1 lacks the measure before '='. See 'treceval gate --help'.\n"),
-        (["qrels", "old", "new", "--margin", "1", "--margin", "2"], 2, "treceval: --margin is given twice for all measures. See 'treceval gate --help'.\n"),
-        (["qrels", "old", "new", "--margin", "map=x"], 2, "treceval: a margin must be a number, not 'x'.\n"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_decided_is_refused(home: Path, arguments: list[str], status: int, message: str) -> None:
-    done = gate(home, *arguments)
-    assert (done.status, done.out, done.err.decode()) == (status, b"", message)
+UNDECIDED = {
+    "qrels old": 1, "qrels old new poor": 1, "qrels old gone": 1, "qrels old new --floor 0.3": 2,
+    "qrels old new --margin =1": 2, "qrels old new --margin 1 --margin 2": 2, "qrels old new --margin map=x": 2,
+}  # fmt: skip
+"""Command lines, and the exit status."""
+
+
+def test_what_cannot_be_decided_is_refused(home: Path, snapshot: SnapshotAssertion) -> None:
+    done = {line: gate(home, *line.split()) for line in UNDECIDED}
+    assert {line: (each.status, each.out) for line, each in done.items()} == {k: (v, b"") for k, v in UNDECIDED.items()}
+    assert {line: each.err.decode() for line, each in done.items()} == snapshot
 
 
 def test_github_gets_an_annotation_and_a_summary(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

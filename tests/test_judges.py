@@ -217,15 +217,25 @@ def test_real_runs_by_a_judge_who_finds_half_as_much() -> None:
         ({"q": {"a": 1}}, {}, "agreement needs the judgments of two judges or more"),
         ("qrels.txt", {}, "judgments must be a list or a dictionary of judgments"),
         (judged("01", "01"), {"alpha": 0}, "alpha must be above 0 and below 1"),
+        (judged("01", "01"), {"alpha": 1}, "alpha must be above 0 and below 1"),
+        (judged("01", "01"), {"confidence": 0}, "confidence must be above 0 and below 1"),
+        (judged("01", "01"), {"confidence": 1.0}, "confidence must be above 0 and below 1"),
         (judged("01", "01"), {"bootstrap": 0}, "bootstrap must be a whole number from 1"),
+        (judged("01", "01"), {"seed": -1}, "seed must be a whole number from 0"),
         ([{"q": {"a": 1}}, {"r": {"a": 1}}], {}, "no document was judged by two of the judges"),
-        ([{"q": {f"d{at}": at for at in range(200)}}] * 2, {}, "there are 200 different grades"),
+        ([{"q": {f"d{at}": at for at in range(101)}}] * 2, {}, "there are 101 different grades"),
+        ([te.Preferences({"1": [te.Preference(b"g", b"s", b"a", 1.0)]})] * 2, {}, "needs relevance judgments"),
     ],
-    ids=["one", "one judge's dictionary", "a path", "alpha", "bootstrap", "nothing shared", "scores"],
 )
 def test_what_cannot_be_compared_is_refused(given: object, options: dict[str, object], message: str) -> None:
     with pytest.raises(te.TrecevalError, match=message):
         te.agree(given, **options)  # type: ignore[arg-type]
+
+
+def test_options_and_grades_at_their_limits_are_taken() -> None:
+    hundred = [{"q": {f"d{at}": at for at in range(100)}}] * 2
+    found = te.agree(hundred, alpha=0.999, confidence=0.001, bootstrap=1, seed=0)
+    assert (len(found.grades), found.pairs[0].same) == (100, 1.0)
 
 
 # ---- the command --------------------------------------------------------------------------------------------------
