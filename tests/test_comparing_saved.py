@@ -405,7 +405,7 @@ def test_malformed_results_are_refused_with_their_place(tmp_path: Path, snapshot
     for text, line in REFUSED.items():
         message = refusal(written(tmp_path, text))
         assert message.startswith(f"saved.txt:{line}: " if line else "saved.txt: "), message
-        said[text[:90]] = message
+        said[repr(text[:90])] = message
     assert said == snapshot
 
 
