@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import random
-import re
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from command import Done, treceval
+from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
 from treceval_py.fusing import files, fusing, listing
@@ -48,6 +48,11 @@ def folder(tmp_path: Path) -> Path:
 
 def fuse(folder: Path, *arguments: str, stdin: bytes = b"") -> Done:
     return treceval(["fuse", *arguments], folder=folder, stdin=stdin)
+
+
+def written(folder: Path, *names: str) -> dict[str, bytes]:
+    """Return the bytes of a run and its record, or of other files."""
+    return {name: (folder / name).read_bytes() for name in names or ("fused.txt", "fused.txt.json")}
 
 
 def run_of(seed: int, queries: int = 30, least: int = 0, most: int = 12) -> dict[str, dict[str, float]]:
@@ -86,7 +91,7 @@ def test_the_command_writes_a_run_in_the_order_of_trec_eval(folder: Path) -> Non
     )
 
 
-def test_equal_scores_are_in_descending_order_of_ids(folder: Path) -> None:
+def test_equal_scores_are_in_descending_order_of_ids() -> None:
     assert list(te.fuse([{"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2.0, "a": 1.0}}])["q"]) == ["b", "a"]
     long = {"q": {"document-a": 2.0, "document-b": 1.0}}, {"q": {"document-b": 2.0, "document-a": 1.0}}
     assert list(te.fuse(long)["q"]) == ["document-b", "document-a"]
@@ -170,19 +175,15 @@ def test_threads_change_nothing() -> None:
     assert list(one.items()) == list(four.items())
 
 
-def test_depth_of_input_and_output(folder: Path) -> None:
+def test_depth_of_input_and_output() -> None:
     assert quiet([ONE, OTHER], depth=1).to_dict() == {
         "1": {"b": 1 / 61, "a": 1 / 61},
         "2": {"y": 1 / 61, "x": 1 / 61},
     }
-    with pytest.warns(te.TrecevalWarning, match="1 of 2 queries has more than 3 documents; the best 3 are kept"):
-        fused = te.fuse([ONE, OTHER], k=3)
-    assert [len(fused[qid]) for qid in fused] == [3, 3]
-    with pytest.warns(te.TrecevalWarning, match="2 of 2 queries have more than 1 document; the best one is kept"):
-        te.fuse([ONE, OTHER], k=1)
-    for settings in ({"depth": 0}, {"k": 0}):
-        with pytest.raises(te.DataError, match=r"is 0\. Give a whole number from 1, or omit it\."):
-            te.fuse([ONE, OTHER], **settings)  # type: ignore[arg-type]
+    assert {qid: len(documents) for qid, documents in te.fuse([ONE, OTHER], k=4).items()} == {"1": 4, "2": 3}
+    for k, sizes in ((3, [3, 3]), (2, [2, 2]), (1, [1, 1])):
+        fused = quiet([ONE, OTHER], k=k)
+        assert [len(fused[qid]) for qid in fused] == sizes
 
 
 @pytest.mark.parametrize(
@@ -211,15 +212,9 @@ def test_a_query_without_documents_stays_one() -> None:
 # What is refused.
 
 
-def refusal(runs: Any, *arguments: Any, **options: Any) -> str:
-    with pytest.raises(te.TrecevalError) as refused:
-        te.fuse(runs, *arguments, **options)
-    return str(refused.value)
-
-
 def test_a_run_that_could_not_be_replaced_keeps_its_record(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert fuse(folder, "one.txt", "other.txt", "-o", "fused.txt").status == 0
-    before = {name: (folder / name).read_bytes() for name in ("fused.txt", "fused.txt.json")}
+    before = written(folder)
     whole = files.written_whole
 
     @contextmanager
@@ -231,48 +226,45 @@ def test_a_run_that_could_not_be_replaced_keeps_its_record(folder: Path, monkeyp
 
     monkeypatch.setattr(files, "written_whole", full)
     assert fuse(folder, "one.txt", "other.txt", "-o", "fused.txt", "--method", "combsum").status == 1
-    assert {name: (folder / name).read_bytes() for name in before} == before
+    assert written(folder) == before
 
 
-def test_a_folder_that_is_not_there_is_said_before_anything_is_read(folder: Path) -> None:
-    done = fuse(folder, "one.txt", "nothing.txt", "-o", "no/fused.txt")
-    assert (done.status, b"the folder of the run file does not exist" in done.err) == (1, True), done.err
+WIDE, BELOW, TINY = ({"1": {"a": high, "b": low}} for high, low in ((1e308, -1e308), (-1.0, -2.0), (5e-324, -1e100)))
+
+REFUSED: dict[str, tuple[Any, dict[str, Any]]] = {
+    "one run": ([ONE], {}),
+    "no query in common": ([ONE, {"7": {"a": 1.0}}], {}),
+    "a third run without a common query": ([ONE, OTHER, {"7": {"a": 1.0}}], {}),
+    "strict": ([ONE, {"1": {"a": 1.0}}], {"strict": True}),
+    "three weights": ([ONE, OTHER], {"weights": (1, 2, 3)}),
+    "a weight that is text": ([ONE, OTHER], {"weights": [1, "x"]}),
+    "weights that are text": ([ONE, OTHER], {"weights": "0.3,0.7"}),
+    "k 0": ([ONE, OTHER], {"k": 0}),
+    "k 1.5": ([ONE, OTHER], {"k": 1.5}),
+    "depth 0": ([ONE, OTHER], {"depth": 0}),
+    "depth 2 as text": ([ONE, OTHER], {"depth": "2"}),
+    "a list of methods": ([ONE, OTHER], {"method": ["rrf"]}),
+    "rrf_k as text": ([ONE, OTHER], {"rrf_k": "60"}),
+    "rbc_phi None": ([ONE, OTHER], {"method": "rbc", "rbc_phi": None}),
+    "a text as runs": ("ab", {}),
+    "one run as runs": (ONE, {}),
+    "None as runs": (None, {}),
+    "a table as runs": (te.Run(ONE), {}),
+    "a file that is not there": (["nosuch", ONE], {}),
+    "scores below 0": ([ONE, BELOW], {"method": "combsum", "norm": "none"}),
+    "scores too wide": ([WIDE, ONE], {"method": "combsum"}),
+    "scores too wide for their largest": ([TINY, ONE], {"method": "combmax", "norm": "max"}),
+}
 
 
-def test_runs_that_cannot_be_fused_are_refused(folder: Path) -> None:
-    assert refusal([ONE]) == "there is only 1 run to fuse. Give two or more."
-    assert refusal([ONE, {"7": {"a": 1.0}}]) == "run 1 shares no query with run 2. Give runs of the same queries."
-    assert refusal([ONE, OTHER, {"7": {"a": 1.0}}]) == (
-        "run 3 shares no query with the other runs. Give runs of the same queries."
-    )
-    assert refusal([ONE, {"1": {"a": 1.0}}], strict=True) == (
-        "run 2 lacks 1 of 2 queries (2). Remove strict to fuse each query from the runs that have it."
-    )
-    assert refusal([ONE, OTHER], weights=(1, 2, 3)) == "there are 3 weights for 2 runs. Give one weight per run."
-    assert refusal([ONE, OTHER], weights=[1, "x"]) == (
-        "the weights are 1, 'x'. Give a number for each run, such as [0.3, 0.7]."
-    )
-    assert refusal([ONE, OTHER], weights="0.3,0.7").startswith("the weights are '0.3,0.7'. Give a number for each run")
-    assert refusal([ONE, OTHER], k=1.5) == "k is 1.5. Give a whole number from 1, or omit it."
-    assert refusal([ONE, OTHER], depth="2") == "depth is '2'. Give a whole number from 1, or omit it."
-    assert refusal([ONE, OTHER], ["rrf"]).startswith("unknown fusion method a list.")
-    assert refusal([ONE, OTHER], rrf_k="60").startswith("the constant of rrf is '60'.")
-    assert refusal([ONE, OTHER], "rbc", rbc_phi=None).startswith("the persistence of rbc is None.")
-    for runs in ("ab", ONE, None, te.Run(ONE)):
-        message = refusal(runs)
-        assert message.startswith("runs cannot be ")
-        assert message.endswith(". Give a list of two or more.")
-    assert refusal([folder / "nosuch", ONE]) == f"{folder / 'nosuch'}: no such file. Check the name."
-
-
-def test_scores_that_a_method_cannot_take_are_refused() -> None:
-    below = {"1": {"a": -1.0, "b": -2.0}}
-    assert refusal([ONE, below], "combsum", norm="none") == (
-        "run 2: query '1': a score is -2.0, less than the 0 of a document that the run lacks. "
-        "Choose another normalisation or method, such as min-max or rrf."
-    )
-    wide = {"1": {"a": 1e308, "b": -1e308}}
-    assert refusal([wide, ONE], "combsum").startswith("run 1: query '1': scores go from -1e+308 to 1e+308")
+def test_what_cannot_be_fused_is_refused(snapshot: SnapshotAssertion) -> None:
+    said = {}
+    for case, (runs, options) in REFUSED.items():
+        with pytest.raises(te.TrecevalError) as refused:
+            te.fuse(runs, **options)
+        said[case] = f"{type(refused.value).__name__}: {refused.value}"
+    assert said == snapshot
+    assert quiet([ONE, OTHER], strict=True).to_dict() == quiet([ONE, OTHER]).to_dict()
 
 
 @pytest.mark.parametrize("size", [40, 10_000])
@@ -290,18 +282,8 @@ def test_a_document_that_occurs_twice_is_refused_with_its_lines(
 
 
 def test_scores_too_large_to_be_added_can_be_ranked() -> None:
-    wide, other = {"1": {"a": 1e308, "b": -1e308}}, {"1": {"b": 3.0, "a": 2.0, "c": 1.0, "d": 0.0}}
-    assert dict(te.fuse([wide, other], "combsum", norm="rank")["1"]) == {"a": 1.75, "b": 1.5, "c": 0.5, "d": 0.25}
-    assert refusal([wide, ONE], "combsum").endswith("Choose another normalisation or method, such as rank or rrf.")
-    tiny = {"1": {"a": 5e-324, "b": -1e100}}
-    assert "scores go from -1e+100 to 5e-324, by which they cannot be divided." in refusal(
-        [tiny, ONE], "combmax", norm="max"
-    )
-
-
-def test_standard_input_is_one_run(folder: Path) -> None:
-    done = fuse(folder, "-", "-", "-o", "fused.txt", stdin=(folder / "one.txt").read_bytes())
-    assert "standard input (-) is given for several runs. Give - only once." in done.err.decode()
+    other = {"1": {"b": 3.0, "a": 2.0, "c": 1.0, "d": 0.0}}
+    assert dict(te.fuse([WIDE, other], "combsum", norm="rank")["1"]) == {"a": 1.75, "b": 1.5, "c": 0.5, "d": 0.25}
 
 
 def test_a_file_that_is_no_record_is_not_replaced_by_one(folder: Path) -> None:
@@ -320,70 +302,54 @@ def test_a_file_that_is_no_record_is_not_replaced_by_one(folder: Path) -> None:
 
 def test_a_malformed_line_is_refused_and_the_old_run_stays(folder: Path) -> None:
     assert fuse(folder, "one.txt", "other.txt", "-o", "fused.txt").status == 0
-    before = [(folder / name).read_bytes() for name in ("fused.txt", "fused.txt.json")]
+    before = written(folder)
     (folder / "bad.txt").write_text("1 Q0 a 1 3.0 t\n2 Q0 b 2 nan t\n")
-    done = fuse(folder, "one.txt", "bad.txt", "-o", "fused.txt")
-    assert (done.status, done.err.decode().partition(" ")[0]) == (1, "bad.txt:2:")
-    done = fuse(folder, "one.txt", "other.txt", "-o", "fused.txt", "--method", "combsum", "--norm", "max", "--strict")
     (folder / "low.txt").write_text("1 Q0 a 1 -3.0 t\n")
-    before = [(folder / name).read_bytes() for name in ("fused.txt", "fused.txt.json")]
-    done = fuse(folder, "one.txt", "low.txt", "-o", "fused.txt", "--method", "combsum", "--norm", "max")
-    assert done.status == 1
-    assert [(folder / name).read_bytes() for name in ("fused.txt", "fused.txt.json")] == before
-    assert sorted(os.listdir(folder)) == sorted(
-        ["bad.txt", "low.txt", "fused.txt", "fused.txt.json", "one.txt", "other.txt"]
-    )
+    for name, options, place in (
+        ("bad.txt", [], "bad.txt:2:"),
+        ("low.txt", ["--method", "combsum", "--norm", "max"], "treceval:"),
+    ):
+        done = fuse(folder, "one.txt", name, "-o", "fused.txt", *options)
+        assert (done.status, done.err.decode().partition(" ")[0]) == (1, place)
+    assert written(folder) == before
+    assert sorted(os.listdir(folder)) == ["bad.txt", "fused.txt", "fused.txt.json", "low.txt", "one.txt", "other.txt"]
 
 
-def test_what_cannot_be_written_is_refused(folder: Path) -> None:
-    done = fuse(folder, "one.txt", "other.txt", "-o", "one.txt")
-    assert done.err == b"one.txt: this file is an input, and would be overwritten. Name another file.\n"
-    done = fuse(folder, "nosuch.txt", "other.txt", "-o", "fused.txt", "--tag", "two words")
-    assert done.err.decode() == (
-        "treceval: tag 'two words' is empty or contains white space, so it cannot be written to a TREC file. "
-        "Use another one.\n"
-    )
+def test_what_cannot_be_written_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
     (folder / "spaces.json").write_text('{"1": {"a b": 1.0}}')
-    done = fuse(folder, "one.txt", "spaces.json", "-o", "fused.txt")
-    assert done.err.decode().startswith("treceval: docid 'a b' is empty or contains white space")
     (folder / "comment.json").write_text('{"1": {"a": 1.0}, "#1": {"a": 1.0}}')
-    done = fuse(folder, "one.txt", "comment.json", "-o", "fused.txt")
-    assert done.err.decode().startswith("treceval: query id '#1' would make its lines comments")
+    said = {}
+    for arguments in (
+        "one.txt other.txt -o one.txt", "nosuch.txt other.txt -o fused.txt --tag two~words", "one.txt spaces.json -o fused.txt",
+        "one.txt comment.json -o fused.txt", "- - -o fused.txt", "one.txt nothing.txt -o no/fused.txt",
+    ):  # fmt: skip
+        given = [each.replace("~", " ") for each in arguments.split()]
+        done = fuse(folder, *given, stdin=(folder / "one.txt").read_bytes())
+        assert (done.status, done.out) == (1, b"")
+        said[arguments] = done.err.decode()
 
-
-def test_a_full_disk_is_said_to_be_that_of_temporary_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(listing._Column, "extend", full)
     monkeypatch.setattr(tempfile, "gettempdir", lambda: "/temporary")
-    done = fuse(folder, "one.txt", "other.txt", "-o", "fused.txt")
-    assert done.err.decode() == (
-        "/temporary: temporary files cannot be written: No space left on device. "
-        "Set TMPDIR to a folder with more space.\n"
-    )
+    said["a full disk"] = fuse(folder, "one.txt", "other.txt", "-o", "fused.txt").err.decode()
+    assert said == snapshot
+    assert not (folder / "fused.txt").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--weights", "1,x"], "Invalid value for '--weights': '1,x' is not a list of numbers separated by commas"),
-        (["--norm", "zmuv"], "rrf uses ranks, not scores. Remove the normalisation."),
-        (["--rbc-phi", "0.5"], "--rbc-phi is for the method rbc."),
-        (["--method", "combsum", "--rrf-k", "10"], "--rrf-k is for the method rrf."),
-        (["--weights", "1"], "there is 1 weight for 2 runs. Give one weight per run."),
-        (["-o", "-"], "-: a run is a file, with its record next to it. Name a file."),
-        (["-o", "new/"], "new/: a run is a file, with its record next to it. Name a file."),
-        (
-            ["--method", "rbc", "--rbc-phi", "1"],
-            "the persistence of rbc is 1.0. Give a number between 0 and 1; 0.8 is usual.",
-        ),
-    ],
-)
-def test_options_that_do_not_fit_are_refused(folder: Path, arguments: list[str], message: str) -> None:
-    done = fuse(folder, "one.txt", "other.txt", "-o", "fused.txt", *arguments)
-    assert done.status
-    assert message in done.err.decode()
+def test_options_that_do_not_fit_are_refused(folder: Path, snapshot: SnapshotAssertion) -> None:
+    said = {}
+    for arguments in (
+        "--weights 1,x", "--norm zmuv", "--rbc-phi 0.5", "--method combsum --rrf-k 10", "--weights 1", "-o -", "-o new/",
+        "--method rbc --rbc-phi 1", "--method rbc --rbc-phi 0", "--rrf-k -1", "-k 0", "--depth 0",
+    ):  # fmt: skip
+        done = fuse(folder, "one.txt", "other.txt", "-o", "fused.txt", *arguments.split())
+        said[arguments] = (done.status, done.err.decode())
+    assert min(status for status, _ in said.values()) > 0
+    assert said == snapshot
     assert not (folder / "fused.txt").exists()
 
 
@@ -398,73 +364,60 @@ def notes(runs: Any, *arguments: Any, **options: Any) -> list[str]:
     return [str(each.message) for each in given]
 
 
-def test_queries_that_a_run_lacks_are_noted() -> None:
-    many = {str(number): {"a": 2.0, "b": 1.0} for number in range(20)}
-    less = {qid: {"a": 2.0, "c": 1.0} for qid in list(many)[1:]}
-    assert notes([many, less]) == [
-        "1 of 20 queries is not in every run (run 2 lacks 1); it is fused from the runs that have it."
-    ]
-    few = {qid: less[qid] for qid in list(less)[:9]} | {"x": {"a": 1.0}}
-    said = (
-        "12 of 21 queries are not in every run (run 1 lacks 1, run 2 lacks 11); they are fused from the runs that have"
-    )
-    assert notes([many, few]) == [f"{said} them. Are these runs of the same queries?"]
+MANY = {str(number): {"a": 2.0, "b": 1.0} for number in range(20)}
+LESS = {qid: {"a": 2.0, "c": 1.0} for qid in list(MANY)[1:]}
+GROWN = {qid: {docid: 2 * score for docid, score in documents.items()} for qid, documents in ONE.items()}
+RENAMED = {qid: {f"D{docid}": score for docid, score in documents.items()} for qid, documents in ONE.items()}
+TIED, BOTH, SINGLE = {"1": {"a": 1.0, "b": 1.0, "c": 0.0}}, {"1": {"a": 3.0, "b": 1.0}}, {"1": {"a": 1.0}}
+LARGE, SMALL = {"1": {"a": 30.0, "b": 20.0, "c": 10.0}}, {"1": {"b": 0.9, "a": 0.8, "d": 0.7}}
 
 
-def test_runs_that_are_alike_and_runs_of_other_collections_are_noted() -> None:
-    grown = {qid: {docid: 2 * score for docid, score in documents.items()} for qid, documents in ONE.items()}
-    assert notes([ONE, grown]) == ["run 1 and run 2 rank the same documents in the same order in all queries."]
-    renamed = {qid: {f"D{docid}": score for docid, score in documents.items()} for qid, documents in ONE.items()}
-    said, doubt = "has hardly any documents in common with", "Do they rank the same collection, by the same ids?"
-    assert notes([ONE, renamed]) == [f"run 1 {said} run 2. {doubt}"]
-    assert notes([ONE, OTHER, renamed]) == [f"run 3 {said} any other run. {doubt}"]
+def scores_of(prefix: str, count: int) -> dict[str, float]:
+    return {f"{prefix}{number}": float(number) for number in range(count)}
 
 
-def test_equal_scores_are_noted_where_ranks_count() -> None:
-    tied = {"1": {"a": 1.0, "b": 1.0, "c": 0.0}}
-    other = {"1": {"a": 3.0, "b": 1.0}}
-    said = ["run 1: 2 documents have the same score as another one of their query; the larger id is ranked first."]
-    assert notes([tied, other]) == said
-    assert notes([tied, other], "combsum", norm="rank") == said
-    assert notes([tied, other], "combsum") == []
+NOTED: dict[str, tuple[list[Any], dict[str, Any]]] = {
+    "a missing query": ([MANY, LESS], {}),
+    "nine tenths of the queries": ([MANY, dict(list(LESS.items())[:18])], {}),
+    "less than nine tenths of the queries": ([MANY, dict(list(LESS.items())[:17])], {}),
+    "less than half of the queries": ([MANY, dict(list(LESS.items())[:9]) | {"x": {"a": 1.0}}], {}),
+    "the same order": ([ONE, GROWN], {}),
+    "hardly any documents in common": ([ONE, RENAMED], {}),
+    "one document in a hundred in common": ([{"1": scores_of("d", 100)}, {"1": scores_of("x", 99) | {"d0": 9.0}}], {}),
+    "one document in 101 in common": ([{"1": scores_of("d", 101)}, {"1": scores_of("x", 100) | {"d0": 9.0}}], {}),
+    "of three runs": ([ONE, OTHER, RENAMED], {}),
+    "ties": ([TIED, BOTH], {}),
+    "ties by ranks": ([TIED, BOTH], {"method": "combsum", "norm": "rank"}),
+    "no ties by scores": ([TIED, BOTH], {"method": "combsum"}),
+    "one score": ([SINGLE, BOTH], {"method": "combsum"}),
+    "one score, zmuv": ([SINGLE, BOTH], {"method": "combsum", "norm": "zmuv"}),
+    "one score by ranks": ([SINGLE, BOTH], {"method": "combsum", "norm": "rank"}),
+    "one score, rrf": ([SINGLE, BOTH], {}),
+    "one run dominates": ([SMALL, LARGE], {"method": "combsum", "norm": "none"}),
+    "scores of ten times the size": ([{"1": {"a": 2.0}}, {"1": {"a": 20.0}}], {"method": "combsum", "norm": "none"}),
+    "scores of more": ([{"1": {"a": 2.0}}, {"1": {"a": 20.5}}], {"method": "combsum", "norm": "none"}),
+    "no run dominates": ([SMALL, LARGE], {"method": "combsum"}),
+    "k 3": ([ONE, OTHER], {"k": 3}),
+    "k 1": ([ONE, OTHER], {"k": 1}),
+    "k 4": ([ONE, OTHER], {"k": 4}),
+}
 
 
-def test_lists_of_one_score_are_noted_where_it_has_to_be_decided_what_they_count() -> None:
-    single = {"1": {"a": 1.0}}
-    other = {"1": {"a": 3.0, "b": 1.0}}
-    assert notes([single, other], "combsum") == [
-        "run 1: 1 list has the same score for all documents, which count as 1."
-    ]
-    assert notes([single, other], "combsum", norm="zmuv") == [
-        "run 1: 1 list has the same score for all documents, which count as 0."
-    ]
-    assert notes([single, other], "combsum", norm="rank") == notes([single, other]) == []
+def test_what_may_be_wrong_is_noted(snapshot: SnapshotAssertion) -> None:
+    assert {case: notes(runs, **options) for case, (runs, options) in NOTED.items()} == snapshot
 
 
-def test_a_run_whose_scores_decide_alone_is_noted() -> None:
-    large = {"1": {"a": 30.0, "b": 20.0, "c": 10.0}}
-    small = {"1": {"b": 0.9, "a": 0.8, "d": 0.7}}
-    assert notes([small, large], "combsum", norm="none") == [
-        "run 2 has scores around 20 and run 1 around 0.8, so the former dominates. Choose a normalisation."
-    ]
-    assert notes([small, large], "combsum") == []
-
-
-def test_ranks_that_contradict_scores_are_noted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ranks_that_contradict_scores_are_noted(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
     (folder / "distances.txt").write_text("1 Q0 a 1 0.1 t\n1 Q0 b 2 0.5 t\n2 Q0 y 1 0.2 t\n2 Q0 x 2 0.3 t\n")
-    done = fuse(folder, "one.txt", "distances.txt", "-o", "fused.txt")
-    assert done.err.decode() == (
-        "note: distances.txt: in 2 of 2 queries scores grow with the rank. If they are distances, negate "
-        "them: higher scores rank first.\n"
-    )
-    monkeypatch.setattr(source, "BLOCK_SIZE", 60)
-    monkeypatch.setattr(source, "SMALL_BLOCK_SIZE", 60)
     text = "1 Q0 a 1 0.1 t\n1 Q0 b 2 0.5 t\n1 Q0 c 3 0.05 t\n2 Q0 y 1 0.2 t\n2 Q0 z 2 0.3 t\n"
     (folder / "odd.txt").write_text(text)
-    done = fuse(folder, "one.txt", "odd.txt", "-o", "fused.txt")
-    assert done.err.decode() == (
-        "note: odd.txt: in 2 of 2 queries the rank column contradicts the scores; the scores are used.\n"
-    )
+    whole = [fuse(folder, "one.txt", name, "-o", "fused.txt").err.decode() for name in ("distances.txt", "odd.txt")]
+    monkeypatch.setattr(source, "BLOCK_SIZE", 60)
+    monkeypatch.setattr(source, "SMALL_BLOCK_SIZE", 60)
+    assert fuse(folder, "one.txt", "odd.txt", "-o", "fused.txt").err.decode() == whole[1]
+    assert whole == snapshot
 
 
 # The record.
@@ -523,25 +476,16 @@ def test_the_record_of_an_input_is_in_that_of_the_fused_run(folder: Path) -> Non
         assert record["tuned"] == passed_on
 
 
-def test_a_record_without_paths_names_no_folder(folder: Path) -> None:
-    (folder / "distances.txt").write_text("1 Q0 a 1 0.1 t\n1 Q0 b 2 0.5 t\n")
-    runs = [str(folder / name) for name in ("one.txt", "distances.txt")]
-    for option in ("--paths", "--no-paths"):
-        assert fuse(folder, *runs, "-o", str(folder / "fused.txt"), option).status == 0
-        text = (folder / "fused.txt.json").read_text("utf-8")
-        assert (str(folder) in text) == (option == "--paths")
-        assert "note" in text
-        assert re.search(r'"[^"]*distances\.txt: in 1 of 1 queries scores grow', text)
-
-
-def test_a_record_without_paths_has_none_of_its_inputs_either(folder: Path) -> None:
+def test_a_record_without_paths_names_no_folder_of_its_inputs_either(folder: Path) -> None:
     (folder / "distances.txt").write_text("1 Q0 a 1 0.1 t\n1 Q0 b 2 0.5 t\n")
     runs = [str(folder / name) for name in ("one.txt", "distances.txt", "first.txt")]
     assert fuse(folder, *runs[:2], "-o", runs[2]).status == 0
-    assert fuse(folder, "one.txt", runs[2], "-o", "second.txt", "--no-paths").status == 0
-    text = (folder / "second.txt.json").read_text("utf-8")
-    assert str(folder) not in text
-    assert "distances.txt: in 1 of 1 queries scores grow" in text
+    for given in (runs[:2], ["one.txt", runs[2]]):
+        for option in ("--paths", "--no-paths"):
+            assert fuse(folder, *given, "-o", "second.txt", option).status == 0
+            text = (folder / "second.txt.json").read_text("utf-8")
+            assert (str(folder) in text) == (option == "--paths")
+            assert "distances.txt: in 1 of 1 queries scores grow" in text
 
 
 def test_a_record_of_an_older_run_does_not_stay_beside_a_new_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from command import treceval
 from random_runs import random_pair
+from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
 from treceval_py.judging.judged import JudgedRun
@@ -21,7 +22,6 @@ from treceval_py.measures import FAMILIES
 from treceval_py.measures.facts import Labels, Promotes
 from treceval_py.measures.registry import TEXT
 from treceval_py.ranges import tie_ranges
-from treceval_py.rendering import FORMATS
 from treceval_py.scoring.profiles import PROFILES
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1, "d": 0}, "3": {"z": 1}}
@@ -64,57 +64,24 @@ def numbers(row: dict[str, str], *names: str) -> list[float]:
 # What is printed ------------------------------------------------------------------------------------
 
 
-def test_ties_make_a_table(folder: Path) -> None:
-    assert printed(folder, "--ties", "-m", "map", "-m", "RR@10") == (
-        "measure    value   lowest   expected   highest   queries touched   queries\n"
-        "──────────────────────────────────────────────────────────────────────────\n"
-        "map       0.4583   0.4583     0.5278    0.6250                 1         2\n"
-        "RR@10     0.4167   0.4167     0.5556    0.7500                 1         2\n"
-    )
-
-
-def test_unjudged_documents_make_a_table(folder: Path) -> None:
-    assert printed(folder, "--unjudged", "-m", "map") == (
-        "measure    value   lowest   highest   judged\n"
-        "────────────────────────────────────────────\n"
-        "map       0.4583   0.4583    0.6528   0.8750\n"
-    )
-
-
-def test_each_query_has_a_line(folder: Path) -> None:
-    assert printed(folder, "--ties", "-q", "-m", "map") == (
-        "query   measure    value   lowest   expected   highest   queries touched   queries\n"
-        "──────────────────────────────────────────────────────────────────────────────────\n"
-        "1       map       0.4167   0.4167     0.5556    0.7500\n"
-        "2       map       0.5000   0.5000     0.5000    0.5000\n"
-        "all     map       0.4583   0.4583     0.5278    0.6250                 1         2\n"
-    )
-
-
-def test_a_query_that_counts_as_zero_unlisted_is_in_averages_only(folder: Path) -> None:
+PRINTED = {
+    "ties": "--ties -m map -m RR@10",
+    "unjudged documents": "--unjudged -m map",
+    "queries": "--ties -q -m map",
     # As trec_eval 9 prints scores: of query 3, which the run lacks, nothing but what it does to the average of three.
-    assert printed(folder, "--ties", "--unjudged", "-q", "-c", "--profile", "trec_eval-9", "-m", "map") == (
-        "query   measure    value   lowest   expected   highest   queries touched   queries\n"
-        "──────────────────────────────────────────────────────────────────────────────────\n"
-        "1       map       0.4167   0.4167     0.5556    0.7500\n"
-        "2       map       0.5000   0.5000     0.5000    0.5000\n"
-        "all     map       0.3056   0.3056     0.3519    0.4167                 1         3\n"
-        "\n"
-        "query   measure    value   lowest   highest   judged\n"
-        "────────────────────────────────────────────────────\n"
-        "1       map       0.4167   0.4167    0.8056   0.7500\n"
-        "2       map       0.5000   0.5000    0.5000   1.0000\n"
-        "all     map       0.3056   0.3056    0.4352   0.5833\n"
-    )
+    "a query that counts 0 unlisted": "--ties --unjudged -q -c --profile trec_eval-9 -m map",
+    "tsv without the average": "--ties -q -n --digits 3 --format tsv -m RR",
+    "markdown": "--ties -q --format markdown -m map",
+}
 
 
-def test_of_several_runs_each_has_a_line(folder: Path) -> None:
-    assert printed(folder, "--ties", "-m", "map", runs=("run", "tied")) == (
-        "run    measure    value   lowest   expected   highest   queries touched   queries\n"
-        "─────────────────────────────────────────────────────────────────────────────────\n"
-        "run    map       0.4583   0.4583     0.5278    0.6250                 1         2\n"
-        "tied   map       0.4583   0.4583     0.6528    0.8750                 2         2\n"
-    )
+def test_ranges_are_printed(folder: Path, snapshot: SnapshotAssertion) -> None:
+    said = {case: printed(folder, *options.split()).splitlines() for case, options in PRINTED.items()}
+    said["two runs"] = printed(folder, "--ties", "-m", "map", runs=("run", "tied")).splitlines()
+    assert said == snapshot
+    # 11/24, 19/36, 5/8 and 47/72, as above
+    assert said["ties"][2].split() == ["map", "0.4583", "0.4583", "0.5278", "0.6250", "1", "2"]
+    assert said["unjudged documents"][2].split() == ["map", "0.4583", "0.4583", "0.6528", "0.8750"]
 
 
 def test_csv_has_all_digits_and_a_block_for_each_kind(folder: Path) -> None:
@@ -126,14 +93,6 @@ def test_csv_has_all_digits_and_a_block_for_each_kind(folder: Path) -> None:
     (row,) = csv.DictReader(io.StringIO(unjudged_block))
     assert list(row) == ["measure", "value", "lowest", "highest", "judged"]
     assert numbers(row, "value", "lowest", "highest", "judged") == pytest.approx([11 / 24, 11 / 24, 47 / 72, 7 / 8])
-
-
-def test_tsv_without_the_average(folder: Path) -> None:
-    assert printed(folder, "--ties", "-q", "-n", "--digits", "3", "--format", "tsv", "-m", "RR") == (
-        "query\tmeasure\tvalue\tlowest\texpected\thighest\n"
-        "1\tRR\t0.333\t0.333\t0.611\t1.000\n"
-        "2\tRR\t0.500\t0.500\t0.500\t0.500\n"
-    )
 
 
 def test_json_has_a_list_of_records(folder: Path) -> None:
@@ -153,16 +112,6 @@ def test_json_has_a_list_of_records(folder: Path) -> None:
         "query": "1", "run": "run", "measure": "map", "value": pytest.approx(5 / 12), "lowest": pytest.approx(5 / 12),
         "highest": pytest.approx(29 / 36), "judged": 3 / 4,
     }  # fmt: skip
-
-
-def test_markdown(folder: Path) -> None:
-    assert printed(folder, "--ties", "-q", "--format", "markdown", "-m", "map") == (
-        "| query | measure | value | lowest | expected | highest | queries touched | queries |\n"
-        "| :-- | :-- | --: | --: | --: | --: | --: | --: |\n"
-        "| 1 | map | 0.4167 | 0.4167 | 0.5556 | 0.7500 |  |  |\n"
-        "| 2 | map | 0.5000 | 0.5000 | 0.5000 | 0.5000 |  |  |\n"
-        "| all | map | 0.4583 | 0.4583 | 0.5278 | 0.6250 | 1 | 2 |\n"
-    )
 
 
 def test_an_average_that_is_not_known_is_said_to_be_so(folder: Path) -> None:
@@ -191,69 +140,46 @@ def test_names_do_not_steer_the_terminal(folder: Path, name: str) -> None:
     assert "\\x1b[31m" in text.replace("\\\\", "\\").replace("\\[", "[")  # Markdown escapes both
 
 
-def test_output_goes_to_a_file(folder: Path) -> None:
+def test_a_run_comes_from_standard_input_and_output_goes_to_a_file(folder: Path) -> None:
     assert printed(folder, "--ties", "-m", "map", "-o", "ranges.txt") == ""
     assert (folder / "ranges.txt").read_text() == printed(folder, "--ties", "-m", "map")
-
-
-def test_a_run_comes_from_standard_input(folder: Path) -> None:
     done = treceval(["--ties", "-m", "map", "qrels", "-"], stdin=FILES["run"].encode(), folder=folder)
     assert done.out.decode() == printed(folder, "--ties", "-m", "map")
 
 
-def test_missing_queries_are_noted(folder: Path) -> None:
+def test_missing_queries_are_noted(folder: Path, snapshot: SnapshotAssertion) -> None:
+    one = treceval(["--ties", "-m", "map", "qrels", "run"], folder=folder).err.decode()
     (folder / "qrels").write_text(FILES["qrels"] + "4 0 z 1\n")
-    done = treceval(["--ties", "-m", "map", "qrels", "run"], folder=folder)
-    assert done.err.startswith(b"note: run: 2 judged queries are missing")
-    assert treceval(["--ties", "-c", "-m", "map", "qrels", "run"], folder=folder).err.count(b"left out") == 0
-
-
-def test_one_missing_query_is_noted_in_the_singular(folder: Path) -> None:
-    done = treceval(["--ties", "-m", "map", "qrels", "run"], folder=folder)
-    assert done.err.startswith(b"note: run: 1 judged query is missing")
+    two = treceval(["--ties", "-m", "map", "qrels", "run"], folder=folder).err.decode()
+    assert [one, two, treceval(["--ties", "-c", "-m", "map", "qrels", "run"], folder=folder).err.decode()] == snapshot
 
 
 # Options --------------------------------------------------------------------------------------------
 
-HALF = 1 / 2
+OPTIONS = {
+    # Query 3, which the run lacks, counts 0.
+    "-c": [11 / 36, 11 / 36, 19 / 54, 5 / 12],
+    # Two documents: of query 1 a is one of them with 2/3, at rank 1 or 2; AP is 1/2, 1/4 or 0, on average 1/4.
+    "-M 2": [1 / 4, 1 / 4, 3 / 8, 1 / 2],
+    "-M 0": [0.0, 0.0, 0.0, 0.0],
+    # Without x, a is at rank 1 or 2, and c at 3: (1 + 2/3)/2 = 5/6 or (1/2 + 2/3)/2 = 7/12.
+    "-J": [13 / 24, 13 / 24, 29 / 48, 2 / 3],
+    # Only c is relevant, at rank 4, and nothing in query 2.
+    "-l 2": [1 / 8, 1 / 8, 1 / 8, 1 / 8],
+    # ranx keeps the order of lines, so that a is first; all judged queries count.
+    "--profile ranx": [5 / 12, 11 / 36, 19 / 54, 5 / 12],
+}
 
 
-@pytest.mark.parametrize(
-    ("options", "wanted"),
-    [
-        # Query 3, which the run lacks, counts 0.
-        (["-c"], [11 / 36, 11 / 36, 19 / 54, 5 / 12]),
-        # Two documents: of query 1 a is one of them with 2/3, at rank 1 or 2; AP is 1/2, 1/4 or 0, on average 1/4.
-        (["-M", "2"], [1 / 4, 1 / 4, 3 / 8, 1 / 2]),
-        (["-M", "0"], [0.0, 0.0, 0.0, 0.0]),
-        # Without x, a is at rank 1 or 2, and c at 3: (1 + 2/3)/2 = 5/6 or (1/2 + 2/3)/2 = 7/12.
-        (["-J"], [13 / 24, 13 / 24, 29 / 48, 2 / 3]),
-        # Only c is relevant, at rank 4, and nothing in query 2.
-        (["-l", "2"], [1 / 8, 1 / 8, 1 / 8, 1 / 8]),
-        # ranx keeps the order of lines, so that a is first; all judged queries count.
-        (["--profile", "ranx"], [5 / 12, 11 / 36, 19 / 54, 5 / 12]),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value[0], str) else "",
-)
-def test_options_are_those_of_scoring(folder: Path, options: list[str], wanted: list[float]) -> None:
-    (row,) = columns(folder, "--ties", "-m", "map", *options)
-    assert numbers(row) == pytest.approx(wanted, rel=1e-14)
-    (scored,) = csv.DictReader(io.StringIO(printed(folder, "--format", "csv", "-m", "map", *options)))
-    assert float(row["value"]) == float(scored["one"])
-
-
-def test_unjudged_documents_are_taken_out_before_they_could_have_a_label(folder: Path) -> None:
+def test_options_are_those_of_scoring(folder: Path) -> None:
+    for options, wanted in OPTIONS.items():
+        (row,) = columns(folder, "--ties", "-m", "map", *options.split())
+        assert numbers(row) == pytest.approx(wanted, rel=1e-14), options
+        (scored,) = csv.DictReader(io.StringIO(printed(folder, "--format", "csv", "-m", "map", *options.split())))
+        assert float(row["value"]) == float(scored["one"])
+    # x is taken out before it could have a label
     (row,) = columns(folder, "--unjudged", "-J", "-m", "map")
     assert numbers(row, "value", "lowest", "highest", "judged") == pytest.approx([13 / 24, 13 / 24, 13 / 24, 1.0])
-
-
-def test_a_value_cut_at_a_depth_without_unjudged_documents_is_refused_or_in_its_range(folder: Path) -> None:
-    # trec_eval cuts first (-M) and takes out afterwards (-J).
-    done = treceval(["--ties", "--format", "csv", "-M", "2", "-J", "-m", "map", "qrels", "run"], folder=folder)
-    if done.status == 0:
-        (row,) = csv.DictReader(io.StringIO(done.out.decode()))
-        value, lowest, _, highest = numbers(row)
-        assert lowest <= value <= highest
 
 
 def test_without_measures_there_are_the_profiles_own_or_the_usual_ones(folder: Path) -> None:
@@ -271,19 +197,6 @@ def test_a_profile_that_ranks_by_lines_has_no_ties(folder: Path) -> None:
 
 # Refused --------------------------------------------------------------------------------------------
 
-ONLY = "treceval: --ties and --unjudged print ranges of values; remove {}. See 'treceval --help'.\n"
-
-
-def left_out(option: str) -> str:
-    return "--signature" if option == "--long-signature" else option
-
-
-@pytest.mark.parametrize("kind", ["--ties", "--unjudged"])
-@pytest.mark.parametrize("options", [["-Z", "norms"], ["--signature"], ["--long-signature"]], ids=" ".join)
-def test_other_options_do_not_go_with_ranges(folder: Path, kind: str, options: list[str]) -> None:
-    done = treceval([kind, *options, "qrels", "run"], folder=folder)
-    assert (done.status, done.out, done.err.decode()) == (2, b"", ONLY.format(left_out(options[0])))
-
 
 def test_ranges_are_computed_as_a_signature_says(folder: Path) -> None:
     named = ["--profile", "ranx", "-l", "2", "-m", "AP"]
@@ -297,67 +210,35 @@ def test_ranges_are_computed_as_a_signature_says(folder: Path) -> None:
     assert repeated == plain.replace("AP,", "AP(rel=2),")
 
 
-def test_a_judged_ranking_has_no_ranges(folder: Path) -> None:
-    done = treceval(["--ties", "--judged-ranking", "qrels"], folder=folder)
-    assert (done.status, done.err.decode()) == (2, ONLY.format("--judged-ranking"))
+REFUSED = {
+    **{
+        f"{kind} {option}": 2
+        for kind in ("--ties", "--unjudged")
+        for option in ("-Z norms", "--signature", "--long-signature")
+    },
+    "--ties --format trec -m map": 2,
+    "--ties --format coursework -m map": 2,
+    "--ties -m infAP": 2,
+    "--unjudged -m bpref": 2,
+    "--ties -m mapp": 2,
+    "--ties -m P_avgjg.5": 1,
+    "--ties --profile msmarco": 1,
+    "--ties -M 2 -J -m map": 1,
+    "--ties --judged-ranking": 2,
+    "--ties -m StRecall@5": 1,
+}
+"""Options without ranges, with the exit status."""
 
 
-@pytest.mark.parametrize("name", ["trec", "coursework"])
-def test_formats_that_have_no_place_for_ranges_are_refused(folder: Path, name: str) -> None:
-    done = treceval(["--ties", "--format", name, "-m", "map", "qrels", "run"], folder=folder)
-    known = ", ".join(FORMATS)
-    message = f"treceval: Ranges cannot be printed as {name}; choose {known}. See 'treceval --help'.\n"
-    assert (done.status, done.out, done.err.decode()) == (2, b"", message)
-
-
-REFUSED = [
-    (
-        ["--ties", "-m", "infAP"],
-        2,
-        (
-            "treceval: --ties does not support infAP. "
-            "Choose another measure, such as map, P_10, recip_rank or ndcg_cut_10.\n"
-        ),
-    ),
-    (
-        ["--unjudged", "-m", "bpref"],
-        2,
-        (
-            "treceval: --unjudged does not support bpref. Choose another measure, such as map, P_10, ndcg_cut_10 or rbp_binary.\n"
-        ),
-    ),
-    (
-        ["--ties", "-m", "P_avgjg.5"],
-        1,
-        (
-            "qrels: measure P_avgjg_5 needs judgments by groups (qrels_jg), but these are "
-            "relevance judgments (qrels). Choose other measures, or name the file's format (-R).\n"
-        ),
-    ),
-    (
-        ["--ties", "-m", "mapp"],
-        2,
-        ("treceval: unknown measure 'mapp'. Did you mean map? 'treceval measures' lists them all.\n"),
-    ),
-    (
-        ["--ties", "--profile", "msmarco"],
-        1,
-        ("treceval: the profile msmarco ranks documents by the rank column, which has no ties. Use another profile.\n"),
-    ),
-]
-
-
-@pytest.mark.parametrize(("options", "status", "message"), REFUSED, ids=[" ".join(case[0]) for case in REFUSED])
-def test_what_is_not_known_is_said_in_one_line(folder: Path, options: list[str], status: int, message: str) -> None:
-    done = treceval([*options, "qrels", "run"], folder=folder)
-    assert (done.status, done.out, done.err.decode()) == (status, b"", message)
-
-
-def test_ranges_over_groups_are_refused(folder: Path) -> None:
+def test_what_has_no_ranges_is_refused_in_one_line(folder: Path, snapshot: SnapshotAssertion) -> None:
     (folder / "groups").write_text("1 A a 1\n1 B b 1\n")
-    done = treceval(["--ties", "-m", "StRecall@5", "groups", "run"], folder=folder)
-    message = "groups: ranges need relevance judgments (qrels).\n"
-    assert (done.status, done.out, done.err.decode()) == (1, b"", message)
+    said = {}
+    for options, status in REFUSED.items():
+        judgments = "groups" if "StRecall" in options else "qrels"
+        done = treceval([*options.split(), judgments, *([] if "ranking" in options else ["run"])], folder=folder)
+        assert (done.status, done.out, done.err.count(b"\n")) == (status, b"", 1), options
+        said[options] = done.err.decode()
+    assert said == snapshot
 
 
 # From Python ----------------------------------------------------------------------------------------

@@ -225,7 +225,8 @@ def compare(
     output: str | None,
 ) -> None:
     """Compare runs: gather, test, print."""
-    from treceval_py.comparing.comparing import compare_gathered, query_groups
+    from treceval_py.comparing.comparing import compare_gathered
+    from treceval_py.io.query_groups import read_query_groups
 
     if documents is not None and per_query is None:
         raise click.UsageError("--documents needs --per-query.")
@@ -243,7 +244,7 @@ def compare(
     if explain and not files:
         put(_explanations(None), output)
         return
-    by_group = query_groups(groups) if groups else ()
+    by_group = read_query_groups(groups) if groups else ()
     check_targets([output], [queries, *(each.name for each in by_group)])
     again = per_query is not None or agreement is not None
     found = gathered(files, scoring, reading, by=by, force=force, outputs=[output], again=again)

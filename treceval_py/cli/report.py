@@ -121,13 +121,14 @@ def report(
         raise click.UsageError("Pages and plots cannot be written to standard output (-); name a file.")
     if pair is not None and not plots:
         raise click.UsageError("--of selects the runs of --png and --svg; add one of these.")
-    from treceval_py.comparing.comparing import compare_gathered, query_groups
+    from treceval_py.comparing.comparing import compare_gathered
     from treceval_py.comparing.documents import read_query_texts
+    from treceval_py.io.query_groups import read_query_groups
     from treceval_py.io.target import written_whole
     from treceval_py.report import image, write_report
     from treceval_py.report.payload import payload_of
 
-    by_group = query_groups(groups) if groups else ()
+    by_group = read_query_groups(groups) if groups else ()
     check_targets(outputs, [queries, docs, *(each.name for each in by_group)])
     texts = None if queries is None else read_query_texts(queries)
     passages = None if docs is None else _texts_of_documents(docs)

@@ -6,7 +6,6 @@ import itertools
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -36,13 +35,10 @@ from treceval_py.comparing.simultaneous import SIMULTANEOUS, Simultaneous, simul
 from treceval_py.comparing.tests import INTERVALS, LETTERS, TESTS
 from treceval_py.comparing.variance import letters as lettered
 from treceval_py.comparing.variance import tukey, two_way_anova
-from treceval_py.data.groups import JudgmentGroups
 from treceval_py.data.ids import shown
-from treceval_py.data.preferences import Preferences
-from treceval_py.data.qrels import Qrels
 from treceval_py.data.query_groups import QueryGroups
 from treceval_py.data.run import Run
-from treceval_py.errors import EvaluationError, MeasureError, warn
+from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.io.digests import base_name
 from treceval_py.io.query_groups import AnyGroups, read_query_groups
 from treceval_py.measures import Measure
@@ -54,7 +50,7 @@ from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Signature
 from treceval_py.threads import MOST_THREADS
 
-__all__ = ["checked", "compare", "compare_gathered", "query_groups"]
+__all__ = ["checked", "compare", "compare_gathered"]
 
 EXACT = 1e-12
 """Means closer than this are equal: sums in other orders differ in their last digits."""
@@ -174,8 +170,8 @@ def compare(
     >>> found["RR"].differences[0].losses
     2
     """
-    by = () if groups is None else query_groups(groups)
-    qrels, given = _in_order(qrels, runs)
+    by = () if groups is None else read_query_groups(groups)
+    qrels, given = _runs_given(qrels, runs)
     there = f"There are {', '.join(TESTS)}."
     named = several(test, (str,), "test must be a name, or several", there)
     every = tuple(dict.fromkeys([*named, *several(tests, (str,), "tests must be names", there)]))
@@ -194,23 +190,8 @@ def compare(
     return compare_gathered(found, settings, baseline=baseline, pairs=pairs, groups=by, force=force, threads=threads)
 
 
-def query_groups(given: AnyGroups) -> tuple[QueryGroups, ...]:
-    """Return groups of queries; refuse the name of a test of letters, which `groups` took in version 0.1.
-
-    Raises
-    ------
-    TrecevalError
-        It is one, or the groups cannot be read.
-    """
-    for each in [given] if isinstance(given, str) else given if isinstance(given, tuple) else []:
-        if isinstance(each, str) and each in (*LETTERS, "none") and not os.path.lexists(each):
-            what = f"groups are now groups of queries, in a file, and {shown(each)} is a test of letters"
-            raise MeasureError(what, f'Use --letters {each} (letters="{each}").')
-    return read_query_groups(given)
-
-
-def _in_order(qrels: Any, runs: Any) -> tuple[Any, Any]:
-    """Return judgments and runs, even if they were given in the order of version 0.1.
+def _runs_given(qrels: Any, runs: Any) -> tuple[Any, Any]:
+    """Return judgments and runs; results alone have no judgments before them.
 
     Raises
     ------
@@ -219,12 +200,6 @@ def _in_order(qrels: Any, runs: Any) -> tuple[Any, Any]:
     """
     if runs is None:
         qrels, runs = None, qrels
-    elif _are_judgments(runs) and isinstance(qrels, (list, tuple, Mapping)) and not _are_judgments(qrels):
-        warn(
-            "compare takes the judgments first, then the runs: compare(qrels, runs). Change the order, which will be "
-            "refused in the next version."
-        )
-        qrels, runs = runs, qrels
     if isinstance(runs, (str, bytes, os.PathLike)):
         path = shown(runs if isinstance(runs, bytes) else os.fspath(runs))
         raise EvaluationError(f"runs must be a list, not one path: {path}", "Put the path into a list.")
@@ -232,16 +207,6 @@ def _in_order(qrels: Any, runs: Any) -> tuple[Any, Any]:
         what = f"runs must be a list or a dictionary of runs, not {shown(runs)}"
         raise EvaluationError(what, "Put runs into a list, or into a dictionary by their names.")
     return qrels, runs
-
-
-def _are_judgments(given: Any) -> bool:
-    """Return whether an object is judgments in a form that version 0.1 accepted, and not several runs."""
-    if isinstance(given, Mapping) and not isinstance(given, (Qrels, Run)):
-        first: Any = next((each for each in given.values() if not isinstance(each, Mapping) or each), None)
-        numbers = isinstance(first, Mapping) and not isinstance(first, (Qrels, Run, Results))
-        return numbers and all(isinstance(each, Real) for each in first.values())
-    kinds = (str, os.PathLike, Qrels, JudgmentGroups, Preferences)
-    return isinstance(given, kinds) or hasattr(given, "read")
 
 
 def checked(settings: Settings, threads: int | None = None) -> Settings:

@@ -31,9 +31,6 @@ _OTHERS = {
     "table": _Other("this is a table for people", "Save results with --format json, csv or trec."),
 }
 
-# A run in JSON may have a query of this name, but its documents are not in a list.
-_RANGES = re.compile(rb'\s*\{\s*"(ties|unjudged)"\s*:\s*\[')
-
 # A comparison and a gate begin with their result, followed by an empty line.
 _LEAD = rb"(?:(?:[^\n]+\n){1,4}\r?\n)?"
 # For terminals: a header above a line drawn with U+2500.
@@ -45,20 +42,15 @@ _LATEX = re.compile(rb"\s*(%[^\n]*\n\s*)*(% ?\\usepackage\{|\\begin\{(tabular|ta
 
 def other_kind(head: bytes) -> str:
     """Return the kind of a file that only looks like results, by its beginning; empty for any other file."""
-    if _RANGES.match(head):
-        return "ranges"
     return "table" if any(form.match(head) for form in (_DRAWN, _MARKDOWN, _LATEX, _HTML)) else ""
 
 
 def kind_of_document(document: Mapping[str, Any]) -> str:
     """Return the kind of a JSON document that only looks like results; empty for any other document."""
-    if any(isinstance(document.get(key), list) for key in ("ties", "unjudged")):
-        return "ranges"
-    if "treceval_py" not in document:
+    kind = document.get("kind", "scores")
+    if "treceval_py" not in document or kind == "scores":
         return ""
-    if document.get("kind", "scores") != "scores":
-        return str(document["kind"]) if document["kind"] in _OTHERS else "other"
-    return "comparison" if "settings" in document else "board" if "board" in document else ""
+    return str(kind) if kind in _OTHERS else "other"
 
 
 def refusal(kind: str, file: str, line: int | None = None) -> InputError:
