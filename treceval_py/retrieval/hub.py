@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 from treceval_py.errors import RunnerError, visible
 
 __all__ = [
+    "ENCODING",
     "INSTALL",
     "INSTALL_RAY",
     "TOKENIZER",
@@ -23,6 +25,17 @@ __all__ = [
 INSTALL = "pip install 'treceval-py[retrieve]'"
 INSTALL_RAY = "pip install 'treceval-py[ray]'"
 """Commands that install missing packages."""
+
+ENCODING = ("torch", "sentence_transformers", "transformers", "faiss")
+"""Packages that encode texts and search their vectors."""
+
+VERSIONS = {
+    # 6.0 moved the modules that models are made of
+    "sentence-transformers": (">=6.0", (6, 0), None),
+    # what sentence-transformers 6 asks for. FlagEmbedding has a narrower range, but nothing here imports it
+    "transformers": (">=5.0,<6", (5, 0), (6, 0)),
+}
+"""Versions that can encode, of packages by their names in pip: the range, its beginning and what is beyond it."""
 
 TOKENIZER = re.compile(r"tokenizer\.json|vocab\.(txt|json)|(sentencepiece\.bpe|spiece|tokenizer)\.model")
 """Files that a tokenizer can be made from."""
@@ -43,13 +56,27 @@ def check_packages(*packages: str) -> None:
     Raises
     ------
     RunnerError
-        One is not installed.
+        One is not installed; or sentence-transformers is needed, and the versions of `VERSIONS` are not.
     """
     for package in packages:
         if find_spec(package) is None:
             todo = INSTALL if package != "ray" else INSTALL_RAY
             name = "PyStemmer" if package == "Stemmer" else package
             raise RunnerError(f"this needs the package {name}, which is not installed", todo)
+    if "sentence_transformers" in packages:
+        _check_versions()
+
+
+def _check_versions() -> None:
+    """Refuse versions with which no model can be loaded, as the installed packages state them; import none."""
+    for package, (wanted, least, beyond) in VERSIONS.items():
+        with suppress(PackageNotFoundError):  # a copy on the path that was not installed
+            installed = version(package)
+            if found := re.match(r"(\d+)(?:\.(\d+))?", installed):
+                number = int(found[1]), int(found[2] or 0)
+                if number < least or (beyond is not None and number >= beyond):
+                    what = f"encoding needs {package}{wanted}, and {installed} is installed"
+                    raise RunnerError(what, INSTALL)
 
 
 def weight_files(names: Sequence[str]) -> list[str]:

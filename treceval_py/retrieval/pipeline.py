@@ -28,7 +28,7 @@ from treceval_py.io.texts import Chunk, Survey, Texts, chunks, survey
 from treceval_py.retrieval import distributed, exact, indexing, products
 from treceval_py.retrieval.collection import Collection
 from treceval_py.retrieval.external import Embedded, Imported
-from treceval_py.retrieval.hub import check_packages
+from treceval_py.retrieval.hub import ENCODING, check_packages
 from treceval_py.retrieval.indexing import IndexSettings
 from treceval_py.retrieval.lexical import Bm25, about_bm25, analyser, rank_bm25, rank_jaccard
 from treceval_py.retrieval.models import Model, Settings, Side, identity
@@ -297,8 +297,7 @@ def check_request(request: Request) -> None:
 
 def _check_means(request: Request) -> None:
     """Refuse missing packages, settings that do not fit together, and a work folder that is a file."""
-    encoding = ["torch", "sentence_transformers", "faiss"]
-    needed = {Dense: encoding, Imported: ["faiss"], Bm25: ["scipy", "bm25s"], Jaccard: ["scipy"]}
+    needed = {Dense: ENCODING, Imported: ("faiss",), Bm25: ("scipy", "bm25s"), Jaccard: ("scipy",)}
     ray = ["ray"] if isinstance(request.retriever, Dense | Imported) and request.retriever.ray is not None else []
     check_packages("pyarrow", *needed[type(request.retriever)], *ray)
     if isinstance(request.retriever, Bm25):
