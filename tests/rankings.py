@@ -62,6 +62,7 @@ OPEN = CHOICES | {
     "max_rel": [4],
     "min_rel": [0],
     "deepest": [4, 30],
+    "multiple": [0.5, 1.0, 2.0],
     "weights": [None, (0.5, 0.0, 0.25, 0.25)],
     "stop": ["grade"],  # with labels of 2 and 3 the others are no probabilities, and ranges are refused
 }
