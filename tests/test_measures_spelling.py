@@ -1,17 +1,14 @@
-"""Names of measures as other programs write them: what they mean here, and what the programs computed under them."""
+"""Names of measures as other programs write them: what they mean here; test_scoring_ml_stack has values."""
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import random
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 from command import treceval
 from refused import refusal
@@ -24,8 +21,6 @@ from treceval_py.explaining.explanation import read_claim
 from treceval_py.measures import FAMILIES, NICKNAMES, declare
 from treceval_py.measures.registry import NOT_COMPUTED, Measure
 from treceval_py.measures.spelling import folded
-
-SHARED = Path(__file__).parent.parent.parent / "shared"
 
 SPELLINGS: dict[str, str] = {
     "ranx": """
@@ -497,127 +492,3 @@ def test_it_belongs_to_the_ranking_and_not_to_a_ranking_that_was_judged() -> Non
     (measure,) = meant("AP(judged_only=True)")
     judged = te.judge(te.Qrels(QRELS), te.Run(RUN))
     assert "also decides how documents are ranked" in refusal(measure, judged)
-
-
-# --- what the programs computed ---
-
-
-def recorded() -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    inputs, goldens = {}, []
-    with (SHARED / "ml-stack.jsonl").open(encoding="utf-8") as lines:
-        for line in lines:
-            entry = json.loads(line)
-            if entry["kind"] == "input":
-                inputs[entry["input"]] = entry
-            elif entry["kind"] == "golden" and entry.get("per_query"):
-                goldens.append(entry)
-    return inputs, goldens
-
-
-LISTS = {"catboost", "torchmetrics", "xgboost"}
-"""Programs that score lists: of the judgments they know those of the documents retrieved."""
-
-AS_NAMED: dict[str, str] = {
-    "ranx": "{}",
-    "mteb": "{}",
-    "sentence-transformers": "cosine_{}",
-    "catboost": "{}",
-    "torchmetrics": "{}",
-    "xgboost": "{}",
-}
-"""How the recorded keys of a program are written."""
-
-OF_A_PROFILE = {
-    # Averages over queries and what an empty query counts are left out below; these are other conventions.
-    "mteb": {"accuracy"},  # names that a profile decides
-    "catboost": {"ERR"},
-    "xgboost": {"ndcg", "map", *(f"{name}@{k}" for name in ("ndcg", "map") for k in (1, 3, 5, 10))},
-    # Scores from 0 on are relevant at all, and AUROC squeezes scores beyond 1.
-    "torchmetrics": {"RetrievalAUROC", "RetrievalAUROC(top_k=10)"},
-}
-
-
-def comparable(qrels: Mapping[str, int], scores: Mapping[str, float], tool: str) -> bool:
-    """Tell whether only the meaning of names decides: no ties, something relevant found, and no odd labels or scores."""
-    single = {float(np.float32(score)) for score in scores.values()}
-    known = [qrels.get(docid, 0) for docid in scores] if tool in LISTS else list(qrels.values())
-    return (
-        len(single) == len(scores)
-        and max(known, default=0) > 0
-        and min(known, default=0) >= 0
-        and 0 in known
-        and min(scores.values()) > 0
-        and len(scores) <= 30
-    )
-
-
-@pytest.mark.skipif(not (SHARED / "ml-stack.jsonl").exists(), reason="needs ../shared/ml-stack.jsonl")
-@pytest.mark.slow
-def test_a_name_gives_what_its_program_computed() -> None:
-    inputs, goldens = recorded()
-    compared: dict[str, set[str]] = {}
-    for golden in goldens:
-        tool = golden["tool"]
-        if tool not in AS_NAMED or golden["call"] == "plain dictionaries" or "label_gain" in golden["call"]:
-            continue
-        given = inputs[golden["input"]]
-        binary = "label>0" in golden["call"] or "made 1" in golden["call"]
-        linear = "ndcg_exp_gain=false" in golden["call"]
-        for qid, values in golden["per_query"].items():
-            judged, scores = given["qrels"].get(qid, {}), given["run"].get(qid, {})
-            if not scores or not comparable(judged, scores, tool):
-                continue
-            if binary and tool != "sentence-transformers":
-                judged = {docid: int(rel > 0) for docid, rel in judged.items()}
-            if tool in LISTS:
-                judged = {docid: judged.get(docid, 0) for docid in scores}
-            names = [name for name in values if usable(tool, name, linear=linear)]
-            asked = {name: AS_NAMED[tool].format(name) for name in names}
-            results = te.evaluate({"q": judged}, {"q": scores}, list(asked.values()))
-            for name, written in asked.items():
-                if isinstance(values[name], str):
-                    continue
-                value = results["q"][written] if "q" in results else math.nan
-                near = 2e-6 if golden.get("float32") or tool == "mteb" else 1e-9
-                assert value == pytest.approx(values[name], abs=near), (tool, golden["input"], qid, name)
-                compared.setdefault(tool, set()).add(name)
-    assert {tool: len(names) for tool, names in compared.items()} == {
-        "catboost": 17, "mteb": 5, "ranx": 24, "sentence-transformers": 15, "torchmetrics": 18, "xgboost": 7,
-    }  # fmt: skip
-
-
-@pytest.mark.skipif(not (SHARED / "ml-stack.jsonl").exists(), reason="needs ../shared/ml-stack.jsonl")
-@pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
-@pytest.mark.slow
-def test_mtebs_names_give_its_means() -> None:
-    inputs, goldens = recorded()
-    compared = 0
-    for golden in goldens:
-        given = inputs[golden["input"]]
-        names = [name for name in golden["values"] if usable("mteb", name, linear=False) and "mrr" not in name]
-        if golden["tool"] != "mteb" or "error" in golden["values"]:
-            continue
-        results = te.evaluate(given["qrels"], given["run"], names, profile="pytrec_eval")
-        for name in names:
-            # MTEB rounds to 5 decimals.
-            assert results.mean[name] == pytest.approx(golden["values"][name], abs=6e-6), (golden["input"], name)
-            compared += 1
-    assert compared > 2000
-
-
-def usable(tool: str, name: str, *, linear: bool) -> bool:
-    if name in OF_A_PROFILE.get(tool, ()) or name.startswith(("nauc", "error")) or " " in name:
-        return False
-    return not (linear and name.startswith("ndcg"))
-
-
-def test_every_recorded_key_is_a_name() -> None:
-    if not (SHARED / "ml-stack.jsonl").exists():
-        pytest.skip("needs ../shared/ml-stack.jsonl")
-    keys: dict[str, set[str]] = {}
-    for golden in recorded()[1]:
-        for values in golden["per_query"].values():
-            keys.setdefault(golden["tool"], set()).update(values)
-    for name in itertools.chain.from_iterable(keys.values()):
-        if " " not in name and not name.startswith("error"):
-            assert len(meant(name)) == 1, name
