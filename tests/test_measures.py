@@ -186,7 +186,7 @@ def test_measures_of_preferences_equal_their_twins() -> None:
         scores = {f"d{number}": float(rng.randint(0, 5)) for number in rng.sample(range(12), rng.randint(0, 9))}
         rows = [Preference(group.encode(), sub.encode(), docid.encode(), level) for group, sub, docid, level in lines]
         judged = judge_preferences(Preferences({"q": rows}), Run({"q": scores}))
-        ranking = twins.order_for_preferences(scores)
+        ranking = twins.order(scores, later_first=False)
         for name, twin in twins.PREFERENCES.items():
             (found,), expected = values_of(FAMILIES[name], judged, {}), twin(ranking, lines)
             if not close(found, expected):
