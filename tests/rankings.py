@@ -16,49 +16,77 @@ from treceval_py.judging.judged import Hits, Tied
 from treceval_py.measures import Family
 from treceval_py.measures.parameters import Gains
 
-OWN_GAINS = [{1: 3.0, 2: 9.0}, {0: 1.0}, {1: 0.5, 2: 0.2, 3: 0.2}, {3: 0.0}]
 CHOICES: dict[str, list[Any]] = {
     "level": [0, 1, 1, 1, 2, 5],
-    "cutoff": [1, 2, 3, 4, 100],
-    "recall": [0.0, 0.3, 0.5, 1.0],
-    "recalls": [(0.0, 0.5, 1.0), (0.75, 0.25), (0.5, 0.0, 0.3)],
-    "multiple": [0.5, 1.0, 2.0],
+    "cutoff": [1, 2, 3, 5, 100],
+    "recall": [0.0, 0.05, 0.3, 0.5, 0.75, 1.0],
+    "recalls": [(0.0, 0.5, 1.0), (0.75, 0.25), (1.0, 1.0), (0.5, 0.0, 0.3)],
+    "multiple": [0.0, 0.2, 0.5, 1.0, 1.4, 2.0],
     "rounding": ["nearest", "up"],
-    "gains": [None, None, *map(Gains, OWN_GAINS)],
+    "gains": [None, None, *map(Gains, [{1: 3.0, 2: 9.0}, {0: 1.0}, {1: 0.5, 2: 0.2, 3: 0.2}, {3: 0.0}])],
     "gain": ["linear", "exp", "binary"],
     "discount": ["log2", "jk", "position"],
-    "base": [2.0],
+    "base": [2.0, 3.0, 2.5, 10.0],
     "ideal": ["judged", "judged", "retrieved"],
-    "steps": ["ordered"],
+    "steps": ["ordered", "together"],
     "ties": ["ordered", "ordered", "average"],
     "norm": ["relevant", "capped", "retrieved"],
-    "p": [0.5, 0.9],
+    "p": [0.5, 0.9, 0.95],
     "coefficients": [(1.0, -1.0, 0.0, 0.0), (-1.0, 1.0, 0.25, 0.125)],
     "collection_size": [0, 100],
-    "beta_squared": [0.0, 1.0, 4.0],
-    "weights": [None, (0.5, 0.0, 0.25, 0.25)],
-    "beta": [0.0, 1.0, 3.0],
-    "max_rel": [4],
-    "min_rel": [0],
-    "target": [1.0, 2.0],
-    "deepest": [4, 1000],
+    "beta_squared": [0.0, 0.5, 1.0, 4.0],
+    "length": [0, 3, 10, 100],
+    "weights": [None, (1.0, 1.0, 1.0, 1.0), (0.5, 0.0, 0.25, 0.25), (1.0, 2.0, 4.0, 8.0, 16.0)],
+    "beta": [0.0, 0.5, 1.0, 3.0],
+    "max_rel": [4, 5, 10],
+    "min_rel": [0, 1, 2],
+    "target": [0.5, 1.0, 1.5, 3.0],
+    "deepest": [1, 2, 7, 100],
     "until": ["depth", "longer"],
     "normalised": ["yes", "no"],
     "divisor": ["cutoff", "retrieved"],
     "credit": ["half", "wrong"],
     "max_fpr": [1.0, 0.3],
     "negative": ["unjudged", "nonrelevant"],
-    "stop": ["grade"],  # with labels of 2 and 3 the others are no probabilities, and ranges are refused
+    "stop": ["grade", "label"],
     "scale": ["max_rel", "none"],
-    "decay": [0.85, 0.5],
+    "decay": [0.85, 0.5, 0.0],
+    "alpha": [0.0, 0.25, 0.5, 0.3, 0.9, 1.0],
+    "patience": [0.0, 0.5, 0.8, 1.0],
 }
+"""Values to try for each parameter."""
+
+OPEN = CHOICES | {
+    "steps": ["ordered"],
+    "base": [2.0],
+    "max_rel": [4],
+    "min_rel": [0],
+    "deepest": [4, 30],
+    "multiple": [0.5, 1.0, 2.0],
+    "weights": [None, (0.5, 0.0, 0.25, 0.25)],
+    "stop": ["grade"],  # with labels of 2 and 3 the others are no probabilities, and ranges are refused
+}
+"""Values of parameters with which facts are declared to hold, or are cheap to try."""
+
+
+def random_parameters(
+    family: Family, rng: random.Random, choices: dict[str, list[Any]] = CHOICES, share: float = 1.0
+) -> dict[str, Any]:
+    """Draw parameters that go together, each with the probability ``share``; a cutoff always."""
+    given = {
+        parameter.name: rng.choice(choices[parameter.name])
+        for parameter in family.parameters
+        if rng.random() < share or parameter is family.at
+    }
+    if given.get("gains") and "gain" in given:
+        given["gain"] = "linear"  # exponential gains are gains of their own
+    if given.get("discount") != "jk":
+        given.pop("base", None)  # it is the base of the other discount
+    return given
 
 
 def random_measure(family: Family, rng: random.Random) -> Measure:
-    given = {parameter.name: rng.choice(CHOICES[parameter.name]) for parameter in family.parameters}
-    if given.get("gains") and "gain" in given:
-        given["gain"] = "linear"  # exponential gains are gains of their own
-    return Measure(family, tuple(given.items()))
+    return Measure(family, tuple(random_parameters(family, rng, OPEN).items()))
 
 
 Labels = tuple[int | None, ...]

@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,7 +36,7 @@ ORDERS = [row for row in ROWS if row["kind"] == "ranx_order"]
 
 
 class Ours(NamedTuple):
-    """What has the value of a metric here."""
+    """What has the value of a metric here: its name as the package writes it, under the profile of the package."""
 
     measure: str
     profile: str
@@ -44,124 +44,34 @@ class Ours(NamedTuple):
     """Options of the package that change a convention of its profile."""
 
 
-def lightgbm(metric: str, call: str) -> Ours:
+def ours(tool: str, metric: str, call: str) -> Ours:
+    """Name a metric as the package does; an option of the call that changes what it computes is written out."""
     name, _, cutoff = metric.partition("@")
-    if "label_gain=0,1,2,3,4" in call and name == "ndcg":
-        return Ours(f"nDCG(gains={{1:1,2:2,3:3,4:4}})@{cutoff}", "lightgbm")
-    return Ours({"ndcg": "nDCG", "map": "AP"}[name] + f"@{cutoff}", "lightgbm")
+    if tool == "lightgbm" and "label_gain=0,1,2,3,4" in call and name == "ndcg":
+        return Ours(f"nDCG(gains={{1:1,2:2,3:3,4:4}})@{cutoff}", tool)
+    if tool == "xgboost":
+        linear = "exp_gain=false" in call and name.startswith("ndcg")
+        written = "nDCG(gain=linear)" + metric.removeprefix("ndcg").rstrip("-") if linear else metric.rstrip("-")
+        return Ours(written, "xgboost-minus" if metric.endswith("-") else "xgboost")
+    if tool == "torchmetrics":
+        name, _, action = metric.partition(" empty_target_action=")
+        changes = {"unrelevant": "in"} if name.startswith("RetrievalFallOut") and action == "neg" else {}
+        return Ours(name, f"torchmetrics-{action}" if action in ("pos", "skip") else tool, changes)
+    if tool == "pytorch-ignite":
+        name, k, ignores = re.fullmatch(r"([\w ]+)@(\d+) ignore_zero_hits=(\w+)", metric).groups()  # type: ignore[union-attr]
+        gain = ",gain_function=linear_rank" if name == "NDCG linear" else ""
+        changes = {} if ignores == "True" else {"unrelevant": "in"}
+        return Ours(f"{name.removesuffix(' linear')}(top_k={k}{gain})", tool, changes)
+    if tool == "sentence-transformers":
+        return Ours(f"cosine_{metric}", tool)
+    if tool == "mteb" and metric.lower().startswith("accuracy"):  # a name that means too many things
+        return Ours(f"Success@{cutoff}" if cutoff else "R@1", tool)
+    return Ours(metric, tool, {"ties": "line"} if call == "one sort" else {})
 
 
-def xgboost(metric: str, call: str) -> Ours:
-    name, _, cutoff = metric.rstrip("-").partition("@")
-    measure = {"ndcg": "nDCG", "map": "AP", "pre": "P" if cutoff else "SetP"}[name]
-    gain = "(gain=linear)" if "exp_gain=false" in call else ""
-    return Ours(measure + gain + ("@" * bool(cutoff)) + cutoff, "xgboost-minus" if metric.endswith("-") else "xgboost")
-
-
-def catboost(metric: str, _: str) -> Ours:
-    name, _, options = metric.partition(":")
-    given = dict(each.split("=") for each in options.split(";") if each)
-    cutoff = given.pop("top", "")
-    names = {"NDCG": "nDCG", "MRR": "RR", "MAP": "AP", "PrecisionAt": "P", "RecallAt": "R"}
-    parameters = ",".join({"Exp": "gain=exp", "Position": "discount=position"}[each] for each in given.values())
-    measure = names.get(name, name) + (f"({parameters})" if parameters else "")
-    return Ours(measure + ("@" * bool(cutoff)) + cutoff, "catboost")
-
-
-TORCH_NAMES = {
-    "MAP": "AP",
-    "MRR": "RR",
-    "Precision": "P",
-    "Recall": "R",
-    "HitRate": "Success",
-    "FallOut": "Fallout",
-    "RPrecision": "Rprec",
-    "AUROC": "AUC",
-    "NormalizedDCG": "nDCG",
-}
-
-
-def torchmetrics(metric: str, _: str) -> Ours:
-    found = re.fullmatch(
-        r"Retrieval(\w+?)(?:\(top_k=(\d+)(,adaptive_k=True)?\))?(?: empty_target_action=(\w+))?", metric
-    )
-    assert found is not None, metric
-    name, cutoff, adaptive, action = found.groups()
-    measure = TORCH_NAMES[name]
-    if measure == "P" and not cutoff:
-        measure = "SetP"
-    measure += "(norm=retrieved)" if adaptive else ""
-    profile = (
-        "torchmetrics" if action in (None, "error") else {"neg": "torchmetrics"}.get(action, f"torchmetrics-{action}")
-    )
-    changes = {"unrelevant": "in"} if (name, action) == ("FallOut", "neg") else {}
-    return Ours(measure + (f"@{cutoff}" if cutoff else ""), profile, changes)
-
-
-def ignite(metric: str, _: str) -> Ours:
-    name, cutoff, ignores = re.fullmatch(r"([\w ]+)@(\d+) ignore_zero_hits=(\w+)", metric).groups()  # type: ignore[union-attr]
-    measure = {"NDCG": "nDCG", "NDCG linear": "nDCG(gain=linear)", "HitRate": "Success"}[name]
-    return Ours(f"{measure}@{cutoff}", "pytorch-ignite", {} if ignores == "True" else {"unrelevant": "in"})
-
-
-def sentence_transformers(metric: str, _: str) -> Ours:
-    name, _, cutoff = metric.partition("@")
-    names = {"accuracy": "Success", "precision": "P", "recall": "R", "mrr": "RR", "ndcg": "nDCG", "map": "AP"}
-    return Ours(f"{names[name]}@{cutoff}", "sentence-transformers")
-
-
-MTEB_NAMES = {
-    "ndcg": "nDCG",
-    "map": "AP",
-    "recall": "R",
-    "precision": "P",
-    "mrr": "RR",
-    "hit_rate": "Success",
-    "R_cap": "R_cap",
-    "Hole": "Hole",
-    "Accuracy": "Success",
-}
-
-
-def mteb(metric: str, _: str) -> Ours:
-    if metric == "accuracy":
-        return Ours("R@1", "mteb")
-    found = re.fullmatch(r"(?:(nauc)_)?(\w+?)(?:_at_|@)(\d+)(?:_(\w+))?", metric)
-    assert found is not None, metric
-    nauc, name, cutoff, confidence = found.groups()
-    measure = f"{MTEB_NAMES[name]}@{cutoff}"
-    return Ours(f"nAUC(of={measure},by={confidence})" if nauc else measure, "mteb")
-
-
-def ranx(metric: str, call: str) -> Ours:
-    found = re.fullmatch(r"([a-z_-]+?1?)(?:\.(\d+))?(?:@(\d+))?(?:-l(\d))?", metric)
-    assert found is not None, metric
-    name, p, cutoff, level = found.groups()
-    whole = {"precision": "SetP", "recall": "SetR", "f1": "SetF", "hit_rate": "Success", "hits": "Hits"}
-    cut = {"precision": "P", "recall": "R", "f1": "F1", "hit_rate": "Success", "hits": "Hits"}
-    names = {"r-precision": "Rprec", "mrr": "RR", "map": "AP", "dcg": "DCG", "ndcg": "nDCG", "bpref": "Bpref"}
-    gains = "gains={1:0}" if level else ""
-    if name == "rbp":
-        measure, parameters = "gRBP", f"p=0.{p},scale=none" + (f",{gains}" if gains else "")
-    elif name.endswith("_burges"):
-        measure, parameters = names[name.removesuffix("_burges")], "gain=exp"
-    else:
-        measure = {**names, **(cut if cutoff else whole)}[name]
-        parameters = (gains if name in ("dcg", "ndcg") else f"rel={level}") if level else ""
-    measure += (f"({parameters})" if parameters else "") + (f"@{cutoff}" if cutoff else "")
-    return Ours(measure, "ranx", {"ties": "line"} if call == "one sort" else {})
-
-
-TOOLS: Mapping[str, Callable[[str, str], Ours]] = {
-    "lightgbm": lightgbm,
-    "xgboost": xgboost,
-    "catboost": catboost,
-    "torchmetrics": torchmetrics,
-    "pytorch-ignite": ignite,
-    "sentence-transformers": sentence_transformers,
-    "mteb": mteb,
-    "ranx": ranx,
-}
+TOOLS = (
+    "lightgbm", "xgboost", "catboost", "torchmetrics", "pytorch-ignite", "sentence-transformers", "mteb", "ranx",
+)  # fmt: skip
 
 NEGATIVE, REFUSED = "negative labels are negative gains there", "the package refuses the input"
 NOT_OURS = (
@@ -218,10 +128,10 @@ def binary(qrels: Labels) -> Labels:
     return {qid: {docid: int(label > 0) for docid, label in labels.items()} for qid, labels in qrels.items()}
 
 
-def profile_of(ours: Ours) -> te.Profile:
-    profile = te.PROFILES[ours.profile]
-    exceptions = {key: {**changes, **ours.changes} for key, changes in profile.exceptions.items()}
-    return profile._replace(conventions=profile.conventions._replace(**ours.changes), exceptions=exceptions)
+def profile_of(meant: Ours) -> te.Profile:
+    profile = te.PROFILES[meant.profile]
+    exceptions = {key: {**changes, **meant.changes} for key, changes in profile.exceptions.items()}
+    return profile._replace(conventions=profile.conventions._replace(**meant.changes), exceptions=exceptions)
 
 
 def differences(row: Row) -> tuple[Counter[str], list[str]]:
@@ -236,8 +146,8 @@ def differences(row: Row) -> tuple[Counter[str], list[str]]:
         if why := reason(row, metric):
             counts[why] += 1
         else:
-            ours = TOOLS[row["tool"]](metric, row["call"])
-            wanted.setdefault((ours.profile, str(ours.changes)), {})[metric] = ours
+            meant = ours(row["tool"], metric, row["call"])
+            wanted.setdefault((meant.profile, str(meant.changes)), {})[metric] = meant
     found = []
     for asked in wanted.values():
         names = list(dict.fromkeys(each.measure for each in asked.values()))
@@ -256,12 +166,12 @@ def differences(row: Row) -> tuple[Counter[str], list[str]]:
     return counts, found
 
 
-def same(row: Row, metric: str, theirs: float | str, ours: float) -> bool:
-    if theirs == "nan" or math.isnan(ours):
-        return theirs == "nan" and math.isnan(ours)
+def same(row: Row, metric: str, theirs: float | str, found: float) -> bool:
+    if theirs == "nan" or math.isnan(found):
+        return theirs == "nan" and math.isnan(found)
     if row["tool"] == "mteb" and not metric.startswith(("mrr", "nauc")):
-        return abs(float(theirs) - ours) <= 5e-6 + 1e-12
-    return math.isclose(float(theirs), ours, abs_tol=2e-6 if row.get("float32") else 1e-9, rel_tol=0)
+        return abs(float(theirs) - found) <= 5e-6 + 1e-12
+    return math.isclose(float(theirs), found, abs_tol=2e-6 if row.get("float32") else 1e-9, rel_tol=0)
 
 
 # Lists of one value for each query of the run, without the queries that have none.
@@ -292,9 +202,9 @@ def test_profiles_have_the_values_that_packages_printed() -> None:
 def test_mteb_s_functions_beside_its_tasks_have_the_values_here(row: Row) -> None:
     given = INPUTS[row["input"]]
     for metric, values in row["values"].items():
-        ours = mteb(metric, row["call"])
-        results = te.evaluate(given["qrels"], given["run"], [ours.measure], profile="mteb")
-        here = [results[qid][ours.measure] for qid in given["run"] if qid in results]
+        name = ours("mteb", metric, row["call"]).measure
+        results = te.evaluate(given["qrels"], given["run"], [name], profile="mteb")
+        here = [results[qid][name] for qid in given["run"] if qid in results]
         if metric.startswith("Accuracy"):
             if row["input"] == "s16_equal_as_float32":
                 continue  # it compares scores as 64-bit floats, as hit_rate does not

@@ -16,9 +16,11 @@ import ir_measures
 import numpy as np
 import pytest
 import pytrec_eval
-from command import Done, treceval
+from command import treceval
 from random_runs import random_pair
+from refused import refusal
 from sklearn.metrics import dcg_score, ndcg_score
+from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
 from treceval_py import CONVENTIONS, PROFILES
@@ -30,6 +32,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarni
 
 MESSY = Path(__file__).parent.parent / "data" / "messy"
 QRELS, RUN = str(MESSY / "qrels.txt"), str(MESSY / "run.txt")
+
+READERS = ["python"] if scanner() is None else ["python", "compiled"]
 
 Row = dict[str, Any]
 ROWS: list[Row] = json.loads((MESSY / "tools.json").read_text(encoding="utf-8"))
@@ -98,14 +102,6 @@ def agrees(row: Row, value: float) -> bool:
 # --- what the tools printed for the messy pair ---
 
 
-@pytest.mark.parametrize("row", expressible(), ids=label)
-def test_a_profile_gives_what_its_tool_printed_for_the_messy_pair(row: Row) -> None:
-    results = ours(row)
-    assert agrees(row, results.mean[row["measure"]]), (results.mean[row["measure"]], row["value"])
-    # ir_measures counts the missing query too, as 0 of a sum.
-    assert int(results.counted.sum()) + (row["measure"] == "NumQ") == row["queries"]
-
-
 def test_every_row_of_the_messy_pair_comes_out_or_has_a_reason() -> None:
     assert {row["tool"] for row in ROWS} == set(PROFILE_OF)
     matched = [reasons(row) for row in ROWS]
@@ -113,8 +109,10 @@ def test_every_row_of_the_messy_pair_comes_out_or_has_a_reason() -> None:
     assert max(len(found) for found in matched) == 1
     for row in ROWS:
         try:
-            queries = ours(row).counted.sum() + (row["measure"] == "NumQ")
-            comes_out = agrees(row, ours(row).mean[row["measure"]]) and queries == row["queries"]
+            results = ours(row)
+            # ir_measures counts the missing query too, as 0 of a sum.
+            queries = results.counted.sum() + (row["measure"] == "NumQ")
+            comes_out = agrees(row, results.mean[row["measure"]]) and queries == row["queries"]
         except MeasureError:
             comes_out = False
         assert comes_out != bool(reasons(row)), label(row)
@@ -263,60 +261,29 @@ def test_every_convention_of_every_profile_stands_in_the_overview() -> None:
         assert f"{convention.key}: {convention.question} …" in shown().splitlines()
 
 
-@pytest.mark.parametrize("name", PROFILES)
-def test_every_convention_of_a_profile_is_put_into_words(name: str) -> None:
-    profile = PROFILES[name]
-    lines = shown(name).splitlines()
-    assert lines[0] == f"{name}: {profile.title}"
-    for convention in CONVENTIONS.values():
-        value = getattr(profile.conventions, convention.name)
-        said = f"  {f'{convention.key}:{convention.show(value)}':18}{convention.question} {convention.says(value)}"
-        usual = value == getattr(te.Conventions(), convention.name)
-        assert (said in lines) != (convention.rare and usual)
-    for family, changes in profile.exceptions.items():
-        (head,) = (at for at, line in enumerate(lines) if line.startswith("  For ") and family in line)
-        for changed, value in changes.items():
-            convention = CONVENTIONS[changed]
-            below = lines[head + 1 : head + 1 + len(changes)]
-            assert any(convention.says(value) in line for line in below), (family, changed)
-    for family, meaning in profile.meanings.items():
-        assert f"    {family} means {meaning}" in lines
-    for remark in profile.remarks:
-        assert f"  Note: {remark}." in lines
+def test_profiles_are_explained_in_these_words(snapshot: SnapshotAssertion) -> None:
+    assert {name: shown(name) for name in PROFILES} == snapshot
+    for name, profile in PROFILES.items():
+        # All that a profile declares is said of it.
+        lines = shown(name).splitlines()
+        for convention in CONVENTIONS.values():
+            value = getattr(profile.conventions, convention.name)
+            said = f"  {f'{convention.key}:{convention.show(value)}':18}{convention.question} {convention.says(value)}"
+            usual = value == getattr(te.Conventions(), convention.name)
+            assert (said in lines) != (convention.rare and usual), (name, said)
+        for changes in profile.exceptions.values():
+            for changed, value in changes.items():
+                assert any(CONVENTIONS[changed].says(value) in line for line in lines), (name, changed)
 
 
-def test_a_profile_is_explained_in_these_words() -> None:
-    assert shown("msmarco") == (
-        "msmarco: MS MARCO's ms_marco_eval.py\n"
-        "\n"
-        "  order:rank        documents are ranked by the rank column, as given; a missing rank stays empty, and of equal "
-        "ranks the last line counts\n"
-        "  width:64          scores are compared as 64-bit floats\n"
-        "  ties:docid-desc   of two documents with equal scores, first comes the one with the larger id, byte by byte\n"
-        "  self:keep         a document with the query's own id counts like any other\n"
-        "  unjudged:keep     unjudged documents keep their ranks and are not relevant\n"
-        "  depth:1000        of a ranking the first 1,000 documents count\n"
-        "  dup:refuse        a document twice in a query is refused\n"
-        "  missing:empty     a judged query that the run lacks counts as an empty ranking\n"
-        "  norel:in          a query without relevant documents counts\n"
-        "  level:0           documents judged 0 or more are relevant\n"
-        "\n"
-        "  Computes MRR@10 unless measures are named.\n"
-        "  Note: every document judged 0 or more is relevant: the script reads no labels, and counts negative ones too.\n"
-        "  Note: the script fills missing ranks with passage 0 and moves rank 0 to the end; here rank 0 is refused.\n"
-    )
-
-
-def test_several_profiles_are_explained_and_an_unknown_one_is_refused() -> None:
+def test_several_profiles_are_explained_and_an_unknown_one_is_refused(snapshot: SnapshotAssertion) -> None:
     assert shown("ranx", "beir") == shown("ranx") + "\n" + shown("beir")
     done = treceval(["profiles", "rank"])
     assert (done.status, done.out) == (2, b"")
-    assert done.err == b"treceval: unknown profile 'rank'. Did you mean ranx?\n"
-    with pytest.raises(MeasureError, match="unknown profile 'x'"):
-        te.evaluate(QRELS, RUN, profile="x")
+    assert [done.err.decode(), refusal(te.evaluate, QRELS, RUN, profile="x")] == snapshot
 
 
-def test_every_profile_computes_its_measures_of_the_messy_pair() -> None:
+def test_every_profile_computes_its_measures_in_python_by_the_command_and_by_signatures() -> None:
     for name, profile in PROFILES.items():
         results = te.evaluate(QRELS, RUN, profile=name)
         assert results.profile == name
@@ -325,6 +292,12 @@ def test_every_profile_computes_its_measures_of_the_messy_pair() -> None:
         assert not any(math.isnan(value) for value in numbers)
         if profile.measures != te.DEFAULT_MEASURES:
             assert results.names == list(profile.measures)
+        for form in ("short", "long"):
+            signatures = [getattr(each, form) for each in results.signatures.values()]
+            again = te.evaluate(QRELS, RUN, signature=signatures)
+            assert list(again.mean.values()) == [results.mean[measure] for measure in results.signatures], form
+        (run,) = json.loads(treceval(["--profile", name, "--format", "json", QRELS, RUN]).out)["runs"]
+        assert {key: value for key, value in run["mean"].items() if key != "runid"} == dict(results.mean)
 
 
 # --- measures that one program treats differently ---
@@ -404,35 +377,14 @@ class TestDifferentQueriesInOneCall:
         assert frame["MRR@10"].tolist() == [0.5, 0.0]
         assert np.isnan(frame["nDCG@10"]["q2"])
 
-    def test_the_lines_of_queries_are_those_that_count(self, tmp_path: Path) -> None:
-        done = treceval(self.files(tmp_path))
-        assert done.status == 0
-        assert done.out.decode().replace(" ", "") == (
-            "nDCG@10\tq1\t0.6309\nMRR@10\tq1\t0.5000\nMRR@10\tq2\t0.0000\nnDCG@10\tall\t0.6309\nMRR@10\tall\t0.2500\n"
-        )
-
-    @pytest.mark.parametrize(("format", "separator"), [("csv", ","), ("tsv", "\t")])
-    def test_a_cell_is_empty_where_a_query_does_not_count(self, tmp_path: Path, format: str, separator: str) -> None:
-        done = treceval([*self.files(tmp_path), "--format", format, "--digits", "4"])
-        assert done.out.decode().replace(separator, ";") == (
-            "query;measure;t\nq1;nDCG@10;0.6309\nq1;MRR@10;0.5000\nq2;nDCG@10;\nq2;MRR@10;0.0000\n"
-            "all;nDCG@10;0.6309\nall;MRR@10;0.2500\n"
-        )
-
-    def test_json_names_only_what_counts(self, tmp_path: Path) -> None:
-        done = treceval([*self.files(tmp_path), "--format", "json", "--digits", "4"])
-        (run,) = json.loads(done.out)["runs"]
+    def test_a_cell_is_empty_where_a_query_does_not_count(self, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+        files = self.files(tmp_path)
+        forms = ("trec", "csv", "tsv", "json", "table", "markdown", "latex")
+        said = {form: treceval([*files, "--format", form, "--digits", "4"]).out.decode() for form in forms}
+        (run,) = json.loads(said["json"])["runs"]
         assert run["per_query"] == {"q1": {"MRR@10": 0.5, "nDCG@10": 0.6309}, "q2": {"MRR@10": 0.0}}
-        assert run["mean"] == {"MRR@10": 0.25, "nDCG@10": 0.6309}
-        assert b"null" not in done.out
-
-    def test_table_markdown_and_latex_leave_the_cell_blank(self, tmp_path: Path) -> None:
-        for name in ("table", "markdown", "latex"):
-            done = treceval([*self.files(tmp_path), "--format", name])
-            (line,) = (line for line in done.out.decode().splitlines() if "q2" in line and "nDCG" in line)
-            assert "0." not in line
-            assert "nan" not in line
-            assert "None" not in line
+        said["json"] = json.dumps({key: run[key] for key in ("per_query", "mean")}, indent=1)
+        assert said == snapshot
 
     def test_flagembedding_has_the_same_two_denominators(self) -> None:
         results = te.evaluate({"q1": {"a": 1}, "q2": {"a": 1}}, {"q2": {"a": 1.0}}, self.NAMES, profile="flagembedding")
@@ -477,9 +429,10 @@ NOT_LISTED = {"trec_eval-9", "pytrec_eval", "beir", "flagembedding", "mteb"}
 """Those that with -c do not list what they count as 0, as trec_eval 9 does not."""
 
 
-@pytest.mark.parametrize("name", PROFILES)
-def test_each_profile_averages_over_its_queries(name: str) -> None:
-    for complete, expected in zip((False, True), COUNTED[name], strict=True):
+def test_each_profile_averages_over_its_queries() -> None:
+    cases = [(name, complete) for name in PROFILES for complete in (False, True)]
+    for name, complete in cases:
+        expected = COUNTED[name][complete]
         if name == "msmarco":
             run: Any = te.read_run(io.BytesIO(b"q1 a 1\nq3 a 1\nq5 a 1\n"))
             measure = "MRR@10"
@@ -487,12 +440,12 @@ def test_each_profile_averages_over_its_queries(name: str) -> None:
             run, measure = OF_FOUR, "nDCG@10"
         results = te.evaluate(FOUR, run, [measure], profile=name, complete=complete)
         counted = {qid for qid, counts in zip(results.qids, results.counted[:, 0], strict=True) if counts}
-        assert counted == expected
+        assert counted == expected, name
         # q1 has 1; under msmarco q3 too, where whatever is judged is relevant; or all others, which lack the relevant.
         ones = 2 if name == "msmarco" else len(expected) if name in ONES else 1
-        assert results.mean[measure] == ones / len(expected)
+        assert results.mean[measure] == ones / len(expected), name
         unlisted = {"q2", "q4"} if complete and name in NOT_LISTED else set()
-        assert set(results) == expected - unlisted
+        assert set(results) == expected - unlisted, name
         assert results.missing == ("q2", "q4")
         assert results.unjudged == (() if name in LISTS else ("q5",))
 
@@ -532,29 +485,28 @@ class TestMsmarco:
         run = te.read_run(io.BytesIO(lines.encode()))
         return te.evaluate(judged, run, profile="msmarco").mean["MRR@10"]
 
-    def test_ranks_stand_as_they_are_with_gaps(self) -> None:
-        # The script puts passages at their ranks into a list of 1000: 3 stays 3 with nothing at 2.
-        assert self.mrr({"1": {"b": 1}}, "1 a 1\n1 b 3\n") == 1 / 3
-        assert self.mrr({"1": {"b": 1}}, "1 a 4\n1 b 10\n") == 1 / 10
-        assert self.mrr({"1": {"b": 1}}, "1 a 4\n1 b 11\n") == 0
-
-    def test_lines_may_stand_in_any_order(self) -> None:
-        assert self.mrr({"1": {"b": 1}}, "1 c 3\n1 b 2\n1 a 1\n") == 1 / 2
-
-    def test_of_equal_ranks_the_last_line_wins(self) -> None:
-        assert self.mrr({"1": {"a": 1}}, "1 a 1\n1 b 1\n1 c 2\n") == 0
-        assert self.mrr({"1": {"b": 1}}, "1 a 1\n1 b 1\n1 c 2\n") == 1
-        assert self.mrr({"1": {"b": 1}}, "1 b 2\n1 a 2\n1 c 1\n") == 0
-
-    def test_scores_say_nothing(self) -> None:
-        assert self.mrr({"1": {"a": 1}}, "1 Q0 a 1 0.1 t\n1 Q0 b 2 0.9 t\n") == 1
-
-    @pytest.mark.parametrize("rel", [0, 1, 3])
-    def test_labels_are_not_read(self, rel: int) -> None:
-        assert self.mrr({"1": {"b": rel}}, "1 a 1\n1 b 2\n") == 1 / 2
-
-    def test_a_negative_label_is_no_judgment_here_though_the_script_counts_its_line(self) -> None:
-        assert self.mrr({"1": {"b": -1}}, "1 a 1\n1 b 2\n") == 0
+    @pytest.mark.parametrize(
+        ("lines", "judged", "expected"),
+        [
+            # The script puts passages at their ranks into a list of 1000: 3 stays 3 with nothing at 2.
+            pytest.param("1 a 1\n1 b 3\n", {"b": 1}, 1 / 3, id="a gap"),
+            pytest.param("1 a 4\n1 b 10\n", {"b": 1}, 1 / 10, id="the tenth"),
+            pytest.param("1 a 4\n1 b 11\n", {"b": 1}, 0, id="below the tenth"),
+            pytest.param("1 c 3\n1 b 2\n1 a 1\n", {"b": 1}, 1 / 2, id="lines in any order"),
+            pytest.param("1 a 1\n1 b 1\n1 c 2\n", {"a": 1}, 0, id="of equal ranks not the first"),
+            pytest.param("1 a 1\n1 b 1\n1 c 2\n", {"b": 1}, 1, id="of equal ranks the last"),
+            pytest.param("1 b 2\n1 a 2\n1 c 1\n", {"b": 1}, 0, id="of equal ranks further down"),
+            pytest.param("1 Q0 a 1 0.1 t\n1 Q0 b 2 0.9 t\n", {"a": 1}, 1, id="scores say nothing"),
+            pytest.param("1 a 1\n1 b 2\n", {"b": 0}, 1 / 2, id="label 0"),
+            pytest.param("1 a 1\n1 b 2\n", {"b": 3}, 1 / 2, id="label 3"),
+            # The script counts its line.
+            pytest.param("1 a 1\n1 b 2\n", {"b": -1}, 0, id="a negative label"),
+        ],
+    )
+    def test_the_first_judged_document_counts_by_its_rank_column(
+        self, lines: str, judged: dict[str, int], expected: float
+    ) -> None:
+        assert self.mrr({"1": judged}, lines) == expected
 
     def test_a_level_that_is_asked_for_counts(self) -> None:
         run = te.read_run(io.BytesIO(b"1 a 1\n1 b 2\n"))
@@ -567,37 +519,19 @@ class TestMsmarco:
             run = te.read_run(io.BytesIO(f"1 x 1\n1 a {rank}\n".encode()))
             assert te.evaluate({"1": {"a": 1}}, run, "RR", profile="msmarco").mean["RR"] == expected
 
-    @pytest.mark.parametrize("reader", ["python", "compiled"])
-    @pytest.mark.parametrize(
-        ("line", "words"),
-        [
-            (b"1\tb\t0", b"rank '0' is not 1 or more. Ranks count from 1."),
-            (b"1\tb\t-1", b"rank '-1' is not 1 or more. Ranks count from 1."),
-            (b"1\tb\tx", b"rank 'x' is not a whole number"),
-            (b"1\tb\t1.5", b"rank '1.5' is not a whole number"),
-        ],
-    )
     def test_other_ranks_are_refused_with_file_and_line(
-        self, line: bytes, words: bytes, reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
     ) -> None:
-        if reader == "compiled" and scanner() is None:
-            pytest.skip("the scanner is not built")
-        monkeypatch.setenv("TRECEVAL_READER", reader)
         (tmp_path / "qrels").write_bytes(b"1 0 a 1\n")
-        (tmp_path / "run").write_bytes(b"1\ta\t1\n" + line + b"\n")
-        done = treceval(["--profile", "msmarco", "qrels", "run"], folder=tmp_path)
-        assert (done.status, done.out) == (1, b"")
-        assert done.err.startswith(b"run:2: " + words), done.err
-        assert done.err.count(b"\n") == 1
-
-    def test_a_rank_column_of_trec_s_format_that_is_none_is_refused(self, tmp_path: Path) -> None:
-        (tmp_path / "qrels").write_bytes(b"1 0 a 1\n")
-        for rank in (b"0", b"-3", b"x", b"Q"):
-            (tmp_path / "run").write_bytes(b"1 Q0 a 1 2.0 t\n1 Q0 b " + rank + b" 1.0 t\n")
-            done = treceval(["--profile", "msmarco", "qrels", "run"], folder=tmp_path)
-            assert (done.status, done.out) == (1, b"")
-            assert done.err.startswith(b"run:2: "), done.err
-            assert done.err.count(b"\n") == 1
+        said: dict[str, dict[str, str]] = {reader: {} for reader in READERS}
+        for form in ("1\ta\t1\n1\tb\t{}\n", "1 Q0 a 1 2.0 t\n1 Q0 b {} 1.0 t\n"):
+            for reader, rank in itertools.product(READERS, ("0", "-1", "x", "1.5")):
+                (tmp_path / "run").write_text(form.format(rank))
+                monkeypatch.setenv("TRECEVAL_READER", reader)
+                done = treceval(["--profile", "msmarco", "qrels", "run"], folder=tmp_path)
+                assert (done.status, done.out, done.err.count(b"\n")) == (1, b"", 1)
+                said[reader][form.splitlines()[1].format(rank)] = done.err.decode()
+        assert said["python"] == said[READERS[-1]] == snapshot
 
     def test_a_run_without_ranks_is_refused(self) -> None:
         with pytest.raises(DataError, match="rank"):
@@ -613,15 +547,13 @@ class TestMsmarco:
         with pytest.raises(InputError, match="twice"):
             self.mrr({"1": {"a": 1}}, "1 a 1\n1 a 2\n")
 
-    @pytest.mark.parametrize("reader", ["python", "compiled"])
+    @pytest.mark.parametrize("reader", READERS)
     def test_three_columns_and_trec_s_format_give_the_same(
         self, reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        if reader == "compiled" and scanner() is None:
-            pytest.skip("the scanner is not built")
         monkeypatch.setenv("TRECEVAL_READER", reader)
         names = ["MRR@10", "RR", "P@5", "AP", "R@1000"]
-        for seed, qrels, run in pairs(60):
+        for seed, qrels, run in pairs(25):
             rng = random.Random(seed)
             rows = [(qid, docid, rng.randint(1, 2 * len(row))) for qid, row in run.items() for docid in row]
             rows = [row for row in rows if row[2] <= 1500]
@@ -630,9 +562,8 @@ class TestMsmarco:
             (tmp_path / "six").write_text(
                 "".join(f"{qid} Q0 {docid} {rank} {rng.random()} t\n" for qid, docid, rank in rows)
             )
-            three, six = (
-                te.evaluate(tmp_path / "qrels", tmp_path / name, names, profile="msmarco") for name in ("three", "six")
-            )
+            three = te.evaluate(tmp_path / "qrels", tmp_path / "three", names, profile="msmarco")
+            six = te.evaluate(tmp_path / "qrels", tmp_path / "six", names, profile="msmarco")
             assert three.qids == six.qids
             assert (three.matrix == six.matrix).all(), seed
             # The script itself, as its README tells it: a list of 1000 places by rank, and the first that is judged.
@@ -677,40 +608,37 @@ TWICE_IN_RUN = b"1 Q0 a 1 9 t\n1 Q0 b 2 5 t\n1 Q0 a 3 1 t\n"
 TWICE_IN_QRELS = b"1 0 b 0\n1 0 a 0\n1 0 b 1\n"
 
 
-@pytest.mark.parametrize("reader", ["python", "compiled"])
-@pytest.mark.parametrize("name", PROFILES)
+@pytest.mark.parametrize("reader", READERS)
 def test_of_a_document_twice_in_a_run_the_last_line_counts_or_it_is_refused(
-    name: str, reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if reader == "compiled" and scanner() is None:
-        pytest.skip("the scanner is not built")
     monkeypatch.setenv("TRECEVAL_READER", reader)
     (tmp_path / "qrels").write_bytes(b"1 0 b 1\n1 0 a 0\n")
     (tmp_path / "run").write_bytes(TWICE_IN_RUN)
-    arguments = ["--profile", name, "-m", "RR", "-m", "MRR@10", "qrels", "run"]
-    done = treceval(arguments, folder=tmp_path)
-    if name in LAST:
-        # a has its last score, 1, so that b is first.
-        assert done.status == 0
-        assert done.out.split() == [b"RR", b"all", b"1.0000", b"MRR@10", b"all", b"1.0000"]
-        note = f"note: run: 1 line is replaced by a later line for the same document, as in {name}.\n"
-        assert done.err.decode() == note
-    else:
-        assert done.status == 1
-        assert done.err.startswith(b"run:3: "), done.err
-        assert b"'a'" in done.err
+    taken = set()
+    for name in PROFILES:
+        done = treceval(["--profile", name, "-m", "RR", "-m", "MRR@10", "qrels", "run"], folder=tmp_path)
+        if done.status == 0:
+            taken.add(name)
+            # a has its last score, 1, so that b is first.
+            assert done.out.split() == [b"RR", b"all", b"1.0000", b"MRR@10", b"all", b"1.0000"]
+            note = f"note: run: 1 line is replaced by a later line for the same document, as in {name}.\n"
+            assert done.err.decode() == note
+        else:
+            assert done.err.startswith(b"run:3: "), done.err
+            assert b"'a'" in done.err
+    assert taken == LAST
 
 
-@pytest.mark.parametrize("name", PROFILES)
-def test_of_a_document_judged_twice_the_last_line_counts_or_it_is_refused(name: str, tmp_path: Path) -> None:
+def test_of_a_document_judged_twice_the_last_line_counts_or_it_is_refused(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_bytes(TWICE_IN_QRELS)
     (tmp_path / "run").write_bytes(b"1 Q0 b 1 2 t\n1 Q0 a 2 1 t\n")
-    done = treceval(["--profile", name, "-m", "RR", "qrels", "run"], folder=tmp_path)
-    if name in LAST:
-        assert (done.status, done.out.split()) == (0, [b"RR", b"all", b"1.0000"])
-    else:
-        assert done.status == 1
-        assert done.err.startswith(b"qrels:3: "), done.err
+    for name in PROFILES:
+        done = treceval(["--profile", name, "-m", "RR", "qrels", "run"], folder=tmp_path)
+        if name in LAST:
+            assert (done.status, done.out.split()) == (0, [b"RR", b"all", b"1.0000"]), name
+        else:
+            assert (done.status, done.err.partition(b" ")[0]) == (1, b"qrels:3:"), name
 
 
 def test_a_document_keeps_the_place_of_its_first_line_in_a_dictionary() -> None:
@@ -747,15 +675,19 @@ def test_coursework_ranks_by_the_order_of_lines_whatever_ranks_and_scores_say() 
     assert in_dictionary.mean["RR"] == 1 / 2
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["ranx", "beir", "flagembedding", "flagembedding-tutorial", "lightgbm", "xgboost", "pytorch-ignite", "recbole"],
-)
-def test_ties_stay_in_the_order_of_lines(name: str) -> None:
+def test_ties_stay_in_the_order_of_lines() -> None:
     # The larger id, then the smaller one, first in the file: neither order of ids wins.
-    for row in ({"b": 1.0, "a": 1.0}, {"a": 1.0, "b": 1.0}):
-        first = next(iter(row))
-        assert te.evaluate({"1": {first: 1}}, {"1": row}, "MRR@10", profile=name).mean["MRR@10"] == 1.0
+    kept = {
+        name
+        for name, profile in PROFILES.items()
+        if profile.conventions.order == "score"
+        and te.evaluate({"1": {"b": 1}}, {"1": {"b": 1.0, "a": 1.0}}, "RR@10", profile=name).mean["RR@10"] == 1.0
+        and te.evaluate({"1": {"a": 1}}, {"1": {"a": 1.0, "b": 1.0}}, "RR@10", profile=name).mean["RR@10"] == 1.0
+    }
+    assert kept == {
+        "ranx", "beir", "flagembedding", "flagembedding-tutorial", "lightgbm", "xgboost", "xgboost-minus", "recbole",
+        "pytorch-ignite", "torchmetrics", "torchmetrics-pos", "torchmetrics-skip",
+    }  # fmt: skip
 
 
 # --- readers and ways in ---
@@ -810,23 +742,6 @@ def test_both_readers_and_all_ways_in_agree(
             assert {key: each.short for key, each in results.signatures.items()} == {
                 key: each.short for key, each in first.signatures.items()
             }, (seed, way)
-
-
-@pytest.mark.parametrize("name", PROFILES)
-def test_a_signature_repeats_the_number_of_every_profile(name: str) -> None:
-    results = te.evaluate(QRELS, RUN, profile=name)
-    for measure, signature in results.signatures.items():
-        for form in (signature.short, signature.long):
-            again = te.evaluate(QRELS, RUN, signature=form)
-            assert list(again.mean.values()) == [results.mean[measure]], form
-
-
-def test_a_profile_on_the_command_line_is_that_of_the_library(tmp_path: Path) -> None:
-    for name in PROFILES:
-        done: Done = treceval(["--profile", name, "--format", "json", QRELS, RUN])
-        (run,) = json.loads(done.out)["runs"]
-        results = te.evaluate(QRELS, RUN, profile=name)
-        assert {key: value for key, value in run["mean"].items() if key != "runid"} == dict(results.mean)
 
 
 # --- conventions that few programs have, by hand and over all orders ---
@@ -890,7 +805,7 @@ def test_a_document_with_a_score_of_0_or_less_may_be_taken_for_not_relevant() ->
 
 @pytest.mark.parametrize("name", ["lightgbm", "catboost", "torchmetrics", "torchmetrics-pos", "ranx", "pytorch-ignite"])
 def test_a_file_and_a_table_are_scored_as_the_dictionary_is(name: str, tmp_path: Path) -> None:
-    for seed in range(20):
+    for seed in range(10):
         qrels, run = random_pair(random.Random(seed))
         te.write_qrels(te.Qrels(qrels), tmp_path / "qrels")
         lines = [f"{qid} Q0 {docid} 1 {score!r} t\n" for qid, row in run.items() for docid, score in row.items()]

@@ -10,8 +10,9 @@ document is relevant if its level is at least `level`.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 NO_JUDGMENT = -1
 NOT_JUDGED = -2
@@ -26,16 +27,9 @@ def utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def order(scores: dict[str, float]) -> list[str]:
-    """Rank docids by descending score; of equal scores the later docid (in bytes) comes first."""
-    ranking = sorted(scores, key=utf8, reverse=True)
-    ranking.sort(key=lambda docid: scores[docid], reverse=True)  # stable, also in reverse
-    return ranking
-
-
-def order_for_preferences(scores: dict[str, float]) -> list[str]:
-    """Rank docids by descending score; of equal scores the earlier docid (in bytes) comes first."""
-    ranking = sorted(scores, key=utf8)
+def order(scores: dict[str, float], *, later_first: bool = True) -> list[str]:
+    """Rank docids by descending score; of equal scores the later docid (in bytes) comes first, or the earlier one."""
+    ranking = sorted(scores, key=utf8, reverse=later_first)
     ranking.sort(key=lambda docid: scores[docid], reverse=True)  # stable, also in reverse
     return ranking
 
@@ -58,38 +52,17 @@ def codes_of(ranking: list[str], judgments: dict[str, int]) -> list[int]:
 
 def count_relevant(judged: list[int], level: int) -> int:
     """Count the relevant documents of the query (R)."""
-    count = 0
-    for judgment in judged:
-        if judgment >= 0 and judgment >= level:
-            count += 1
-    return count
+    return len([judgment for judgment in judged if judgment >= 0 and judgment >= level])
 
 
 def count_nonrelevant(judged: list[int], level: int) -> int:
     """Count the documents of the query that are judged and not relevant."""
-    count = 0
-    for judgment in judged:
-        if 0 <= judgment < level:
-            count += 1
-    return count
+    return len([judgment for judgment in judged if 0 <= judgment < level])
 
 
-def count_relevant_retrieved(codes: list[int], level: int) -> int:
-    """Count the relevant documents that were retrieved."""
-    count = 0
-    for code in codes:
-        if code >= 0 and code >= level:
-            count += 1
-    return count
-
-
-def count_hits(codes: list[int], cutoff: int, level: int) -> int:
-    """Count the relevant documents among the first `cutoff`; ranks past the end of the ranking hold none."""
-    hits = 0
-    for rank, code in enumerate(codes, start=1):
-        if rank <= cutoff and code >= level:
-            hits += 1
-    return hits
+def with_cutoff(twin: Callable[..., Any]) -> Callable[..., Any]:
+    """Give the twin of a measure with a cutoff, where that is the measure of the first documents."""
+    return lambda codes, judged, *, cutoff, **given: twin(codes[:cutoff], judged, **given)
 
 
 def num_q(codes: list[int], judged: list[int]) -> float:
@@ -109,16 +82,12 @@ def num_rel(codes: list[int], judged: list[int], *, level: int = 1) -> float:
 
 def num_rel_ret(codes: list[int], judged: list[int], *, level: int = 1) -> float:
     """Count the relevant documents that were retrieved."""
-    return float(count_relevant_retrieved(codes, level))
+    return float(count_relevant(codes, level))
 
 
 def num_nonrel_judged_ret(codes: list[int], judged: list[int], *, level: int = 1) -> float:
     """Count the retrieved documents that are judged and not relevant."""
-    count = 0
-    for code in codes:
-        if 0 <= code < level:
-            count += 1
-    return float(count)
+    return float(count_nonrelevant(codes, level))
 
 
 def relstring(codes: list[int], judged: list[int], *, length: int = 10) -> str:
@@ -144,8 +113,8 @@ def relstring(codes: list[int], judged: list[int], *, length: int = 10) -> str:
 def precision(codes: list[int], judged: list[int], *, level: int = 1, cutoff: int, divisor: str = "cutoff") -> float:
     """P_k: a ranking shorter than k is filled with documents that are not relevant."""
     if divisor == "retrieved":
-        return count_hits(codes, cutoff, level) / min(cutoff, len(codes)) if codes else 0.0
-    return count_hits(codes, cutoff, level) / cutoff
+        return count_relevant(codes[:cutoff], level) / min(cutoff, len(codes)) if codes else 0.0
+    return count_relevant(codes[:cutoff], level) / cutoff
 
 
 def recall_at(codes: list[int], judged: list[int], *, level: int = 1, cutoff: int) -> float:
@@ -153,7 +122,7 @@ def recall_at(codes: list[int], judged: list[int], *, level: int = 1, cutoff: in
     relevant = count_relevant(judged, level)
     if relevant == 0:
         return 0.0
-    return count_hits(codes, cutoff, level) / relevant
+    return count_relevant(codes[:cutoff], level) / relevant
 
 
 def relative_precision(codes: list[int], judged: list[int], *, level: int = 1, cutoff: int) -> float:
@@ -161,34 +130,23 @@ def relative_precision(codes: list[int], judged: list[int], *, level: int = 1, c
     relevant = count_relevant(judged, level)
     if relevant == 0:
         return 0.0
-    return count_hits(codes, cutoff, level) / min(cutoff, relevant)
+    return count_relevant(codes[:cutoff], level) / min(cutoff, relevant)
 
 
-def success(codes: list[int], judged: list[int], *, level: int = 1, cutoff: int) -> float:
-    """success_k: 1 if there is a relevant document among the first k, else 0."""
-    if count_hits(codes, cutoff, level) > 0:
-        return 1.0
-    return 0.0
+def success(codes: list[int], judged: list[int], *, level: int = 1) -> float:
+    """Give 1 if there is a relevant document, else 0."""
+    return float(count_relevant(codes, level) > 0)
 
 
 def unjudged(codes: list[int], judged: list[int], *, cutoff: int) -> float:
     """unj_k: the share of the first k ranks that hold a document without a level >= 0."""
-    count = 0
-    for rank, code in enumerate(codes, start=1):
-        if rank <= cutoff and code < 0:
-            count += 1
-    return count / cutoff
+    return len([code for code in codes[:cutoff] if code < 0]) / cutoff
 
 
-def judged_at(codes: list[int], judged: list[int], *, cutoff: int, negative: str = "unjudged") -> float:
-    """Judged@k of ir_measures: the share of the first k retrieved documents that are judged."""
-    if len(codes) == 0:
-        return 0.0
-    count = 0
-    for rank, code in enumerate(codes, start=1):
-        if rank <= cutoff and (code >= 0 or (negative == "nonrelevant" and code != NO_JUDGMENT)):
-            count += 1
-    return count / min(cutoff, len(codes))
+def judged_of(codes: list[int], judged: list[int], *, negative: str = "unjudged") -> float:
+    """Judged of ir_measures: the share of the retrieved documents that are judged."""
+    known = [code >= 0 or (negative == "nonrelevant" and code != NO_JUDGMENT) for code in codes]
+    return sum(known) / len(codes) if codes else 0.0
 
 
 # Average precision and the first relevant document ------------------------------------------------
@@ -210,7 +168,7 @@ def average_precision(
 ) -> float:
     """Map, of one query (gm_map averages the same value); twins know of no ties."""
     assert steps == "ordered"
-    divisor = count_relevant_retrieved(codes, level) if norm == "retrieved" else count_relevant(judged, level)
+    divisor = count_relevant(codes, level) if norm == "retrieved" else count_relevant(judged, level)
     if divisor == 0:
         return 0.0
     return sum_of_precisions(codes, level) / divisor
@@ -222,7 +180,7 @@ def average_precision_at(
     """map_cut_k: the average precision of the first k documents, divided by all R, min(k, R) or those found."""
     first = codes[:cutoff]
     if norm == "retrieved":
-        divisor = count_relevant_retrieved(first, level)
+        divisor = count_relevant(first, level)
     elif norm == "capped":
         divisor = min(cutoff, count_relevant(judged, level))
     else:
@@ -244,21 +202,13 @@ def r_precision(codes: list[int], judged: list[int], *, level: int = 1) -> float
     relevant = count_relevant(judged, level)
     if relevant == 0:
         return 0.0
-    return count_hits(codes, relevant, level) / relevant
+    return count_relevant(codes[:relevant], level) / relevant
 
 
 def reciprocal_rank(codes: list[int], judged: list[int], *, level: int = 1) -> float:
     """recip_rank."""
     for rank, code in enumerate(codes, start=1):
         if code >= level:
-            return 1 / rank
-    return 0.0
-
-
-def reciprocal_rank_at(codes: list[int], judged: list[int], *, level: int = 1, cutoff: int) -> float:
-    """RR@k of ir_measures: the reciprocal rank if the first relevant document is among the first k."""
-    for rank, code in enumerate(codes, start=1):
-        if rank <= cutoff and code >= level:
             return 1 / rank
     return 0.0
 
@@ -270,7 +220,7 @@ def set_precision(codes: list[int], judged: list[int], *, level: int = 1) -> flo
     """set_P."""
     if len(codes) == 0:
         return 0.0
-    return count_relevant_retrieved(codes, level) / len(codes)
+    return count_relevant(codes, level) / len(codes)
 
 
 def set_recall(codes: list[int], judged: list[int], *, level: int = 1) -> float:
@@ -278,7 +228,7 @@ def set_recall(codes: list[int], judged: list[int], *, level: int = 1) -> float:
     relevant = count_relevant(judged, level)
     if relevant == 0:
         return 0.0
-    return count_relevant_retrieved(codes, level) / relevant
+    return count_relevant(codes, level) / relevant
 
 
 def set_relative_precision(codes: list[int], judged: list[int], *, level: int = 1) -> float:
@@ -286,7 +236,7 @@ def set_relative_precision(codes: list[int], judged: list[int], *, level: int = 
     relevant = count_relevant(judged, level)
     if relevant == 0 or len(codes) == 0:
         return 0.0
-    return count_relevant_retrieved(codes, level) / min(len(codes), relevant)
+    return count_relevant(codes, level) / min(len(codes), relevant)
 
 
 def set_map(codes: list[int], judged: list[int], *, level: int = 1) -> float:
@@ -294,13 +244,13 @@ def set_map(codes: list[int], judged: list[int], *, level: int = 1) -> float:
     relevant = count_relevant(judged, level)
     if relevant == 0 or len(codes) == 0:
         return 0.0
-    retrieved = count_relevant_retrieved(codes, level)
+    retrieved = count_relevant(codes, level)
     return retrieved * retrieved / (len(codes) * relevant)
 
 
 def set_f(codes: list[int], judged: list[int], *, level: int = 1, beta_squared: float = 1.0) -> float:
     """set_F: the parameter is beta squared."""
-    if count_relevant_retrieved(codes, level) == 0:
+    if count_relevant(codes, level) == 0:
         return 0.0
     share = set_precision(codes, judged, level=level)
     found = set_recall(codes, judged, level=level)
@@ -317,7 +267,7 @@ def utility(
 ) -> float:
     """Weigh the four cells of the table relevant or not, retrieved or not."""
     relevant = count_relevant(judged, level)
-    relevant_retrieved = count_relevant_retrieved(codes, level)
+    relevant_retrieved = count_relevant(codes, level)
     other_retrieved = len(codes) - relevant_retrieved
     relevant_missed = relevant - relevant_retrieved
     other_missed = collection_size + relevant_retrieved - len(codes) - relevant
@@ -387,22 +337,11 @@ def inferred_ap(codes: list[int], judged: list[int], *, level: int = 1) -> float
 # Cutoffs that depend on the number of relevant documents ------------------------------------------
 
 
-def round_half_away(value: float) -> int:
-    """Round to the nearest integer, halves away from zero (lround of C)."""
-    size = abs(value)
-    whole = math.floor(size)
-    if size - whole >= 0.5:
-        whole += 1
-    return whole if value >= 0 else -whole
-
-
 def wanted_relevant(recall: float, relevant: int, rounding: str) -> int:
     """Give the number of relevant documents that make up a recall level."""
-    if rounding == "nearest":  # trec_eval 10
-        return round_half_away(recall * relevant)
-    if rounding == "up":  # trec_eval 9
-        return math.trunc(recall * relevant + 0.9)
-    raise ValueError(f"rounding must be nearest or up, not {rounding!r}")
+    if rounding == "nearest":  # trec_eval 10, halves up
+        return math.floor(recall * relevant + 0.5)
+    return math.trunc(recall * relevant + 0.9)  # trec_eval 9
 
 
 def interpolated_precision(
@@ -436,7 +375,7 @@ def eleven_point_average(
         return 0.0
     relevant = count_relevant(judged, level)
     wanted = [wanted_relevant(recall, relevant, rounding) for recall in recalls]
-    hits = count_relevant_retrieved(codes, level)
+    hits = count_relevant(codes, level)
     highest = hits / len(codes)
     left = len(wanted)  # the recall levels before this index are still to be met
     while left > 0 and wanted[left - 1] > hits:
@@ -461,13 +400,13 @@ def r_precision_mult(codes: list[int], judged: list[int], *, level: int = 1, mul
     cutoff = math.trunc(multiple * count_relevant(judged, level) + 0.9)
     if cutoff < 1:
         return 0.0
-    return count_hits(codes, cutoff, level) / cutoff
+    return count_relevant(codes[:cutoff], level) / cutoff
 
 
 # Gains --------------------------------------------------------------------------------------------
 
 
-def gain_of(code: int, gains: dict[int, float] | None) -> float:
+def gain_of(code: int, gains: Mapping[int, float] | None) -> float:
     """Give the gain of a code: the one named for it, else the level itself, else 0."""
     if gains is not None and code in gains:
         return gains[code]
@@ -476,7 +415,7 @@ def gain_of(code: int, gains: dict[int, float] | None) -> float:
     return 0.0
 
 
-def ideal_gains(judged: list[int], gains: dict[int, float] | None) -> list[float]:
+def ideal_gains(judged: list[int], gains: Mapping[int, float] | None) -> list[float]:
     """List the gains above 0 of all judged documents, highest first."""
     ideal = []
     for level in judged:
@@ -499,7 +438,7 @@ def discounted_sum(gains: list[float]) -> float:
     return total
 
 
-def any_gain_of(code: int, gains: dict[int, float] | None, gain: str) -> float:
+def any_gain_of(code: int, gains: Mapping[int, float] | None, gain: str) -> float:
     """Give the gain of a code, linear or exponential."""
     if gain == "binary":
         return 1.0 if code > 0 else 0.0
@@ -508,15 +447,18 @@ def any_gain_of(code: int, gains: dict[int, float] | None, gain: str) -> float:
     return gain_of(code, gains)
 
 
-def any_discounted_sum(gains: list[float], discounted: str, base: float) -> float:
-    """Add up gains in rank order, discounted by log2(rank + 1) or as Jarvelin and Kekalainen (2002) do."""
-    if discounted == "log2":
+def any_discounted_sum(gains: list[float], discount: str = "log2", base: float = 2.0, ties: str = "ordered") -> float:
+    """Add up gains in rank order, discounted by log2(rank + 1) or as Jarvelin and Kekalainen (2002) do.
+
+    It knows of no ties.
+    """
+    if discount == "log2":
         return discounted_sum(gains)
-    if discounted == "position":
-        return sum(gain / rank for rank, gain in enumerate(gains, start=1))
     total = 0.0
     for rank, gain in enumerate(gains, start=1):
-        if rank < base:
+        if discount == "position":
+            total += gain / rank
+        elif rank < base:
             total += gain
         else:
             total += gain / (math.log(rank) / math.log(base))
@@ -527,58 +469,30 @@ def dcg(
     codes: list[int],
     judged: list[int],
     *,
-    gains: dict[int, float] | None = None,
+    gains: Mapping[int, float] | None = None,
     gain: str = "linear",
-    discount: str = "log2",
-    base: float = 2.0,
-    ties: str = "ordered",
+    **given: Any,
 ) -> float:
-    """Add up the discounted gains of the ranking (Jarvelin and Kekalainen, TOIS 2002); it knows of no ties."""
-    return any_discounted_sum([any_gain_of(code, gains, gain) for code in codes], discount, base)
+    """Add up the discounted gains of the ranking (Jarvelin and Kekalainen, TOIS 2002)."""
+    return any_discounted_sum([any_gain_of(code, gains, gain) for code in codes], **given)
 
 
-def ideal_dcg(
-    codes: list[int],
-    judged: list[int],
-    *,
-    gains: dict[int, float] | None = None,
-    gain: str = "linear",
-    discount: str = "log2",
-    base: float = 2.0,
-) -> float:
+def ideal_dcg(codes: list[int], judged: list[int], *, cutoff: int | None = None, **given: Any) -> float:
     """Give the dcg of the ideal ranking: all judged documents, highest gain first."""
-    best = sorted([any_gain_of(level, gains, gain) for level in judged if level >= 0], reverse=True)
-    return any_discounted_sum(best, discount, base)
+    best = sorted(judged, key=lambda level: any_gain_of(level, given.get("gains"), given.get("gain", "linear")))
+    best = [level for level in reversed(best) if level >= 0]
+    return dcg(best[:cutoff], judged, **given)
 
 
-def ndcg(codes: list[int], judged: list[int], **parameters: object) -> float:
-    """Divide the dcg by the ideal one."""
-    return ndcg_cut(codes, judged, cutoff=len(codes) + len(judged), **parameters)  # type: ignore[arg-type]
-
-
-def ndcg_cut(
-    codes: list[int],
-    judged: list[int],
-    *,
-    cutoff: int,
-    gains: dict[int, float] | None = None,
-    gain: str = "linear",
-    discount: str = "log2",
-    base: float = 2.0,
-    ideal: str = "judged",
-    ties: str = "ordered",
+def ndcg(
+    codes: list[int], judged: list[int], *, cutoff: int | None = None, ideal: str = "judged", **given: Any
 ) -> float:
-    """ndcg_cut_k: ndcg where both rankings end after k documents; it knows of no ties."""
-    actual = [any_gain_of(code, gains, gain) for code in codes]
-    candidates = codes if ideal == "retrieved" else judged
-    best = sorted([any_gain_of(level, gains, gain) for level in candidates if level >= 0], reverse=True)
-    highest = any_discounted_sum(best[:cutoff], discount, base)
-    if highest == 0:
-        return 0.0
-    return any_discounted_sum(actual[:cutoff], discount, base) / highest
+    """Divide the dcg by the ideal one, where both rankings end after k documents."""
+    highest = ideal_dcg([], codes if ideal == "retrieved" else judged, cutoff=cutoff, **given)
+    return dcg(codes[:cutoff], judged, **given) / highest if highest else 0.0
 
 
-def ndcg_rel(codes: list[int], judged: list[int], *, gains: dict[int, float] | None = None) -> float:
+def ndcg_rel(codes: list[int], judged: list[int], *, gains: Mapping[int, float] | None = None) -> float:
     """ndcg_rel: the mean of the ndcg at each document with a gain; those missed count as if after the end."""
     ideal = ideal_gains(judged, gains)
     if len(ideal) == 0:
@@ -603,7 +517,7 @@ def ndcg_rel(codes: list[int], judged: list[int], *, gains: dict[int, float] | N
     return 0.0
 
 
-def r_ndcg(codes: list[int], judged: list[int], *, level: int = 1, gains: dict[int, float] | None = None) -> float:
+def r_ndcg(codes: list[int], judged: list[int], *, level: int = 1, gains: Mapping[int, float] | None = None) -> float:
     """Rndcg: the mean of the ndcg at the ranks where the ideal ranking comes to a lower gain.
 
     A ranking that goes on for more than one document after the ideal one adds a last ndcg at its end.
@@ -645,7 +559,7 @@ def divide_by_log2(value: float, argument: float) -> float:
     return value / logarithm
 
 
-def normalized_g(codes: list[int], judged: list[int], *, gains: dict[int, float] | None = None) -> float:
+def normalized_g(codes: list[int], judged: list[int], *, gains: Mapping[int, float] | None = None) -> float:
     """G: each gain is divided by the log of what the ranking has cost so far beyond what it has gained."""
     ideal = ideal_gains(judged, gains)
     if len(ideal) == 0:
@@ -686,7 +600,7 @@ def binary_g(codes: list[int], judged: list[int], *, level: int = 1) -> float:
     return total / relevant
 
 
-def rbp(codes: list[int], judged: list[int], *, gains: dict[int, float] | None = None, p: float = 0.9) -> float:
+def rbp(codes: list[int], judged: list[int], *, gains: Mapping[int, float] | None = None, p: float = 0.9) -> float:
     """Rank-biased precision (Moffat and Zobel, TOIS 2008), with gains scaled to 0..1 if any lies outside.
 
     The scale covers each named gain, used or not, and each level up to the highest one judged.
@@ -714,7 +628,7 @@ def rbp(codes: list[int], judged: list[int], *, gains: dict[int, float] | None =
 
 
 def rbp_residual(
-    codes: list[int], judged: list[int], *, p: float = 0.9, gains: dict[int, float] | None = None
+    codes: list[int], judged: list[int], *, p: float = 0.9, gains: Mapping[int, float] | None = None
 ) -> float:
     """rbp_resid, on which gains have no effect: the weight of the unjudged ranks and of the tail; 0 if all retrieved ones are judged."""
     unjudged_sum = 0.0
@@ -733,38 +647,18 @@ def rbp_residual(
 # Judgment groups ----------------------------------------------------------------------------------
 
 
-def map_avgjg(group_codes: list[list[int]], group_judged: list[list[int]], *, level: int = 1) -> float:
-    """Average map over the judgment groups of a query."""
-    if len(group_codes) == 0:
-        return 0.0
-    total = 0.0
-    for codes, judged in zip(group_codes, group_judged, strict=True):
-        total += average_precision(codes, judged, level=level)
-    return total / len(group_codes)
+def average_over_groups(twin: Callable[..., float]) -> Callable[..., float]:
+    """Give the twin that averages a measure over the judgment groups of a query."""
 
+    def averaged(group_codes: list[list[int]], group_judged: list[list[int]], **given: Any) -> float:
+        if len(group_codes) == 0:
+            return 0.0
+        total = 0.0
+        for codes, judged in zip(group_codes, group_judged, strict=True):
+            total += twin(codes, judged, **given)
+        return total / len(group_codes)
 
-def precision_avgjg(
-    group_codes: list[list[int]], group_judged: list[list[int]], *, level: int = 1, cutoff: int
-) -> float:
-    """P_avgjg_k: average P_k over the judgment groups of a query."""
-    if len(group_codes) == 0:
-        return 0.0
-    total = 0.0
-    for codes, judged in zip(group_codes, group_judged, strict=True):
-        total += precision(codes, judged, level=level, cutoff=cutoff)
-    return total / len(group_codes)
-
-
-def r_precision_mult_avgjg(
-    group_codes: list[list[int]], group_judged: list[list[int]], *, level: int = 1, multiple: float
-) -> float:
-    """Rprec_mult_avgjg: average Rprec_mult over the judgment groups of a query."""
-    if len(group_codes) == 0:
-        return 0.0
-    total = 0.0
-    for codes, judged in zip(group_codes, group_judged, strict=True):
-        total += r_precision_mult(codes, judged, level=level, multiple=multiple)
-    return total / len(group_codes)
+    return averaged
 
 
 # Preferences --------------------------------------------------------------------------------------
@@ -772,6 +666,10 @@ def r_precision_mult_avgjg(
 # The documents of a query are numbered: first the retrieved ones in rank order, then the others by docid. So
 # a document is retrieved if its number is below `retrieved` (how many were), and of two documents the one
 # with the lower number is ranked higher.
+
+
+Lines = list[tuple[str, str, str, float]]
+"""The preference lines of a query: group, sub-group, docid, level."""
 
 
 @dataclass
@@ -833,10 +731,6 @@ def number_documents(ranking: list[str], docids: set[str]) -> tuple[dict[str, in
 
 def simple_group(levels: list[tuple[int, float]]) -> Group:
     """Read a group of one sub-group of (document, level): each class is preferred to all lower ones."""
-    for document, level in levels:
-        for other_document, other_level in levels:
-            if document == other_document and level != other_level:
-                raise ValueError(f"document {document} occurs with different levels in one sub-group")
     classes = []
     for class_level in sorted({level for _, level in levels}, reverse=True):
         classes.append(sorted(document for document, level in levels if level == class_level))
@@ -870,10 +764,6 @@ def partial_group(subgroups: list[list[tuple[int, float]]]) -> Group:
     last_level: dict[int, float] = {}
     for levels in subgroups:
         for document, level in sorted(levels, key=lambda entry: (-entry[1], entry[0])):
-            if document in last_level:
-                before = last_level[document]
-                if (level == 0 and before > 0) or (level > 0 and before == 0):
-                    raise ValueError(f"document {document} has both 0 and non-0 levels")
             last_level[document] = level
     stated = set()
     for levels in subgroups:
@@ -882,15 +772,12 @@ def partial_group(subgroups: list[list[tuple[int, float]]]) -> Group:
                 if x_level > y_level:
                     stated.add((x, y))
     closed = transitive_closure(stated)
-    for x, y in sorted(closed):
-        if x < y and (y, x) in closed:
-            raise ValueError(f"documents {x} and {y} are each preferred to the other")
     relevant = sorted(document for document, level in last_level.items() if level > 0)
     nonrelevant = sorted(document for document, level in last_level.items() if level == 0)
     return Group(sorted(closed), None, relevant, nonrelevant)
 
 
-def read_query(ranking: list[str], lines: list[tuple[str, str, str, float]]) -> Query:
+def read_query(ranking: list[str], lines: Lines) -> Query:
     """Read the preference lines (group, sub-group, docid, level) of one query."""
     numbers, retrieved = number_documents(ranking, {docid for _, _, docid, _ in lines})
     groups = []
@@ -926,25 +813,15 @@ def count_preferences(preferences: list[tuple[int, int]], retrieved: int) -> Cou
     return counts
 
 
-def count_groups(ranking: list[str], lines: list[tuple[str, str, str, float]]) -> list[Counts]:
+def count_groups(ranking: list[str], lines: Lines) -> list[Counts]:
     """Count the preferences of each group of a query."""
     query = read_query(ranking, lines)
     return [count_preferences(group.preferences, query.retrieved) for group in query.groups]
 
 
-def prefs_num_prefs_poss(ranking: list[str], lines: list[tuple[str, str, str, float]]) -> float:
-    """Count the preferences."""
-    return float(sum(counts.possible for counts in count_groups(ranking, lines)))
-
-
-def prefs_num_prefs_ful(ranking: list[str], lines: list[tuple[str, str, str, float]]) -> float:
-    """Count the fulfilled preferences."""
-    return float(sum(counts.fulfilled for counts in count_groups(ranking, lines)))
-
-
-def prefs_num_prefs_ful_ret(ranking: list[str], lines: list[tuple[str, str, str, float]]) -> float:
-    """Count the fulfilled preferences between retrieved documents."""
-    return float(sum(counts.fulfilled_both for counts in count_groups(ranking, lines)))
+def total_of(part: str) -> Callable[[list[str], Lines], float]:
+    """Give the twin that counts some preferences of all groups."""
+    return lambda ranking, lines: float(sum(getattr(counts, part) for counts in count_groups(ranking, lines)))
 
 
 def pooled_ratio(parts: list[tuple[int, int]]) -> float:
@@ -967,79 +844,46 @@ def mean_ratio(parts: list[tuple[int, int]]) -> float:
     return total / len(parts)
 
 
-def prefs_simp(ranking: list[str], lines: list[tuple[str, str, str, float]]) -> float:
-    """Give the share of all preferences that are fulfilled."""
-    return pooled_ratio([(counts.fulfilled, counts.possible) for counts in count_groups(ranking, lines)])
+def ratio_of(
+    combined: Callable[[list[tuple[int, int]]], float], fulfilled: str, possible: str
+) -> Callable[[list[str], Lines], float]:
+    """Give the twin that divides fulfilled preferences by possible ones, over all groups or in each."""
+
+    def ratio(ranking: list[str], lines: Lines) -> float:
+        groups = count_groups(ranking, lines)
+        return combined([(getattr(counts, fulfilled), getattr(counts, possible)) for counts in groups])
+
+    return ratio
 
 
-def prefs_simp_imp(ranking: list[str], lines: list[tuple[str, str, str, float]]) -> float:
-    """prefs_simp of the preferences of which a document was retrieved."""
-    return pooled_ratio([(counts.fulfilled, counts.implied) for counts in count_groups(ranking, lines)])
-
-
-def prefs_simp_ret(ranking: list[str], lines: list[tuple[str, str, str, float]]) -> float:
-    """prefs_simp of the preferences of which both documents were retrieved."""
-    return pooled_ratio([(counts.fulfilled_both, counts.possible_both) for counts in count_groups(ranking, lines)])
-
-
-def prefs_avgjg(ranking: list[str], lines: list[tuple[str, str, str, float]]) -> float:
-    """Give the mean over the groups of the share of preferences that are fulfilled."""
-    return mean_ratio([(counts.fulfilled, counts.possible) for counts in count_groups(ranking, lines)])
-
-
-def prefs_avgjg_imp(ranking: list[str], lines: list[tuple[str, str, str, float]]) -> float:
-    """prefs_avgjg of the preferences of which a document was retrieved."""
-    return mean_ratio([(counts.fulfilled, counts.implied) for counts in count_groups(ranking, lines)])
-
-
-def prefs_avgjg_ret(ranking: list[str], lines: list[tuple[str, str, str, float]]) -> float:
-    """prefs_avgjg of the preferences of which both documents were retrieved."""
-    return mean_ratio([(counts.fulfilled_both, counts.possible_both) for counts in count_groups(ranking, lines)])
-
-
-def pair_mean(ranking: list[str], lines: list[tuple[str, str, str, float]], needed: int) -> float:
-    """Average over pairs the share of their preferences that are fulfilled, over all groups.
+def pair_mean(needed: int) -> Callable[[list[str], Lines], float]:
+    """Give the twin that averages over pairs the share of their preferences that are fulfilled, over all groups.
 
     Only pairs of which at least `needed` documents were retrieved count.
     """
-    query = read_query(ranking, lines)
-    counts: dict[tuple[int, int], int] = {}
-    for group in query.groups:
-        for preference in group.preferences:
-            counts[preference] = counts.get(preference, 0) + 1
-    documents = len({docid for _, _, docid, _ in lines})
-    total = 0.0
-    pairs = 0
-    for i in range(documents):
-        for j in range(i + 1, documents):
-            as_ranked = counts.get((i, j), 0)
-            against = counts.get((j, i), 0)
-            if as_ranked + against == 0:
-                continue
-            found = int(i < query.retrieved) + int(j < query.retrieved)
-            if found < needed:
-                continue
-            pairs += 1
-            if found > 0:  # a pair that was not retrieved is not ranked
-                total += as_ranked / (as_ranked + against)
-    if pairs == 0:
-        return 0.0
-    return total / pairs
 
+    def mean(ranking: list[str], lines: Lines) -> float:
+        query = read_query(ranking, lines)
+        counts: dict[tuple[int, int], int] = {}
+        for group in query.groups:
+            for preference in group.preferences:
+                counts[preference] = counts.get(preference, 0) + 1
+        documents = len({docid for _, _, docid, _ in lines})
+        total = 0.0
+        pairs = 0
+        for i in range(documents):
+            for j in range(i + 1, documents):
+                as_ranked = counts.get((i, j), 0)
+                against = counts.get((j, i), 0)
+                found = int(i < query.retrieved) + int(j < query.retrieved)
+                if as_ranked + against == 0 or found < needed:
+                    continue
+                pairs += 1
+                if found > 0:  # a pair that was not retrieved is not ranked
+                    total += as_ranked / (as_ranked + against)
+        return total / pairs if pairs else 0.0
 
-def prefs_pair(ranking: list[str], lines: list[tuple[str, str, str, float]]) -> float:
-    """Average over all pairs that have a preference."""
-    return pair_mean(ranking, lines, 0)
-
-
-def prefs_pair_imp(ranking: list[str], lines: list[tuple[str, str, str, float]]) -> float:
-    """prefs_pair of the pairs of which a document was retrieved."""
-    return pair_mean(ranking, lines, 1)
-
-
-def prefs_pair_ret(ranking: list[str], lines: list[tuple[str, str, str, float]]) -> float:
-    """prefs_pair of the pairs of which both documents were retrieved."""
-    return pair_mean(ranking, lines, 2)
+    return mean
 
 
 def recount(group: Group, tail_length: int) -> list[tuple[int, int]]:
@@ -1106,26 +950,17 @@ def group_rnonrel_ret(group: Group, retrieved: int) -> float:
     return divide(len(fulfilled), len(possible))
 
 
-def mean_of_groups(values: list[float]) -> float:
-    """Average over groups; 0 unless the sum is above 0, so one NaN makes it 0."""
-    total = 0.0
-    for value in values:
-        total += value
-    if total > 0:
-        return total / len(values)
-    return 0.0
+def mean_over_groups(twin: Callable[[Group, int], float]) -> Callable[[list[str], Lines], float]:
+    """Give the twin that averages over the groups of a query; 0 unless the sum is above 0, so one NaN makes it 0."""
 
+    def averaged(ranking: list[str], lines: Lines) -> float:
+        query = read_query(ranking, lines)
+        total = 0.0
+        for group in query.groups:
+            total += twin(group, query.retrieved)
+        return total / len(query.groups) if total > 0 else 0.0
 
-def prefs_avgjg_rnonrel(ranking: list[str], lines: list[tuple[str, str, str, float]]) -> float:
-    """prefs_avgjg_Rnonrel: prefs_avgjg with as many nonrelevant as relevant documents in each group."""
-    query = read_query(ranking, lines)
-    return mean_of_groups([group_rnonrel(group, query.retrieved) for group in query.groups])
-
-
-def prefs_avgjg_rnonrel_ret(ranking: list[str], lines: list[tuple[str, str, str, float]]) -> float:
-    """prefs_avgjg_Rnonrel_ret: the same of the retrieved documents."""
-    query = read_query(ranking, lines)
-    return mean_of_groups([group_rnonrel_ret(group, query.retrieved) for group in query.groups])
+    return averaged
 
 
 # All twins by the names of trec_eval 10 -----------------------------------------------------------
@@ -1156,10 +991,10 @@ RANKED: dict[str, Callable[..., float | str]] = {
     "ndcg": ndcg,
     "ndcg_rel": ndcg_rel,
     "Rndcg": r_ndcg,
-    "ndcg_cut": ndcg_cut,
+    "ndcg_cut": ndcg,
     "map_cut": average_precision_at,
     "relative_P": relative_precision,
-    "success": success,
+    "success": with_cutoff(success),
     "set_P": set_precision,
     "set_relative_P": set_relative_precision,
     "set_recall": set_recall,
@@ -1170,29 +1005,29 @@ RANKED: dict[str, Callable[..., float | str]] = {
     "rbp": rbp,
     "rbp_resid": rbp_residual,
     "unj": unjudged,
-    "judged": judged_at,  # not of trec_eval
-    "recip_rank_cut": reciprocal_rank_at,  # not of trec_eval
+    "judged": with_cutoff(judged_of),  # not of trec_eval
+    "recip_rank_cut": with_cutoff(reciprocal_rank),  # not of trec_eval
 }
 
 GROUPED: dict[str, Callable[..., float]] = {
-    "map_avgjg": map_avgjg,
-    "P_avgjg": precision_avgjg,
-    "Rprec_mult_avgjg": r_precision_mult_avgjg,
+    "map_avgjg": average_over_groups(average_precision),
+    "P_avgjg": average_over_groups(precision),
+    "Rprec_mult_avgjg": average_over_groups(r_precision_mult),
 }
 
-PREFERENCES: dict[str, Callable[..., float]] = {
-    "prefs_num_prefs_poss": prefs_num_prefs_poss,
-    "prefs_num_prefs_ful": prefs_num_prefs_ful,
-    "prefs_num_prefs_ful_ret": prefs_num_prefs_ful_ret,
-    "prefs_simp": prefs_simp,
-    "prefs_pair": prefs_pair,
-    "prefs_avgjg": prefs_avgjg,
-    "prefs_avgjg_Rnonrel": prefs_avgjg_rnonrel,
-    "prefs_simp_ret": prefs_simp_ret,
-    "prefs_pair_ret": prefs_pair_ret,
-    "prefs_avgjg_ret": prefs_avgjg_ret,
-    "prefs_avgjg_Rnonrel_ret": prefs_avgjg_rnonrel_ret,
-    "prefs_simp_imp": prefs_simp_imp,
-    "prefs_pair_imp": prefs_pair_imp,
-    "prefs_avgjg_imp": prefs_avgjg_imp,
+PREFERENCES: dict[str, Callable[[list[str], Lines], float]] = {
+    "prefs_num_prefs_poss": total_of("possible"),
+    "prefs_num_prefs_ful": total_of("fulfilled"),
+    "prefs_num_prefs_ful_ret": total_of("fulfilled_both"),
+    "prefs_simp": ratio_of(pooled_ratio, "fulfilled", "possible"),
+    "prefs_pair": pair_mean(0),
+    "prefs_avgjg": ratio_of(mean_ratio, "fulfilled", "possible"),
+    "prefs_avgjg_Rnonrel": mean_over_groups(group_rnonrel),
+    "prefs_simp_ret": ratio_of(pooled_ratio, "fulfilled_both", "possible_both"),
+    "prefs_pair_ret": pair_mean(2),
+    "prefs_avgjg_ret": ratio_of(mean_ratio, "fulfilled_both", "possible_both"),
+    "prefs_avgjg_Rnonrel_ret": mean_over_groups(group_rnonrel_ret),
+    "prefs_simp_imp": ratio_of(pooled_ratio, "fulfilled", "implied"),
+    "prefs_pair_imp": pair_mean(1),
+    "prefs_avgjg_imp": ratio_of(mean_ratio, "fulfilled", "implied"),
 }

@@ -4,9 +4,11 @@ Rankings and judgments are those of `twins`: codes in rank order, below 0 for wh
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from itertools import permutations, product
+
+from twins import relative_precision, with_cutoff
 
 # Expected reciprocal rank -------------------------------------------------------------------------
 
@@ -31,24 +33,12 @@ def expected_reciprocal_rank(codes: list[int], judged: list[int], *, max_rel: in
     return float(total)
 
 
-def expected_reciprocal_rank_at(
-    codes: list[int], judged: list[int], *, max_rel: int, cutoff: int, stop: str = "grade"
-) -> float:
-    """err_cut_k."""
-    return expected_reciprocal_rank(codes[:cutoff], judged, max_rel=max_rel, stop=stop)
-
-
-def normalized_err_at(codes: list[int], judged: list[int], *, max_rel: int, cutoff: int) -> float:
-    """nerr_cut_k: divided by that of all judged documents, best first."""
-    best = expected_reciprocal_rank_at(sorted(judged, reverse=True), judged, max_rel=max_rel, cutoff=cutoff)
+def normalized_err(codes: list[int], judged: list[int], *, max_rel: int, cutoff: int | None = None) -> float:
+    """nerr_cut_k and nerr: divided by that of all judged documents, best first."""
+    best = expected_reciprocal_rank(sorted(judged, reverse=True)[:cutoff], judged, max_rel=max_rel)
     if best == 0:
         return 0.0
-    return expected_reciprocal_rank_at(codes, judged, max_rel=max_rel, cutoff=cutoff) / best
-
-
-def normalized_err(codes: list[int], judged: list[int], *, max_rel: int) -> float:
-    """Nerr."""
-    return normalized_err_at(codes, judged, max_rel=max_rel, cutoff=len(codes) + len(judged))
+    return expected_reciprocal_rank(codes[:cutoff], judged, max_rel=max_rel) / best
 
 
 # Rank-biased precision ----------------------------------------------------------------------------
@@ -67,31 +57,12 @@ def rbp_binary(codes: list[int], judged: list[int], *, p: float = 0.8, level: in
     return rbp_of_gains([1.0 if code >= 0 and code >= level else 0.0 for code in codes], p)
 
 
-def rbp_binary_at(codes: list[int], judged: list[int], *, p: float = 0.8, level: int = 1, cutoff: int) -> float:
-    """Keep the first k."""
-    return rbp_binary(codes[:cutoff], judged, p=p, level=level)
-
-
 def rbp_graded(
     codes: list[int], judged: list[int], *, p: float = 0.8, max_rel: int, min_rel: int = 0, scale: str = "max_rel"
 ) -> float:
     """Give each document its share of the scale, or its label."""
     top = 1 if scale == "none" else max_rel
     return rbp_of_gains([code / top if code > min_rel else 0.0 for code in codes], p)
-
-
-def rbp_graded_at(
-    codes: list[int],
-    judged: list[int],
-    *,
-    p: float = 0.8,
-    max_rel: int,
-    min_rel: int = 0,
-    scale: str = "max_rel",
-    cutoff: int,
-) -> float:
-    """Keep the first k."""
-    return rbp_graded(codes[:cutoff], judged, p=p, max_rel=max_rel, min_rel=min_rel, scale=scale)
 
 
 def rbp_residual(codes: list[int], judged: list[int], *, p: float = 0.8) -> float:
@@ -130,7 +101,7 @@ def q_measure(
     *,
     beta: float = 1.0,
     level: int = 1,
-    gains: dict[int, float] | None = None,
+    gains: Mapping[int, float] | None = None,
 ) -> float:
     """Average the blended ratio over the relevant documents."""
     level = max(level, 1)
@@ -154,14 +125,6 @@ def q_measure(
     return total / len(ideal)
 
 
-def capped_recall(codes: list[int], judged: list[int], *, level: int = 1, cutoff: int) -> float:
-    """recall_cap_k."""
-    relevant = len([code for code in judged if code >= 0 and code >= level])
-    if relevant == 0:
-        return 0.0
-    return len([code for code in codes[:cutoff] if code >= 0 and code >= level]) / min(cutoff, relevant)
-
-
 # Ties ---------------------------------------------------------------------------------------------
 
 
@@ -174,15 +137,15 @@ def mean_over_tie_orders(groups: list[list[int]], value: Callable[[list[int]], f
 
 
 GRADED: dict[str, Callable[..., float]] = {
-    "recall_cap": capped_recall,
+    "recall_cap": relative_precision,
     "err": expected_reciprocal_rank,
-    "err_cut": expected_reciprocal_rank_at,
+    "err_cut": with_cutoff(expected_reciprocal_rank),
     "nerr": normalized_err,
-    "nerr_cut": normalized_err_at,
+    "nerr_cut": normalized_err,
     "rbp_binary": rbp_binary,
-    "rbp_binary_cut": rbp_binary_at,
+    "rbp_binary_cut": with_cutoff(rbp_binary),
     "rbp_graded": rbp_graded,
-    "rbp_graded_cut": rbp_graded_at,
+    "rbp_graded_cut": with_cutoff(rbp_graded),
     "rbp_residual": rbp_residual,
     "gap": graded_average_precision,
     "q_measure": q_measure,

@@ -7,57 +7,36 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from twins import NO_JUDGMENT, count_hits, count_nonrelevant, count_relevant, count_relevant_retrieved
-
-
-def _gain(code: int, gains: dict[int, float] | None, gain: str) -> float:
-    if code < 0:
-        return 0.0
-    if gains and code in gains:
-        return gains[code]
-    return {"exp": 2.0**code - 1, "binary": float(code > 0)}.get(gain, float(code))
-
-
-def _divisor(rank: int, discount: str, base: float) -> float:
-    if discount == "position":
-        return float(rank)
-    if discount == "jk":
-        return 1.0 if rank < base else math.log(rank, base)
-    return math.log2(rank + 1)
-
-
-def dcg_at(
-    codes: list[int],
-    judged: list[int],
-    *,
-    cutoff: int,
-    gains: dict[int, float] | None = None,
-    gain: str = "linear",
-    discount: str = "log2",
-    base: float = 2.0,
-    ties: str = "ordered",
-) -> float:
-    """DCG@k."""
-    total = 0.0
-    for rank, code in enumerate(codes[:cutoff], 1):
-        total += _gain(code, gains, gain) / _divisor(rank, discount, base)
-    return total
+from twins import (
+    NO_JUDGMENT,
+    any_gain_of,
+    count_nonrelevant,
+    count_relevant,
+    dcg,
+    gain_of,
+    judged_of,
+    num_rel_ret,
+    success,
+    with_cutoff,
+)
 
 
 def average_gain(
-    codes: list[int], judged: list[int], *, cutoff: int, gains: dict[int, float] | None = None, gain: str = "linear"
+    codes: list[int], judged: list[int], *, cutoff: int, gains: Mapping[int, float] | None = None, gain: str = "linear"
 ) -> float:
     """AverageGain@k: the mean over the documents that are there."""
-    there = [_gain(code, gains, gain) for code in codes[:cutoff]]
+    there = [any_gain_of(code, gains, gain) for code in codes[:cutoff]]
     return sum(there) / len(there) if there else 0.0
 
 
-def arp(codes: list[int], judged: list[int], *, gains: dict[int, float] | None = None, gain: str = "linear") -> float:
+def arp(
+    codes: list[int], judged: list[int], *, gains: Mapping[int, float] | None = None, gain: str = "linear"
+) -> float:
     """ARP: ranks weighted by gains."""
-    weights = [_gain(code, gains, gain) for code in codes]
+    weights = [any_gain_of(code, gains, gain) for code in codes]
     if not sum(weights):
         return 0.0
     return sum(rank * weight for rank, weight in enumerate(weights, 1)) / sum(weights)
@@ -67,30 +46,9 @@ def f1(codes: list[int], judged: list[int], *, level: int = 1, cutoff: int) -> f
     """F1@k from P@k and R@k."""
     if not count_relevant(judged, level):
         return 0.0
-    precision = count_hits(codes, cutoff, level) / cutoff
-    recall = count_hits(codes, cutoff, level) / count_relevant(judged, level)
+    precision = count_relevant(codes[:cutoff], level) / cutoff
+    recall = count_relevant(codes[:cutoff], level) / count_relevant(judged, level)
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-
-
-def hits(codes: list[int], judged: list[int], *, level: int = 1) -> float:
-    """Hits."""
-    return float(count_relevant_retrieved(codes, level))
-
-
-def hits_at(codes: list[int], judged: list[int], *, level: int = 1, cutoff: int) -> float:
-    """Hits@k."""
-    return float(count_hits(codes, cutoff, level))
-
-
-def success(codes: list[int], judged: list[int], *, level: int = 1) -> float:
-    """Success over the whole list."""
-    return float(any(code >= level for code in codes if code >= 0))
-
-
-def judged_of(codes: list[int], judged: list[int], *, negative: str = "unjudged") -> float:
-    """Judged over the whole list."""
-    known = [code >= 0 or (negative == "nonrelevant" and code != NO_JUDGMENT) for code in codes]
-    return sum(known) / len(codes) if codes else 0.0
 
 
 def hole(codes: list[int], judged: list[int], *, cutoff: int) -> float:
@@ -100,7 +58,7 @@ def hole(codes: list[int], judged: list[int], *, cutoff: int) -> float:
 
 def mean_precision(codes: list[int], judged: list[int], *, level: int = 1, cutoff: int) -> float:
     """MeanP@k."""
-    return sum(count_hits(codes, depth, level) / depth for depth in range(1, cutoff + 1)) / cutoff
+    return sum(count_relevant(codes[:depth], level) / depth for depth in range(1, cutoff + 1)) / cutoff
 
 
 def _known(codes: list[int], judged: list[int], level: int, collection_size: int) -> int:
@@ -121,30 +79,25 @@ def fallout_at(codes: list[int], judged: list[int], *, level: int = 1, cutoff: i
     return found / known if known else 0.0
 
 
-def pfound(codes: list[int], judged: list[int], *, decay: float = 0.85, gains: dict[int, float] | None = None) -> float:
+def pfound(
+    codes: list[int], judged: list[int], *, decay: float = 0.85, gains: Mapping[int, float] | None = None
+) -> float:
     """PFound."""
     look, total = 1.0, 0.0
     for code in codes:
-        chance = _gain(code, gains, "linear")
+        chance = gain_of(code, gains)
         total += look * chance
         look *= (1 - chance) * decay
     return total
 
 
-def pfound_at(
-    codes: list[int], judged: list[int], *, decay: float = 0.85, gains: dict[int, float] | None = None, cutoff: int
-) -> float:
-    """PFound@k."""
-    return pfound(codes[:cutoff], judged, decay=decay, gains=gains)
-
-
 LISTS: dict[str, Callable[..., Any]] = {
-    "dcg_cut": dcg_at,
+    "dcg_cut": with_cutoff(dcg),
     "average_gain": average_gain,
     "arp": arp,
     "F1_cut": f1,
-    "hits": hits,
-    "hits_cut": hits_at,
+    "hits": num_rel_ret,
+    "hits_cut": with_cutoff(num_rel_ret),
     "set_success": success,
     "set_judged": judged_of,
     "hole": hole,
@@ -152,7 +105,7 @@ LISTS: dict[str, Callable[..., Any]] = {
     "fallout": fallout,
     "fallout_cut": fallout_at,
     "pfound": pfound,
-    "pfound_cut": pfound_at,
+    "pfound_cut": with_cutoff(pfound),
 }
 
 
@@ -183,11 +136,6 @@ def auc(codes: list[int], scores: list[float], *, level: int = 1, credit: str = 
     return (1 + (area - chance) / (max_fpr - chance)) / 2
 
 
-def auc_at(codes: list[int], scores: list[float], *, cutoff: int, **given: Any) -> float:
-    """AUC@k."""
-    return auc(codes[:cutoff], scores[:cutoff], **given)
-
-
 def opa(codes: list[int], scores: list[float], *, credit: str = "wrong") -> float:
     """OPA: go through all pairs."""
     right, pairs = 0.0, 0
@@ -199,7 +147,12 @@ def opa(codes: list[int], scores: list[float], *, credit: str = "wrong") -> floa
     return right / pairs if pairs else 0.0
 
 
-SCORED: dict[str, Callable[..., Any]] = {"auc": auc, "auc_cut": auc_at, "opa": opa}
+def at_scores(twin: Callable[..., float]) -> Callable[..., float]:
+    """Give the twin of a measure of the first documents, and of their scores."""
+    return lambda codes, scores, *, cutoff, **given: twin(codes[:cutoff], scores[:cutoff], **given)
+
+
+SCORED: dict[str, Callable[..., Any]] = {"auc": auc, "auc_cut": at_scores(auc), "opa": opa}
 """These get scores in place of the judgments."""
 
 

@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
+from twins import with_cutoff
+
 
 def gain_of(code: int, max_rel: int, min_rel: int) -> float:
     """Give the place of a grade on the scale."""
@@ -173,11 +175,6 @@ def accuracy(codes: list[int], judged: list[int], *, level: int = 1) -> float:
     return right / pairs
 
 
-def accuracy_cut(codes: list[int], judged: list[int], *, level: int = 1, cutoff: int) -> float:
-    """Give Accuracy of the first documents."""
-    return accuracy(codes[:cutoff], judged, level=level)
-
-
 USER_MODELS: dict[str, Callable[..., float]] = {
     "inst": inst,
     "insq": insq,
@@ -189,6 +186,6 @@ USER_MODELS: dict[str, Callable[..., float]] = {
     "nerr11": nerr11,
     "compat": compat,
     "accuracy": accuracy,
-    "accuracy_cut": accuracy_cut,
+    "accuracy_cut": with_cutoff(accuracy),
 }
 """The twins by the names of families."""

@@ -106,7 +106,7 @@ def _taken_apart(text: str) -> _Written | None:
     """
     of_catboost = _OF_CATBOOST.fullmatch(text)
     found = of_catboost or _OF_OTHERS.fullmatch(text)
-    if found is None:
+    if found is None or found["name"].endswith("."):  # rbp.95 has digits there
         return None
     parts = found.groupdict()
     name, at, level = parts["name"], parts.get("at"), parts.get("level") or ""
