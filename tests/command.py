@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -41,6 +41,11 @@ def command(
         out.flush()
         err.flush()
         return Done(status, out.buffer.getvalue(), err.buffer.getvalue())  # type: ignore[attr-defined]
+
+
+def table(found: Mapping[str, str]) -> str:
+    """Return cases and what came of each, to be recorded."""
+    return "".join(f"{name}\n    {line}\n" for name, line in found.items())
 
 
 @contextmanager

@@ -12,12 +12,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import zstandard
-from command import Done, treceval
+from command import Done, table, treceval
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.errors import InputError, brief, listed, shortened
@@ -68,11 +68,6 @@ def one_line(err: bytes) -> str:
     assert line.isprintable()
     assert line.endswith((".", "?"))
     return line
-
-
-def table(found: Mapping[str, str]) -> str:
-    """Return cases and what came of each, to be recorded."""
-    return "".join(f"{name}\n    {line}\n" for name, line in found.items())
 
 
 @pytest.fixture
