@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from command import Done, treceval
+from command import LINES, Done, treceval
 
 LONG = "x" * 10_000
 ODD = "a\nb\x1b[31m\x01\udcff" * 1_000
@@ -36,53 +36,7 @@ def lines(done: Done) -> list[str]:
     return found
 
 
-COMMANDS = """\
-qrels {}
-{} run
--m {} qrels run
--m map.{} qrels run
--m P.{} qrels run
--m ndcg.1={} qrels run
--m nDCG({}) qrels run
--l {} qrels run
--R {} qrels run
---{} qrels run
--{} qrels run
---profile {} qrels run
---repeat {} qrels run
---plugin {} qrels run
---groups {} qrels run
--Z {} qrels run
--o {}/x qrels run
---digits {} qrels run
---judged-ranking {}
-measures {}
-profiles {}
-compare qrels run other --test {}
-compare qrels run other --seed {}
-compare qrels run {}
-compare {} run other
-compare qrels run other --alpha {}
-board qrels {}
-gate qrels run other --margin {}
-gate qrels run other --floor {}=1
-check {}
-check run --qrels {}
-check --explain {}
-check run --select {}
-check run --scale {}
-explain qrels run -m {}
-explain qrels run -m map --query {}
-convert run {} --to trec_results
-convert {} out
-fuse run other -o out --method {}
-fuse run {} -o out
-agree {} qrels
-report qrels run other -o {}/x
-grade {} --qrels qrels --to out
-retrieve {} -o out
-rerank run {} -o out
-""".splitlines()
+COMMANDS = LINES["long"]
 
 
 @pytest.mark.parametrize("text", [LONG, ODD, LONG.replace("x", "1")], ids=["long", "odd", "digits"])
@@ -119,20 +73,7 @@ def test_many_unknown_names_are_one_line(folder: Path) -> None:
     assert len(lines(treceval([*names, "qrels", "run"], folder=folder))) == 1
 
 
-EXTREME = """\
-utility.1e308,1e308,1e308,1e308
-utility.1e308,-1e308,1,1
-ndcg.1=1e308
-ndcg.1=1e308,2=1e308
-dcg.1=1e308,2=1e308
-DCG(gains={1:1e308,2:1e308})
-Rprec_mult.1e308
-set_F.1e308
-rbp.p=1
-rbp.1=1e308,2=1e-308
-P.999999999999999999
-ndcg_cut.999999999999999999
-""".splitlines()
+EXTREME = LINES["extreme"]
 
 
 @pytest.mark.parametrize("command", ["", "compare", "explain", "gate"])

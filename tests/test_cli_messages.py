@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from command import Done, table, treceval
+from command import LINES, Done, table, treceval
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.errors import InputError, brief, listed, shortened
@@ -339,111 +339,10 @@ def test_a_file_that_fails_while_it_is_read_is_refused() -> None:
 
 # --- usage ---
 
-USAGE = """\
-qrels
-score qrels
-qrels run -m
--x qrels run
--cx qrels run
---foo qrels run
---query_eval_wanted=1 qrels run
---R qrels qrels run
-- -
-qrels - run -
--R foo qrels run
--T foo qrels run
---format foo qrels run
---profile foo qrels run
---profile trec_eval-8 qrels run
--l abc qrels run
--l -1 qrels run
--l 1000000000000000000 qrels run
--M 1.5 qrels run
--M -3 qrels run
--N 1e6 qrels run
---digits x qrels run
---digits 61 qrels run
---digits 99999999999 qrels run
---threads 0 qrels run
---threads 257 qrels run
--m bad qrels run
--m bad nope nope
--m bad.5 qrels run
--m .5 qrels run
--m = qrels run
--m=map qrels run
--m Map qrels run
--m recip_ran qrels run
--m ncdg@10 qrels run
--m map. qrels run
--m map.5 qrels run
--m official.5 qrels run
--m P.0 qrels run
--m P.-5 qrels run
--m P_ qrels run
--m P_0 qrels run
--m nDCG@0 qrels run
--m P.5,5 qrels run
--m P.5,05 qrels run
--m P.abc qrels run
--m P.5, qrels run
--m P.23.4 qrels run
--m P.1e3 qrels run
--m P.0x10 qrels run
--m iprec_at_recall.-1 qrels run
--m rbp.p=2 qrels run
--m rbp.p=x qrels run
--m rbp.p=nan qrels run
--m rbp.0.5 qrels run
--m set_F.-1 qrels run
--m set_F.1e999 qrels run
--m utility.1,2 qrels run
--m ndcg.5 qrels run
--m ndcg.1=3=4 qrels run
--m ndcg.1=x qrels run
--m AP(rel=x) qrels run
--m AP(rel=-1) qrels run
--m AP(foo=1) qrels run
--m P(rel=2) qrels run
--m Rprec@5 qrels run
-measures foo
--m \x1b[1m qrels run
---\x1b[1m qrels run
-compare qrels - -
-compare --resamples 0 qrels run run
-compare --bootstrap 0 qrels run run
-board --resamples 99 qrels run
-board --resamples 1000001 qrels run
-agree --bootstrap 99 qrels qrels run
-agree qrels -o out
-check - -
-check run --scale 1-0
-check run --scale 1
-check run --max -1
-fuse run run -o out -k 0
-""".splitlines()
+USAGE = LINES["refused"]
 """Commands that are refused before any file is read."""
 
-ACCEPTED = """\
--l 0 -M 0 qrels run
--l 999999999999999999 qrels run
---digits 0 qrels run
---digits 60 qrels run
---threads 1 qrels run
---threads 256 qrels run
--m P.1 qrels run
--m rbp.p=0.5 qrels run
--m iprec_at_recall.0,1 qrels run
--m set_F.0 qrels run
--m ndcg.1=1e100 qrels run
--m AP(rel=0) qrels run
---query_eval_wanted qrels run
-check run --scale 1-1
-check run --scale 0..2
-check run --scale -1:2
-check run --max 0
-fuse run other -o out -k 1
-""".splitlines()
+ACCEPTED = LINES["accepted"]
 """Their neighbours."""
 
 

@@ -13,31 +13,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from command import Done, command
+from command import LINES, Done, command
 
 from treceval_py.cli.trec_eval import trec_eval as program
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "data" / "trec_eval-test"
 
-QUICKTEST = """\
-qrels.test results.test > out.test
-qrels.test.with-comments results.test > out.test
-qrels.comment.test results.comment.test > out.comment.test
--m all_trec qrels.test results.test > out.test.a
--m all_trec -q qrels.test results.test > out.test.aq
--m all_trec -q -c qrels.test results.trunc > out.test.aqc
--m all_trec -q -c -M100 qrels.test results.trunc > out.test.aqcM
--m all_trec -mrelstring.20 -q -l2 qrels.rel_level results.test > out.test.aql
--m all_prefs -q -R prefs prefs.test prefs.results.test > out.test.prefs
--m all_prefs -q -R prefs prefs.comment.test prefs.results.test > out.test.prefs
--m all_prefs -q -R qrels_prefs qrels.test results.test > out.test.qrels_prefs
--m qrels_jg -q -R qrels_jg qrels.123 results.test > out.test.qrels_jg
--m qrels_jg -q -R qrels_jg qrels.comments.123 results.test > out.test.qrels_jg
--q -miprec_at_recall..10,.20,.25,.75,.50 -m P.5,7,3 -m recall.20,2000 -m Rprec_mult.5.0,0.2,0.35 -mutility.2,-1,0,0 \
--m 11pt_avg..25,.5,.75 -mndcg.1=3,2=9,4=4.5 -mndcg_cut.10,20,23.4 -msuccess.2,5,20 qrels.test results.test \
-> out.test.meas_params
--q -m all_trec -Z zscores_file qrels.test results.test > out.test.aqZ
-""".splitlines()
+QUICKTEST = LINES["quicktest"]
 
 QRELS = "1 0 a 1\n1 0 b 0\n2 0 c 2\n"
 RUN = "1 Q0 b 1 3.5 tag\n1 Q0 a 2 2.5 tag\n2 Q0 c 1 0.25 tag\n"
@@ -108,45 +90,7 @@ def test_the_name_decides(start: object, folder: Path) -> None:
     assert start("-x", folder=folder).status == 1
 
 
-STATUSES = """\
-1
-1 qrels
-1 qrels run run
-1 -x qrels run
-1 --R qrels qrels run
-1 -m bad qrels run
-1 -m map. qrels run
-1 -m
-1 -h -m bad
-2 missing run
-2 qrels missing
-2 qrels empty
-2 qrels short
-2 run qrels
-2 -R foo qrels run
-2 -T foo qrels run
-2 -m P.0 qrels run
-2 -m P.abc qrels run
-2 -m P.5, qrels run
-2 -m P.5,5.5 qrels run
-2 -m ndcg.5 qrels run
-2 -R prefs qrels run
-4 qrels twice
-4 qrels others
-4 -m prefs_simp qrels run
-4 -m map_avgjg qrels run
-255 -Z missing qrels run
-255 -Z short-norms qrels run
-0 -Z norms -q -m map qrels run
-0 -c -q qrels partial
-0 -o -q qrels run
-0 --Output_old_results_format x qrels run
-0 -D 3 -m map qrels run
-0 -qcnl2 -M1 -N5 -T trec_results qrels run
-0 qrels -m map run -q
-0 --level=1 --Num=3 --meas map qrels run
-0 -h
-""".splitlines()
+STATUSES = LINES["statuses"]
 
 
 def test_statuses_are_trec_evals(folder: Path) -> None:
