@@ -36,8 +36,6 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 
-import zstandard
-
 from treceval_py.cli.commands import run
 from treceval_py.scan import reader_name
 
@@ -97,11 +95,18 @@ SPELLED = (
 )
 OPTIONS = tuple(each.split() for each in SPELLED.split("|"))
 
+
+def _zstd(data: bytes) -> bytes:
+    import zstandard  # not there where wheels are tried
+
+    return zstandard.ZstdCompressor(level=1).compress(data)
+
+
 PACKERS: tuple[Callable[[bytes], bytes], ...] = (
     lambda data: gzip.compress(data, 1, mtime=0),
     lambda data: bz2.compress(data, 1),
     lambda data: lzma.compress(data, preset=0),
-    lambda data: zstandard.ZstdCompressor(level=1).compress(data),
+    _zstd,
 )
 
 MAGIC = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")
