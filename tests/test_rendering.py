@@ -475,6 +475,14 @@ def test_a_table_is_cut_into_blocks_just_beyond_the_width_of_the_terminal() -> N
     assert render(document, "table", Style(width=wide - 1)).count("run") == 2
 
 
+def test_a_long_table_that_folds_is_closed_in_html() -> None:
+    def folded(rows: int) -> str:
+        return html_of(Table((Column("x", [0.5] * rows),), title="Many", folds=True))
+
+    assert ["<details open>" in folded(rows) for rows in (40, 41)] == [True, False]
+    assert "<details>" in folded(41)
+
+
 def test_columns_with_a_common_head() -> None:
     columns = (Column("q", ["1"], text=True), Column("low", [0.0], group="range"), Column("high", [1.0], group="range"))
     document = Document("x", [Table(columns)], lambda _: Made())
