@@ -5,14 +5,22 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterator, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 import click
 
 from treceval_py.cli.commands import run
 from treceval_py.cli.commands import treceval as program
+
+LINES = {
+    name: text.splitlines()
+    for name, text in tomllib.loads(Path(__file__).with_name("command_lines.toml").read_text("utf-8")).items()
+}
+"""Command lines by what comes of them."""
 
 
 class Done(NamedTuple):
@@ -41,6 +49,11 @@ def command(
         out.flush()
         err.flush()
         return Done(status, out.buffer.getvalue(), err.buffer.getvalue())  # type: ignore[attr-defined]
+
+
+def table(found: Mapping[str, str]) -> str:
+    """Return cases and what came of each, to be recorded."""
+    return "".join(f"{name}\n    {line}\n" for name, line in found.items())
 
 
 @contextmanager

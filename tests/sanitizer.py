@@ -7,8 +7,9 @@ The scanner is built with gcc's AddressSanitizer and UndefinedBehaviorSanitizer 
 place of the normal one in a process of its own. Every case is a small valid run or judgments file, damaged at random.
 It is scanned; what the scanner takes must become the columns that the Python reader makes, and what is judged from it
 must be what the Python reader judges. Buffers are exactly as long as what is in them, so that a byte too many is seen.
-Then whole commands are run on damaged files, the cases of tests/damage.py. Any report of a sanitizer, and any difference, ends with status 1 and the case that shows it. Case number N of a seed is
-always the same case.
+Then whole commands are run on damaged files, the cases of tests/damage.py, which also has the ways of damage. Any report
+of a sanitizer, and any difference, ends with status 1 and the case that shows it. Case number N of a seed is always the
+same case.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ import sys
 import sysconfig
 import tempfile
 import traceback
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from damage import GARBLED, MUTATIONS, failures_of
 
 SOURCE = Path(__file__).resolve().parent.parent / "treceval_py" / "scan" / "_scan.pyx"
 
@@ -46,21 +47,11 @@ FOUND = 99
 
 WHITE = (b" ", b" ", b" ", b" ", b"\t", b"  ", b" \t ", b"\v", b"\f", b"\r")
 
-NUMBERS = (
-    b"0", b"-0", b"-0.0", b"1", b"-1", b"+1", b".5", b"5.", b"1e5", b"1E-5", b"inf", b"-Infinity", b"nan", b"1e999",
-    b"-1e-999", b"1_0", b"", b"+", b"-", b".", b"e", b"1e", b"1e+", b"--1", b"1.2.3", b"0x10", b"9007199254740993",
-    b"9223372036854775807", b"-9223372036854775808", b"9223372036854775808", b"-9223372036854775809", b"-" + b"9" * 18,
-    b"18446744073709551615", b"18446744073709551616", b"-" + b"9" * 19, b"-" + b"9" * 30, b"9" * 310, b"1" * 511,
-    b"1" * 512, b"0." + b"3" * 509, b"0." + b"3" * 510, b"0" * 600, b"." + b"0" * 700 + b"1", b"1e" + b"9" * 30,
-    b"1e-" + b"9" * 30, b"1e120", b"1e-121", b"2.2250738585072011e-308", b"5e-324", b"2e-324", b"1.7976931348623159e308",
-    b"i", b"in", b"infi", b"infinit", b"infinityx", b"\xd9\xa3", b"x", b"0.1" + b"0" * 30 + b"1",
-)  # fmt: skip
-
 
 def _number(rng: random.Random) -> bytes:
     kind = rng.randrange(8)
     if kind == 0:
-        return rng.choice(NUMBERS)
+        return rng.choice(GARBLED)
     if kind == 1:
         return repr(struct.unpack("<d", rng.randbytes(8))[0]).encode()
     if kind == 2:
@@ -73,7 +64,7 @@ def _number(rng: random.Random) -> bytes:
 
 
 def _whole(rng: random.Random) -> bytes:
-    return rng.choice(NUMBERS) if rng.random() < 0.02 else b"%d" % rng.randint(-2, 5)
+    return rng.choice(GARBLED) if rng.random() < 0.02 else b"%d" % rng.randint(-2, 5)
 
 
 def _name(rng: random.Random, number: int, style: int) -> bytes:
@@ -119,110 +110,6 @@ def make_text(rng: random.Random, run: bool) -> bytes:
     return b"".join(lines)
 
 
-def flip(data: bytes, rng: random.Random) -> bytes:
-    at = rng.randrange(len(data))
-    return data[:at] + bytes([data[at] ^ (1 << rng.randrange(8))]) + data[at + 1 :]
-
-
-def change(data: bytes, rng: random.Random) -> bytes:
-    at = rng.randrange(len(data))
-    byte = rng.choice(
-        (0, 9, 10, 10, 11, 13, 27, 32, 32, 35, 43, 44, 45, 46, 48, 57, 69, 95, 128, 255, rng.randrange(256))
-    )
-    return data[:at] + bytes([byte]) + data[at + 1 :]
-
-
-def insert(data: bytes, rng: random.Random) -> bytes:
-    at = rng.randrange(len(data) + 1)
-    piece = rng.choice((rng.randbytes(rng.randint(1, 5)), b"\n", b" ", b"#", b"\r", b"\0", b"-", b".", b"e", b"9" * 20))
-    return data[:at] + piece + data[at:]
-
-
-def delete(data: bytes, rng: random.Random) -> bytes:
-    at = rng.randrange(len(data))
-    return data[:at] + data[at + rng.choice((1, 1, 1, 2, 5, 30)) :]
-
-
-def cut(data: bytes, rng: random.Random) -> bytes:
-    return data[: rng.randrange(len(data) + 1)]
-
-
-def cut_start(data: bytes, rng: random.Random) -> bytes:
-    return data[rng.randrange(len(data) + 1) :]
-
-
-def _of_lines(data: bytes, rng: random.Random, alter: Callable[[list[bytes], int], None]) -> bytes:
-    lines = data.split(b"\n")
-    alter(lines, rng.randrange(len(lines)))
-    return b"\n".join(lines)
-
-
-def double_line(data: bytes, rng: random.Random) -> bytes:
-    return _of_lines(data, rng, lambda lines, at: lines.insert(rng.randrange(len(lines) + 1), lines[at]))
-
-
-def cut_line(data: bytes, rng: random.Random) -> bytes:
-    def alter(lines: list[bytes], at: int) -> None:
-        lines[at] = lines[at][: rng.randrange(len(lines[at]) + 1)]
-
-    return _of_lines(data, rng, alter)
-
-
-def join_lines(data: bytes, rng: random.Random) -> bytes:
-    def alter(lines: list[bytes], at: int) -> None:
-        lines[at : at + 2] = [rng.choice((b"", b" ", b"\r")).join(lines[at : at + 2])]
-
-    return _of_lines(data, rng, alter)
-
-
-def _of_fields(data: bytes, rng: random.Random, alter: Callable[[list[bytes], int], None]) -> bytes:
-    def of_line(lines: list[bytes], at: int) -> None:
-        fields = lines[at].split()
-        if fields:
-            alter(fields, rng.randrange(len(fields)))
-            lines[at] = b" ".join(fields)
-
-    return _of_lines(data, rng, of_line)
-
-
-def swap_fields(data: bytes, rng: random.Random) -> bytes:
-    def alter(fields: list[bytes], at: int) -> None:
-        other = rng.randrange(len(fields))
-        fields[at], fields[other] = fields[other], fields[at]
-
-    return _of_fields(data, rng, alter)
-
-
-def lengthen_field(data: bytes, rng: random.Random) -> bytes:
-    def alter(fields: list[bytes], at: int) -> None:
-        fields[at] *= rng.choice((2, 5, 17, 100))
-
-    return _of_fields(data, rng, alter)
-
-
-def garble_number(data: bytes, rng: random.Random) -> bytes:
-    def alter(fields: list[bytes], at: int) -> None:
-        if rng.random() < 0.7:
-            fields[min(4, len(fields) - 1)] = _number(rng)
-        else:
-            fields[min(3, len(fields) - 1)] = _whole(rng) if rng.random() < 0.5 else _number(rng)
-
-    return _of_fields(data, rng, alter)
-
-
-def change_query(data: bytes, rng: random.Random) -> bytes:
-    def alter(fields: list[bytes], at: int) -> None:
-        fields[0] = rng.choice((fields[0] + b"1", fields[0][:-1] or b"#", b"#" + fields[0], b"\xff", fields[0] * 200))
-
-    return _of_fields(data, rng, alter)
-
-
-DAMAGE: tuple[Callable[[bytes, random.Random], bytes], ...] = (
-    flip, flip, change, change, insert, insert, delete, delete, cut, cut_start, double_line, double_line, cut_line,
-    join_lines, swap_fields, lengthen_field, garble_number, garble_number, garble_number, change_query, change_query,
-)  # fmt: skip
-
-
 class Case:
     """Damaged text and how it is read; case number ``index`` of a seed."""
 
@@ -235,7 +122,7 @@ class Case:
             fields = [b"1", b"0", b"a", _number(self.rng), *([_number(self.rng), b"t"] if self.run else [])]
             text = b" ".join(fields) + b"\n"
         for _ in range(self.rng.choice((0, 1, 1, 1, 2, 3, 6))):
-            text = self.rng.choice(DAMAGE)(text or b"\n", self.rng)
+            text = self.rng.choice(MUTATIONS)(text or b"\n", self.rng, [text, b"1 Q0 a 1 1 t\n1 0 a 1\n"])
         self.text = text if text.endswith(b"\n") else text + b"\n"
 
     def __str__(self) -> str:
@@ -483,8 +370,6 @@ def child(options: argparse.Namespace) -> int:
                 break
     print(f"{fed:,} bytes in {index:,} cases, {taken:,} blocks taken by the scanner", flush=True)
     if options.only is None and options.commands:
-        from damage import failures_of
-
         for failure in failures_of(options.seed, range(options.commands)):
             print(f"{failure.case}\n{failure.wrong}", file=sys.stderr)
             return 1

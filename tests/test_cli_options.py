@@ -319,29 +319,37 @@ def test_every_command_that_scores_has_every_option_in_every_spelling() -> None:
     assert scoring == {name.split()[0] for name in FORMS}
 
 
-@pytest.mark.parametrize("option", CASES)
+@functools.cache
+def results_of_case(option: str, complete: bool | None = None) -> dict[str, Results]:
+    usual: dict[str, Any] = {} if complete is None else {"complete": complete}
+    if option != "signatures":
+        usual["measures"] = CASES[option].measures
+    return results_of({**usual, **CASES[option].keywords})
+
+
 @pytest.mark.parametrize("name", FORMS)
-def test_an_option_has_its_effect(name: str, option: str, folder: Path, written: list[str]) -> None:
-    form, case = FORMS[name], CASES[option]
-    asked = [word for measure in case.measures for word in ("-m", measure)]
-    keywords = {"measures": case.measures, **form.usual, **case.keywords}
-    if option == "signatures":
-        asked, keywords = ["--repeat", SIGNATURES[0]], case.keywords
-    given_so = [[*asked, *given(each, case.value)] for each in SCORING_OPTIONS[option].spellings]
-    if (name, option) in REFUSED:
-        for options in given_so:
-            assert error_of(treceval([*form.line.split(), *options], folder=folder)) == (
-                f"treceval: {REFUSED[name, option]}\n"
-            )
-        return
-    expected = form.expected(results_of(keywords))
-    for options in given_so:
+def test_each_option_has_its_effect(name: str, folder: Path, written: list[str]) -> None:
+    form = FORMS[name]
+    for number, (option, case) in enumerate(CASES.items()):
+        asked = [word for measure in case.measures for word in ("-m", measure)]
+        without = ["-m", "P.3", "-m", "map"] if option == "signatures" else asked
+        if option == "signatures":
+            asked = ["--repeat", SIGNATURES[0]]
+        # That each command knows every spelling is a test of its own.
+        spellings = SCORING_OPTIONS[option].spellings
+        options = [*asked, *given(spellings[number % len(spellings)], case.value)]
+        if (name, option) in REFUSED:
+            said = error_of(treceval([*form.line.split(), *options], folder=folder))
+            assert said == f"treceval: {REFUSED[name, option]}\n"
+            continue
+        expected = form.expected(
+            results_of_case(option, None if option == "signatures" else form.usual.get("complete"))
+        )
         found = numbers(form, options, folder, written)
         assert found
-        assert found == pytest.approx({key: expected[key] for key in found}, abs=0.51 * 10**-form.decimals)
-    asked = ["-m", "P.3", "-m", "map"] if option == "signatures" else asked
-    without = numbers(form, asked, folder, written)
-    assert (list(found.values()) == list(without.values())) is ((name, option) in ALIKE)
+        assert found == pytest.approx({key: expected[key] for key in found}, abs=0.51 * 10**-form.decimals), option
+        plain = numbers(form, without, folder, written)
+        assert (list(found.values()) == list(plain.values())) is ((name, option) in ALIKE), option
 
 
 def test_a_board_counts_all_judged_queries_unless_it_is_told_otherwise(folder: Path, written: list[str]) -> None:
@@ -359,18 +367,16 @@ def test_the_arithmetic_of_a_missing_query_is_that_of_all_judged_queries_too(fol
         assert f" of query 5 = {value}.000000\n" in done.out.decode()
 
 
-@pytest.mark.parametrize("option", ["judgment_format", "run_format"])
 @pytest.mark.parametrize("name", FORMS)
 @pytest.mark.usefixtures("written")
-def test_a_format_is_that_in_which_files_are_read(name: str, option: str, folder: Path) -> None:
-    file = folder / ("qrels" if option == "judgment_format" else "r0")
-    with pytest.raises(TrecevalError) as caught:
-        te.evaluate(folder / "qrels", folder / "r0", **{option: "jsonl"})
-    message = str(caught.value).removeprefix(str(folder) + os.sep)
-    assert message.startswith(file.name)
-    for spelling in READING_OPTIONS[option].spellings:
+def test_files_are_read_in_the_format_that_is_given(name: str, folder: Path) -> None:
+    for option, file, usual in (("judgment_format", "qrels", "qrels"), ("run_format", "r0", "trec_results")):
+        with pytest.raises(TrecevalError) as caught:
+            te.evaluate(folder / "qrels", folder / "r0", **{option: "jsonl"})
+        message = str(caught.value).removeprefix(str(folder) + os.sep)
+        assert message.startswith(file)
+        spelling = READING_OPTIONS[option].spellings[0]
         assert message in error_of(treceval([*FORMS[name].line.split(), spelling, "jsonl"], folder=folder))
-        usual = "qrels" if option == "judgment_format" else "trec_results"
         assert treceval([*FORMS[name].line.split(), spelling, usual], folder=folder).status == 0
 
 

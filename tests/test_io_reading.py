@@ -11,6 +11,7 @@ import lzma
 import math
 import os
 import pickle
+import re
 import stat
 import subprocess
 import sys
@@ -23,8 +24,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import zstandard
+from command import table
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.data.ids import Ids, decode, encode
 from treceval_py.data.preferences import Preference
@@ -86,128 +89,78 @@ class Dripping:
 # --- lines ---
 
 
-@pytest.mark.parametrize("white", [b" ", b"\t", b"  \t ", b"\v", b"\f", b"\r", b" \v\f\r\t"])
-def test_fields_are_separated_by_white_space_of_any_kind(white: bytes) -> None:
-    assert qrels_of(white.join([b"1", b"0", b"a", b"1"]) + b"\n") == {"1": {"a": 1}}
+WHITE = [b" ", b"\t", b"  \t ", b"\v", b"\f", b"\r", b" \v\f\r\t"]
+SCORES = "1 -1.5 +.5 5. 1e-3 1E3 1e-999 inf -inf Infinity"
+VALUES = [1.0, -1.5, 0.5, 5.0, 0.001, 1000.0, 0.0, math.inf, -math.inf, math.inf]
+NAMES = '0007 7 7.0 NA nan None 1e3 1_000 +1 true a,b "a" é'
+MARK = b"\xef\xbb\xbf"
+
+JUDGED: dict[str, tuple[bytes, Any]] = {
+    **{f"white space {white!r}": (white.join([b"1", b"0", b"a", b"1"]), {"1": {"a": 1}}) for white in WHITE},
+    **{
+        f"{mark!a} belongs to an id": (f"1 0 a{mark}b 1\n".encode(), {"1": {f"a{mark}b": 1}})
+        for mark in "\u00a0\u2003\u0085\u3000\x1c\x1d\x1e\x1f"
+    },
+    "no newline at the end": (QRELS.removesuffix(b"\n"), QRELS_DICT),
+    "blank lines": (b"\n \t\r\n" + QRELS.replace(b"\n", b"\n\n") + b"\n\n", QRELS_DICT),
+    "comments": (b"# judged by hand\n#1 0 z 1\n  # 1 0 z\n" + QRELS + b"#", QRELS_DICT),
+    "a hash elsewhere is data": (b"1#2 0 #a 1\n", {"1#2": {"#a": 1}}),
+    "a byte-order mark": (MARK + QRELS, QRELS_DICT),
+    "a byte-order mark before a comment": (MARK + b"# head\n" + QRELS, QRELS_DICT),
+    "a byte-order mark inside a compressed file": (gzip.compress(MARK + QRELS), QRELS_DICT),
+    "a byte-order mark further on": (b"1 0 \xef\xbb\xbfa 1\n", {"1": {"\ufeffa": 1}}),
+    "scattered lines": (
+        b"1 0 a 1\n2 0 c 2\n1 0 b 0\n3 0 a 0\n2 0 a 1\n",
+        {"1": {"a": 1, "b": 0}, "2": {"c": 2, "a": 1}, "3": {"a": 0}},
+    ),
+    **{f"judgment {rel}": (f"1 0 a {rel}".encode(), {"1": {"a": rel}}) for rel in (-(2**63), -1, 0, 7, 2**63 - 1)},
+    **{f"id {name}": (f"{name} 0 {name} 1\n".encode(), {name: {name: 1}}) for name in NAMES.split()},
+    "ids that are equal as numbers": (
+        b"7 0 1 1\n007 0 1 2\n7.0 0 1.0 3\n7 0 01 4\n",
+        {"7": {"1": 1, "01": 4}, "007": {"1": 2}, "7.0": {"1.0": 3}},
+    ),
+    "ids that Unicode takes for equal": (
+        "1 0 \u00e9 1\n1 0 e\u0301 2\n".encode(),
+        {"1": {"\u00e9": 1, "e\u0301": 2}},
+    ),
+    "zeros after gzip data": (gzip.compress(QRELS) + b"\0" * 512, QRELS_DICT),
+}
+RETRIEVED: dict[str, tuple[bytes, Any, str]] = {
+    "white space around a line": (b" \t1 Q0 a 1 2.5 tag \t \n", {"1": {"a": 2.5}}, "tag"),
+    "Windows line ends": (RUN.replace(b"\n", b"\r\n"), RUN_DICT, "tag"),
+    "columns after the tag": (
+        b"1 Q0 a 1 2.5 my run of may\n1 Q0 b 2 1.5 my\n",
+        {"1": {"a": 2.5, "b": 1.5}},
+        "my",
+    ),
+    "the tag of the last line": (b"1 Q0 a 1 2 first\n1 Q0 b 2 1 last\n", {"1": {"a": 2.0, "b": 1.0}}, "last"),
+    "anything for Q0 and the rank": (b"1 x a - 2.5 t\n", {"1": {"a": 2.5}}, "t"),
+    "scattered lines": (
+        b"1 Q0 a 1 1 t\n2 Q0 a 1 2 t\n1 Q0 b 1 3 t\n2 Q0 b 1 4 t\n",
+        {"1": {"a": 1.0, "b": 3.0}, "2": {"a": 2.0, "b": 4.0}},
+        "t",
+    ),
+    **{
+        f"score {text}": (f"1 Q0 a 1 {text} t\n".encode(), {"1": {"a": score}}, "t")
+        for text, score in zip(SCORES.split(), VALUES, strict=True)
+    },
+}
 
 
-def test_white_space_around_a_line_does_not_count() -> None:
-    assert run_of(b" \t1 Q0 a 1 2.5 tag \t \n") == {"1": {"a": 2.5}}
-
-
-@pytest.mark.parametrize("white", ["\u00a0", "\u2003", "\u0085", "\u3000"])
-def test_white_space_beyond_ascii_belongs_to_ids(white: str) -> None:
-    assert qrels_of(f"1 0 a{white}b 1\n".encode()) == {"1": {f"a{white}b": 1}}
-
-
-@pytest.mark.parametrize("separator", [b"\x1c", b"\x1d", b"\x1e", b"\x1f"])
-def test_separators_that_only_python_takes_for_white_space_belong_to_ids(separator: bytes) -> None:
-    assert qrels_of(b"1 0 a" + separator + b"b 1\n") == {"1": {"a" + separator.decode() + "b": 1}}
-
-
-def test_windows_line_ends_leave_no_trace() -> None:
-    table = read_run(io.BytesIO(RUN.replace(b"\n", b"\r\n")))
-    assert (table.to_dict(), table.tag) == (RUN_DICT, "tag")
-
-
-def test_the_last_line_needs_no_newline() -> None:
-    assert qrels_of(QRELS.removesuffix(b"\n")) == QRELS_DICT
-
-
-def test_blank_lines_are_skipped() -> None:
-    assert qrels_of(b"\n \t\r\n" + QRELS.replace(b"\n", b"\n\n") + b"\n\n") == QRELS_DICT
-
-
-def test_lines_that_begin_with_a_hash_are_comments() -> None:
-    assert qrels_of(b"# judged by hand\n#1 0 z 1\n  # 1 0 z\n" + QRELS + b"#") == QRELS_DICT
-
-
-def test_a_hash_elsewhere_is_data() -> None:
-    assert qrels_of(b"1#2 0 #a 1\n") == {"1#2": {"#a": 1}}
-
-
-def test_a_byte_order_mark_is_no_part_of_the_first_query() -> None:
-    assert qrels_of(b"\xef\xbb\xbf" + QRELS) == QRELS_DICT
-
-
-def test_a_byte_order_mark_before_a_comment_is_skipped() -> None:
-    assert qrels_of(b"\xef\xbb\xbf# head\n" + QRELS) == QRELS_DICT
-
-
-def test_a_byte_order_mark_inside_the_compressed_file_is_skipped() -> None:
-    assert qrels_of(gzip.compress(b"\xef\xbb\xbf" + QRELS)) == QRELS_DICT
-
-
-def test_a_byte_order_mark_further_on_is_part_of_an_id() -> None:
-    assert qrels_of(b"1 0 \xef\xbb\xbfa 1\n") == {"1": {"\ufeffa": 1}}
-
-
-def test_columns_after_the_tag_are_ignored() -> None:
-    table = read_run(io.BytesIO(b"1 Q0 a 1 2.5 my run of may\n1 Q0 b 2 1.5 my\n"))
-    assert (table.to_dict(), table.tag) == ({"1": {"a": 2.5, "b": 1.5}}, "my")
-
-
-def test_the_tag_is_that_of_the_last_line() -> None:
-    assert read_run(io.BytesIO(b"1 Q0 a 1 2 first\n1 Q0 b 2 1 last\n")).tag == "last"
-
-
-def test_what_stands_for_q0_and_the_rank_may_be_anything() -> None:
-    assert run_of(b"1 x a - 2.5 t\n") == {"1": {"a": 2.5}}
-
-
-def test_lines_of_a_query_may_be_scattered() -> None:
-    scattered = b"1 0 a 1\n2 0 c 2\n1 0 b 0\n3 0 a 0\n2 0 a 1\n"
-    assert qrels_of(scattered) == {"1": {"a": 1, "b": 0}, "2": {"c": 2, "a": 1}, "3": {"a": 0}}
-
-
-def test_scores_follow_their_documents_when_lines_are_scattered() -> None:
-    scattered = b"1 Q0 a 1 1 t\n2 Q0 a 1 2 t\n1 Q0 b 1 3 t\n2 Q0 b 1 4 t\n"
-    assert run_of(scattered) == {"1": {"a": 1.0, "b": 3.0}, "2": {"a": 2.0, "b": 4.0}}
+def test_lines_are_read_as_they_are_meant() -> None:
+    found = {name: (data, qrels_of(data)) for name, (data, _) in JUDGED.items()}
+    assert {name: each for name, each in found.items() if each != JUDGED[name]} == {}
+    assert [list(each[1]) for each in found.values()] == [list(each) for _, each in JUDGED.values()]
+    runs = {name: read_run(io.BytesIO(data)) for name, (data, *_) in RETRIEVED.items()}
+    kept = {name: (RETRIEVED[name][0], run.to_dict(), run.tag) for name, run in runs.items()}
+    assert {name: each for name, each in kept.items() if each != RETRIEVED[name]} == {}
 
 
 def test_queries_keep_the_order_of_their_first_lines() -> None:
     assert list(qrels_of(b"9 0 a 1\n10 0 a 1\n9 0 b 1\n1 0 a 1\n")) == ["9", "10", "1"]
 
 
-@pytest.mark.parametrize(
-    ("text", "score"),
-    [("1", 1.0), ("-1.5", -1.5), ("+.5", 0.5), ("5.", 5.0), ("1e-3", 0.001), ("1E3", 1000.0), ("1e-999", 0.0)],
-)
-def test_scores_are_written_as_c_and_python_write_them(text: str, score: float) -> None:
-    assert run_of(f"1 Q0 a 1 {text} t\n".encode()) == {"1": {"a": score}}
-
-
-@pytest.mark.parametrize(("text", "score"), [("inf", math.inf), ("-inf", -math.inf), ("Infinity", math.inf)])
-def test_a_score_may_be_infinite(text: str, score: float) -> None:
-    assert run_of(f"1 Q0 a 1 {text} t\n".encode()) == {"1": {"a": score}}
-
-
-@pytest.mark.parametrize("rel", [-(2**63), -1, 0, 7, 2**63 - 1])
-def test_judgments_have_64_bits(rel: int) -> None:
-    assert qrels_of(f"1 0 a {rel}\n".encode()) == {"1": {"a": rel}}
-
-
 # --- identifiers ---
-
-
-@pytest.mark.parametrize(
-    "name", ["0007", "7", "7.0", "NA", "nan", "None", "1e3", "1_000", "+1", "true", "a,b", '"a"', "é"]
-)
-def test_ids_stay_as_they_are_written(name: str) -> None:
-    assert qrels_of(f"{name} 0 {name} 1\n".encode()) == {name: {name: 1}}
-
-
-def test_ids_that_are_equal_as_numbers_are_different() -> None:
-    assert qrels_of(b"7 0 1 1\n007 0 1 2\n7.0 0 1.0 3\n7 0 01 4\n") == {
-        "7": {"1": 1, "01": 4},
-        "007": {"1": 2},
-        "7.0": {"1.0": 3},
-    }
-
-
-def test_ids_that_only_unicode_takes_for_equal_are_different() -> None:
-    composed, decomposed = "\u00e9", "e\u0301"
-    assert qrels_of(f"1 0 {composed} 1\n1 0 {decomposed} 2\n".encode()) == {"1": {composed: 1, decomposed: 2}}
 
 
 def test_bytes_that_are_not_utf_8_survive_a_round_trip(tmp_path: Path) -> None:
@@ -268,31 +221,17 @@ def test_any_lines_are_the_same_whatever_the_size_of_blocks(lines: list[bytes], 
     assert lines_of(text, size) == list(enumerate(expected, 1))
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 11, 64])
-def test_a_table_is_the_same_whatever_the_size_of_blocks(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("size", [*range(1, 8), 11, 64])
+def test_a_table_and_its_faults_are_the_same_whatever_the_size_of_blocks(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cut_into_blocks_of(size, monkeypatch)
     table = read_run(io.BytesIO(b"# head\n2 Q0 z 1 9 t\n" + RUN))
     assert table.to_dict() == {"2": {"z": 9.0, "c": 0.25}, "1": {"b": 3.5, "a": 2.5}}
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 11, 64])
-def test_a_duplicate_is_found_on_its_line_whatever_the_size_of_blocks(
-    size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cut_into_blocks_of(size, monkeypatch)
     assert refusal(read_qrels, b"# head\n\n1 0 a 1\n2 0 a 1\n\n1 0 a 0\n") == (
         "<file>:6: document 'a' occurs twice in query '1' (first on line 3). Keep one of the two lines."
     )
-
-
-@pytest.mark.parametrize("size", range(1, 8))
-def test_a_nul_byte_is_found_on_its_line_whatever_the_size_of_blocks(
-    size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cut_into_blocks_of(size, monkeypatch)
-    with pytest.raises(InputError) as caught:
-        read_qrels(io.BytesIO(b"1 0 a 1\n1 0 b 1\n1 0 c\0 1\n"))
-    assert caught.value.line == 3
+    assert refusal(read_qrels, b"1 0 a 1\n1 0 b 1\n1 0 c\0 1\n").startswith("<file>:3: a NUL byte")
 
 
 def test_a_line_may_be_longer_than_a_block() -> None:
@@ -301,11 +240,12 @@ def test_a_line_may_be_longer_than_a_block() -> None:
 
 
 def test_a_line_without_end_is_refused_before_it_fills_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "LONGEST_LINE", 1000)
     cut_into_blocks_of(100, monkeypatch)
-    assert refusal(read_qrels, b"1 0 a 1\n" + b"x" * 5000) == (
-        "<file>:2: a line has more than 1,000 bytes. Is this a text file?"
-    )
+    data = b"1 0 a 1\n1 0 " + b"x" * 740 + b" 1\n"
+    monkeypatch.setattr(source, "LONGEST_LINE", 736)  # 100 - 8 bytes of it, three times doubled
+    assert qrels_of(data) == {"1": {"a": 1, "x" * 740: 1}}
+    monkeypatch.setattr(source, "LONGEST_LINE", 735)
+    assert refusal(read_qrels, data) == "<file>:2: a line has more than 735 bytes. Is this a text file?"
 
 
 def test_a_table_has_a_value_for_each_line_of_many_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,33 +258,21 @@ def test_a_table_has_a_value_for_each_line_of_many_blocks(monkeypatch: pytest.Mo
 
 
 @packers
-def test_compressed_files_are_recognised_by_what_is_in_them(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+def test_compressed_files_are_read_by_what_is_in_them(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
     (tmp_path / "qrels.txt").write_bytes(pack(QRELS))
     assert read_qrels(tmp_path / "qrels.txt").to_dict() == QRELS_DICT
+    assert qrels_of(pack(QRELS[:13]) + pack(QRELS[13:])) == QRELS_DICT  # members cut in the middle of a line
+    assert read_qrels(Dripping(pack(QRELS))).to_dict() == QRELS_DICT  # type: ignore[arg-type]
+    assert read_judgment_groups(io.BytesIO(pack(b"1 g a 2\n"))).qids == ("1",)
+    assert read_preferences(io.BytesIO(pack(b"1 g s a 2\n"))).qids == ("1",)
+    assert refusal(read_qrels, pack(b"# head\n\n1 0 a x\n")).startswith("<file>:3: judgment 'x' ")
+    assert refusal(read_qrels, pack(b"")) == "<file>: the file is empty. Is it the right file?"
 
 
 @pytest.mark.parametrize("name", ["qrels.gz", "qrels.bz2", "qrels.xz", "qrels.zst"])
 def test_a_plain_file_is_plain_whatever_its_name(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(QRELS)
     assert read_qrels(tmp_path / name).to_dict() == QRELS_DICT
-
-
-@packers
-def test_compressed_data_of_several_members_is_read_to_its_end(pack: Callable[[bytes], bytes]) -> None:
-    first, second = QRELS[:13], QRELS[13:]  # cut in the middle of a line
-    assert qrels_of(pack(first) + pack(second)) == QRELS_DICT
-
-
-@packers
-def test_compressed_lines_have_the_numbers_of_the_text(pack: Callable[[bytes], bytes]) -> None:
-    assert refusal(read_qrels, pack(b"# head\n\n1 0 a x\n")) == (
-        "<file>:3: judgment 'x' is not a whole number. Grades are integers, such as 0, 1, 2."
-    )
-
-
-@packers
-def test_compressed_streams_may_come_a_byte_at_a_time(pack: Callable[[bytes], bytes]) -> None:
-    assert read_qrels(Dripping(pack(QRELS))).to_dict() == QRELS_DICT  # type: ignore[arg-type]
 
 
 def test_plain_streams_may_come_a_byte_at_a_time() -> None:
@@ -358,30 +286,16 @@ def many_lines() -> bytes:
 
 
 @packers
-@pytest.mark.parametrize("share", [0.2, 0.5, 0.9, 0.999])
-def test_compressed_data_that_is_cut_off_is_refused(pack: Callable[[bytes], bytes], share: float) -> None:
+def test_compressed_data_that_is_damaged_is_refused(pack: Callable[[bytes], bytes]) -> None:
     packed = pack(many_lines())
-    assert "the compressed data is damaged or cut off" in refusal(read_qrels, packed[: int(share * len(packed))])
-
-
-@packers
-def test_compressed_data_that_is_cut_off_where_a_line_ends_is_refused(pack: Callable[[bytes], bytes]) -> None:
-    """The text so far is in order, so only the compression can tell."""
-    lines = pack(QRELS) + pack(QRELS.replace(b" a ", b" x "))[:-1]
-    assert "the compressed data is damaged or cut off" in refusal(read_qrels, lines)
-
-
-@packers
-@pytest.mark.parametrize("length", [6, 7, 8, 9])
-def test_a_compressed_file_of_a_few_bytes_is_refused_as_cut_off(pack: Callable[[bytes], bytes], length: int) -> None:
-    assert "the compressed data is damaged or cut off" in refusal(read_qrels, pack(QRELS)[:length])
-
-
-@packers
-def test_compressed_data_with_changed_bytes_is_refused(pack: Callable[[bytes], bytes]) -> None:
-    packed = bytearray(pack(many_lines()))
-    packed[len(packed) // 2 : len(packed) // 2 + 8] = bytes(byte ^ 0xFF for byte in packed[len(packed) // 2 :][:8])
-    assert "the compressed data is damaged or cut off" in refusal(read_qrels, bytes(packed))
+    middle = len(packed) // 2
+    changed = packed[:middle] + bytes(byte ^ 0xFF for byte in packed[middle:][:8]) + packed[middle + 8 :]
+    every = [packed[: int(share * len(packed))] for share in (0.2, 0.5, 0.9, 0.999)]
+    every += [pack(QRELS)[:length] for length in (6, 7, 8, 9)]
+    # Cut where a line ends: the text so far is in order, so only the compression can show it.
+    every += [changed, pack(QRELS) + pack(QRELS.replace(b" a ", b" x "))[:-1], gzip.compress(QRELS) + b"1 0 z 1\n"]
+    for data in every:
+        assert "the compressed data is damaged or cut off" in refusal(read_qrels, data)
 
 
 @pytest.mark.parametrize("module", ["zstd", "zstandard", "_zstd", "backports.zstd"])
@@ -404,19 +318,6 @@ def test_a_damaged_checksum_of_gzip_is_refused() -> None:
     assert "the compressed data is damaged or cut off (CRC check failed" in refusal(read_qrels, bytes(packed))
 
 
-@packers
-def test_an_empty_compressed_file_is_empty(pack: Callable[[bytes], bytes]) -> None:
-    assert refusal(read_qrels, pack(b"")) == "<file>: the file is empty. Is it the right file?"
-
-
-def test_zeros_after_gzip_data_are_padding() -> None:
-    assert qrels_of(gzip.compress(QRELS) + b"\0" * 512) == QRELS_DICT
-
-
-def test_text_after_gzip_data_is_refused() -> None:
-    assert "the compressed data is damaged or cut off" in refusal(read_qrels, gzip.compress(QRELS) + b"1 0 z 1\n")
-
-
 # --- pipes and standard input ---
 
 
@@ -437,14 +338,8 @@ def fifo(tmp_path: Path) -> Iterator[Callable[[bytes], str]]:
 
 
 def test_a_named_pipe_is_read(fifo: Callable[[bytes], str]) -> None:
-    assert read_qrels(fifo(QRELS)).to_dict() == QRELS_DICT
-
-
-@packers
-def test_a_named_pipe_with_compressed_data_is_read(
-    fifo: Callable[[bytes], str], pack: Callable[[bytes], bytes]
-) -> None:
-    assert read_run(fifo(pack(RUN))).to_dict() == RUN_DICT
+    for pack in (bytes, *PACKERS.values()):
+        assert read_run(fifo(pack(RUN))).to_dict() == RUN_DICT
 
 
 def test_both_arguments_may_be_pipes(fifo: Callable[[bytes], str]) -> None:
@@ -482,11 +377,6 @@ def test_messages_call_standard_input_by_its_name(monkeypatch: pytest.MonkeyPatc
     assert refusal(read_qrels, "-") == (
         "<stdin>:1: judgment '0.5' is not a whole number. Grades are integers, such as 0, 1, 2."
     )
-
-
-def test_standard_input_that_is_closed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", None)
-    assert refusal(read_qrels, "-") == "<stdin>: standard input is closed. Give a file instead of '-'."
 
 
 def test_a_file_called_dash_is_read_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -540,19 +430,8 @@ def test_judgments_by_groups_are_kept_apart() -> None:
 
 
 @packers
-def test_preferences_may_be_compressed(pack: Callable[[bytes], bytes]) -> None:
-    assert read_preferences(io.BytesIO(pack(b"1 g s a 2\n"))).qids == ("1",)
-
-
-@packers
 def test_judgments_by_groups_may_be_compressed(pack: Callable[[bytes], bytes]) -> None:
     assert read_judgment_groups(io.BytesIO(pack(b"1 g a 2\n"))).qids == ("1",)
-
-
-def test_a_group_that_judges_a_document_twice_is_refused() -> None:
-    assert refusal(read_judgment_groups, b"# head\n1 g a 1\n1 h a 1\n\n1 g a 1\n") == (
-        "<file>:5: group 'g' judges document 'a' twice for query '1'. Keep one of the two lines."
-    )
 
 
 # --- tables ---
@@ -614,53 +493,6 @@ def test_a_column_of_ids_reads_as_a_sequence() -> None:
     assert (list(ids), ids[-1], list(ids[1:]), len(ids)) == (["a", "", "ccc"], "ccc", ["", "ccc"], 3)
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (
-            lambda: Qrels({1: {"a": 1}, "2": {"a": 1}}),
-            "some query ids are text, but others are numbers, such as 1. Make all of them text.",
-        ),
-        (
-            lambda: Run({"1": {7: 1.0, "8": 2.0}}),
-            "some document ids are text, but others are numbers, such as 7 of query '1'. Make all of them text.",
-        ),
-        (
-            lambda: Qrels({"1": {"a": 1.5}}),
-            "the judgment of document 'a' of query '1' is 1.5, not a whole number. Use 0, 1, 2 and so on.",
-        ),
-        (lambda: Qrels({"1": {"a": 2**63}}), "a judgment is beyond 64 bits. Use smaller whole numbers."),
-        (
-            lambda: Qrels({"1": "a"}),
-            (
-                "query '1' has 'a' instead of documents. Give a path, {qid: {docid: rel}}, a DataFrame with columns qid, "
-                "docid and rel, or rows of these."
-            ),
-        ),
-        (
-            lambda: Qrels([("1", "a")]),
-            (
-                "row 1 is a tuple of 2, not (qid, docid, value). Give a path, {qid: {docid: rel}}, a DataFrame with "
-                "columns qid, docid and rel, or rows of these."
-            ),
-        ),
-        (
-            lambda: Run({"1": {"a": 1.0}, "2": {"b": "0.5"}}),
-            "the score of document 'b' of query '2' is '0.5', of type str. Use numbers.",
-        ),
-        (
-            lambda: Run({"1": {"a": math.nan}}),
-            "the score of document 'a' of query '1' is NaN. A document without a score cannot be ranked.",
-        ),
-        (lambda: Run({"1": {"a": 10**400}}), "a score is beyond the range of float64. Use smaller numbers."),
-    ],
-)
-def test_dictionaries_that_are_no_table_are_refused(make: Callable[[], object], message: str) -> None:
-    with pytest.raises(DataError) as caught:
-        make()
-    assert str(caught.value) == message
-
-
 # --- frames and arrays ---
 
 
@@ -683,57 +515,6 @@ def test_rows_of_a_frame_may_stand_in_any_order() -> None:
 def test_columns_of_a_frame_may_have_other_names() -> None:
     frame = pd.DataFrame({"query": ["1"], "doc": ["a"], "grade": [2]})
     assert Qrels.from_frame(frame, qid="query", docid="doc", rel="grade").to_dict() == {"1": {"a": 2}}
-
-
-@pytest.mark.parametrize(
-    ("frame", "message"),
-    [
-        (
-            pd.DataFrame({"qid": [7.0], "docid": ["a"], "score": [1.0]}),
-            (
-                "the query id in row 1 is 7.0, a number with a decimal point. Whole numbers become floats in a column "
-                "with gaps (after a join). Convert them to text first."
-            ),
-        ),
-        (
-            pd.DataFrame({"qid": ["7", "7"], "docid": ["a", 12], "score": [1.0, 2.0]}, dtype=object),
-            "some document ids are text, but others are numbers, such as 12 in row 2. Make all of them text.",
-        ),
-        (
-            pd.DataFrame({"qid": ["7"], "score": [1.0]}),
-            (
-                "the pandas.DataFrame has no column 'docid' (or doc_id, doc-id, docno, corpus-id, corpus_id, pid, doc); its "
-                "columns are: 'qid', 'score'. Name it so."
-            ),
-        ),
-        (
-            pd.DataFrame({"qid": ["7", "7"], "docid": ["a", "a"], "score": [1.0, 2.0]}),
-            "document 'a' occurs twice in query '7' of the run (rows 1 and 2). Keep one of them.",
-        ),
-        (
-            pd.DataFrame({"qid": ["7", "7"], "docid": ["a", "b"], "score": [1.0, math.nan]}),
-            "the score of document 'b' of query '7' (row 2) is NaN. A document without a score cannot be ranked.",
-        ),
-        (
-            pd.DataFrame({"qid": ["7"], "docid": ["a"], "score": ["1.0"]}),
-            "the score of document 'a' of query '7' (row 1) is '1.0', of type str. Use numbers.",
-        ),
-        (
-            pd.DataFrame({"qid": ["7", None], "docid": ["a", "a"], "score": [1.0, 1.0]}, dtype=object),
-            "the query id in row 2 is missing. Fill it in, or remove the row.",
-        ),
-    ],
-    ids=["qid float", "docids mixed", "no column", "duplicate", "NaN", "text", "None"],
-)
-def test_frames_that_are_no_run_are_refused(frame: pd.DataFrame, message: str) -> None:
-    with pytest.raises(DataError) as caught:
-        Run.from_frame(frame)
-    assert str(caught.value) == message
-
-
-def test_judgments_of_a_frame_that_are_no_integers_are_refused() -> None:
-    with pytest.raises(DataError, match=r"the judgment of document 'a' of query '1' \(row 1\) is 0\.5, not a whole"):
-        Qrels.from_frame(pd.DataFrame({"qid": ["1"], "docid": ["a"], "rel": [0.5]}))
 
 
 def test_positions_of_an_index_become_docids() -> None:
@@ -766,58 +547,63 @@ def test_a_run_of_arrays_can_be_scored() -> None:
     assert (results.mean["recip_rank"], results.tag) == (0.5, "dense")
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (
-            lambda: Run.from_arrays(["q"], np.zeros((1, 3), int), np.zeros((1, 2))),
-            (
-                "1 queries, ids of shape (1, 3) and scores of shape (1, 2) do not fit. "
-                "Give Q queries and two arrays of shape (Q, k)."
-            ),
-        ),
-        (
-            lambda: Run.from_arrays(["q", "r"], np.zeros((1, 3), int), np.zeros((1, 3))),
-            (
-                "2 queries, ids of shape (1, 3) and scores of shape (1, 3) do not fit. "
-                "Give Q queries and two arrays of shape (Q, k)."
-            ),
-        ),
-        (
-            lambda: Run.from_arrays(["q"], np.zeros(3, int), np.zeros(3)),
-            (
-                "1 queries, ids of shape (3,) and scores of shape (3,) do not fit. "
-                "Give Q queries and two arrays of shape (Q, k)."
-            ),
-        ),
-        (
-            lambda: Run.from_arrays(["q"], np.array([[3]]), np.array([[1.0]]), docids=["a", "b", "c"]),
-            "position 3 is beyond the 3 docids. Give the docids of the index, in its order.",
-        ),
-        (
-            lambda: Run.from_arrays(["q"], np.array([[1, 1]]), np.array([[2.0, 1.0]])),
-            "document '1' occurs twice in query 'q' of the run. Keep one of them.",
-        ),
-        (
-            lambda: Run.from_arrays(["q"], np.array([[1]]), np.array([[math.nan]])),
-            "the score of document '1' of query 'q' is NaN. A document without a score cannot be ranked.",
-        ),
-        (
-            lambda: Run.from_arrays([None], np.array([[1]]), np.array([[1.0]])),
-            "the query id in row 1 is missing. Fill it in, or remove the row.",
-        ),
-    ],
-    ids=["widths", "queries", "one dimension", "position", "duplicate", "NaN", "qid"],
-)
-def test_arrays_that_are_no_run_are_refused(make: Callable[[], object], message: str) -> None:
-    with pytest.raises(DataError) as caught:
-        make()
-    assert str(caught.value) == message
+def frame(dtype: Any = None, **columns: list[Any]) -> pd.DataFrame:
+    return pd.DataFrame({"qid": ["7", "7"], "docid": ["a", "b"], "score": [1.0, 2.0], **columns}, dtype=dtype)
 
 
-def test_a_query_that_is_given_twice_with_arrays_is_refused_when_its_documents_are() -> None:
-    with pytest.raises(DataError, match="document '5' occurs twice in query 'q' of the run"):
-        Run.from_arrays(["q", "q"], np.array([[5], [5]]), np.array([[1.0], [2.0]]))
+def arrays(qids: Any, ids: Any, scores: Any, **options: Any) -> Callable[[], object]:
+    return lambda: Run.from_arrays(qids, np.array(ids), np.array(scores), **options)
+
+
+NO_TABLES: dict[str, Callable[[], object]] = {
+    "query ids of two types": lambda: Qrels({1: {"a": 1}, "2": {"a": 1}}),
+    "document ids of two types": lambda: Run({"1": {7: 1.0, "8": 2.0}}),
+    "half a grade": lambda: Qrels({"1": {"a": 1.5}}),
+    "a grade beyond 64 bits": lambda: Qrels({"1": {"a": 2**63}}),
+    "a negative grade beyond 64 bits": lambda: Qrels({"1": {"a": -(2**63) - 1}}),
+    "text for documents": lambda: Qrels({"1": "a"}),
+    "rows of two": lambda: Qrels([("1", "a")]),
+    "text for a score": lambda: Run({"1": {"a": 1.0}, "2": {"b": "0.5"}}),
+    "NaN": lambda: Run({"1": {"a": math.nan}}),
+    "a score beyond float64": lambda: Run({"1": {"a": 10**400}}),
+    "an id of 80 characters": lambda: Run({"1": {"a" * 80: "x"}}),
+    "an id of 81 characters": lambda: Run({"1": {"a" * 81: "x"}}),
+    "eight columns": lambda: Run(pd.DataFrame({name: [1] for name in "abcdefgh"})),
+    "nine columns": lambda: Run(pd.DataFrame({name: [1] for name in "abcdefghi"})),
+    "frame: qid float": lambda: Run.from_frame(frame(qid=[7.0, 8.0])),
+    "frame: docids mixed": lambda: Run.from_frame(frame(dtype=object, docid=["a", 12])),
+    "frame: no column": lambda: Run.from_frame(frame().drop(columns="docid")),
+    "frame: duplicate": lambda: Run.from_frame(frame(docid=["a", "a"])),
+    "frame: NaN": lambda: Run.from_frame(frame(score=[1.0, math.nan])),
+    "frame: text": lambda: Run.from_frame(frame(score=["1.0", "2.0"])),
+    "frame: None": lambda: Run.from_frame(frame(dtype=object, qid=["7", None])),
+    "frame: half a grade": lambda: Qrels.from_frame(frame(rel=[0.5, 1.0])),
+    "arrays: widths": arrays(["q"], [[0, 0, 0]], [[0.0, 0.0]]),
+    "arrays: queries": arrays(["q", "r"], [[0, 0, 0]], [[0.0, 0.0, 0.0]]),
+    "arrays: one dimension": arrays(["q"], [0, 0, 0], [0.0, 0.0, 0.0]),
+    "arrays: position": arrays(["q"], [[3]], [[1.0]], docids=["a", "b", "c"]),
+    "arrays: duplicate": arrays(["q"], [[1, 1]], [[2.0, 1.0]]),
+    "arrays: NaN": arrays(["q"], [[1]], [[math.nan]]),
+    "arrays: qid": arrays([None], [[1]], [[1.0]]),
+    "arrays: a query twice, with the same document": arrays(["q", "q"], [[5], [5]], [[1.0], [2.0]]),
+}
+
+
+def test_what_is_no_table_is_refused(snapshot: SnapshotAssertion) -> None:
+    found = {}
+    for name, make in NO_TABLES.items():
+        with pytest.raises(DataError) as caught:
+            make()
+        found[name] = str(caught.value)
+    assert table(found) == snapshot
+
+
+def test_what_is_just_a_table_is_one() -> None:
+    ends = {"1": {"a": 2**63 - 1, "b": -(2**63)}}
+    assert Qrels(ends).to_dict() == ends
+    assert Run({"1": {"a": 1.7976931348623157e308}})["1"]["a"] == 1.7976931348623157e308
+    assert Run.from_arrays(["q"], np.array([[2]]), np.array([[1.0]]), docids=["a", "b", "c"])["q"] == {"c": 1.0}
+    assert Run.from_arrays(["q", "q"], np.array([[5], [6]]), np.array([[1.0], [2.0]]))["q"] == {"5": 1.0, "6": 2.0}
 
 
 # --- writing ---
@@ -845,12 +631,6 @@ def test_a_run_is_compressed_as_its_name_says_and_read_again(name: str, magic: b
 
 
 @pytest.mark.parametrize("name", SUFFIXES)
-def test_judgments_are_compressed_as_their_name_says_and_read_again(name: str, tmp_path: Path) -> None:
-    write_qrels(QRELS_DICT, tmp_path / name)
-    assert read_qrels(tmp_path / name).to_dict() == QRELS_DICT
-
-
-@pytest.mark.parametrize("name", SUFFIXES)
 def test_writing_the_same_twice_gives_the_same_bytes(name: str, tmp_path: Path) -> None:
     write_run(RUN_DICT, tmp_path / name)
     first = (tmp_path / name).read_bytes()
@@ -871,26 +651,20 @@ def test_a_score_is_written_with_all_its_digits(score: float, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("run", "tag", "message"),
+    ("run", "tag", "shown"),
     [
-        ({"1": {"a b": 1.0}}, "t", "docid 'a b' is empty or contains white space"),
-        ({"1": {"": 1.0}}, "t", "docid '' is empty or contains white space"),
-        ({"q\n1": {"a": 1.0}}, "t", "query id 'q\\n1' is empty or contains white space"),
-        ({"1": {"a": 1.0}}, "my run", "tag 'my run' is empty or contains white space"),
+        ({"1": {"a b": 1.0}}, "t", "docid 'a b'"),
+        ({"1": {"": 1.0}}, "t", "docid ''"),
+        ({"q\n1": {"a": 1.0}}, "t", "query id 'q\\n1'"),
+        ({"1": {"a": 1.0}}, "my run", "tag 'my run'"),
     ],
 )
 def test_ids_that_cannot_stand_in_a_file_are_refused(
-    run: dict[str, dict[str, float]], tag: str, message: str, tmp_path: Path
+    run: dict[str, dict[str, float]], tag: str, shown: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(DataError, match=re.escape(f"{shown} is empty or contains white space, so it cannot be")):
         write_run(run, tmp_path / "run", tag=tag)
-    assert str(caught.value) == message + ", so it cannot be written to a TREC file. Use another one."
-
-
-def test_a_query_that_would_be_a_comment_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError) as caught:
-        write_qrels({"#1": {"a": 1}}, tmp_path / "qrels")
-    assert str(caught.value) == ("query id '#1' would make its lines comments. Let it begin with another character.")
+    assert os.listdir(tmp_path) == []
 
 
 def test_a_first_query_that_would_lose_a_byte_order_mark_is_refused(tmp_path: Path) -> None:
@@ -905,12 +679,6 @@ def test_a_file_stays_as_it_was_when_writing_fails(tmp_path: Path) -> None:
     with pytest.raises(DataError):
         write_run({"1": {"a": 1.0}, "2": {"b c": 1.0}}, path)
     assert (path.read_text(), os.listdir(tmp_path)) == ("as before", ["run"])
-
-
-def test_no_file_is_left_when_writing_fails(tmp_path: Path) -> None:
-    with pytest.raises(DataError):
-        write_run({"1": {"a": 1.0}, "2": {"b c": 1.0}}, tmp_path / "run.gz")
-    assert os.listdir(tmp_path) == []
 
 
 def test_a_file_stays_as_it_was_when_writing_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -954,24 +722,6 @@ def test_a_file_may_be_written_over_the_one_that_was_read(tmp_path: Path) -> Non
     assert path.read_bytes() == QRELS
 
 
-def test_a_file_in_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "missing" / "run"
-    with pytest.raises(OutputError) as caught:
-        write_run(RUN_DICT, path)
-    assert str(caught.value) == (
-        f"{path}: cannot be written: No such file or directory. Check the folder and the space left."
-    )
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no /dev/full")
-def test_a_full_disk_is_refused() -> None:
-    with pytest.raises(OutputError) as caught:
-        write_run(RUN_DICT, "/dev/full")
-    assert str(caught.value) == (
-        "/dev/full: cannot be written: No space left on device. Check the folder and the space left."
-    )
-
-
 def test_a_named_pipe_is_written_as_it_is(tmp_path: Path) -> None:
     path, found = tmp_path / "pipe", []
     os.mkfifo(path)
@@ -985,30 +735,19 @@ def test_a_named_pipe_is_written_as_it_is(tmp_path: Path) -> None:
 # --- pickling ---
 
 
-@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
-def test_judgments_can_be_pickled(protocol: int) -> None:
-    table = read_qrels(io.BytesIO(QRELS))
-    again = pickle.loads(pickle.dumps(table, protocol))
-    assert (type(again), again.to_dict(), again.name) == (Qrels, QRELS_DICT, "<file>")
-
-
-@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
-def test_a_run_can_be_pickled(protocol: int) -> None:
-    table = read_run(io.BytesIO(RUN))
-    again = pickle.loads(pickle.dumps(table, protocol))
-    assert (type(again), again.to_dict(), again.name, again.tag) == (Run, RUN_DICT, "<file>", "tag")
-
-
-def test_preferences_can_be_pickled() -> None:
-    table = read_preferences(io.BytesIO(b"1 g s a 2\n"))
-    again = pickle.loads(pickle.dumps(table))
-    assert (again.rows, again.qids, again.name) == (table.rows, table.qids, table.name)
-
-
-def test_judgments_by_groups_can_be_pickled() -> None:
-    table = read_judgment_groups(io.BytesIO(b"1 g a 2\n"))
-    again = pickle.loads(pickle.dumps(table))
-    assert (again.groups, again.qids, again.name) == (table.groups, table.qids, table.name)
+def test_tables_can_be_pickled() -> None:
+    qrels, run = read_qrels(io.BytesIO(QRELS)), read_run(io.BytesIO(RUN))
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        again = pickle.loads(pickle.dumps(qrels, protocol))
+        assert (type(again), again.to_dict(), again.name) == (Qrels, QRELS_DICT, "<file>")
+        again = pickle.loads(pickle.dumps(run, protocol))
+        assert (type(again), again.to_dict(), again.name, again.tag) == (Run, RUN_DICT, "<file>", "tag")
+    preferences = read_preferences(io.BytesIO(b"1 g s a 2\n"))
+    again = pickle.loads(pickle.dumps(preferences))
+    assert (again.rows, again.qids, again.name) == (preferences.rows, preferences.qids, preferences.name)
+    groups = read_judgment_groups(io.BytesIO(b"1 g a 2\n"))
+    again = pickle.loads(pickle.dumps(groups))
+    assert (again.groups, again.qids, again.name) == (groups.groups, groups.qids, groups.name)
 
 
 def test_a_table_can_be_copied() -> None:

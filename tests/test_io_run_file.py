@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import itertools
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from command import table
+from syrupy.assertion import SnapshotAssertion
 
 # The lines are put together by pyarrow, which comes with the extra `retrieve`.
 pytest.importorskip("pyarrow")
-
-import itertools
 
 from treceval_py.data.ids import Ids
 from treceval_py.errors import OutputError, RunnerError
@@ -207,99 +209,51 @@ def test_ids_that_are_no_utf_8_keep_their_bytes(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "nan": (
-        ranked(["1", "q"], [[0, 1], [0, 1]], [[2, 1], [2, np.nan]]),
-        (
-            "query 'q' has score nan for the document at position 1, which is not a number to rank by. "
-            "Search again; if embeddings were edited, encode them again."
-        ),
-    ),
-    "infinite": (
-        ranked(["q"], [[3]], [[np.inf]]),
-        (
-            "query 'q' has score inf for the document at position 3, which is not a number to rank by. "
-            "Search again; if embeddings were edited, encode them again."
-        ),
-    ),
-    "beyond": (
-        ranked(["q"], [[4]], [[1]]),
-        (
-            "query 'q' has position 4 among its documents, but the corpus has 4. "
-            "Search again; if embeddings were edited, encode them again."
-        ),
-    ),
-    "below": (
-        ranked(["q"], [[-2]], [[1]]),
-        (
-            "query 'q' has position -2 among its documents, but the corpus has 4. "
-            "Search again; if embeddings were edited, encode them again."
-        ),
-    ),
-    "twice": (
-        ranked(["q"], [[1, 0, 1]], [[3, 2, 1]]),
-        "query 'q' has the document at position 1 twice. Search again; if embeddings were edited, encode them again.",
-    ),
-    "query twice": (ranked(["q", "q"], [[1], [1]], [[3], [3]]), "query 'q' occurs twice. Give each query once."),
-    "space": (
-        ranked(["a b"], [[1]], [[1]]),
-        "query id 'a b' is empty or contains white space, so it cannot be written to a TREC file. Use another one.",
-    ),
-    "comment": (
-        ranked(["#1"], [[1]], [[1]]),
-        "query id '#1' would make its lines comments. Let it begin with another character.",
-    ),
-    "mark": (
-        ranked(["\ufeff1"], [[1]], [[1]]),
-        (
-            "query id '\\ufeff1' would make its lines begin with a byte-order mark, which readers skip. "
-            "Let it begin with another character."
-        ),
-    ),
-    "shape": (
-        ranked(["1"], [[1], [2]], [[1], [2]]),
-        "1 queries have positions of shape (2, 1) and scores of shape (2, 1). Give both as (queries, k).",
-    ),
-    "depth": (
-        ranked(["1"], [[0, 1, 2, 3]], [[4, 3, 2, 1]]),
-        "queries have 4 documents, but 3 were requested. Request as many.",
-    ),
-    "float16": (ranked(["1"], [[0]], [[1]], np.float16), "scores are float16. Give float32 or float64."),
-    "positions": (
-        Ranked(["1"], np.array([[0.0]]), np.array([[1.0]])),  # type: ignore[arg-type]
-        "positions are float64. Give integers.",
-    ),
+    "nan": ranked(["1", "q"], [[0, 1], [0, 1]], [[2, 1], [2, np.nan]]),
+    "infinite": ranked(["q"], [[3]], [[np.inf]]),
+    "beyond": ranked(["q"], [[4]], [[1]]),
+    "below": ranked(["q"], [[-2]], [[1]]),
+    "twice": ranked(["q"], [[1, 0, 1]], [[3, 2, 1]]),
+    "query twice": ranked(["q", "q"], [[1], [1]], [[3], [3]]),
+    "space": ranked(["a b"], [[1]], [[1]]),
+    "comment": ranked(["#1"], [[1]], [[1]]),
+    "mark": ranked(["\ufeff1"], [[1]], [[1]]),
+    "shape": ranked(["1"], [[1], [2]], [[1], [2]]),
+    "depth": ranked(["1"], [[0, 1, 2, 3]], [[4, 3, 2, 1]]),
+    "float16": ranked(["1"], [[0]], [[1]], np.float16),
+    "positions": Ranked(["1"], np.array([[0.0]]), np.array([[1.0]])),  # type: ignore[arg-type]
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_written_is_refused(tmp_path: Path, name: str) -> None:
-    group, message = REFUSED[name]
-    with pytest.raises(RunnerError) as caught:
-        written(tmp_path / "r", group)
-    assert str(caught.value) == message
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("tag", ["", "a b", "a\tb", "a\0b"])
-def test_a_tag_that_cannot_stand_in_a_run_is_refused(tmp_path: Path, tag: str) -> None:
-    with pytest.raises(RunnerError, match=r"^tag '.*' is empty or contains white space, so it cannot be written"):
-        written(tmp_path / "r", tag=tag)
-
-
-@pytest.mark.parametrize("docid", [b"", b"a b", b"a\n", b"\0"])
-def test_a_document_id_that_cannot_stand_in_a_run_is_refused(tmp_path: Path, docid: bytes) -> None:
-    with pytest.raises(
-        RunnerError, match=r"^document id '.*' is empty or contains white space, so it cannot be written"
-    ):
-        written(tmp_path / "r", ids=Ids.from_bytes([b"a", docid]))
-
-
-def test_a_missing_pyarrow_is_named_with_its_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+def test_what_cannot_be_written_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
+    found = {}
+    for name, group in REFUSED.items():
+        with pytest.raises(RunnerError) as caught:
+            written(tmp_path / "r", group)
+        found[name] = str(caught.value)
+    for what, names in (("tag", ["", "a b", "a\tb", "a\0b"]), ("document id", ["", "a b", "a\n", "\0"])):
+        for name in names:
+            given: dict[str, Any] = {"tag": name} if what == "tag" else {"ids": Ids.from_bytes([b"a", name.encode()])}
+            with pytest.raises(RunnerError) as caught:
+                written(tmp_path / "r", **given)
+            found[f"{what} {name!r}"] = str(caught.value)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(RunnerError) as caught:
         written(tmp_path / "r")
-    what = "writing a run needs the package pyarrow, which is not installed. pip install 'treceval-py[retrieve]'"
-    assert str(caught.value) == what
+    found["without pyarrow"] = str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+    assert table(found) == snapshot
+
+
+def test_neighbours_of_what_is_refused_are_written(tmp_path: Path) -> None:
+    highest = float(np.finfo(np.float64).max)
+    written(
+        tmp_path / "r", ranked(["!", "q#"], [[3, -1], [0, 1]], [[highest, np.nan], [-highest, -highest]], np.float64)
+    )
+    assert (tmp_path / "r").read_text().split("\n")[0] == f"! Q0 d 1 {highest!r} t"
+    assert written(tmp_path / "s", ranked(["q"], [[0, 1, 2]], [[3, 2, 1]]), k=3).short == 0
 
 
 def test_an_error_half_way_leaves_what_stood_there(tmp_path: Path) -> None:

@@ -395,15 +395,7 @@ def test_what_documents_add_is_what_the_measure_says_and_sums_to_the_difference(
     for qid in ("63", "10086"):
         shown = opened(sample, f"#m={name}&run=minilm&ref=bm25&q={qid}")
         head, *rows = shown.rows("changes")
-        assert head == [
-            "document",
-            "grade",
-            "rank in bm25",
-            "rank in minilm",
-            "adds in bm25",
-            "adds in minilm",
-            "change",
-        ]
+        assert ",".join(head) == "document,grade,rank in bm25,rank in minilm,adds in bm25,adds in minilm,change"
         before, now = contributions(measure, "bm25", qid), contributions(measure, "minilm", qid)
         rels = judged(qid)
         assert sorted(row[0] for row in rows) == sorted(docid for docid, rel in rels.items() if rel > 0)
@@ -971,13 +963,17 @@ def test_eight_runs_of_trec_robust_are_shown(opened: Open, tmp_path: Path) -> No
         assert shown.text("table.changes tr.sum td") == difference
 
 
-def test_saved_results_make_a_page_without_curves(tmp_path: Path) -> None:
-    saved = []
-    for name in ("bm25", "minilm"):
-        saved.append(str(tmp_path / f"{name}.json"))
+def saved_results(folder: Path) -> list[str]:
+    """Save results of two runs, and return the files."""
+    saved = [str(folder / f"{name}.json") for name in ("bm25", "minilm")]
+    for name, path in zip(("bm25", "minilm"), saved, strict=True):
         run = str(DATA / "runs" / f"{name}.txt")
-        treceval(["-q", "-m", "map", "--format", "json", "-o", saved[-1], str(DATA / "qrels.tsv"), run])
-    done = treceval(["report", *saved, "-o", str(tmp_path / "report.html")])
+        treceval(["-q", "-m", "map", "--format", "json", "-o", path, str(DATA / "qrels.tsv"), run])
+    return saved
+
+
+def test_saved_results_make_a_page_without_curves(tmp_path: Path) -> None:
+    done = treceval(["report", *saved_results(tmp_path), "-o", str(tmp_path / "report.html")])
     assert done.status == 0, done.err
     assert 'id="curves"' not in (tmp_path / "report.html").read_text("utf-8")
 
@@ -997,22 +993,6 @@ def test_the_plots_of_the_command_are_those_of_the_report() -> None:
     assert OFFERED == PLOTS
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "Missing output: add -o FILE, --png PLOT=FILE or --svg PLOT=FILE."),
-        (["--png", "bars"], "Invalid value for '--png': 'bars' is not of the form PLOT=FILE, such as bars=bars.png."),
-        (["-o", "-"], "Pages and plots cannot be written to standard output (-); name a file."),
-        (["-o", "x.html", "--of", "a", "b"], "--of selects the runs of --png and --svg; add one of these."),
-        (["--svg", "pie=x"], f"Invalid value for '--svg': unknown plot 'pie'; choose one of {', '.join(PLOTS)}."),
-    ],
-)
-def test_where_to_write_must_be_said(arguments: list[str], message: str) -> None:
-    done = treceval(["report", "qrels", "one", "two", *arguments])
-    assert done.status == 2
-    assert done.err.decode() == f"treceval: {message} See 'treceval report --help'.\n"
-
-
 def test_one_file_is_not_written_twice(tmp_path: Path) -> None:
     runs = [str(DATA / "runs" / f"{name}.txt") for name in ("bm25", "minilm")]
     plots = ["--png", f"bars={tmp_path}/a.png", "--png", f"scatter={tmp_path}/a.png"]
@@ -1021,11 +1001,7 @@ def test_one_file_is_not_written_twice(tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_where_a_plot_cannot_be_drawn(tmp_path: Path) -> None:
-    saved = []
-    for name in ("bm25", "minilm"):
-        saved.append(str(tmp_path / f"{name}.json"))
-        run = str(DATA / "runs" / f"{name}.txt")
-        treceval(["-q", "-m", "map", "--format", "json", "-o", saved[-1], str(DATA / "qrels.tsv"), run])
+    saved = saved_results(tmp_path)
     done = treceval(["report", *saved, "-o", str(tmp_path / "new.html"), "--svg", f"overlap={tmp_path}/x.svg"])
     assert done.status == 1
     assert not (tmp_path / "new.html").exists()

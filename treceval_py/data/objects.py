@@ -106,7 +106,7 @@ def run_columns(given: object, named: Named | None = None) -> Grouped:
     if by_rank:
         numbers = _whole_numbers(values)
         if numbers is None:
-            raise DataError(f"{table.within}the ranks are not whole numbers", "Give a column of scores.")
+            raise DataError("the ranks are not whole numbers", "Give a column of scores.")
         return _grouped(qids, docids, (-numbers).tolist(), scores_of, "run", numbers)
     return _grouped(qids, docids, values, scores_of, "run", _whole_numbers(ranks[0]) if ranks else None)
 
@@ -300,6 +300,8 @@ def _frame(given: Any, what: str) -> _Table:
         return [part.get_column(name).to_list() for name in names]
 
     names = read(lambda: frame.collect_schema().names())
+    if not names:
+        raise DataError(f"the {kind} has no columns", FORMS[what])
     return _Table(names, lambda wanted: read(lambda: take(wanted)), within=f"the {kind} has ")
 
 

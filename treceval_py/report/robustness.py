@@ -116,7 +116,8 @@ def notes_of(comparison: Comparison, judged: Iterable[str] | None, runs: Sequenc
 
 
 def _named(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more runs" if len(names) > 5 else "")
+    more = len(names) - 5
+    return ", ".join(names[:5]) + (f" and {more} more run{'s' * (more > 1)}" if more > 0 else "")
 
 
 def _about_missing(missing: Sequence[str], judged: int, comparison: Comparison) -> str:
