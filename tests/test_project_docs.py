@@ -244,6 +244,54 @@ def test_rules_and_cards_in_full_have_everything(full: dict[str, str]) -> None:
     assert [each for each in questions if f"\n| {each} |" not in full["conformance.md"]] == []
 
 
+# Docstrings.
+
+GOOD = '''def f(a):
+    """Return twice a number.
+
+    Parameters
+    ----------
+    a : int
+        The number.
+
+    Returns
+    -------
+    int
+        Twice that.
+
+    Notes
+    -----
+    None.
+    """
+    return 2 * a
+'''
+
+
+@pytest.mark.filterwarnings("ignore:Unknown section")
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        pytest.param("", "", None, id="a good docstring"),
+        pytest.param("Return twice a number.", "", "SS01", id="no summary"),
+        pytest.param("Notes\n    -----\n    None.", "Notes ----- None.", "heading Notes", id="a joined heading"),
+        pytest.param("    a : int\n", "    The number\n", "PR02", id="a sentence for a name"),
+        pytest.param("f(a)", "f(b)", "PR02", id="another parameter"),
+        pytest.param("        The number.\n", "", "PR07", id="a parameter without a description"),
+        pytest.param("Notes\n    -----", "Remarks\n    -------", "GL06", id="an unknown section"),
+        pytest.param("Notes\n    -----", "Raises\n    ------", None, id="sections in order"),
+        pytest.param(
+            "Parameters\n    ----------\n    a : int", "Examples\n    --------\n    a", "GL07", id="wrong order"
+        ),
+        pytest.param("        Twice that.\n", "", "RT03", id="a value without a description"),
+    ],
+)
+def test_a_broken_docstring_is_reported(old: str, new: str, code: str | None, tmp_path: Path) -> None:
+    pytest.importorskip("numpydoc", reason="checks docstrings, which needs numpydoc: .[docs] has it")
+    (tmp_path / "broken.py").write_text('"""A module."""\n\n\n' + GOOD.replace(old, new), "utf-8")
+    found = [*module_at(HOME / ".ci" / "docstrings.py").structure(tmp_path / "broken.py")]
+    assert any(code in each for each in found) if code else found == []
+
+
 # Markdown.
 
 
@@ -290,6 +338,22 @@ def test_links_lead_somewhere(full: dict[str, str]) -> None:
             if not re.match("https:", page) and not (there and (not anchor or anchors[target].count(anchor[1:]) == 1)):
                 dead.append((path.name, page, anchor))
     assert dead == []
+
+
+def test_files_that_developers_are_sent_to_are_there() -> None:
+    """Paths are below the repository or the package; a name alone is that of a file somewhere in it."""
+    names = {path.name for folder in ("treceval_py", "data") for path in (HOME / folder).rglob("*")}
+    missing = []
+    for page in (HOME / "CONTRIBUTING.md", DOCS / "architecture.md"):
+        text = page.read_text("utf-8")
+        code = " ".join(re.findall(r"```text\n.*?```|`[^`\n]+`", text, re.DOTALL)).replace("`", " ")
+        for word in code.replace(",", " ").replace(";", " ").replace(": ", " ").split():
+            if not ("/" in word or re.search(r"\.(pyx?|js|html|json|ya?ml|cff|md)$", word)) or word in names:
+                continue
+            made = re.search(r"\*|(OUT|RUN|_X)\b|^docs/full/|^build/", word)
+            if not made and not any((folder / word).exists() for folder in (HOME, HOME / "treceval_py")):
+                missing.append((page.name, word))
+    assert missing == []
 
 
 def outside_of_code(text: str) -> str:
