@@ -33,6 +33,7 @@ test-all: test
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python .ci/docstrings.py
 
 types: $(VENV)/installed-dev
 	$(BIN)/mypy

@@ -327,7 +327,7 @@ class Measure:
         return head + (f"({','.join(shown)})" if shown else "") + tail
 
     def with_defaults(self, defaults: Mapping[str, Any]) -> Measure:
-        """Return the measure with defaults for parameters that were not given."""
+        """Return the measure with `defaults` for parameters that were not given."""
         given = dict(self.parameters)
         takes = {parameter.name for parameter in self.family.parameters}
         more = {name: value for name, value in defaults.items() if name in takes and name not in given}
