@@ -56,14 +56,15 @@ lint: $(VENV)/installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python .ci/layers.py
+	$(BIN)/python .ci/docstrings.py
 
 types: $(VENV)/installed-test
 	$(BIN)/mypy
 
 check: test lint types
 
-# docs/measures.md, profiles.md, codes.md, rules.md and commands.md, and the stubs of the public names, made from what is
-# declared; a test fails where they are stale.
+# The pages in docs/ that list what is declared, the same in full in docs/full/, and the stubs of the public names. A test
+# fails if a file in git is stale.
 docs: $(VENV)/installed
 	$(BIN)/python docs/make.py
 	$(BIN)/python docs/names.py

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Ask tools the kit's questions, and write their score cards and docs/conformance.md.
+"""Ask tools the kit's questions, and write their score cards and the table in docs/conformance.md.
 
 Each group of tools gets an environment of its own, with pinned versions, in the folder that --environments names. It is
 used again as long as the versions are the same. trec_eval is cloned and compiled there. A tool that cannot be installed
-keeps its card. --page only makes the page again.
+keeps its card. --page only makes the table again. `make docs` writes all answers to docs/full/conformance.md.
 """
 
 from __future__ import annotations
@@ -178,25 +178,73 @@ def written(value):
 
 # The page -----------------------------------------------------------------------------------------
 
-HEAD = """\
-# Which conventions does a scorer follow?
+BEGINS, ENDS = "<!-- Made from the cards by make docs. -->\n", "<!-- Until here. -->\n"
+"""What stands around the table of tools in the page; all else there is written by hand."""
 
-<!-- Made by conformance/cards.py from conformance/page.md and the cards: change those, and run it with --page. -->
+TEXT = PAGE.read_text("utf-8").partition("\n\n")[2]
+"""The page without its title."""
 
-"""
+SHOWN = ("ties", "missing-query", "query-without-relevant")
+"""Questions on which tools disagree most, with a column in the page."""
 
-TEXT = (HERE / "page.md").read_text("utf-8")
+
+def cards_there():
+    """Return each tool that has a card, and the card."""
+    paths = [(tool, HERE / "cards" / f"{tool.key}.json") for tool in TOOLS]
+    return [(tool, json.loads(path.read_text("utf-8"))) for tool, path in paths if path.exists()]
 
 
 def page():
-    """Return the page: text, and tables of the cards that are there."""
-    there = [
-        (tool, json.loads(path.read_text("utf-8")))
-        for tool in TOOLS
-        if (path := HERE / "cards" / f"{tool.key}.json").exists()
-    ]
-    cards = "\n".join(section(tool, found) for tool, found in there)
-    return HEAD + TEXT.replace("TABLE\n", table(there) + "\n").replace("CARDS\n", cards)
+    """Return the page with a table of the tools, made from their cards."""
+    before, _, rest = PAGE.read_text("utf-8").partition(BEGINS)
+    return f"{before}{BEGINS}\n{summary(cards_there())}\n\n{ENDS}{rest.partition(ENDS)[2]}"
+
+
+def summary(there):
+    """Return a row for each tool: its answers to `SHOWN`, and the nearest profile."""
+    questions = {probe["id"]: probe["question"] for probe in run.cases()[0]}
+    lines = [f"| tool | {' | '.join(questions[each] for each in SHOWN)} | nearest profile |", "| --- " * 5 + "|"]
+    for tool, found in there:
+        answers = [short(found["answers"][each]) for each in SHOWN]
+        lines.append(f"| {titled(tool, found)} | {' | '.join(answers)} | {nearest(found)} |")
+    return "\n".join(lines)
+
+
+def titled(tool, found):
+    """Return a tool's name with its version."""
+    return tool.name if tool.name.endswith(found["version"]) else f"{tool.name} {found['version']}"
+
+
+def nearest(found):
+    """Return the profiles that give most of a card's answers, and how many these are."""
+    ranked = run.alike(found, run.load("profiles.json")["profiles"])
+    best = [f"`{name}`" for name, same, _ in ranked if same == ranked[0][1]]
+    return f"{', '.join(best)} ({ranked[0][1]} of {ranked[0][2]})"
+
+
+def full():
+    """Return the page in full: all answers of all tools, and their cards."""
+    there = cards_there()
+    sections = "\n".join(section(tool, found) for tool, found in there)
+    return f"""\
+# Score cards
+
+All answers of the tools in [Which conventions does a scorer follow?](../conformance.md).
+
+## Questions and answers
+
+“–” means that a tool lacks the measures of a question, and “·” that its input cannot hold the case. A cell has the
+answer of most measures first, then each measure that differs. [probes.json](../../conformance/probes.json)
+explains the answers.
+
+{table(there)}
+
+## Cards
+
+Each card has the command that made it, for the folder `conformance/`. A name and a value such as `ties=docid-desc` is a
+convention that all measures of a tool share; [Profiles in full](profiles.md) explain most of them.
+
+{sections}"""
 
 
 def table(there):
@@ -230,13 +278,10 @@ def short(answer):
 
 def section(tool, found):
     """Return a tool's card."""
-    ranked = run.alike(found, run.load("profiles.json")["profiles"])
-    best = [f"`{name}`" for name, same, _ in ranked if same == ranked[0][1]]
-    title = tool.name if tool.name.endswith(found["version"]) else f"{tool.name} {found['version']}"
-    lines = [f"### {title}", "", f"`{found['command']}`", ""]
+    lines = [f"### {titled(tool, found)}", "", f"`{found['command']}`", ""]
     lines += [f"* Asked by `{found['call']}`. {tool.note}".rstrip()]
     lines += [f"* Follows {', '.join(f'`{each}`' for each in run.follows(found))}."]
-    lines += [f"* Nearest profile: {', '.join(best)} ({ranked[0][1]} of {ranked[0][2]} answers are the same)."]
+    lines += [f"* Nearest profile: {nearest(found)}; in brackets, how many answers are the same."]
     lines += [f"* Lacks {', '.join(found['lacks'])}."] if found["lacks"] else []
     agreement = found["agreement"]
     within = f", within {agreement['largest_difference']:.0e}" if agreement["largest_difference"] else ""

@@ -26,6 +26,10 @@ from sphinx.util.docutils import SphinxDirective
 HOME = Path(__file__).parent.parent
 sys.path.insert(0, str(HOME))
 
+sys.path.insert(0, str(HOME / "docs"))
+
+import make  # noqa: E402
+
 import treceval_py  # noqa: E402
 from treceval_py import retrieval  # noqa: E402
 
@@ -125,13 +129,16 @@ html_sidebars: dict[str, list[str]] = {
 REPOSITORY = {
     "data/README.md": "/data.md",
     "benchmarks/README.md": "/benchmarks.md",
+    "conformance/README.md": "/kit.md",
     "CONTRIBUTING.md": "/contributing.md",
     "CHANGELOG.md": "/changelog.md",
 }
 
 
 def _read(_app: Sphinx, docname: str, source: list[str]) -> None:
-    """Add links to notebooks, lead links to files of the repository to pages, and end examples where they end."""
+    """Lead indexes to the pages in full, and files of the repository to pages; add links to notebooks; end examples."""
+    if (page := f"{docname}.md") in make.INDEXES:
+        source[0] = make.INDEXES[page](site=True)
     if docname.startswith("notebooks/") and not docname.endswith("/index"):
         link = f"{{nb-download}}`Download this notebook <{docname.partition('/')[2]}.ipynb>`"
         source[0] = re.sub(r"^(# .*)$", rf"\1\n\n{link}", source[0], count=1, flags=re.M)
@@ -249,6 +256,11 @@ def _headed(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], t
         context["metatags"] += f'<meta name="description" content="{escape(said)}">'
 
 
+def _completed_pages(_app: Sphinx) -> None:
+    """Write the pages in full, which are not in git."""
+    make.write_full()
+
+
 def _cleared(app: Sphinx, _error: Exception | None) -> None:
     """Remove the theme's source maps, a third of the site."""
     for path in Path(app.outdir).glob("_static/**/*.map"):
@@ -258,6 +270,7 @@ def _cleared(app: Sphinx, _error: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     """Add what the site needs."""
     app.add_directive("described", Described)
+    app.connect("builder-inited", _completed_pages)
     app.connect("source-read", _read)
     app.connect("autodoc-process-signature", _signed)
     app.connect("autodoc-skip-member", _skipped)

@@ -1,10 +1,10 @@
-"""Write measures.md, profiles.md, codes.md, rules.md and commands.md from what the package declares.
+"""Write the pages that are made from what the package declares, and from the score cards of other tools.
 
     python docs/make.py            write all of them
-    python docs/make.py --check    write nothing; exit with 1 where one of them is not what would be written
+    python docs/make.py --check    write nothing; exit with 1 if a page in git is not up to date
 
-All that is said of a measure, a parameter, a convention, a profile, a kind of finding, a rule or an option is in the
-package; here is only how it is laid out.
+`INDEXES` are in git, in docs/: one line for each measure, profile, kind of finding and option. `FULL` are the same in
+full, in docs/full/, which git ignores; the site has both. Texts are in the package: this program only lays them out.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,10 @@ from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES, Profile
 
 HERE = Path(__file__).parent
 
-MADE = "<!-- Made by docs/make.py from what the package declares: change that, and run it again. -->"
+sys.path.append(str(HERE.parent / "conformance"))
+import cards  # noqa: E402
+
+MADE = "<!-- Made by make docs from what the package declares: change that, and run it again. -->"
 
 JUDGED: Mapping[object, str] = {
     JudgedRun: "relevance judgments",
@@ -95,9 +99,9 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def measures() -> str:
-    """Return the page of the measures."""
+    """Return the page of the measures in full."""
     lines = [
-        "# Measures",
+        "# Measures in full",
         "",
         MADE,
         "",
@@ -243,24 +247,24 @@ def _sets() -> list[str]:
     return lines + table(["name", "families"], rows)
 
 
-def _parameters() -> list[str]:
+def _parameter_rows() -> list[list[str]]:
     used = {name: [family.name for family in FAMILIES.values() if family.takes(name)] for name in PARAMETERS}
-    rows = [
+    return [
         [code("@" if each.key == "@" else f"{each.key}="), code(name), prose(each.range), _some(used[name])]
         for name, each in PARAMETERS.items()
         if used[name]
     ]
+
+
+def _parameters() -> list[str]:
     lines = ["What a measure's parameters are called in notation, and as keywords of its Python function.", ""]
-    lines += table(["in notation", "in Python", "range", "measures"], rows)
-    return [
-        *lines,
-        "",
-        f"Every measure of judged documents also takes {code(f'{JUDGED_ONLY.key}=True')}: {_small(JUDGED_ONLY)}",
-    ]
+    lines += table(["in notation", "in Python", "range", "measures"], _parameter_rows())
+    return [*lines, "", _on_all_measures()]
 
 
-def _small(parameter: Parameter) -> str:
-    return prose(parameter.meaning[0].lower() + parameter.meaning[1:])
+def _on_all_measures() -> str:
+    what = prose(JUDGED_ONLY.meaning[0].lower() + JUDGED_ONLY.meaning[1:])
+    return f"Every measure of judged documents also takes {code(f'{JUDGED_ONLY.key}=True')}: {what}"
 
 
 def _spellings() -> list[str]:
@@ -290,15 +294,15 @@ def _some(names: Sequence[str]) -> str:
 
 
 def profiles() -> str:
-    """Return the page of the profiles."""
+    """Return the page of the profiles in full."""
     lines = [
-        "# Profiles",
+        "# Profiles in full",
         "",
         MADE,
         "",
         "A profile describes how a program ranks documents and averages queries, and what its measure names mean.",
         "`treceval --profile NAME` scores under one, `treceval profiles` prints the same, and",
-        "[conventions.md](conventions.md) shows with an example what difference it makes.",
+        "[Conventions](../conventions.md) shows with an example what difference it makes.",
         "",
         *_side_by_side(),
         "",
@@ -309,7 +313,7 @@ def profiles() -> str:
         "",
         "## What each convention decides",
         "",
-        "Names are those in [signatures](conventions.md#what-to-report); the last two are options of the command.",
+        "Names are those in [signatures](../conventions.md#what-to-report); the last two are options of the command.",
         "",
         *_decided(),
     ]
@@ -427,13 +431,13 @@ ABOUT = {"F": "Any file", "R": "Runs", "Q": "Judgments", "X": "Runs beside judgm
 
 
 def codes() -> str:
-    """Return the page of the kinds of findings."""
+    """Return the page of the kinds of findings in full."""
     lines = [
-        "# Codes",
+        "# Codes in full",
         "",
         MADE,
         "",
-        f"The {len(CODES)} kinds of findings of [treceval check](check.md). Errors stop scoring, or make other",
+        f"The {len(CODES)} kinds of findings of [treceval check](../check.md). Errors stop scoring, or make other",
         "programs silently report wrong numbers. Warnings are probable mistakes. Notes are for information. The last",
         "column shows which findings `--fix` repairs. `treceval check --explain CODE` prints the entry of one code.",
     ]
@@ -489,31 +493,48 @@ def rules() -> str:
 
 
 def commands() -> str:
-    """Return the page of the commands and their options."""
-    context = click.Context(treceval, info_name="treceval")
-    found = {name: treceval.get_command(context, name) or treceval for name in treceval.list_commands(context)}
-    about = {DefaultGroup.default: "score runs; the name of this command may be omitted", **COMMANDS}
+    """Return the page of the commands and their options in full."""
     lines = [
-        "# Commands and options",
+        "# Commands in full",
         "",
         MADE,
         "",
         "`treceval COMMAND --help` prints the same. Defaults are in square brackets.",
         "",
-        *table(["command", "what it does"], [[link(f"treceval {name}"), prose(about[name])] for name in found]),
+        *_all_commands(),
     ]
-    for name, command in found.items():
-        lines += ["", *_command(command, click.Context(command, context, name, **command.context_settings))]
+    for command, context in _commands():
+        lines += ["", *_command(command, context)]
     return "\n".join(lines) + "\n"
 
 
-def _command(command: click.Command, context: click.Context) -> list[str]:
+def _commands() -> list[tuple[click.Command, click.Context]]:
+    """Return each command, and the context in which it has its options."""
+    above = click.Context(treceval, info_name="treceval")
+    found = [(name, treceval.get_command(above, name) or treceval) for name in treceval.list_commands(above)]
+    return [(command, click.Context(command, above, name, **command.context_settings)) for name, command in found]
+
+
+def _all_commands() -> list[str]:
+    about = {DefaultGroup.default: "score runs; the name of this command may be omitted", **COMMANDS}
+    rows = [[link(f"treceval {command.name}"), prose(about[str(command.name)])] for command, _ in _commands()]
+    return table(["command", "what it does"], rows)
+
+
+def _options(command: click.Command, context: click.Context) -> list[click.Option]:
+    return [each for each in command.get_params(context) if isinstance(each, click.Option)]
+
+
+def _usage(command: click.Command, context: click.Context) -> list[str]:
     usage = " ".join(command.get_usage(context).removeprefix("Usage: ").split())
-    lines = [f"## treceval {command.name}", "", "```text", usage, "```"]
+    return [f"## treceval {command.name}", "", "```text", usage, "```"]
+
+
+def _command(command: click.Command, context: click.Context) -> list[str]:
+    lines = _usage(command, context)
     for block in inspect.cleandoc(command.help or "").replace("\b\n", "\n\b").split("\n\n"):
         lines += ["", *(_kept(block.strip("\n\b").splitlines()) if "\b" in block else [_said(block)])]
-    options = [each for each in command.get_params(context) if isinstance(each, click.Option)]
-    return [*lines, "", *table(["option", "what it does"], map(_option, options))]
+    return [*lines, "", *table(["option", "what it does"], map(_option, _options(command, context)))]
 
 
 def _said(text: str) -> str:
@@ -545,29 +566,167 @@ def _option(option: click.Option) -> list[str]:
     return [f"{spellings} {prose(value)}".strip(), says]
 
 
-PAGES: Mapping[str, Callable[[], str]] = {
+# Indexes: the pages in git.
+
+
+def _index(title: str, *said: str, full: str, site: bool) -> list[str]:
+    """Return the beginning of an index; that of the site leads to the page in full."""
+    page = f"full/{full}.md"
+    where = (
+        f"[All of them in full]({page})."
+        if site
+        else f"`make docs` writes all of them to `docs/{page}`, as the site has them."
+    )
+    lines = [f"# {title}", "", *([] if site else [MADE, ""]), *said, where, ""]
+    return [*lines, "```{toctree}", ":hidden:", "", f"full/{full}", "```", ""] if site else lines
+
+
+def _entry(name: str, page: str, site: bool, heading: str = "") -> str:
+    """Return a name as code, on the site as a link to its section in full."""
+    return f"[{code(name)}](full/{page}.md#{anchor(heading or name)})" if site else code(name)
+
+
+def measures_index(site: bool = False) -> str:
+    """Return the index of the measures: their names and what each is."""
+    lines = _index(
+        "Measures",
+        f"{len(FAMILIES)} measures with their names in trec_eval and ir_measures notation. `treceval measures NAME`",
+        "explains one: formula, parameters, value in the empty case, reference and a worked example.",
+        full="measures",
+        site=site,
+    )
+    for title, families in by_section().items():
+        rows = [[_entry(each.name, "measures", site), _notation(each), _title(each)] for each in families]
+        lines += [f"## {title}", "", *table(["trec_eval", "ir_measures", "what it is"], rows), ""]
+    lines += ["## Sets of measures", ""]
+    lines += [f"* {code(name)}: {', '.join(map(code, members))}" for name, members in NICKNAMES.items()]
+    rows = [row[:3] for row in _parameter_rows()]
+    lines += ["", "## Parameters", "", *table(["in notation", "in Python", "range"], rows), "", _on_all_measures()]
+    return "\n".join(lines) + "\n"
+
+
+def _title(family: Family) -> str:
+    """Return what a measure is, by its docstring, and that its average is a geometric mean."""
+    geometric = " Averaged by the geometric mean." if family.average.name.startswith("geo") else ""
+    return prose(sections(family.function)[""]) + geometric
+
+
+def _notation(family: Family) -> str:
+    return ", ".join(code(each + _only_with(family, each) + _at(family)) for each in family.notation)
+
+
+def profiles_index(site: bool = False) -> str:
+    """Return the index of the profiles: whose conventions each has."""
+    lines = _index(
+        "Profiles",
+        "A profile describes how a program ranks documents and averages queries, and what its measure names mean.",
+        "`treceval --profile NAME` scores under one, `treceval profiles` shows them side by side, and",
+        "`treceval profiles NAME` explains one. [Conventions](conventions.md) shows what difference it makes.",
+        full="profiles",
+        site=site,
+    )
+    rows = [[_entry(each.name, "profiles", site), prose(each.title)] for each in PROFILES.values()]
+    return "\n".join([*lines, *table(["profile", "conventions of"], rows)]) + "\n"
+
+
+def codes_index(site: bool = False) -> str:
+    """Return the index of the kinds of findings: what each code means."""
+    lines = _index(
+        "Codes",
+        f"The {len(CODES)} kinds of findings of [treceval check](check.md). Errors stop scoring, or make other",
+        "programs silently report wrong numbers. Warnings are probable mistakes. Notes are for information.",
+        "`--fix` repairs findings with a star.",
+        "`treceval check --explain CODE` explains one: why it matters, an example, and what to do.",
+        full="codes",
+        site=site,
+    )
+    for letter, title in ABOUT.items():
+        rows = [
+            [
+                _entry(each.code, "codes", site, f"{each.code} {each.name}") + ("\\*" if each.fixed else ""),
+                each.severity,
+                prose(each.title),
+            ]
+            for each in CODES.values()
+            if each.code.startswith(letter)
+        ]
+        lines += [f"## {title}", "", *table(["code", "severity", "meaning"], rows), ""]
+    return "\n".join(lines[:-1]) + "\n"
+
+
+def commands_index(site: bool = False) -> str:
+    """Return the index of the commands: the usage of each, and what its options do."""
+    lines = _index(
+        "Commands and options",
+        "`treceval COMMAND --help` prints the same with examples. Defaults are in square brackets.",
+        full="commands",
+        site=site,
+    )
+    options = {str(command.name): [*map(_option, _options(command, context))] for command, context in _commands()}
+    shared = _shared(row for rows in options.values() for row in rows)
+    lines += [*_all_commands(), ""]
+    for command, context in _commands():
+        rows = options[str(command.name)]
+        also = ", ".join(f"`{row[0].split('`')[1]}`" for row in rows if row in shared)
+        lines += [*_usage(command, context), ""]
+        lines += table(["option", "what it does"], [row for row in rows if row not in shared])
+        lines += ["", f"{link('Shared options')}: {also}.", ""]
+    return "\n".join([*lines, "## Shared options", "", *table(["option", "what it does"], shared)]) + "\n"
+
+
+def _shared(rows: Iterable[list[str]]) -> list[list[str]]:
+    """Return the options that several commands have, unless the same option means something else elsewhere."""
+    counts = Counter(map(tuple, rows))
+    several = [row for row, count in counts.items() if count > 1]
+    spelled = Counter(option for option, _ in several)
+    return [list(row) for row in several if spelled[row[0]] == 1]
+
+
+def conformance_index(site: bool = False) -> str:
+    """Return docs/conformance.md with a current table of tools."""
+    text: str = cards.page()
+    return text.replace("docs/full/conformance.md", "[in full](full/conformance.md)") if site else text
+
+
+INDEXES: Mapping[str, Callable[..., str]] = {
+    "measures.md": measures_index,
+    "profiles.md": profiles_index,
+    "codes.md": codes_index,
+    "commands.md": commands_index,
+    "conformance.md": conformance_index,
+}
+
+FULL: Mapping[str, Callable[[], str]] = {
     "measures.md": measures,
     "profiles.md": profiles,
     "codes.md": codes,
     "rules.md": rules,
     "commands.md": commands,
+    "conformance.md": cards.full,
 }
 
 
+def write_full() -> None:
+    """Write the pages in full."""
+    (HERE / "full").mkdir(exist_ok=True)
+    for name, made in FULL.items():
+        (HERE / "full" / name).write_text(made(), "utf-8")
+
+
 def main(arguments: Sequence[str]) -> str | None:
-    """Write the pages, or check them; return what is wrong."""
+    """Write the pages, or check those in git; return what is wrong."""
     if arguments not in ([], ["--check"]):
         return __doc__
     stale = []
-    for name, made in PAGES.items():
+    for name, made in INDEXES.items():
         page, text = HERE / name, made()
         if arguments and (not page.exists() or page.read_text("utf-8") != text):
             stale.append(f"docs/{name}")
         elif not arguments:
             page.write_text(text, "utf-8")
-    *others, last = stale or [""]
-    named = f"{', '.join(others)} and {last}" if others else last
-    return f"{named}: not up to date. Run python docs/make.py." if stale else None
+    if not arguments:
+        write_full()
+    return f"Not up to date: {', '.join(stale)}. Run make docs." if stale else None
 
 
 if __name__ == "__main__":

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,132 +19,212 @@ import treceval_py as te
 from treceval_py import CONVENTIONS, PROFILES
 from treceval_py.checking.catalogue import CODES
 from treceval_py.cli.commands import COMMANDS
+from treceval_py.grading.rules import RULES
 from treceval_py.measures import FAMILIES, NICKNAMES, SECTIONS
 from treceval_py.measures.documentation import described, sections
 
 HOME = Path(__file__).parent.parent
+DOCS = HOME / "docs"
 MESSY = HOME / "data" / "messy"
 TOOLS: list[dict[str, Any]] = json.loads((MESSY / "tools.json").read_text("utf-8"))
-PAGES = {path.name: path.read_text("utf-8") for path in sorted((HOME / "docs").glob("*.md"))}
+PAGES = {path.name: path.read_text("utf-8") for path in sorted(DOCS.glob("*.md"))}
+
+make = module_at(DOCS / "make.py")
+DECLARED = dict(FAMILIES)
+FULL: dict[str, str] = {}
 
 
-make = module_at(HOME / "docs" / "make.py")
+@pytest.fixture(autouse=True)
+def _only_what_the_package_declares(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in set(FAMILIES) - set(DECLARED):  # by another test
+        monkeypatch.delitem(FAMILIES, name)
 
 
-# What is made from the registry.
+@pytest.fixture
+def full() -> dict[str, str]:
+    """Return the pages in full, which are not in git."""
+    FULL.update({name: made() for name, made in make.FULL.items() if name not in FULL})
+    return FULL
 
 
-def run(script: Path, *arguments: str) -> tuple[int, str]:
-    """Run docs/make.py, or a copy of it, where no test has declared a measure."""
-    command = [sys.executable, str(script), *arguments]
-    done = subprocess.run(command, cwd=HOME, capture_output=True, text=True, encoding="utf-8", check=False)
-    return done.returncode, done.stderr
+def section_of(page: str, heading: str) -> str:
+    """Return what stands under a heading, down to the next one of its level or above."""
+    level = heading.partition(" ")[0]
+    found = re.search(rf"^{re.escape(heading)}\n(.*?)(?=^##{{1,{len(level) - 1}}} |\Z)", page, re.DOTALL | re.MULTILINE)
+    return found[1] if found else ""
 
 
-def test_the_pages_are_what_would_be_made_now() -> None:
-    assert run(HOME / "docs" / "make.py", "--check") == (0, "")
-
-
-def test_pages_are_made_and_stale_ones_found(tmp_path: Path) -> None:
-    script = tmp_path / "make.py"
-    script.write_bytes((HOME / "docs" / "make.py").read_bytes())
-    wrong = "not up to date. Run python docs/make.py."
-    assert run(script, "--check") == (
-        1,
-        f"docs/measures.md, docs/profiles.md, docs/codes.md, docs/rules.md and docs/commands.md: {wrong}\n",
-    )
-    assert run(script) == (0, "")
-    assert {name: (tmp_path / name).read_text("utf-8") for name in make.PAGES} == {
-        name: PAGES[name] for name in make.PAGES
+def lacking(page: str, wanted: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    """Return what the sections of a page lack, by heading."""
+    missing = {
+        heading: [part for part in parts if part not in section_of(page, heading)] for heading, parts in wanted.items()
     }
+    return {heading: parts for heading, parts in missing.items() if parts}
+
+
+# The generator.
+
+
+def test_the_pages_in_git_are_up_to_date() -> None:
+    command = [sys.executable, str(DOCS / "make.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_pages_are_written_and_stale_ones_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(make, "HERE", tmp_path)
+    assert "python docs/make.py --check" in make.main(["--chek"])
+    names = ", ".join(f"docs/{name}" for name in make.INDEXES)
+    assert make.main(["--check"]) == f"Not up to date: {names}. Run make docs."
+    assert make.main([]) is make.main(["--check"]) is None
+    assert {path.name for path in (tmp_path / "full").iterdir()} == set(make.FULL)
     (tmp_path / "profiles.md").write_text("older", "utf-8")
-    assert run(script, "--check") == (1, f"docs/profiles.md: {wrong}\n")
+    assert make.main(["--check"]) == "Not up to date: docs/profiles.md. Run make docs."
 
 
-def test_an_option_that_making_the_pages_has_not_is_refused() -> None:
-    status, said = run(HOME / "docs" / "make.py", "--chek")
-    assert status == 1
-    assert "python docs/make.py --check" in said
+def test_what_is_made_and_in_git_is_short_and_the_rest_is_not_in_git() -> None:
+    assert sum(len(PAGES[name].split()) for name in make.INDEXES) <= 9000
+    assert "docs/full/" in (HOME / ".gitignore").read_text("utf-8").splitlines()
+    assert "prune docs/full" in (HOME / "MANIFEST.in").read_text("utf-8").splitlines()
 
 
-@pytest.mark.parametrize("name", list(FAMILIES))
-def test_a_measure_has_a_section_with_everything(name: str) -> None:
-    section = section_of("measures.md", f"### {name}")
-    found, says = sections(FAMILIES[name].function), described(FAMILIES[name])
-    assert found[""].strip().endswith(".")
-    assert all(found[title].strip() for title in ("Formula", "Returns", "References", "Examples"))
-    value = make.value_of(FAMILIES[name])
-    assert "Empty case:" in value
-    assert set(says) == {each.name for each in FAMILIES[name].parameters}
-    assert all(says.values())
-    formula = found["Formula"].strip("\n").split("\n\n")
-    for part in (found[""], value, found["References"], *formula, *says.values()):
-        assert make.prose(part) in section
-    for notation in FAMILIES[name].notation:
-        assert re.search(rf"`{re.escape(notation)}[(@`]", section)
-    assert ">>> " in section
+# Indexes.
 
 
-def test_a_docstring_has_no_section_that_the_page_leaves_out() -> None:
-    known = {"Formula", "Parameters", "Returns", "References", "Examples"}
-    for family in FAMILIES.values():
-        text = inspect.getdoc(family.function) or ""
-        assert set(re.findall(r"^(\S.*)\n-{3,}$", text, re.MULTILINE)) <= known, family.name
-        assert re.match(r".*\n\nFormula\n", text), family.name
+def test_each_index_lists_everything() -> None:
+    measures = re.findall(r"^\| `(.*?)` \| (.*) \| .*\. \|$", PAGES["measures.md"], re.MULTILINE)
+    notation = {name: re.findall(r"`([^(@`]*)", names)[::2] for name, names in measures}
+    assert notation == {name: list(family.notation) for name, family in DECLARED.items()}
+    sets = re.findall(r"^\* `(.*?)`: `(.*)`$", PAGES["measures.md"], re.MULTILINE)
+    assert {name: members.split("`, `") for name, members in sets} == {
+        name: [*each] for name, each in NICKNAMES.items()
+    }
+    profiles = re.findall(r"^\| `(.*?)` \| (.*) \|$", PAGES["profiles.md"], re.MULTILINE)
+    assert profiles == [(name, make.prose(profile.title)) for name, profile in PROFILES.items()]
+    codes = re.findall(r"^\| `(.*?)`(\\\*|) \| (.*?) \| (.*) \|$", PAGES["codes.md"], re.MULTILINE)
+    declared = [(each.code, "\\*" * each.fixed, each.severity, make.prose(each.title)) for each in CODES.values()]
+    assert sorted(codes) == sorted(declared)
 
 
-def test_measures_stand_under_the_titles_of_their_kinds() -> None:
-    titles = [
-        each for each in re.findall(r"^## (.*)$", PAGES["measures.md"], re.MULTILINE) if each in SECTIONS.values()
-    ]
-    assert titles == list(SECTIONS.values())
-
-
-@pytest.mark.parametrize("code", list(CODES))
-def test_a_kind_of_findings_has_a_section_with_everything_and_a_row(code: str) -> None:
-    found = CODES[code]
-    heading = f"{code} {found.name}"
-    # Not `section_of`: an example may have a line with a number sign.
-    section = PAGES["codes.md"].partition(f"\n### {heading}\n")[2].partition("\n### ")[0]
-    for paragraph in (found.title, found.todo, *found.why.split("\n\n")):
-        assert make.prose(paragraph) in section
-    assert found.severity.capitalize() in section
-    fixed = "yes" if found.fixed else ""
-    row = f"| [{heading}](#{make.anchor(heading)}) | {found.severity} | {make.prose(found.title)} | {fixed} |\n"
-    assert row in PAGES["codes.md"]
-
-
-@pytest.mark.parametrize("name", ["score", *COMMANDS])
-def test_a_command_has_a_section_with_each_option_and_its_spellings(name: str) -> None:
-    section = section_of("commands.md", f"## treceval {name}")
+def options_of(name: str) -> list[list[str]]:
+    """Return the spellings of each option that the help of a command prints."""
     printed = treceval([name, "--help"]).out.decode().partition("\nOptions:\n")[2]
-    rows = [row.split(" | ")[0] for row in section.splitlines() if row.startswith("| `-")]
-    for spellings in re.findall(r"^  (-.*?)(?:  |$)", printed, re.MULTILINE):
-        written = re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", spellings)
-        assert any(all(f"`{each}`" in row for each in written) for row in rows), spellings
-    for choices in re.findall(r"\[((?:[\w.-]+\|)+[\w.-]+)\]", "".join(printed.split())):
-        assert ", ".join(f"`{each}`" for each in choices.split("|")) in section
-    assert len(rows) == len(re.findall(r"^  -", printed, re.MULTILINE))
+    options = re.findall(r"^  (-.*?)(?:  |$)", printed, re.MULTILINE)
+    return sorted(re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", each) for each in options)
 
 
-def test_names_that_stand_for_several_measures_are_listed() -> None:
-    section = section_of("measures.md", "## Sets of measures")
-    assert [name for name in NICKNAMES if f"| `{name}` |" not in section] == []
+def rows_of(section: str) -> list[list[str]]:
+    """Return the spellings of each option that has a row in a section."""
+    return [re.findall(r"`(--?[A-Za-z].*?)`", row) for row in re.findall(r"^\| (`-.*?) \| ", section, re.MULTILINE)]
 
 
-@pytest.mark.parametrize("name", list(PROFILES))
-def test_a_profile_has_a_section_with_everything(name: str) -> None:
-    section, profile = section_of("profiles.md", f"## {name}"), PROFILES[name]
-    assert make.prose(profile.title) in section
-    for each in CONVENTIONS.values():
-        value = getattr(profile.conventions, each.name)
-        said = f"* `{each.key}:{each.show(value)}` {each.question} {each.says(value)}" in section
-        assert said != (each.rare and value == getattr(te.Conventions(), each.name))
-    for remark in profile.remarks:
-        assert make.prose(remark) in section
-    for meaning in profile.meanings.values():
-        assert meaning in section
-    assert section.count("](measures.md#") >= len(profile.exceptions) + len(profile.meanings)
+def test_a_command_has_a_row_for_each_option(full: dict[str, str]) -> None:
+    shared = {row[0]: row for row in rows_of(section_of(PAGES["commands.md"], "## Shared options"))}
+    for name in ("score", *COMMANDS):
+        section = section_of(PAGES["commands.md"], f"## treceval {name}")
+        also = [shared[each] for each in re.findall(r"`(.*?)`", section.partition("[Shared options]")[2])]
+        assert sorted(rows_of(section) + also) == options_of(name), name
+        in_full = section_of(full["commands.md"], f"## treceval {name}")
+        assert sorted(rows_of(in_full)) == options_of(name), name
+        printed = "".join(treceval([name, "--help"]).out.decode().split())
+        for choices in re.findall(r"\[((?:[\w.-]+\|)+[\w.-]+)\]", printed):
+            assert ", ".join(f"`{each}`" for each in choices.split("|")) in in_full, name
+
+
+def test_indexes_of_the_site_lead_to_the_pages_in_full(full: dict[str, str]) -> None:
+    anchors = {page: {"", *map(make.anchor, headings(text))} for page, text in full.items()}
+    links = [
+        each for made in make.INDEXES.values() for each in re.findall(r"\]\(full/(.*?\.md)#?(.*?)\)", made(site=True))
+    ]
+    assert [(page, anchor) for page, anchor in links if anchor not in anchors[page]] == []
+    assert len(links) == len(DECLARED) + len(PROFILES) + len(CODES) + len(make.INDEXES)
+    assert not any("](full/" in text for text in PAGES.values())
+
+
+# Pages in full.
+
+
+def test_a_measure_in_full_has_everything(full: dict[str, str]) -> None:
+    parts = {}
+    for name, family in DECLARED.items():
+        found, parameters = sections(family.function), described(family)
+        assert set(found) | {"Parameters"} == {"", "Formula", "Parameters", "Returns", "References", "Examples"}, name
+        assert all(text.strip() for text in (*found.values(), *parameters.values())), name
+        formula = found["Formula"].strip("\n").split("\n\n")
+        texts = [found[""], make.value_of(family), found["References"], *formula, *parameters.values()]
+        parts[f"### {name}"] = [
+            *map(make.prose, texts),
+            "Empty case:",
+            "\n>>> ",
+            *(f"`{each}" for each in family.notation),
+        ]
+    assert lacking(full["measures.md"], parts) == {}
+    assert re.findall(r"^## (.*)$", full["measures.md"], re.MULTILINE)[: len(SECTIONS)] == list(SECTIONS.values())
+
+
+def test_a_code_in_full_has_everything(full: dict[str, str]) -> None:
+    parts = {}
+    for each in CODES.values():
+        texts = map(make.prose, (each.title, each.todo, *each.why.split("\n\n")))
+        parts[f"### {each.code} {each.name}"] = [each.severity.capitalize(), *texts]
+    assert lacking(full["codes.md"], parts) == {}
+
+
+def test_a_profile_in_full_has_everything(full: dict[str, str]) -> None:
+    parts = {}
+    for name, profile in PROFILES.items():
+        rules = [(each, getattr(profile.conventions, each.name)) for each in CONVENTIONS.values()]
+        usual = [each.rare and value == getattr(te.Conventions(), each.name) for each, value in rules]
+        said = [f"* `{each.key}:{each.show(value)}` {each.question} {each.says(value)}" for each, value in rules]
+        section = section_of(full["profiles.md"], f"## {name}")
+        assert [rule not in section.partition("\nFor ")[0] for rule in said] == usual, name
+        assert section.count("](measures.md#") >= len(profile.exceptions) + len(profile.meanings), name
+        parts[f"## {name}"] = [*map(make.prose, (profile.title, *profile.remarks)), *profile.meanings.values()]
+    assert lacking(full["profiles.md"], parts) == {}
+
+
+def test_rules_and_score_cards_in_full_have_everything(full: dict[str, str]) -> None:
+    rows = [f"| `{key.name}` | {make.prose(key.meaning)} |" for key in RULES]
+    assert [row for row in rows if row not in full["rules.md"]] == []
+    rows = re.findall(r"^\| (.*?) \|", full["conformance.md"], re.MULTILINE)
+    assert {each["question"] for each in make.cards.run.cases()[0]} <= set(rows)
+    assert len(make.cards.cards_there()) == full["conformance.md"].count("\n### ") == 16
+
+
+# Docstrings.
+
+GOOD = '''def f(a):
+    """Do it.
+
+    Parameters
+    ----------
+    a : int
+        A number.
+
+    Notes
+    -----
+    None.
+    """
+'''
+
+
+@pytest.mark.filterwarnings("ignore:Unknown section")
+def test_broken_docstrings_are_reported(tmp_path: Path) -> None:
+    pytest.importorskip("numpydoc", reason="checks docstrings, which needs numpydoc: .[docs] has it")
+    broken = {
+        ("Notes\n    -----\n    None.", "Notes ----- None."): "the heading Notes is within a line",
+        ("Do it.", ""): "SS01",  # no summary
+        ("a : int", "A number, or none."): "PR02",  # a sentence for a name
+        ("f(a)", "f(b)"): "PR02",  # another name
+        ("        A number.\n", ""): "PR07",
+        ("Notes\n    -----", "Remarks\n    -------"): "GL06",
+        ("Parameters\n    ----------\n    a : int", "Examples\n    --------\n    a"): "GL07",
+    }
+    check = module_at(HOME / ".ci" / "docstrings.py").structure
+    for (old, new), code in {("", ""): "", ("Notes\n    -----", "Raises\n    ------"): "", **broken}.items():
+        (tmp_path / "module.py").write_text(f'"""A module."""\n\n\n{GOOD.replace(old, new)}', "utf-8")
+        found = "\n".join(check(tmp_path / "module.py"))
+        assert (code in found, not found) == (True, not code), (new, found)
 
 
 # Markdown.
@@ -154,20 +234,22 @@ def rendered(text: str) -> str:
     return str(MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(text))
 
 
-@pytest.mark.parametrize("name", list(PAGES))
-def test_nothing_of_the_markup_is_left_when_a_page_is_rendered(name: str) -> None:
-    html = rendered(PAGES[name])
-    plain = re.sub(r"<code.*?</code>", "", html, flags=re.DOTALL)
-    assert re.findall(r"[^\n]*(?:``|`|\*\*|\\|&lt;br)[^\n]*", plain) == []
-    assert "<s>" not in html
-    assert "<ol" not in html  # no sentence that begins with a number has become a list
+def test_nothing_of_the_markup_is_left_when_a_page_is_rendered(full: dict[str, str]) -> None:
+    left = {}
+    for name, text in [*PAGES.items(), *((f"full/{name}", text) for name, text in full.items())]:
+        lines = re.sub(r"<code.*?</code>", "", rendered(text), flags=re.DOTALL).splitlines()
+        # <ol: a sentence that begins with a number has become a list
+        if found := [line for line in lines if re.search(r"`|\*\*|\\|&lt;br|<s>|<ol", line)]:
+            left[name] = found
+    assert left == {}
 
 
-@pytest.mark.parametrize("name", list(PAGES))
-def test_the_rows_of_a_table_have_as_many_cells_as_its_head(name: str) -> None:
-    for drawn in re.findall(r"(?:^\|.*\n)+", PAGES[name], re.MULTILINE):
-        cells = {len(re.findall(r"(?<!\\)\|", line)) for line in drawn.splitlines()}
-        assert len(cells) == 1, drawn
+def test_the_rows_of_a_table_have_as_many_cells_as_its_head(full: dict[str, str]) -> None:
+    tables = [
+        drawn for text in (*PAGES.values(), *full.values()) for drawn in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    ]
+    cells = [{len(re.findall(r"(?<!\\)\|", line)) for line in drawn.splitlines()} for drawn in tables]
+    assert [drawn for drawn, counts in zip(tables, cells, strict=True) if len(counts) > 1] == []
 
 
 @pytest.mark.parametrize("text", ["a * b_i | c < d_ > [e] \\ f", "*", "_x and x_"])
@@ -176,20 +258,37 @@ def test_plain_text_looks_the_same_when_it_is_rendered(text: str) -> None:
     assert rendered(make.prose(text)) == f"<p>{escaped}</p>\n"
 
 
-def test_links_lead_somewhere() -> None:
-    pages = [HOME / "README.md", HOME / "CONTRIBUTING.md", *sorted((HOME / "docs").rglob("*.md"))]
-    for path in pages:
-        text = path.read_text("utf-8")
-        found = [make.anchor(each) for each in headings(text)]
-        assert sorted(set(found)) == sorted(found), f"two headings of {path} are linked alike"
+def test_links_lead_somewhere(full: dict[str, str]) -> None:
+    """Links in git lead to files that are in git, and on pages in full also to other such pages."""
+    files = [*HOME.glob("*.md"), *HOME.glob("*/README.md"), *DOCS.rglob("*.md")]
+    in_git = {path: path.read_text("utf-8") for path in files if path.parent != DOCS / "full"}
+    pages = in_git | {DOCS / "full" / name: text for name, text in full.items()}
+    anchors = {path: [make.anchor(each) for each in headings(text)] for path, text in pages.items()}
+    dead = []
+    for path, text in pages.items():
         for page, anchor in re.findall(r"\]\(([^)#]*)(#[^)]*)?\)", outside_of_code(text)):
-            if page.startswith("https:"):
+            target = (path.parent / page).resolve() if page else path
+            there = target in pages if target.parent == path.parent == DOCS / "full" else target.exists()
+            there &= path not in in_git or target.parent != DOCS / "full"
+            if not re.match("https:", page) and not (there and (not anchor or anchors[target].count(anchor[1:]) == 1)):
+                dead.append((path.name, page, anchor))
+    assert dead == []
+
+
+def test_files_that_developers_are_sent_to_are_there() -> None:
+    """Paths are below the repository or the package; a name alone is that of a file somewhere in it."""
+    names = {path.name for folder in ("treceval_py", "data") for path in (HOME / folder).rglob("*")}
+    missing = []
+    for page in (HOME / "CONTRIBUTING.md", DOCS / "architecture.md"):
+        text = page.read_text("utf-8")
+        code = " ".join(re.findall(r"```text\n.*?```|`[^`\n]+`", text, re.DOTALL)).replace("`", " ")
+        for word in code.replace(",", " ").replace(";", " ").replace(": ", " ").split():
+            if not ("/" in word or re.search(r"\.(pyx?|js|html|json|ya?ml|cff|md)$", word)) or word in names:
                 continue
-            target = path.parent / page if page else path
-            assert target.exists(), (path, page)
-            if anchor:
-                titles = [make.anchor(each) for each in headings(target.read_text("utf-8"))]
-                assert anchor.removeprefix("#") in titles, (path, page, anchor)
+            made = re.search(r"\*|(OUT|RUN|_X)\b|^docs/full/|^build/", word)
+            if not made and not any((folder / word).exists() for folder in (HOME, HOME / "treceval_py")):
+                missing.append((page.name, word))
+    assert missing == []
 
 
 def outside_of_code(text: str) -> str:
@@ -198,16 +297,6 @@ def outside_of_code(text: str) -> str:
 
 def headings(text: str) -> list[str]:
     return re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE)
-
-
-def section_of(page: str, heading: str) -> str:
-    """Return what stands under a heading."""
-    level = heading.split(" ")[0]
-    found = re.search(
-        rf"^{re.escape(heading)}\n(.*?)(?=^#{{1,{len(level)}}} |\Z)", PAGES[page], re.DOTALL | re.MULTILINE
-    )
-    assert found is not None, heading
-    return found[1]
 
 
 # The table of tools in conventions.md. Its numbers are those that the tools printed, of data/messy/tools.json.
@@ -247,17 +336,13 @@ def test_the_table_has_what_a_tool_printed_and_its_profile_prints_the_same(row: 
         qrels = {qid: documents for qid, documents in labels.items() if documents}
     scored = te.evaluate(qrels, MESSY / "run.txt", list(COLUMNS), profile=name, complete="`-c`" in profile)
     for column, cell in zip(COLUMNS, cells, strict=True):
-        printed = [
-            record for record in TOOLS if belongs(record, tool) and record["measure"] in names_in_tools(tool, column)
-        ]
+        printed = [each for each in TOOLS if belongs(each, tool) and each["measure"] in names_in_tools(tool, column)]
         if cell == "–":
             assert printed == []
             continue
-        number = cell.split(" ")[0]
-        assert printed, column
-        assert {f"{record['value']:.4f}" for record in printed} == {number}
+        number, queries = cell.split(" ")[0], scored.signatures[column].queries
+        assert {(f"{each['value']:.4f}", each["queries"]) for each in printed} == {(number, queries)}, column
         assert f"{scored.mean[column]:.4f}" == number
-        assert {record["queries"] for record in printed} == {scored.signatures[column].queries}
 
 
 def test_no_tool_is_missing_in_the_table() -> None:
@@ -268,31 +353,14 @@ def test_no_tool_is_missing_in_the_table() -> None:
 
 def test_the_messy_run_is_what_it_is_said_to_be() -> None:
     qrels, run = te.read_qrels(MESSY / "qrels.txt"), te.read_run(MESSY / "run.txt")
-    tied = {qid: [list(run[qid].values()).count(score) > 1 for score in run[qid].values()] for qid in run}
-    unjudged = [docid for qid in run if qid in qrels for docid in run[qid] if docid not in qrels[qid]]
-    found = {
-        "judgments": sum(map(len, qrels.values())),
-        "documents": sum(map(len, run.values())),
-        "missing": set(qrels) - set(run),
-        "extra": set(run) - set(qrels),
-        "nothing relevant": {qid for qid in qrels if not any(qrels[qid].values())},
-        "tied": sum(map(sum, tied.values())),
-        "of judged queries": sum(len(run[qid]) for qid in run if qid in qrels),
-        "unjudged": len(unjudged),
-    }
+    tied = [list(run[qid].values()).count(score) > 1 for qid in run for score in run[qid].values()]
+    judged = [docid in qrels[qid] for qid in run if qid in qrels for docid in run[qid]]
+    counts = [sum(map(len, qrels.values())), sum(map(len, run.values())), sum(tied), len(judged), judged.count(False)]
     # as docs/conventions.md and data/README.md say
-    assert found == {
-        "judgments": 151,
-        "documents": 162,
-        "missing": {"8"},
-        "extra": {"13"},
-        "nothing relevant": {"5"},
-        "tied": 129,
-        "of judged queries": 150,
-        "unjudged": 54,
-    }
-    for number in (151, 162, 129, 150, 54):
-        assert re.search(rf"\b{number}\b", PAGES["conventions.md"])
+    assert counts == [151, 162, 129, 150, 54]
+    assert all(re.search(rf"\b{number}\b", PAGES["conventions.md"]) for number in counts)
+    nothing_relevant = {qid for qid in qrels if not any(qrels[qid].values())}
+    assert (set(qrels) - set(run), set(run) - set(qrels), nothing_relevant) == ({"8"}, {"13"}, {"5"})
 
 
 def test_the_readme_of_the_data_counts_the_tools() -> None:
@@ -310,6 +378,5 @@ def test_a_claim_that_two_ways_meet_is_met_by_both() -> None:
     changes = [match for match in found.matches if not match.variant.profile]
     ties = next(match for match in changes if match.variant.task.conventions.ties == "line")
     assert ties.outcome.queries == 11
-    counted = {qid for qid, there in zip(ties.outcome.qids, ties.outcome.counted, strict=True) if there}
-    assert "5" in counted
-    assert "8" not in counted
+    counted = dict(zip(ties.outcome.qids, ties.outcome.counted, strict=True))
+    assert (counted["5"], counted.get("8", False)) == (True, False)

@@ -298,6 +298,7 @@ def _extrapolated(seen: IntArray, short: IntArray, long: IntArray, p: float) -> 
     Returns
     -------
     (P,) float array
+        The overlap of each pair, from 0 to 1.
     """
     depth = np.arange(1, seen.shape[1] + 1)
     weight = p**depth / depth
@@ -322,6 +323,7 @@ def rbo_of_lists(lists: IntArray, p: float) -> FloatArray:
     Returns
     -------
     (S, S) float array
+        The overlap of each pair, from 0 to 1.
     """
     runs, depth = lists.shape
     there = lists >= 0

@@ -66,7 +66,7 @@ class Comparison(Outcome):
             raise KeyError(measure) from None
 
     def number_of(self, run: str) -> int:
-        """Return the number of a run by its name.
+        """Return the number of the run with the name `run`.
 
         Raises
         ------
@@ -149,7 +149,7 @@ class Comparison(Outcome):
         return render(document_of(self.sorted_for(format, sort), style), format, style)
 
     def sorted_for(self, format: str, by: str | None = None) -> Comparison:
-        """Return the comparison with its runs in the requested order, or else in the format's default order."""
+        """Return the comparison with its runs in the order `by`, or else in the default order of `format`."""
         return self.sorted("given" if by is None and format in ("csv", "tsv", "json") else by)
 
     def to_latex(
@@ -188,11 +188,11 @@ class Comparison(Outcome):
         return render(document_of(self.sorted_for("latex", sort), style), "latex", style)
 
     def to_markdown(self, *, digits: int | None = None) -> str:
-        """Return a GitHub-flavoured Markdown table, with an explanation of the marks."""
+        """Return a GitHub-flavoured Markdown table with `digits` decimals, and an explanation of the marks."""
         return self.to_text("markdown", digits=digits)
 
     def to_html(self, *, digits: int | None = None) -> str:
-        """Return an HTML fragment: a table and an explanation of the marks."""
+        """Return an HTML fragment: a table with `digits` decimals, and an explanation of the marks."""
         return self.to_text("html", digits=digits)
 
     def plot(

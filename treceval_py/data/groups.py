@@ -39,7 +39,7 @@ class JudgmentGroups:
 
     @classmethod
     def from_dict(cls, judgments: Mapping[str, Mapping[str, Mapping[str, int]]]) -> JudgmentGroups:
-        """Build from ``{qid: {group: {docid: rel}}}`` with ids as str; groups may be subtopics or assessors.
+        """Build from `judgments`, ``{qid: {group: {docid: rel}}}`` with ids as str; groups are subtopics or assessors.
 
         Raises
         ------

@@ -113,7 +113,7 @@ class Qrels(Table[int]):
     def from_columns(
         cls, qids: Sequence[str], offsets: IntArray, docids: Ids, rels: IntArray, *, name: str = QRELS_NAME
     ) -> Qrels:
-        """Build from columns as described by the attributes, without checks."""
+        """Build from the attributes `qids`, `offsets`, `docids`, `rels` and `name`, without checks."""
         self = cls.__new__(cls)
         self._set(qids, offsets, docids, rels, name=name)
         return self

@@ -59,7 +59,16 @@ class QueryGroups(NamedTuple):
     ) -> QueryGroups:
         """Build from the label of each query; an empty label means that the query belongs to no group.
 
-        White space within an attribute or a label becomes a single space, as in lines of output.
+        Parameters
+        ----------
+        attribute : str
+            What the labels are about, such as "type".
+        labels : mapping of str to str
+            The label of each query. White space within it, or within the attribute, becomes a single space.
+        name : str
+            The file that the labels come from, for messages.
+        lines : mapping of str to int, optional
+            The line of each query in that file, for messages.
 
         Raises
         ------
@@ -101,7 +110,7 @@ class QueryGroups(NamedTuple):
         return found
 
     def notes(self, qids: Sequence[str]) -> list[str]:
-        """Return notes on queries without a group, and on groups and their queries that are not in the list."""
+        """Return notes on those of `qids` without a group, and on queries with a group that are not among `qids`."""
         said = []
         without = [qid for qid in qids if qid not in self.of]
         if without:

@@ -108,7 +108,7 @@ class Run(Table[float]):
         name: str = RUN_NAME,
         ranks: IntArray | None = None,
     ) -> Run:
-        """Build from columns as described by the attributes, without checks."""
+        """Build from the attributes `qids`, `offsets`, `docids`, `scores`, `ranks`, `tag`, `name`, without checks."""
         self = cls.__new__(cls)
         self._set(qids, offsets, docids, scores, tag=tag, name=name)
         self.ranks = ranks
@@ -172,14 +172,14 @@ class Run(Table[float]):
         tag : str
             The name of the system.
 
-        Notes
-        -----
-        If `ids` and `scores` have shape (Q,), each element is one document of the query in the same place.
-
         Raises
         ------
         DataError
             Shapes differ, a position is beyond `docids`, a document occurs twice in a query, or a score is NaN.
+
+        Notes
+        -----
+        If `ids` and `scores` have shape (Q,), each element is one document of the query in the same place.
 
         Examples
         --------

@@ -264,6 +264,11 @@ def explain(
     run_format, judgment_format, threads
         As in `evaluate`.
 
+    Returns
+    -------
+    Explanation
+        For each measure, its values, the ways to get a claimed value, and the walks.
+
     Raises
     ------
     TrecevalError

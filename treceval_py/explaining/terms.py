@@ -176,6 +176,11 @@ def arithmetic(
     run_format, judgment_format, threads
         As in `evaluate`.
 
+    Returns
+    -------
+    Arithmetic
+        The value, and what each document adds to it.
+
     Raises
     ------
     TrecevalError

@@ -181,7 +181,7 @@ LARGEST = 1e150
 class Fusion:
     """A method with its settings.
 
-    Parameters
+    Attributes
     ----------
     method : str
         One of `METHODS`.

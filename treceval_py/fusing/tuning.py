@@ -132,7 +132,7 @@ class Tuned(NamedTuple):
         return f"<Tuned by {brief(self.measure)}: {chosen.final.fusion.tag()}, {chosen.nested:.4f} held out>"
 
     def fusion_of(self, qid: str) -> Fusion:
-        """Return the setting of a query: that of its fold, or the final one for a query without judgments."""
+        """Return the setting of query `qid`: its fold's, or the final one if it has no judgments."""
         fold = self.folds.get(qid)
         return self.chosen.final.fusion if fold is None else self.chosen.folds[fold].fusion
 

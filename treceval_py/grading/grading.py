@@ -271,10 +271,12 @@ def grade_one(
 
     Parameters
     ----------
-    qrels, claims, baseline, rules
-        See `grade`. From a class's table of claims, only those of the student count.
+    qrels
+        See `grade`.
     submission : path
         The submission of one student: a file, a folder or an archive.
+    claims, baseline, rules
+        See `grade`. From a class's table of claims, only those of the student count.
     student : str, optional
         The student's name, to find the claims in a table of a class. Default: the name of the file or folder.
 

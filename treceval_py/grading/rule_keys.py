@@ -91,7 +91,7 @@ class Task(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The rules by which submissions are graded; ``docs/rules.md`` describes each one.
+    """The rules by which submissions are graded; ``treceval grade --example-rules`` describes each one.
 
     Attributes
     ----------

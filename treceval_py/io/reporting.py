@@ -26,13 +26,13 @@ class Reporter(Protocol):
         """
 
     def advance(self, count: int) -> None:
-        """Add units to those done."""
+        """Add `count` units to those done."""
 
     def end(self) -> None:
         """End the stage."""
 
     def note(self, text: str) -> None:
-        """Receive a remark for people, one or two sentences long."""
+        """Receive `text`, a remark for people of one or two sentences."""
 
 
 class Silent:
@@ -42,7 +42,7 @@ class Silent:
         """Begin a stage."""
 
     def advance(self, count: int) -> None:
-        """Add units to those done."""
+        """Add `count` units to those done."""
 
     def end(self) -> None:
         """End the stage."""

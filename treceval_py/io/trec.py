@@ -94,6 +94,11 @@ def read_judgment_groups(source: Source | None = None, *, text: str | None = Non
     text : str, optional
         The text of the file, instead of a source.
 
+    Returns
+    -------
+    JudgmentGroups
+        The judgments of each query by group.
+
     Raises
     ------
     InputError
@@ -129,6 +134,11 @@ def read_preferences(source: Source | None = None, *, subgroups: bool = True, te
         ``qid group docid level``, where each group is one sub-group.
     text : str, optional
         The text of the file, instead of a source.
+
+    Returns
+    -------
+    Preferences
+        The preferences of each query.
 
     Raises
     ------

@@ -57,7 +57,7 @@ class Hits(NamedTuple):
 
     @classmethod
     def concatenate(cls, parts: Sequence[Hits]) -> Hits:
-        """Concatenate tables."""
+        """Concatenate the tables `parts`."""
         if not parts:
             return cls(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("query", "rank", "rel")))
@@ -148,14 +148,14 @@ class JudgedRun:
         return f"<JudgedRun {brief(self.tag)!r}: {counts}>"
 
     def once(self, key: object, make: Callable[[], T]) -> T:
-        """Return ``make()``, computed only in the first call with ``key``."""
+        """Return what `make` returns, called only the first time that `key` is given."""
         if key not in self._made:
             self._made[key] = make()
         made: T = self._made[key]
         return made
 
     def known(self, key: object, make: Callable[[], T]) -> T:
-        """Return ``make()``, which depends on the judgments alone; runs with all their queries share it."""
+        """Return what `make` returns, called once for each `key`; judgments decide it, so runs share it."""
         if key not in self._known:
             self._known[key] = make()
         found: T = self._known[key]
@@ -167,7 +167,7 @@ class JudgedRun:
         return counts
 
     def sum(self, hits_query: IntArray, values: FloatArray) -> FloatArray:
-        """Add values (N,) by query, sequentially, as a C loop does. Returns (Q,)."""
+        """Add `values` (N,) by query, `hits_query` (N,), sequentially as a C loop does. Returns (Q,)."""
         # np.add.reduceat and np.sum add pairwise and differ in the last bits; reduceat is wrong for empty queries.
         totals: FloatArray = np.bincount(hits_query, weights=values, minlength=self.num_queries).astype(
             np.float64, copy=False
@@ -175,7 +175,7 @@ class JudgedRun:
         return totals
 
     def num_rel(self, level: int) -> IntArray:
-        """Count the relevant documents per query, retrieved or not. Returns (Q,)."""
+        """Count the documents judged `level` or more per query, retrieved or not. Returns (Q,)."""
         known, key = self._known, ("num_rel", level)
         if key not in known:
             known[key] = self.count(self.ideal.query[self.ideal.rel >= max(level, 0)])
@@ -183,12 +183,12 @@ class JudgedRun:
         return found
 
     def num_nonrel(self, level: int) -> IntArray:
-        """Count the documents judged not relevant per query, retrieved or not. Returns (Q,)."""
+        """Count the documents judged below `level` per query, retrieved or not. Returns (Q,)."""
         rel = self.ideal.rel
         return self.known(("num_nonrel", level), lambda: self.count(self.ideal.query[(rel >= 0) & (rel < level)]))
 
     def num_rel_ret(self, level: int) -> IntArray:
-        """Count the relevant documents retrieved per query. Returns (Q,)."""
+        """Count the documents judged `level` or more that were retrieved per query. Returns (Q,)."""
         return self.once(("num_rel_ret", level), lambda: self.count(self.found(level).query))
 
     def found(self, level: int) -> Found:
@@ -214,7 +214,7 @@ class JudgedRun:
         return Found(query, hits.rank[at], nth + 1, nonrelevant, negative)
 
     def starts(self, hits: Hits) -> IntArray:
-        """Return the first row of each query in a table sorted by query. Returns (Q + 1,)."""
+        """Return the first row of each query in `hits`, a table sorted by query: (Q + 1,)."""
         starts: IntArray = np.searchsorted(hits.query, np.arange(self.num_queries + 1)).astype(np.int64)
         return starts
 
@@ -265,7 +265,7 @@ class RankedQuery(NamedTuple):
         return f"<RankedQuery {brief(self.qid)!r}: {len(self.docids):,} documents, {len(self.judgments):,} judgments>"
 
     def first(self, cutoff: int) -> RankedQuery:
-        """Return the query with only the documents down to a rank."""
+        """Return the query with only the documents down to rank `cutoff`."""
         size = int((self.ranks <= cutoff).sum())
         return self._replace(
             docids=self.docids[:size], scores=self.scores[:size], ranks=self.ranks[:size], labels=self.labels[:size]

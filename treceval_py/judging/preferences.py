@@ -229,7 +229,8 @@ def balanced(group: GroupPreferences, retrieved: int) -> tuple[PairCounts, PairC
 
     Returns
     -------
-    (fulfilled, possible) over all documents, and over the retrieved ones.
+    tuple of PairCounts
+        Fulfilled and possible preferences over all documents, and over the retrieved ones.
     """
     relevant = [document for document, level in group.documents if level > 0]
     others = [document for document, level in group.documents if (level <= 0 if group.simple else level == 0)]

@@ -1,7 +1,7 @@
 """Facts about a measure, besides its value, that commands need: plain names, given by its declaration.
 
-Nothing is computed here. `ranges` and `explaining` implement an algorithm for each name. `tests/test_measures_facts.py` checks
-each declared fact by brute force.
+Nothing is computed here. `ranges` and `explaining` implement an algorithm for each name.
+`tests/test_measures_facts.py` checks each declared fact by brute force.
 """
 
 from __future__ import annotations

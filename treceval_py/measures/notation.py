@@ -46,6 +46,11 @@ def parse_measures(
     names_here : mapping of str to str
         The meaning of names in a profile (`Profile.names`). Other ambiguous names get a `Measure.note`.
 
+    Returns
+    -------
+    list of Measure
+        The measures, without the parameters that a profile gives them.
+
     Raises
     ------
     UnknownMeasureError

@@ -327,7 +327,7 @@ class Measure:
         return head + (f"({','.join(shown)})" if shown else "") + tail
 
     def with_defaults(self, defaults: Mapping[str, Any]) -> Measure:
-        """Return the measure with defaults for parameters that were not given."""
+        """Return the measure with `defaults` for parameters that were not given."""
         given = dict(self.parameters)
         takes = {parameter.name for parameter in self.family.parameters}
         more = {name: value for name, value in defaults.items() if name in takes and name not in given}
@@ -432,7 +432,8 @@ def declare(
         How other programs write it, in lower case. ``hit_rate`` also covers ``HitRate@10`` and ``hit_rate_at_10``: the
         cutoff, in any form, belongs to the notation. In a mapping, values are the parameters that a spelling implies:
         ``{"ndcg_burges": "gain=exp"}``, with ``@=32`` for its default cutoff. A spelling also applies to the family of
-        the same notation with, or without, a cutoff. ``docs/measures.md`` lists the marks of programs.
+        the same notation with, or without, a cutoff. ``make docs`` writes a list of the marks of programs to
+        ``docs/full/measures.md``.
     elsewhere : mapping of str to str, optional
         Spellings that mean something else in other programs, each with a description of both meanings: ``{"accuracy":
         "the share of pairs in the right order; in BEIR it is Success@k"}``. A note shows it unless the profile decides.

@@ -85,12 +85,19 @@ def assess(
 
     Parameters
     ----------
-    qrels, run, measures, level, complete, depth, judged_only, collection_size, profile, signature, scoring
+    qrels, run, measures
         As in `evaluate`.
     ties, unjudged : bool
         Which ranges to compute.
+    level, complete, depth, judged_only, collection_size, profile, signature, scoring
+        As in `evaluate`.
     run_format, judgment_format, threads
         As in `evaluate`.
+
+    Returns
+    -------
+    Sensitivity
+        The results, and the range of each value.
 
     Raises
     ------

@@ -145,7 +145,7 @@ class Imported:
         return self.passages.vectors().dimensions
 
     def look(self, reporter: Reporter) -> dict[str, Any]:
-        """Check all vectors, note possible defects, and return their record."""
+        """Check all vectors, give `reporter` notes on possible defects, and return their record."""
         if self.queries.vectors().dimensions != self.dimensions:
             what = f"queries have {self.queries.vectors().dimensions} dimensions, and passages {self.dimensions}"
             raise RunnerError(what, "Give vectors of one model.", file=self.queries.name)

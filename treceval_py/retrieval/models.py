@@ -167,11 +167,11 @@ class Settings(NamedTuple):
     sources: dict[str, str] = {}  # noqa: RUF012 - of a NamedTuple, and never changed
 
     def instruction(self, side: Side) -> str:
-        """Return what is written before each text of a side."""
+        """Return what is written before each text of `side`."""
         return self.query_instruction if side == "queries" else self.passage_instruction
 
     def max_length(self, side: Side) -> int:
-        """Return how many tokens of a text of a side count."""
+        """Return how many tokens of a text of `side` count."""
         return self.query_max_length if side == "queries" else self.passage_max_length
 
 

@@ -83,11 +83,11 @@ class Conventions(NamedTuple):
         return {each.key: each.show(getattr(self, each.name)) for each in unusual}
 
     def differences(self, other: Conventions) -> list[Convention]:
-        """Return the conventions that differ between two sets."""
+        """Return the conventions in which these and `other` differ."""
         return [each for each in CONVENTIONS.values() if getattr(self, each.name) != getattr(other, each.name)]
 
     def changed(self, changes: Mapping[str, Any]) -> Conventions:
-        """Return these conventions with some changed, given by attribute name."""
+        """Return these conventions with `changes`, given by attribute name."""
         return self._replace(**changes)
 
 

@@ -252,14 +252,14 @@ class Evaluator:
         return f"<Evaluator of {of}: {listed(measures)}; {brief(self.plan.profile)}>"
 
     def score(self, run: AnyRun, watch: Watch | None = None) -> Results:
-        """Score a run; parameters, results, errors and warnings are those of `evaluate`."""
+        """Score `run`, as `evaluate` does, with the same errors and warnings; `watch` sees the run while it is read."""
         results = self.scored(run, watch)
         if results.missing:
             _warn_of_missing(results, self)
         return results
 
     def scored(self, run: AnyRun, watch: Watch | None = None) -> Results:
-        """Score a run as `score` does, but without warnings, for callers that report missing queries themselves."""
+        """Score `run` as `score` does (with `watch`), but without warnings: the caller reports missing queries."""
         judging = self.judging(run, watch)
         if self._scored and self._together is None and not self._several and isinstance(self.judgments, Qrels):
             # It pays off from the second run on; one run should not pay even for the import.
@@ -288,7 +288,7 @@ class Evaluator:
         )
 
     def table(self, run: AnyRun) -> Run:
-        """Return a run as a table, treating repeated documents as the plan does."""
+        """Return `run` as a table, treating repeated documents as the plan does."""
         reading = self._reading
         if not isinstance(run, (str, os.PathLike, Mapping)):
             from treceval_py.judging.arrays import is_arrays, rows_of

@@ -77,14 +77,14 @@ class Profile(NamedTuple):
     remarks: tuple[str, ...] = ()
 
     def parse(self, names: str | Measure | Iterable[str | Measure]) -> list[Measure]:
-        """Return the measures that names mean under this profile; errors as for `parse_measures`."""
+        """Return the measures that `names` mean under this profile; errors as for `parse_measures`."""
         return parse_measures(names, leaves_out=self.leaves_out, names_here=self.names)
 
     def __repr__(self) -> str:
         return f"<Profile {brief(self.name)}: {brief(self.title, 100)}>"
 
     def conventions_of(self, measure: Measure) -> Conventions:
-        """Return the conventions for a measure."""
+        """Return the conventions for `measure`."""
         name = measure.family.name
         changes = dict(self.exceptions.get(name, _NONE))
         for parameter, value in measure.parameters:
@@ -104,7 +104,7 @@ class Profile(NamedTuple):
         return groups
 
     def meaning_of(self, measure: Measure) -> Measure:
-        """Return the meaning of a measure named without parameters; one with parameters means itself."""
+        """Return the meaning of `measure` if it is named without parameters; with parameters it means itself."""
         text = self.meanings.get(measure.family.name)
         at = measure.family.at
         if text is None or any(at is None or name != at.name for name, _ in measure.parameters):

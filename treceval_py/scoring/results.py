@@ -208,7 +208,7 @@ class Results(Mapping[str, ByMeasure]):
         return ByMeasure([self.measures[number] for number in chosen], self.averages[chosen].tolist())
 
     def text(self, measure: str) -> dict[str, str]:
-        """Return the values of a measure that is text, ``relstring`` or ``runid``, as ``{qid: text}``.
+        """Return the values of `measure`, which is text (``relstring``, ``runid``), as ``{qid: text}``.
 
         Raises
         ------

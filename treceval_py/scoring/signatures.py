@@ -113,7 +113,7 @@ class Signature(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Signature:
-        """Parse a signature in either form.
+        """Parse `text`, a signature in either form.
 
         Raises
         ------
@@ -171,7 +171,7 @@ class Signature(NamedTuple):
         )
 
     def differences(self, other: Signature) -> list[str]:
-        """Return how two values were computed differently, apart from the run's own queries; empty if comparable."""
+        """Return how this value and `other` were computed differently; empty if they are comparable."""
         found = []
         mine, others = explicit(self.measure), explicit(other.measure)
         if mine != others:

@@ -74,13 +74,8 @@ class Grader:
 
     Parameters
     ----------
-    The judgments, the baseline and the rules; the files are read here.
-        The judgments, the baseline and the rules; they are read here.
-
-    Raises
-    ------
-    TrecevalError
-        See `AssignmentScorer`.
+    assignment : Assignment
+        The judgments, the baseline and the rules; the files are read here.
 
     Attributes
     ----------
@@ -88,6 +83,11 @@ class Grader:
         Scores runs; it has the judgments and the baseline.
     head : bytes
         The beginning of the judgments, to recognise them when a student hands them in.
+
+    Raises
+    ------
+    TrecevalError
+        See `AssignmentScorer`.
     """
 
     def __init__(self, assignment: Assignment) -> None:

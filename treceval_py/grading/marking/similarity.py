@@ -151,9 +151,11 @@ def overlap(one: IntArray, other: IntArray) -> float:
     float
         1 for equal lists, 0 for lists that share nothing or are empty.
 
-    Notes ----- Rank-biased overlap is the mean agreement X_d / d over all depths, weighted by (1 - p) p^(d-1). For
-    lists cut at depth D, the sum up to D is only part of it: less than 1 even for equal lists. Divided by the weights
-    up to D, it is the mean agreement at the observed depths.
+    Notes
+    -----
+    Rank-biased overlap is the mean agreement X_d / d over all depths, weighted by (1 - p) p^(d-1). For lists cut at
+    depth D, the sum up to D is only part of it: less than 1 even for equal lists. Divided by the weights up to D, it is
+    the mean agreement at the observed depths.
 
     References
     ----------
@@ -261,12 +263,14 @@ def alike(entries: Sequence[Graded], baseline: Graded | None, *, threshold: floa
     EvaluationError
         The records are not about the same queries.
 
-    Notes ----- For n equal runs there are n - 1 pairs, each run with the next one, instead of all n (n - 1) / 2. A run
-    that equals the baseline is also paired with the baseline. Runs that are nearly the same are paired as a tree: the
-    pairs with the highest overlap that join runs not yet joined by another pair. So each run is next to the one most
-    like it, and a group of runs is visible as a group. A group of equal runs takes part once, by its first run. Every
-    run like the baseline is also paired with it, so that each copy of the baseline is visible. Two runs are compared
-    over their common queries, if these are at least half of the queries of either run.
+    Notes
+    -----
+    For n equal runs there are n - 1 pairs, each run with the next one, instead of all n (n - 1) / 2. A run that equals
+    the baseline is also paired with the baseline. Runs that are nearly the same are paired as a tree: the pairs with
+    the highest overlap that join runs not yet joined by another pair. So each run is next to the one most like it, and
+    a group of runs is visible as a group. A group of equal runs takes part once, by its first run. Every run like the
+    baseline is also paired with it, so that each copy of the baseline is visible. Two runs are compared over their
+    common queries, if these are at least half of the queries of either run.
 
     Below the threshold, runs still count as having the same documents if their share of common first documents reaches
     it, or would reach it without a few inserted ones (at most one in five). If this holds for more than half of the

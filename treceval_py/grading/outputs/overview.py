@@ -95,9 +95,11 @@ def overview(grades: Grades) -> str:
     OutputError
         The package jinja2 is not installed.
 
-    Notes ----- Text of a student never becomes markup or script: Jinja escapes it, and control characters are written
-    as escapes. By its content security policy, the document uses only its own script and style, which are named by
-    their hashes, and fetches nothing.
+    Notes
+    -----
+    Text of a student never becomes markup or script: Jinja escapes it, and control characters are written as escapes.
+    By its content security policy, the document uses only its own script and style, which are named by their hashes,
+    and fetches nothing.
     """
     others = set_apart(grades)
     return page(
