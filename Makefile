@@ -52,7 +52,7 @@ everything:
 mutants: $(VENV)/installed-test
 	$(BIN)/python .ci/mutants.py run $(if $(SAMPLE),--sample $(SAMPLE))
 
-lint: $(VENV)/installed-test
+lint: $(VENV)/installed-docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python .ci/layers.py
