@@ -11,6 +11,7 @@ import re
 import numpy as np
 import pytest
 from grading_samples import GRADES
+from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.grading.grades import Entry, Grades, Person
 from treceval_py.grading.marking.points import Marks
@@ -104,21 +105,50 @@ def test_who_has_no_run_is_not_on_the_board() -> None:
     assert len(rows(of(entry("Ada", 0.5), entry("Bob", 0.0, status="refused"), entry("Eve", float("nan"))))) == 1
 
 
-def test_runs_scored_by_judgments_of_their_own_are_left_out_and_that_is_said() -> None:
-    ada, bob = entry("Ada", 0.5), entry("Bob", 0.7)
-    own = bob._replace(graded=bob.graded._replace(kind="judged-ranking"))
-    book = of(ada, own, rules=RULES._replace(own_labels=True))
-    assert [row["AP"] for row in rows(book)] == ["0.5"]
-    assert b"1 run is left out: scored by the judgments in the file itself." in class_board(book)["board.html"]
+OWN = {"kind": "judged-ranking"}
 
 
-def test_runs_scored_under_other_conventions_than_most_are_left_out_and_have_no_pseudonym() -> None:
-    ada, bob, eve = entry("Ada", 0.5), entry("Bob", 0.7), entry("Eve", 0.9)
-    judged = eve._replace(graded=eve.graded._replace(kind="judged-ranking", profile="coursework"))
-    book = of(ada, bob, judged)
-    assert [row["AP"] for row in rows(book)] == ["0.7", "0.5"]
-    assert [bool(each.pseudonym) for each in book.entries] == [True, True, False]
-    assert b"1 run is left out: scored under other conventions." in class_board(book)["board.html"]
+def apart(student: str, value: float, **more: object) -> Entry:
+    made = entry(student, value)
+    return made._replace(graded=made.graded._replace(**more))  # type: ignore[arg-type]
+
+
+BOARDS = {
+    "a class": (of(entry("Ada", 0.5), entry("Bob", 0.7), entry("Eve", 0.5)), ["0.7", "0.5", "0.5"]),
+    "one run": (of(entry("Ada", 0.5), rules=RULES._replace(title=""), baseline_measures={}), ["0.5"]),
+    # scored by judgments of their own
+    "a run of its own": (
+        of(entry("Ada", 0.5), apart("Bob", 0.7, **OWN), rules=RULES._replace(own_labels=True)),
+        ["0.5"],
+    ),
+    "judged, as others are": (of(entry("Ada", 0.5), apart("Bob", 0.7, **OWN)), ["0.7", "0.5"]),
+    # scored under other conventions than most
+    "two of other conventions": (
+        of(
+            *(entry(name, value) for name, value in (("Ada", 0.5), ("Bob", 0.7), ("Cid", 0.6))),
+            *(apart(name, 0.9, profile="coursework") for name in ("Eve", "Joe")),
+        ),
+        ["0.7", "0.6", "0.5"],
+    ),
+}
+
+
+def test_a_board_ranks_the_runs_that_can_be_compared_and_says_which_are_left_out(snapshot: SnapshotAssertion) -> None:
+    assert {case: [row["AP"] for row in rows(book)] for case, (book, _) in BOARDS.items()} == {
+        case: values for case, (_, values) in BOARDS.items()
+    }
+    (own, other) = (BOARDS[case][0] for case in ("a run of its own", "two of other conventions"))
+    assert [bool(each.pseudonym) for each in (*own.entries, *other.entries)] == [
+        True,
+        False,
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
+    pages = {case: class_board(book)["board.html"].decode() for case, (book, _) in BOARDS.items()}
+    assert {case: re.sub(r"(?s)<style.*?</style>\n?", "", page) for case, page in pages.items()} == snapshot
 
 
 @pytest.mark.parametrize("file", ["board.html", "board.csv"])
