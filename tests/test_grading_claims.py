@@ -46,6 +46,9 @@ CLAIMS: dict[str, dict[str, list[tuple[str, float, int]]]] = {
         "nDCG(gain=exp, discount=jk)@10 = 0.4": [("nDCG(discount=jk,gain=exp)@10", 0.4, 1)],
         "ndcg_1=3,2=9=0.25": [("nDCG(gains={1:3,2:9})", 0.25, 2)],
         "num_ret = 1,000": [("NumRet", 1000.0, 0)],
+        "num_ret = 2": [("NumRet", 2.0, 0)],
+        "MAP = 1": [("AP", 1.0, 0)],
+        "MAP = 0": [("AP", 0.0, 0)],
         "num_ret: 60.000": [("NumRet", 60.0, 3)],
         "MAP = 0.81818181818181823": [("AP", 0.8181818181818182, 17)],
     },
@@ -111,6 +114,9 @@ NO_CLAIMS = [
     # of others
     "MAP (baseline): 0.20", "MAP (BM25) = 0.2", "MAP [previous run] = 0.2", "MAP (of the others): 0.2",
     "MAP: 0.20 (baseline)", "| MAP (baseline) | 0.2 |", "measure,value\nMAP (baseline),0.2",
+    # settings and differences, and misspelt names whose numbers do not look like values
+    "MAP = 2", "MAP = 9", "MAP = 10", "MAP = +0.5", "MAP +0.5", "p = 0.05", "p=0.05", "p: 0.05", "p 0.05", "map 301 0.5", "MAP 2",
+    "NDGC@10 = 0.12", "NDGC@10: 0.123", "ΔMPA = 0.123", "MAP 0.3 -> 0.4 -> MRR",
     # like names of other programs
     "hr: 3", "pre: 3", "set: 3", "me@10 = 3", "room@5 = 3", "look_at_5 = 3", "topics-l2 = 5",
 ]  # fmt: skip
