@@ -75,12 +75,6 @@ def test_a_student_with_a_number_has_the_same_pseudonym_however_the_name_is_writ
     assert of(entry("Ada", 0.5), rules=RULES._replace(board_key="red")).entries[0].pseudonym != first.pseudonym
 
 
-def test_a_group_is_one_row_of_the_board() -> None:
-    book = of(entry("Ada", 0.5, source="group-1"), entry("Bob", 0.5, source="group-1"), entry("Eve", 0.4))
-    assert len({each.pseudonym for each in book.entries}) == 2
-    assert [row["AP"] for row in rows(book)] == ["0.5", "0.4"]
-
-
 def test_those_who_handed_in_nothing_share_no_pseudonym() -> None:
     missing = [Entry(Graded(name, "", "missing"), Marks((), 0.0, 0.0, None), name) for name in ("Ada", "Bob")]
     assert len({each.pseudonym for each in of(*missing).entries}) == 2
@@ -95,16 +89,6 @@ def test_runs_are_ranked_with_intervals_and_equal_ones_share_a_rank() -> None:
     assert found[names["Ada"]] == found[names["Eve"]] == ("2", "2", "3")
 
 
-def test_without_values_of_queries_there_are_no_intervals() -> None:
-    ada, bob = entry("Ada", 0.5), entry("Bob", 0.7)
-    book = of(ada, bob._replace(graded=bob.graded._replace(values=None)))
-    assert [(row["rank"], row["rank_low"]) for row in rows(book)] == [("1", ""), ("2", "")]
-
-
-def test_who_has_no_run_is_not_on_the_board() -> None:
-    assert len(rows(of(entry("Ada", 0.5), entry("Bob", 0.0, status="refused"), entry("Eve", float("nan"))))) == 1
-
-
 OWN = {"kind": "judged-ranking"}
 
 
@@ -116,6 +100,12 @@ def apart(student: str, value: float, **more: object) -> Entry:
 BOARDS = {
     "a class": (of(entry("Ada", 0.5), entry("Bob", 0.7), entry("Eve", 0.5)), ["0.7", "0.5", "0.5"]),
     "one run": (of(entry("Ada", 0.5), rules=RULES._replace(title=""), baseline_measures={}), ["0.5"]),
+    "a group": (
+        of(entry("Ada", 0.5, source="group-1"), entry("Bob", 0.5, source="group-1"), entry("Eve", 0.4)),
+        ["0.5", "0.4"],
+    ),
+    "no run": (of(entry("Ada", 0.5), entry("Bob", 0.0, status="refused"), entry("Eve", float("nan"))), ["0.5"]),
+    "without values of queries": (of(entry("Ada", 0.5), apart("Bob", 0.7, values=None)), ["0.7", "0.5"]),
     # scored by judgments of their own
     "a run of its own": (
         of(entry("Ada", 0.5), apart("Bob", 0.7, **OWN), rules=RULES._replace(own_labels=True)),
