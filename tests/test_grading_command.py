@@ -559,34 +559,27 @@ WORKED = "".join(
 OF_WORKED = "MAP = 0.75185\nMRR = 0.83333\nNDCG = 0.89889\n"
 BACKWARDS = "".join(reversed(WORKED.splitlines(keepends=True)))
 RANKS = "".join(f"{qid} Q0 d{number} {rank}\n" for qid in (1, 2, 3) for rank, number in enumerate(range(12, 0, -1), 1))
-RANKINGS = {
-    "labels as judged": (BACKWARDS, WORKED, OF_WORKED, ""),
-    "labels of its own": (QRELS, WORKED, OF_WORKED, "own_labels = true\n"),
+GOOD: tuple[str, list[float], list[str]] = ("scored", [0.75185, 0.83333, 0.89889], ["correct"] * 3)
+RANKINGS: dict[str, tuple[str, str, str, str, tuple[str, list[float], list[str]]]] = {
+    "labels as judged": (BACKWARDS, WORKED, OF_WORKED, "", GOOD),
+    "labels of its own": (QRELS, WORKED, OF_WORKED, "own_labels = true\n", GOOD),
     # One of the four relevant documents of query 1 alone: AP is 1/4 there, and 0 for the queries that it lacks.
-    "a part": (QRELS, "1 Q0 d3 1\n", "MAP = 0.08333\n", ""),
+    "a part": (QRELS, "1 Q0 d3 1\n", "MAP = 0.08333\n", "", ("scored", [0.08333], ["correct"])),
     # The document is judged 0. By the invented label AP is 1 for query 1.
-    "labels that contradict": (QRELS, "1 Q0 d1 1\n1 Q0 d2 0\n", "MAP = 1.0000\n", ""),
-    "ranks": (QRELS, RANKS, "MAP = 1.0000\n", ""),
-}
-SCORED: dict[str, tuple[str, list[float], list[str]]] = {
-    "labels as judged": ("scored", [0.75185, 0.83333, 0.89889], ["correct"] * 3),
-    "labels of its own": ("scored", [0.75185, 0.83333, 0.89889], ["correct"] * 3),
-    "a part": ("scored", [0.08333], ["correct"]),
-    "labels that contradict": ("scored", [0.0], ["mistake"]),
-    "ranks": ("refused", [], ["unchecked"]),
+    "labels that contradict": (QRELS, "1 Q0 d1 1\n1 Q0 d2 0\n", "MAP = 1.0000\n", "", ("scored", [0.0], ["mistake"])),
+    "ranks": (QRELS, RANKS, "MAP = 1.0000\n", "", ("refused", [], ["unchecked"])),
 }
 
 
 @pytest.mark.parametrize("case", RANKINGS)
 def test_a_judged_ranking_is_scored_by_the_judgments_unless_the_rules_take_its_own(assignment: Path, case: str) -> None:
-    qrels, ranking, claims, more = RANKINGS[case]
+    qrels, ranking, claims, more, (status, values, verdicts) = RANKINGS[case]
     (assignment / "in" / "ada" / "run.txt").unlink()
     rules = '[scoring]\nmeasures = ["MAP", "MRR", "NDCG"]\n' + more
     put(assignment, {"qrels.txt": qrels, "rules.toml": rules})
     put(assignment, {"in/ada/ranking.txt": ranking, "in/ada/claims.txt": claims})
     assert grade(assignment, "--rules", "rules.toml").status == 0
     found = grades(assignment)["ada"]
-    status, values, verdicts = SCORED[case]
     assert (found["status"], found["profile"]) == (status, "coursework" if values else "")
     assert [round(value, 5) for value in found["measures"].values()][: len(values)] == values
     said = [claim["verdict"] for claim in found["claims"] if claim["verdict"] != "no claim"]
