@@ -277,16 +277,8 @@ def test_what_changes_a_grade_is_graded_again_and_nothing_else(assignment: Path)
         grade(assignment, *options)
         stay[change] = len(set(records(assignment)) & before)
         put(assignment, {name: old})
+    assert points(assignment) == {"ada": "20.00", "bob": "0.00"}  # after the last change
     assert stay == {change: number for change, (*_, number) in CHANGES.items()}
-
-
-def test_other_points_are_given_without_grading_again(assignment: Path) -> None:
-    grade(assignment)
-    before = records(assignment)
-    put(assignment, {"rules.toml": "[points]\nrun = 10\nclaims = 10\n"})
-    grade(assignment, "--rules", "rules.toml")
-    assert records(assignment) == before
-    assert points(assignment) == {"ada": "20.00", "bob": "0.00"}
 
 
 def test_feedback_of_who_is_gone_is_removed_and_nothing_else(assignment: Path) -> None:

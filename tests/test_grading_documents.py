@@ -131,26 +131,20 @@ def printed(**output: Any) -> dict[str, Any]:
     return {"cell_type": "code", "source": "print('MAP = 0.1')", "outputs": [output]}
 
 
-@pytest.mark.parametrize(
-    ("cell", "expected"),
-    [
-        ({"cell_type": "markdown", "source": ["# R\n", "MAP = 0.3"]}, [(", cell 1, line 1", "# R"), (", cell 1, line 2", "MAP = 0.3")]),
-        (printed(text=["\x1b[1mMAP\x1b[0m = 0.3\n"]), [(", cell 1, output line 1", "MAP = 0.3")]),
-        (printed(data={"text/plain": "0.3", "image/png": "AAAA"}), [(", cell 1, output line 1", "0.3")]),
-        (printed(data={"text/plain": "no", "text/html": "<table><td>a"}), [[(", cell 1, output", "a")]]),
-        (printed(ename="ValueError", traceback=["MAP = 0.1"]), []),
-        (printed(text=None), []),
-    ],
-)  # fmt: skip
-def test_of_a_notebook_what_its_cells_print_and_its_text_are_read(cell: dict[str, Any], expected: list[Any]) -> None:
-    assert blocks(notebook(cell), "work.ipynb") == expected
+VERSION_3 = {"cell_type": "code", "input": "1", "outputs": [{"output_type": "pyout", "text": "MAP = 0.3"}]}
+NOTEBOOKS: list[tuple[bytes, list[Any]]] = [
+    (notebook({"cell_type": "markdown", "source": ["# R\n", "MAP = 0.3"]}), [(", cell 1, line 1", "# R"), (", cell 1, line 2", "MAP = 0.3")]),
+    (notebook(printed(text=["\x1b[1mMAP\x1b[0m = 0.3\n"])), [(", cell 1, output line 1", "MAP = 0.3")]),
+    (notebook(printed(data={"text/plain": "0.3", "image/png": "AAAA"})), [(", cell 1, output line 1", "0.3")]),
+    (notebook(printed(data={"text/plain": "no", "text/html": "<table><td>a"})), [[(", cell 1, output", "a")]]),
+    (notebook(printed(ename="ValueError", traceback=["MAP = 0.1"])), []),
+    (notebook(printed(text=None)), []),
+    (json.dumps({"nbformat": 3, "worksheets": [{"cells": [VERSION_3]}]}).encode(), [(", cell 1, output line 1", "MAP = 0.3")]),
+]  # fmt: skip
 
 
-def test_a_notebook_of_version_3_is_read() -> None:
-    cells = [{"cell_type": "code", "input": "1", "outputs": [{"output_type": "pyout", "text": "MAP = 0.3"}]}]
-    assert blocks(json.dumps({"nbformat": 3, "worksheets": [{"cells": cells}]}), "a.ipynb") == [
-        (", cell 1, output line 1", "MAP = 0.3")
-    ]
+def test_of_a_notebook_what_its_cells_print_and_its_text_are_read() -> None:
+    assert [blocks(data, "work.ipynb") for data, _ in NOTEBOOKS] == [expected for _, expected in NOTEBOOKS]
 
 
 # --- LaTeX ---
