@@ -68,7 +68,7 @@ def test_questions_about_a_submission_are_these(snapshot: SnapshotAssertion) -> 
 # Runs that are alike ------------------------------------------------------------------------------
 
 
-def test_everyone_with_the_same_ranking_is_told_all_others_and_not_only_its_neighbour() -> None:
+def test_each_equal_ranking_names_all_others_and_not_only_its_neighbour() -> None:
     pairs = (Pair(0, 1, "same file", 1.0, 50), Pair(1, 2, "same ranking", 1.0, 50))
     grades = class_of(ADA, ADA, ADA, pairs=pairs)
     assert [asked(grades, place)[0][1] for place in range(3)] == [
@@ -101,7 +101,7 @@ def test_groups_of_equal_runs_are_in_the_order_of_their_size() -> None:
     assert equal_runs(grades) == [frozenset({2, 3, 4}), frozenset({0, 1})]
 
 
-def test_runs_that_are_nearly_the_same_are_told_in_pairs() -> None:
+def test_runs_that_are_nearly_the_same_are_named_in_pairs() -> None:
     grades = class_of(ADA, ADA, pairs=(Pair(0, 1, "nearly the same", 0.97, 50),))
     assert asked(grades, 1) == [("alike", "nearly the same as a")]
 
@@ -165,14 +165,16 @@ def wrong(text: str, measure: str = "AP") -> Graded:
         ("0.2718", "nDCG@10", False),
     ],
 )
-def test_a_number_that_is_right_for_another_run_is_told(claim: str, measure: str, found: bool) -> None:
+def test_a_number_that_is_right_for_the_run_of_another_student_is_a_question(
+    claim: str, measure: str, found: bool
+) -> None:
     values = {"P@1000": 0.00014, "P@500": 0.0, "P@400": 1.0, "GMAP": 0.99994, "Bpref": 0.31, "ERR": 0.31235}
     other = BOB._replace(measures={"AP": 0.271828, "nDCG@10": 0.375, **values})
     said = [("another's claim", f"{measure} = {claim} (notes.md:3) is right for the run of b")]
     assert asked(class_of(wrong(claim, measure), other)) == (said if found else [])
 
 
-def test_a_number_that_is_right_for_a_run_of_another_student_that_does_not_count_is_told() -> None:
+def test_a_number_may_be_right_for_a_run_of_another_student_that_does_not_count() -> None:
     runs = (RunRead("1.txt", measures={"AP": 0.2}), RunRead("2.txt", measures={"AP": 0.2718}))
     assert [kind for kind, _ in asked(class_of(wrong("0.2718"), BOB._replace(runs=runs)))] == ["another's claim"]
 

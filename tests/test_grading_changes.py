@@ -1,4 +1,4 @@
-"""What a grading changed for whom: what is compared, how it is told, and that a repeated grading keeps it."""
+"""What a grading changed for whom: what is compared, how it is shown, and that a repeated grading keeps it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_broken_grades_are_passed_over(tmp_path: Path) -> None:
     assert read_before(str(tmp_path / "grades.json")) == []
 
 
-def test_changes_are_told_student_by_student() -> None:
+def test_changes_are_listed_student_by_student() -> None:
     changes = changed([OLD], [{**OLD, "points": 30.0}])
     assert changes_txt(changes, 60).decode() == (
         "Changed since the last grading: 1 of 60 students.\n\nAda\n  points: 20.00 -> 30.00\n"

@@ -55,7 +55,7 @@ def proquint(number: int) -> str:
     return "".join(letters[int(part, 2)] for letters, part in (*parts, (consonants, bits[12:])))
 
 
-def test_the_words_of_proquints_are_those_of_their_proposal() -> None:
+def test_words_are_as_the_proposal_of_proquints_has_them() -> None:
     # Wilkerson (2009): 127.0.0.1 is lusab-babad
     assert (proquint(127 << 8), proquint(1)) == ("lusab", "babad")
 
@@ -154,7 +154,7 @@ def test_the_page_loads_nothing() -> None:
     assert not re.search(r"https?:|src=|@import|<script|<link", page)
 
 
-def test_each_student_is_told_the_own_pseudonym() -> None:
+def test_feedback_names_the_pseudonym_of_its_student_alone() -> None:
     book = of(entry("Ada", 0.5), entry("Bob", 0.7))
     ada, bob = book.entries
     assert f"On the board of the class you are listed as {ada.pseudonym}." in " ".join(feedback(ada, book).split())

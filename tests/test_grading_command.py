@@ -455,7 +455,7 @@ def test_what_a_submission_does_to_its_process_does_no_harm_to_others(
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is limited where Linux's /proc tells it")
-def test_a_run_that_needs_too_much_memory_is_told(assignment: Path, processes: None) -> None:
+def test_a_run_that_needs_too_much_memory_fails(assignment: Path, processes: None) -> None:
     lines = b"".join(b"%d Q0 document%d 1 %d t\n" % (number % 3, number, number) for number in range(1_500_000))
     (assignment / "in" / "bob" / "run.txt").write_bytes(lines)
     put(assignment, {"rules.toml": "[limits]\nmemory_megabytes = 128\n"})

@@ -175,7 +175,7 @@ def test_what_was_left_out_and_why_is_a_note(folder: Path, tmp_path: Path, snaps
     assert found == snapshot
 
 
-def test_tasks_may_be_folders_within_those_of_the_students(folder: Path) -> None:
+def test_tasks_may_be_folders_within_the_folders_of_students(folder: Path) -> None:
     put(folder, {"rules.toml": OF_STUDENTS})
     put(folder, {f"class/{name}": RUN for name in ("ada/sheets/ex1/run.txt", "ada/ex2_run.txt", "grace/ex2_run.txt")})
     (folder / "class" / "grace" / "sheets" / "ex1").mkdir(parents=True)

@@ -55,7 +55,7 @@ def section(text: str, heading: str) -> str:
     return rest.split("\n\n\n")[0].strip("\n")
 
 
-def test_each_student_is_told_all_of_this(snapshot: SnapshotAssertion) -> None:
+def test_feedback_says_all_of_this(snapshot: SnapshotAssertion) -> None:
     texts = {entry.name: feedback(entry, GRADES) for entry in ENTRIES}
     texts |= {f"{entry.name}, in a course": feedback(entry, COURSE) for entry in COURSE.entries}
     assert texts == snapshot
@@ -66,7 +66,7 @@ def test_each_student_is_told_all_of_this(snapshot: SnapshotAssertion) -> None:
         assert not any(line != line.rstrip() for line in text.split("\n")), name
 
 
-def test_nobody_is_told_of_another_student() -> None:
+def test_feedback_says_nothing_about_other_students() -> None:
     names = [entry.graded.student for entry in ENTRIES]
     for entry in ENTRIES:
         made = feedback(entry, GRADES)
@@ -100,12 +100,12 @@ def test_changes_of_points_add_up_and_who_is_excused_has_none() -> None:
         ({"handed_in": "2026-11-02", "attempt": "2", "late": True}, "2026-11-02, attempt 2: late."),
     ],
 )
-def test_a_time_is_told_to_the_minute(more: dict[str, Any], said: str) -> None:
+def test_a_time_is_shown_to_the_minute(more: dict[str, Any], said: str) -> None:
     assert f"It was handed in on {said}" in " ".join(told(ADA._replace(**more)).split())
 
 
 @pytest.mark.parametrize(("members", "said"), [(1, ""), (2, "counts for each of its 2 members")])
-def test_a_group_is_told_that_it_handed_in_together(members: int, said: str) -> None:
+def test_members_of_a_group_read_that_it_handed_in_together(members: int, said: str) -> None:
     made = feedback(ENTRIES[0], GRADES._replace(entries=ENTRIES[:1] * members, pairs=()))
     assert ("Your group" in made) == bool(said)
     assert said in " ".join(made.split())
