@@ -28,12 +28,7 @@ SIGNATURE = "AP|q:50|tie:docid|treceval:0.1.0"
 
 
 def graded_here(
-    setup: worker.Setup,
-    jobs: Sequence[worker.Job],
-    *,
-    workers: int,
-    seconds: float,
-    after: Callable[[], None] | None = None,
+    setup: worker.Setup, jobs: Sequence[worker.Job], *, after: Callable[[], None] | None = None, **_: object
 ) -> list[worker.Reply]:
     """Grade in the test's process; in place of `graded_by_processes`, whose processes take a while to start."""
     grader = Grader(setup.assignment)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from grading_samples import ADA, BOB, ENTRIES, EVE, GRADES
+from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.grading.attention import KINDS, equal_runs, needing, perfect, with_questions
 from treceval_py.grading.grades import Entry, Grades, Pair, Question
 from treceval_py.grading.records import Checked, FileRead, Graded, RunRead
-
-REPORT = FileRead("report.pdf", "report", "no number in it is a claim", 9)
 
 
 def class_of(*submissions: Graded, **more: object) -> Grades:
@@ -28,55 +28,47 @@ def asked(grades: Grades, place: int = 0) -> list[tuple[str, str]]:
     return [tuple(question) for question in grades.entries[place].questions]
 
 
-def test_who_has_nothing_to_be_asked_about_has_no_question() -> None:
-    assert asked(class_of(ADA)) == []
+def of_files(*files: tuple[str, str, str], **more: Any) -> Graded:
+    return ADA._replace(files=tuple(FileRead(*file, 9) for file in files), **more)
 
 
-@pytest.mark.parametrize(
-    "why", ["pypdf is not installed", "report.pdf was not read because pypdf is not installed"], ids=["reason", "whole"]
+RUNS = (RunRead("b.txt"), RunRead("a.txt"))
+SILENT: dict[str, Any] = {"claims": (Checked("AP", "", "", "no claim"),)}
+READ = [(name, "report", "no number in it is a claim") for name in ("report.pdf", "notes.md", "b.md")]
+PICTURE = "it is a picture, and numbers in pictures are not read"
+UNCLEAR = Checked(
+    *("AP", "0.71", "a.txt:1", "unchecked", 0.75),
+    "0.75 (a.txt:2) is right, and nothing shows to which run this number belongs",
 )
-def test_a_document_that_was_not_read_is_named_once_with_the_reason(why: str) -> None:
-    ((kind, what),) = asked(class_of(ADA._replace(files=(FileRead("report.pdf", "unread", why, 9),))))
-    assert (kind, what.count("report.pdf"), what.endswith("pypdf is not installed")) == ("unread", 1, True)
+SUBMISSIONS = {
+    "nothing": ADA,
+    "nothing handed in": EVE,
+    "unread, with a reason": of_files(("report.pdf", "unread", "pypdf is not installed")),
+    "unread, as a sentence": of_files(
+        ("report.pdf", "refused", "report.pdf was not read because pypdf is not installed")
+    ),
+    "not used": of_files(("a.png", "not used", PICTURE)),
+    "two runs": ADA._replace(runs=RUNS, run="b.txt", chosen="b.txt counts: it was handed in last"),
+    "one run": ADA._replace(runs=RUNS[:1]),
+    "no claims": ADA._replace(**SILENT),
+    "no claims in a report": of_files(READ[0], **SILENT),
+    "no claims in reports": of_files(*READ, **SILENT),
+    "no claims, and a picture": of_files(("Shot 1.PNG", "not used", PICTURE), ("b.gif", "not used", PICTURE), **SILENT),
+    "a claim": ADA._replace(claims=(*SILENT["claims"], *ADA.claims)),
+    "unclear, told once": ADA._replace(claims=(UNCLEAR, UNCLEAR)),
+    "unchecked for another reason": ADA._replace(claims=(UNCLEAR._replace(why="it is not a number"),)),
+}
 
 
-def test_several_runs_are_told_with_the_one_that_counts() -> None:
-    runs = (RunRead("b.txt"), RunRead("a.txt"))
-    grades = class_of(ADA._replace(runs=runs, run="b.txt", chosen="b.txt counts: it was handed in last"))
-    said = "2 runs were handed in; b.txt counts: it was handed in last"
-    assert asked(grades) == [("several runs", said)]
-    assert asked(class_of(ADA._replace(runs=runs[:1]))) == []
-
-
-def test_no_claim_where_claims_give_points_is_told_with_the_documents_that_were_read() -> None:
-    silent = ADA._replace(claims=(Checked("AP", "", "", "no claim"),))
-    assert asked(class_of(silent)) == [("no claims", "no claim was found")]
-    assert asked(class_of(silent._replace(files=(REPORT,)))) == [
-        ("no claims", "no claim was found, though report.pdf was read")
-    ]
-    screenshot = FileRead("Shot 1.PNG", "not used", "it is a picture, and numbers in pictures are not read", 9)
-    assert asked(class_of(silent._replace(files=(screenshot,)))) == [
-        ("no claims", "no claim was found; numbers may be in Shot 1.PNG")
-    ]
-    assert asked(class_of(silent, rules=GRADES.rules._replace(points_claims=0.0))) == []
-
-
-def test_a_number_of_which_it_is_not_known_of_which_run_it_is_said_is_told_once() -> None:
-    why = "0.75 (a.txt:2) is right, and nothing shows to which run this number belongs"
-    unclear = Checked("AP", "0.71", "a.txt:1", "unchecked", 0.75, why)
-    said = f"AP = 0.71 (a.txt:1) could not be checked: {why}"
-    assert asked(class_of(ADA._replace(claims=(unclear, unclear)))) == [("unclear", said)]
-
-
-def test_who_handed_nothing_in_is_not_asked_for_claims() -> None:
-    assert EVE.files == ()
-    assert asked(class_of(EVE)) == []
+def test_questions_about_a_submission_are_these(snapshot: SnapshotAssertion) -> None:
+    assert {case: asked(class_of(graded)) for case, graded in SUBMISSIONS.items()} == snapshot
+    assert asked(class_of(SUBMISSIONS["no claims"], rules=GRADES.rules._replace(points_claims=0.0))) == []
 
 
 # Runs that are alike ------------------------------------------------------------------------------
 
 
-def test_everyone_with_the_same_ranking_is_told_all_others_and_not_only_its_neighbour() -> None:
+def test_each_equal_ranking_names_all_others_and_not_only_its_neighbour() -> None:
     pairs = (Pair(0, 1, "same file", 1.0, 50), Pair(1, 2, "same ranking", 1.0, 50))
     grades = class_of(ADA, ADA, ADA, pairs=pairs)
     assert [asked(grades, place)[0][1] for place in range(3)] == [
@@ -109,7 +101,7 @@ def test_groups_of_equal_runs_are_in_the_order_of_their_size() -> None:
     assert equal_runs(grades) == [frozenset({2, 3, 4}), frozenset({0, 1})]
 
 
-def test_runs_that_are_nearly_the_same_are_told_in_pairs() -> None:
+def test_runs_that_are_nearly_the_same_are_named_in_pairs() -> None:
     grades = class_of(ADA, ADA, pairs=(Pair(0, 1, "nearly the same", 0.97, 50),))
     assert asked(grades, 1) == [("alike", "nearly the same as a")]
 
@@ -173,14 +165,16 @@ def wrong(text: str, measure: str = "AP") -> Graded:
         ("0.2718", "nDCG@10", False),
     ],
 )
-def test_a_number_that_is_right_for_another_run_is_told(claim: str, measure: str, found: bool) -> None:
+def test_a_number_that_is_right_for_the_run_of_another_student_is_a_question(
+    claim: str, measure: str, found: bool
+) -> None:
     values = {"P@1000": 0.00014, "P@500": 0.0, "P@400": 1.0, "GMAP": 0.99994, "Bpref": 0.31, "ERR": 0.31235}
     other = BOB._replace(measures={"AP": 0.271828, "nDCG@10": 0.375, **values})
     said = [("another's claim", f"{measure} = {claim} (notes.md:3) is right for the run of b")]
     assert asked(class_of(wrong(claim, measure), other)) == (said if found else [])
 
 
-def test_a_number_that_is_right_for_a_run_of_another_student_that_does_not_count_is_told() -> None:
+def test_a_number_may_be_right_for_a_run_of_another_student_that_does_not_count() -> None:
     runs = (RunRead("1.txt", measures={"AP": 0.2}), RunRead("2.txt", measures={"AP": 0.2718}))
     assert [kind for kind, _ in asked(class_of(wrong("0.2718"), BOB._replace(runs=runs)))] == ["another's claim"]
 

@@ -1,4 +1,4 @@
-"""What a grading changed for whom: what is compared, how it is told, and that a repeated grading keeps it."""
+"""What a grading changed for whom: what is compared, how it is shown, and that a repeated grading keeps it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from grading_samples import GRADES
+from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.grading.outputs.changes import Changed, changed, changes_csv, changes_txt, read_before
 from treceval_py.grading.outputs.folder import write_all
@@ -31,37 +32,25 @@ NEW = {
 }
 
 
-def test_points_status_run_values_and_claims_are_compared() -> None:
-    assert changed([OLD], [NEW]) == [
-        Changed("Ada", "points", "20.00", "55.50"),
-        Changed("Ada", "status", "refused", "scored"),
-        Changed("Ada", "run", "a.txt (00112233)", "a.txt (ff112233)"),
-        Changed("Ada", "AP", "", "0.3000"),
-        Changed("Ada", "claim MAP = 0.3", "unchecked", "correct"),
-    ]
+Records = list[dict[str, Any]]
+CASES: dict[str, tuple[Records, Records]] = {
+    "everything": ([OLD], [NEW]),
+    "an excuse": ([{**OLD, "points": 0.0}], [{**OLD, "points": 0.0, "excused": True}]),
+    "no excuse": ([{**OLD, "excused": True}], [{**OLD, "excused": 1}]),
+    "equal as it is printed": ([NEW], [{**NEW, "points": 55.504, "measures": {"AP": 0.30004}}]),
+    "not equal as it is printed": ([NEW], [{**NEW, "points": 55.506, "measures": {"AP": 0.30006}}]),
+    "eight characters of the hash": ([OLD], [{**OLD, "sha256": "00112233555566"}]),
+    "another hash": ([OLD], [{**OLD, "sha256": "00112234445566"}]),
+    "no run": ([OLD], [{**OLD, "run": ""}]),
+    "new and gone": ([OLD, {**OLD, "student": "cid"}], [{**OLD, "student": "Bob"}, {**OLD, "student": "ada"}]),
+    "two of one name": ([OLD, NEW], [{**OLD, "points": 2.0}, {**NEW, "points": 1.0}]),
+}
 
 
-def test_who_is_excused_now_has_changed() -> None:
-    nothing = {**OLD, "points": 0.0}
-    assert changed([nothing], [{**nothing, "excused": True}]) == [Changed("Ada", "points", "0.00", "excused")]
-
-
-def test_what_is_equal_as_it_is_printed_has_not_changed() -> None:
-    assert changed([NEW], [{**NEW, "measures": {"AP": 0.30002}}]) == []
-
-
-def test_new_and_missing_students_are_told() -> None:
-    assert changed([OLD], [{**OLD, "student": "Bob"}]) == [
-        Changed("Ada", "submission", "graded", "gone"),
-        Changed("Bob", "submission", "", "new"),
-    ]
-
-
-def test_two_students_of_one_name_are_compared_in_turn() -> None:
-    assert changed([OLD, NEW], [{**OLD, "points": 2.0}, {**NEW, "points": 1.0}]) == [
-        Changed("Ada", "points", "20.00", "2.00"),
-        Changed("Ada", "points", "55.50", "1.00"),
-    ]
+def test_points_status_run_values_and_claims_are_compared(snapshot: SnapshotAssertion) -> None:
+    found = {case: [tuple(each) for each in changed(before, after)] for case, (before, after) in CASES.items()}
+    assert found["everything"][0] == ("Ada", "points", "20.00", "55.50")
+    assert {case: " | ".join(map(" ; ".join, changes)) for case, changes in found.items()} == snapshot
 
 
 def test_broken_grades_are_passed_over(tmp_path: Path) -> None:
@@ -72,7 +61,7 @@ def test_broken_grades_are_passed_over(tmp_path: Path) -> None:
     assert read_before(str(tmp_path / "grades.json")) == []
 
 
-def test_changes_are_told_student_by_student() -> None:
+def test_changes_are_listed_student_by_student() -> None:
     changes = changed([OLD], [{**OLD, "points": 30.0}])
     assert changes_txt(changes, 60).decode() == (
         "Changed since the last grading: 1 of 60 students.\n\nAda\n  points: 20.00 -> 30.00\n"

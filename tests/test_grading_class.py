@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command import treceval
 from modules import module_at
 
-MAKE = Path(__file__).parent.parent / "data" / "coursework" / "make.py"
+pytestmark = pytest.mark.slow  # a class takes seconds
 
-
-MADE = module_at(MAKE)
+MADE = module_at(Path(__file__).parent.parent / "data" / "coursework" / "make.py")
 STUDENTS = {student.name: student for student in MADE.CLASS}
 
 
@@ -36,45 +36,52 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def grades(graded: Path) -> dict[str, dict]:  # type: ignore[type-arg]
+def grades(graded: Path) -> dict[str, dict[str, Any]]:
     found = json.loads((graded / "grades.json").read_text("utf-8"))
     return {each["student"]: each for each in found}
 
 
-@pytest.mark.slow
-def test_the_class_has_sixty_students(grades: dict[str, dict]) -> None:  # type: ignore[type-arg]
+def test_each_submission_is_what_its_student_says(grades: dict[str, dict[str, Any]]) -> None:
     assert len(STUDENTS) == 60
-    assert set(grades) == set(STUDENTS)
+    assert {name: each["status"] for name, each in grades.items()} == {
+        name: each.status for name, each in STUDENTS.items()
+    }
+    lacking = {name: set(each.codes.split()) - set(grades[name]["counts"]) for name, each in STUDENTS.items()}
+    assert {name: codes for name, codes in lacking.items() if codes} == {}
 
 
-@pytest.mark.parametrize("name", STUDENTS)
-def test_each_submission_is_what_its_student_says(name: str, grades: dict[str, dict]) -> None:  # type: ignore[type-arg]
-    student, found = STUDENTS[name], grades[name]
-    assert found["status"] == student.status, (found["status"], found["reason"])
-    for code in student.codes.split():
-        assert code in found["counts"]
+def test_each_claim_gets_its_verdict(grades: dict[str, dict[str, Any]]) -> None:
+    told = {
+        name: [(claim["measure"], claim["text"], claim["verdict"]) for claim in found["claims"]]
+        for name, found in grades.items()
+    }
+    assert told == {
+        name: [(said.measure, said.text, said.verdict) for said in student.said] for name, student in STUDENTS.items()
+    }
+    reasons = [
+        (name, said.words, claim["why"])
+        for name, student in STUDENTS.items()
+        for said, claim in zip(student.said, grades[name]["claims"], strict=True)
+        if said.words not in claim["why"] and said.words != claim["profile"]
+    ]
+    assert reasons == []
 
 
-@pytest.mark.parametrize("name", STUDENTS)
-def test_each_claim_gets_its_verdict(name: str, grades: dict[str, dict]) -> None:  # type: ignore[type-arg]
-    student, found = STUDENTS[name], grades[name]
-    told = [(claim["measure"], claim["text"], claim["verdict"]) for claim in found["claims"]]
-    assert told == [(said.measure, said.text, said.verdict) for said in student.said]
-    for said, claim in zip(student.said, found["claims"], strict=True):
-        assert said.words in claim["why"] or said.words == claim["profile"], claim
-
-
-def points_by_hand(student: object) -> float:
+def points_by_hand(student: Any) -> float:
     """Return the points: 40 for a run (three quarters if it was repaired), 60 shared by the claims."""
-    run = {"scored": 40.0, "repaired": 30.0}.get(student.status, 0.0)  # type: ignore[attr-defined]
+    run = {"scored": 40.0, "repaired": 30.0}.get(student.status, 0.0)
     credit = {"correct": 1.0, "rounding": 1.0, "convention": 0.5, "mistake": 0.25}
-    said = student.said  # type: ignore[attr-defined]
-    claims = sum(credit.get(each.verdict, 0.0) for each in said) / len(said) * 60 if said else 0.0
+    claims = (
+        sum(credit.get(each.verdict, 0.0) for each in student.said) / len(student.said) * 60 if student.said else 0.0
+    )
     return round(run + claims, 2)
 
 
-def test_the_points_of_some_students_by_hand(grades: dict[str, dict]) -> None:  # type: ignore[type-arg]
+def test_the_points_are_right_by_hand(grades: dict[str, dict[str, Any]], graded: Path) -> None:
     points = {name: found["points"] for name, found in grades.items()}
+    assert points == {name: points_by_hand(student) for name, student in STUDENTS.items()}
+    with (graded / "gradebook.csv").open(encoding="utf-8-sig", newline="") as stream:
+        assert {row["student"]: float(row["points"]) for row in csv.DictReader(stream)} == points
     assert points["Ada Lovelace"] == 100  # 40 + 3/3 of 60
     assert points["Ran X"] == 70  # 40 + 1/2 of 60
     assert points["Upside Down"] == 55  # 40 + 1/4 of 60
@@ -84,19 +91,9 @@ def test_the_points_of_some_students_by_hand(grades: dict[str, dict]) -> None:  
     assert points["Nan Score"] == points["Nothing At All"] == 0
 
 
-@pytest.mark.parametrize("name", STUDENTS)
-def test_the_total_in_the_gradebook_is_right_by_hand(name: str, graded: Path) -> None:
-    with (graded / "gradebook.csv").open(encoding="utf-8-sig", newline="") as stream:
-        rows = {row["student"]: row for row in csv.DictReader(stream)}
-    assert float(rows[name]["points"]) == points_by_hand(STUDENTS[name])
-
-
-@pytest.mark.slow
-def test_a_zip_as_moodle_exports_it_gives_the_same_grades(graded: Path, tmp_path: Path) -> None:
+def test_a_zip_as_moodle_exports_it_gives_the_same_grades(grades: dict[str, dict[str, Any]], tmp_path: Path) -> None:
     zipped = json.loads((grade("submissions.zip", tmp_path) / "grades.json").read_text("utf-8"))
     # The platform adds a number to each name, and leaves out who handed nothing in.
-    points = {each["student"].rpartition("_")[0]: (each["status"], each["points"]) for each in zipped}
-    found = json.loads((graded / "grades.json").read_text("utf-8"))
-    assert points == {
-        each["student"]: (each["status"], each["points"]) for each in found if each["student"] != "Nothing At All"
+    assert {each["student"].rpartition("_")[0]: (each["status"], each["points"]) for each in zipped} == {
+        name: (each["status"], each["points"]) for name, each in grades.items() if name != "Nothing At All"
     }

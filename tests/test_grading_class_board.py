@@ -11,6 +11,7 @@ import re
 import numpy as np
 import pytest
 from grading_samples import GRADES
+from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.grading.grades import Entry, Grades, Person
 from treceval_py.grading.marking.points import Marks
@@ -54,7 +55,7 @@ def proquint(number: int) -> str:
     return "".join(letters[int(part, 2)] for letters, part in (*parts, (consonants, bits[12:])))
 
 
-def test_the_words_of_proquints_are_those_of_their_proposal() -> None:
+def test_words_are_as_the_proposal_of_proquints_has_them() -> None:
     # Wilkerson (2009): 127.0.0.1 is lusab-babad
     assert (proquint(127 << 8), proquint(1)) == ("lusab", "babad")
 
@@ -74,12 +75,6 @@ def test_a_student_with_a_number_has_the_same_pseudonym_however_the_name_is_writ
     assert of(entry("Ada", 0.5), rules=RULES._replace(board_key="red")).entries[0].pseudonym != first.pseudonym
 
 
-def test_a_group_is_one_row_of_the_board() -> None:
-    book = of(entry("Ada", 0.5, source="group-1"), entry("Bob", 0.5, source="group-1"), entry("Eve", 0.4))
-    assert len({each.pseudonym for each in book.entries}) == 2
-    assert [row["AP"] for row in rows(book)] == ["0.5", "0.4"]
-
-
 def test_those_who_handed_in_nothing_share_no_pseudonym() -> None:
     missing = [Entry(Graded(name, "", "missing"), Marks((), 0.0, 0.0, None), name) for name in ("Ada", "Bob")]
     assert len({each.pseudonym for each in of(*missing).entries}) == 2
@@ -94,31 +89,56 @@ def test_runs_are_ranked_with_intervals_and_equal_ones_share_a_rank() -> None:
     assert found[names["Ada"]] == found[names["Eve"]] == ("2", "2", "3")
 
 
-def test_without_values_of_queries_there_are_no_intervals() -> None:
-    ada, bob = entry("Ada", 0.5), entry("Bob", 0.7)
-    book = of(ada, bob._replace(graded=bob.graded._replace(values=None)))
-    assert [(row["rank"], row["rank_low"]) for row in rows(book)] == [("1", ""), ("2", "")]
+OWN = {"kind": "judged-ranking"}
 
 
-def test_who_has_no_run_is_not_on_the_board() -> None:
-    assert len(rows(of(entry("Ada", 0.5), entry("Bob", 0.0, status="refused"), entry("Eve", float("nan"))))) == 1
+def apart(student: str, value: float, **more: object) -> Entry:
+    made = entry(student, value)
+    return made._replace(graded=made.graded._replace(**more))  # type: ignore[arg-type]
 
 
-def test_runs_scored_by_judgments_of_their_own_are_left_out_and_that_is_said() -> None:
-    ada, bob = entry("Ada", 0.5), entry("Bob", 0.7)
-    own = bob._replace(graded=bob.graded._replace(kind="judged-ranking"))
-    book = of(ada, own, rules=RULES._replace(own_labels=True))
-    assert [row["AP"] for row in rows(book)] == ["0.5"]
-    assert b"1 run is left out: scored by the judgments in the file itself." in class_board(book)["board.html"]
+BOARDS = {
+    "a class": (of(entry("Ada", 0.5), entry("Bob", 0.7), entry("Eve", 0.5)), ["0.7", "0.5", "0.5"]),
+    "one run": (of(entry("Ada", 0.5), rules=RULES._replace(title=""), baseline_measures={}), ["0.5"]),
+    "a group": (
+        of(entry("Ada", 0.5, source="group-1"), entry("Bob", 0.5, source="group-1"), entry("Eve", 0.4)),
+        ["0.5", "0.4"],
+    ),
+    "no run": (of(entry("Ada", 0.5), entry("Bob", 0.0, status="refused"), entry("Eve", float("nan"))), ["0.5"]),
+    "without values of queries": (of(entry("Ada", 0.5), apart("Bob", 0.7, values=None)), ["0.7", "0.5"]),
+    # scored by judgments of their own
+    "a run of its own": (
+        of(entry("Ada", 0.5), apart("Bob", 0.7, **OWN), rules=RULES._replace(own_labels=True)),
+        ["0.5"],
+    ),
+    "judged, as others are": (of(entry("Ada", 0.5), apart("Bob", 0.7, **OWN)), ["0.7", "0.5"]),
+    # scored under other conventions than most
+    "two of other conventions": (
+        of(
+            *(entry(name, value) for name, value in (("Ada", 0.5), ("Bob", 0.7), ("Cid", 0.6))),
+            *(apart(name, 0.9, profile="coursework") for name in ("Eve", "Joe")),
+        ),
+        ["0.7", "0.6", "0.5"],
+    ),
+}
 
 
-def test_runs_scored_under_other_conventions_than_most_are_left_out_and_have_no_pseudonym() -> None:
-    ada, bob, eve = entry("Ada", 0.5), entry("Bob", 0.7), entry("Eve", 0.9)
-    judged = eve._replace(graded=eve.graded._replace(kind="judged-ranking", profile="coursework"))
-    book = of(ada, bob, judged)
-    assert [row["AP"] for row in rows(book)] == ["0.7", "0.5"]
-    assert [bool(each.pseudonym) for each in book.entries] == [True, True, False]
-    assert b"1 run is left out: scored under other conventions." in class_board(book)["board.html"]
+def test_a_board_ranks_the_runs_that_can_be_compared_and_says_which_are_left_out(snapshot: SnapshotAssertion) -> None:
+    assert {case: [row["AP"] for row in rows(book)] for case, (book, _) in BOARDS.items()} == {
+        case: values for case, (_, values) in BOARDS.items()
+    }
+    (own, other) = (BOARDS[case][0] for case in ("a run of its own", "two of other conventions"))
+    assert [bool(each.pseudonym) for each in (*own.entries, *other.entries)] == [
+        True,
+        False,
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
+    pages = {case: class_board(book)["board.html"].decode() for case, (book, _) in BOARDS.items()}
+    assert {case: re.sub(r"(?s)<style.*?</style>\n?", "", page) for case, page in pages.items()} == snapshot
 
 
 @pytest.mark.parametrize("file", ["board.html", "board.csv"])
@@ -134,7 +154,7 @@ def test_the_page_loads_nothing() -> None:
     assert not re.search(r"https?:|src=|@import|<script|<link", page)
 
 
-def test_each_student_is_told_the_own_pseudonym() -> None:
+def test_feedback_names_the_pseudonym_of_its_student_alone() -> None:
     book = of(entry("Ada", 0.5), entry("Bob", 0.7))
     ada, bob = book.entries
     assert f"On the board of the class you are listed as {ada.pseudonym}." in " ".join(feedback(ada, book).split())

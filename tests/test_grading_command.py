@@ -277,16 +277,8 @@ def test_what_changes_a_grade_is_graded_again_and_nothing_else(assignment: Path)
         grade(assignment, *options)
         stay[change] = len(set(records(assignment)) & before)
         put(assignment, {name: old})
+    assert points(assignment) == {"ada": "20.00", "bob": "0.00"}  # after the last change
     assert stay == {change: number for change, (*_, number) in CHANGES.items()}
-
-
-def test_other_points_are_given_without_grading_again(assignment: Path) -> None:
-    grade(assignment)
-    before = records(assignment)
-    put(assignment, {"rules.toml": "[points]\nrun = 10\nclaims = 10\n"})
-    grade(assignment, "--rules", "rules.toml")
-    assert records(assignment) == before
-    assert points(assignment) == {"ada": "20.00", "bob": "0.00"}
 
 
 def test_feedback_of_who_is_gone_is_removed_and_nothing_else(assignment: Path) -> None:
@@ -463,7 +455,7 @@ def test_what_a_submission_does_to_its_process_does_no_harm_to_others(
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is limited where Linux's /proc tells it")
-def test_a_run_that_needs_too_much_memory_is_told(assignment: Path, processes: None) -> None:
+def test_a_run_that_needs_too_much_memory_fails(assignment: Path, processes: None) -> None:
     lines = b"".join(b"%d Q0 document%d 1 %d t\n" % (number % 3, number, number) for number in range(1_500_000))
     (assignment / "in" / "bob" / "run.txt").write_bytes(lines)
     put(assignment, {"rules.toml": "[limits]\nmemory_megabytes = 128\n"})
@@ -559,34 +551,27 @@ WORKED = "".join(
 OF_WORKED = "MAP = 0.75185\nMRR = 0.83333\nNDCG = 0.89889\n"
 BACKWARDS = "".join(reversed(WORKED.splitlines(keepends=True)))
 RANKS = "".join(f"{qid} Q0 d{number} {rank}\n" for qid in (1, 2, 3) for rank, number in enumerate(range(12, 0, -1), 1))
-RANKINGS = {
-    "labels as judged": (BACKWARDS, WORKED, OF_WORKED, ""),
-    "labels of its own": (QRELS, WORKED, OF_WORKED, "own_labels = true\n"),
+GOOD: tuple[str, list[float], list[str]] = ("scored", [0.75185, 0.83333, 0.89889], ["correct"] * 3)
+RANKINGS: dict[str, tuple[str, str, str, str, tuple[str, list[float], list[str]]]] = {
+    "labels as judged": (BACKWARDS, WORKED, OF_WORKED, "", GOOD),
+    "labels of its own": (QRELS, WORKED, OF_WORKED, "own_labels = true\n", GOOD),
     # One of the four relevant documents of query 1 alone: AP is 1/4 there, and 0 for the queries that it lacks.
-    "a part": (QRELS, "1 Q0 d3 1\n", "MAP = 0.08333\n", ""),
+    "a part": (QRELS, "1 Q0 d3 1\n", "MAP = 0.08333\n", "", ("scored", [0.08333], ["correct"])),
     # The document is judged 0. By the invented label AP is 1 for query 1.
-    "labels that contradict": (QRELS, "1 Q0 d1 1\n1 Q0 d2 0\n", "MAP = 1.0000\n", ""),
-    "ranks": (QRELS, RANKS, "MAP = 1.0000\n", ""),
-}
-SCORED: dict[str, tuple[str, list[float], list[str]]] = {
-    "labels as judged": ("scored", [0.75185, 0.83333, 0.89889], ["correct"] * 3),
-    "labels of its own": ("scored", [0.75185, 0.83333, 0.89889], ["correct"] * 3),
-    "a part": ("scored", [0.08333], ["correct"]),
-    "labels that contradict": ("scored", [0.0], ["mistake"]),
-    "ranks": ("refused", [], ["unchecked"]),
+    "labels that contradict": (QRELS, "1 Q0 d1 1\n1 Q0 d2 0\n", "MAP = 1.0000\n", "", ("scored", [0.0], ["mistake"])),
+    "ranks": (QRELS, RANKS, "MAP = 1.0000\n", "", ("refused", [], ["unchecked"])),
 }
 
 
 @pytest.mark.parametrize("case", RANKINGS)
 def test_a_judged_ranking_is_scored_by_the_judgments_unless_the_rules_take_its_own(assignment: Path, case: str) -> None:
-    qrels, ranking, claims, more = RANKINGS[case]
+    qrels, ranking, claims, more, (status, values, verdicts) = RANKINGS[case]
     (assignment / "in" / "ada" / "run.txt").unlink()
     rules = '[scoring]\nmeasures = ["MAP", "MRR", "NDCG"]\n' + more
     put(assignment, {"qrels.txt": qrels, "rules.toml": rules})
     put(assignment, {"in/ada/ranking.txt": ranking, "in/ada/claims.txt": claims})
     assert grade(assignment, "--rules", "rules.toml").status == 0
     found = grades(assignment)["ada"]
-    status, values, verdicts = SCORED[case]
     assert (found["status"], found["profile"]) == (status, "coursework" if values else "")
     assert [round(value, 5) for value in found["measures"].values()][: len(values)] == values
     said = [claim["verdict"] for claim in found["claims"] if claim["verdict"] != "no claim"]

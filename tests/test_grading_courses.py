@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ qrels = "qrels.txt"
 folder = "sheet2*"
 weight = 2
 """
-OF_STUDENTS = RULES.replace('"sheet1*"', '"*/ex1"').replace('"sheet2*"', '"*/ex2*.txt"')
+OF_STUDENTS = RULES.replace('"sheet1*"', '"*/sheets/ex1"').replace('"sheet2*"', '"*/ex2*.txt"')
 ROSTER = "name,number,group\nAda Lovelace,1,A\nGrace Hopper,2,A\n李明,3,B\n"
 ADJUSTED = "out/adjustments.toml"
 
@@ -152,7 +153,7 @@ NOTES: dict[str, tuple[Files, str]] = {
     "files of no task": (
         {
             "rules.toml": OF_STUDENTS.replace("ex2*.txt", "ex2"),
-            **{f"class/{name}/run.txt": RUN for name in ("ada/ex1", "ada/Ex 2", "grace/ex2")},
+            **{f"class/{name}/run.txt": RUN for name in ("ada/sheets/ex1", "ada/Ex 2", "grace/ex2")},
         },
         "class",
     ),
@@ -174,10 +175,10 @@ def test_what_was_left_out_and_why_is_a_note(folder: Path, tmp_path: Path, snaps
     assert found == snapshot
 
 
-def test_tasks_may_be_folders_within_those_of_the_students(folder: Path) -> None:
+def test_tasks_may_be_folders_within_the_folders_of_students(folder: Path) -> None:
     put(folder, {"rules.toml": OF_STUDENTS})
-    put(folder, {f"class/{name}": RUN for name in ("ada/ex1/run.txt", "ada/ex2_run.txt", "grace/ex2_run.txt")})
-    (folder / "class" / "grace" / "ex1").mkdir()
+    put(folder, {f"class/{name}": RUN for name in ("ada/sheets/ex1/run.txt", "ada/ex2_run.txt", "grace/ex2_run.txt")})
+    (folder / "class" / "grace" / "sheets" / "ex1").mkdir(parents=True)
     course = graded(folder, roster=False, submitted="class")
     # 10 + 2 * 10, and 2 * 10 of as many: grace's folder is there, so she has 0 for the first task
     assert totals(course) == [("ada", 30.0, 30.0), ("grace", 20.0, 30.0)]
@@ -187,7 +188,9 @@ def test_tasks_may_be_folders_within_those_of_the_students(folder: Path) -> None
 
 def test_weighted_points_are_added_as_decimals_and_rounded_once(folder: Path) -> None:
     # 0.1 * 3.35 + 0.1 * 3.35 is 0.67; two roundings would give 0.34 + 0.34
-    rules = RULES.replace("run = 10", "run = 3.35").replace('"sheet1*"', '"sheet1*"\nweight = 0.1')
+    rules = RULES.replace("run = 10", "run = 3.35").replace('"sheet1*"', '"sheet1"\nweight = 0.1')
+    shutil.make_archive(str(folder / "in" / "sheet1"), "zip", folder / "in" / "sheet1")
+    (folder / "in" / "sheet1").rename(folder / "unpacked")
     put(folder, {"rules.toml": rules.replace("weight = 2", "weight = 0.1")})
     assert totals(graded(folder))[0] == ("Ada Lovelace", 0.67, 0.67)
 

@@ -55,7 +55,7 @@ def section(text: str, heading: str) -> str:
     return rest.split("\n\n\n")[0].strip("\n")
 
 
-def test_each_student_is_told_all_of_this(snapshot: SnapshotAssertion) -> None:
+def test_feedback_says_all_of_this(snapshot: SnapshotAssertion) -> None:
     texts = {entry.name: feedback(entry, GRADES) for entry in ENTRIES}
     texts |= {f"{entry.name}, in a course": feedback(entry, COURSE) for entry in COURSE.entries}
     assert texts == snapshot
@@ -66,7 +66,7 @@ def test_each_student_is_told_all_of_this(snapshot: SnapshotAssertion) -> None:
         assert not any(line != line.rstrip() for line in text.split("\n")), name
 
 
-def test_nobody_is_told_of_another_student() -> None:
+def test_feedback_says_nothing_about_other_students() -> None:
     names = [entry.graded.student for entry in ENTRIES]
     for entry in ENTRIES:
         made = feedback(entry, GRADES)
@@ -100,12 +100,12 @@ def test_changes_of_points_add_up_and_who_is_excused_has_none() -> None:
         ({"handed_in": "2026-11-02", "attempt": "2", "late": True}, "2026-11-02, attempt 2: late."),
     ],
 )
-def test_a_time_is_told_to_the_minute(more: dict[str, Any], said: str) -> None:
+def test_a_time_is_shown_to_the_minute(more: dict[str, Any], said: str) -> None:
     assert f"It was handed in on {said}" in " ".join(told(ADA._replace(**more)).split())
 
 
 @pytest.mark.parametrize(("members", "said"), [(1, ""), (2, "counts for each of its 2 members")])
-def test_a_group_is_told_that_it_handed_in_together(members: int, said: str) -> None:
+def test_members_of_a_group_read_that_it_handed_in_together(members: int, said: str) -> None:
     made = feedback(ENTRIES[0], GRADES._replace(entries=ENTRIES[:1] * members, pairs=()))
     assert ("Your group" in made) == bool(said)
     assert said in " ".join(made.split())
@@ -178,39 +178,42 @@ COMPARED, FOUND, READ, VALUES = (
     "What was read",
     "The values of your run",
 )
-SECTIONS: dict[str, tuple[str, str]] = {
-    "a file that was tried": (READ, told(DAN._replace(run="run.csv"), 3)),
-    "a judged ranking": (READ, told(JUDGED)),
-    "a judged ranking, own labels": (READ, told(JUDGED, own_labels=True)),
-    "different advice": (FOUND, told(faulty(NAN, OTHER)._replace(counts={"R104": 2}))),
-    "one mistake": (FOUND, told(faulty(NAN))),
-    "another file": (FOUND, told(faulty(NAN._replace(file="old/run1.txt.bak", column=0)))),
-    "errors before warnings": (
-        FOUND,
-        told(faulty(NAN._replace(code="A1", severity="warning"), NAN._replace(code="R1"))),
-    ),
-    "findings by the judgments": (FOUND, told(faulty(NAN._replace(code="X104")))),
-    "findings of a judged ranking": (FOUND, told(faulty(NAN)._replace(kind="judged-ranking"))),
-    "missing queries": (VALUES, told(ADA._replace(missing_queries=(3, 50)))),
-    "missing query, left out": (VALUES, told(ADA._replace(missing_queries=(1, 1)), complete=False)),
-    "another convention": (VALUES, told(JUDGED._replace(against=None))),
-    "no measure of the class": (VALUES, told(ADA._replace(measures={"RR": 0.5}))),
-    "a level": (VALUES, told(level=2)),
-    "without a baseline": (VALUES, feedback(ENTRIES[0], GRADES._replace(baseline_measures={}))),
-    "left out where missing": (COMPARED, told(complete=False)),
-    "equal": (COMPARED, told(beside(0.25004, 0.25, 0.5))),
-    "above": (COMPARED, told(beside(0.25006, 0.25, 0.0001))),
-    "below": (COMPARED, told(beside(0.24994, 0.25, 0.00009))),
-    "almost all equal": (COMPARED, told(beside(0.26, 0.25, 0.5, equal=49))),
-    "all equal": (COMPARED, told(beside(0.25, 0.25, 1.0, equal=50))),
-    "one query": (COMPARED, told(beside(0.26, 0.25, None))),
-    "equal in a query": (COMPARED, told(beside(0.24, 0.25, None, losses=(Loss("1", 0.25, 0.25), *LOSSES[:2])))),
-    "like the baseline": (COMPARED, feedback(ENTRIES[9], GRADES)),
-}
+
+
+def sections() -> dict[str, tuple[str, str]]:
+    return {
+        "a file that was tried": (READ, told(DAN._replace(run="run.csv"), 3)),
+        "a judged ranking": (READ, told(JUDGED)),
+        "a judged ranking, own labels": (READ, told(JUDGED, own_labels=True)),
+        "different advice": (FOUND, told(faulty(NAN, OTHER)._replace(counts={"R104": 2}))),
+        "one mistake": (FOUND, told(faulty(NAN))),
+        "another file": (FOUND, told(faulty(NAN._replace(file="old/run1.txt.bak", column=0)))),
+        "errors before warnings": (
+            FOUND,
+            told(faulty(NAN._replace(code="A1", severity="warning"), NAN._replace(code="R1"))),
+        ),
+        "findings by the judgments": (FOUND, told(faulty(NAN._replace(code="X104")))),
+        "findings of a judged ranking": (FOUND, told(faulty(NAN)._replace(kind="judged-ranking"))),
+        "missing queries": (VALUES, told(ADA._replace(missing_queries=(3, 50)))),
+        "missing query, left out": (VALUES, told(ADA._replace(missing_queries=(1, 1)), complete=False)),
+        "another convention": (VALUES, told(JUDGED._replace(against=None))),
+        "no measure of the class": (VALUES, told(ADA._replace(measures={"RR": 0.5}))),
+        "a level": (VALUES, told(level=2)),
+        "without a baseline": (VALUES, feedback(ENTRIES[0], GRADES._replace(baseline_measures={}))),
+        "left out where missing": (COMPARED, told(complete=False)),
+        "equal": (COMPARED, told(beside(0.25004, 0.25, 0.5))),
+        "above": (COMPARED, told(beside(0.25006, 0.25, 0.0001))),
+        "below": (COMPARED, told(beside(0.24994, 0.25, 0.00009))),
+        "almost all equal": (COMPARED, told(beside(0.26, 0.25, 0.5, equal=49))),
+        "all equal": (COMPARED, told(beside(0.25, 0.25, 1.0, equal=50))),
+        "one query": (COMPARED, told(beside(0.26, 0.25, None))),
+        "equal in a query": (COMPARED, told(beside(0.24, 0.25, None, losses=(Loss("1", 0.25, 0.25), *LOSSES[:2])))),
+        "like the baseline": (COMPARED, feedback(ENTRIES[9], GRADES)),
+    }
 
 
 def test_sections_say_what_is_special(snapshot: SnapshotAssertion) -> None:
-    assert {case: section(text, heading) for case, (heading, text) in SECTIONS.items()} == snapshot
+    assert {case: section(text, heading) for case, (heading, text) in sections().items()} == snapshot
 
 
 # Claims -------------------------------------------------------------------------------------------
@@ -262,27 +265,30 @@ def test_a_number_that_can_be_explained_has_a_command_that_explains_it(claim: Ch
 # What to do ---------------------------------------------------------------------------------------
 
 NOTHING = Marks((Mark("claims", 0.0, 60.0, "no number was claimed"),), 0.0, 60.0, None)
-STEPS: dict[str, str] = {
-    "no run": told(EVE, 4),
-    "failed": told(FAY, 5),
-    "refused": told(DAN, 3),
-    "repaired, with warnings": told(BOB, 1),
-    "errors": told(ADA._replace(counts={"R104": 1})),
-    "missing query": told(ADA._replace(missing_queries=(1, 50))),
-    "unread document": told(LI, 0),
-    **{
-        verdict: told(ADA._replace(claims=(Checked("AP", "1", "", verdict),)))
-        for verdict in ("mistake", "not reproduced", "convention", "rounding", "unchecked", "no claim")
-    },
-    "unchecked without a run": told(DAN._replace(claims=DAN.claims[:1]), 3),
-    "no claim, which costs points": told(ADA._replace(claims=()), marks=NOTHING),
-    "no claim, though all points": told(ADA._replace(claims=())),
-    "points are missing": feedback(ENTRIES[8], GRADES),
-}
+
+
+def steps() -> dict[str, str]:
+    return {
+        "no run": told(EVE, 4),
+        "failed": told(FAY, 5),
+        "refused": told(DAN, 3),
+        "repaired, with warnings": told(BOB, 1),
+        "errors": told(ADA._replace(counts={"R104": 1})),
+        "missing query": told(ADA._replace(missing_queries=(1, 50))),
+        "unread document": told(LI, 0),
+        **{
+            verdict: told(ADA._replace(claims=(Checked("AP", "1", "", verdict),)))
+            for verdict in ("mistake", "not reproduced", "convention", "rounding", "unchecked", "no claim")
+        },
+        "unchecked without a run": told(DAN._replace(claims=DAN.claims[:1]), 3),
+        "no claim, which costs points": told(ADA._replace(claims=()), marks=NOTHING),
+        "no claim, though all points": told(ADA._replace(claims=())),
+        "points are missing": feedback(ENTRIES[8], GRADES),
+    }
 
 
 def test_the_next_steps_are_those_that_matter(snapshot: SnapshotAssertion) -> None:
-    assert {case: section(text, "What to do next") for case, text in STEPS.items()} == snapshot
+    assert {case: section(text, "What to do next") for case, text in steps().items()} == snapshot
 
 
 # Names --------------------------------------------------------------------------------------------

@@ -60,7 +60,9 @@ def test_a_new_folder_and_an_empty_one_and_one_of_ours_are_fine(tmp_path: Path) 
     (tmp_path / "empty").mkdir()
     check_folder(str(tmp_path / "empty"))
     put(target(tmp_path), "gradebook.csv")
-    check_folder(str(tmp_path / "out"))
+    put(tmp_path, "by hand/adjustments.toml")
+    for name in ("out", "by hand"):
+        check_folder(str(tmp_path / name))
     assert not (tmp_path / "new").exists()
 
 
@@ -319,8 +321,3 @@ def test_a_manifest_of_names_alone_says_nothing_of_edits(tmp_path: Path) -> None
     out = target(tmp_path, json.dumps(sorted(WRITTEN)).encode())
     put(out, *WRITTEN)
     assert edited(str(out)) == ()
-
-
-def test_a_folder_with_adjustments_alone_is_fine(tmp_path: Path) -> None:
-    put(tmp_path, "out/adjustments.toml")
-    check_folder(str(tmp_path / "out"))

@@ -197,6 +197,6 @@ def _next_to(text: str, place: str) -> Said | None:
         return None
     if found["number"].startswith("+") or _GOES_ON.search(_IN_PARENTHESES.sub("", found["name"])):
         return None
-    if _OF_QUERY.search(found["name"]) or found["name"] == "p":
+    if _OF_QUERY.search(found["name"]) or found["name"].rstrip(" =:") == "p":
         return None
     return Said(place, found["name"], found["number"])
