@@ -251,18 +251,6 @@ def test_that_it_is_mended_is_not_said_of_what_is_not() -> None:
     assert explained(code).endswith("\nWhat to do: Mend it.\n")
 
 
-@pytest.mark.parametrize("code", [code for code, each in CODES.items() if each.fixed])
-def test_an_explanation_of_what_is_mended_speaks_of_mending_once(tmp_path: Path, code: str) -> None:
-    out = command(tmp_path, "--explain", code).out.decode()
-    assert out.partition("What to do: ")[2].count("--fix") == 1
-
-
-@pytest.mark.parametrize("code", [code for code, each in CODES.items() if not each.fixed])
-def test_an_explanation_of_what_is_not_mended_does_not_say_that_it_is(tmp_path: Path, code: str) -> None:
-    out = command(tmp_path, "--explain", code).out.decode()
-    assert not any(words in out for words in ("--fix does it", "--fix OUT"))
-
-
 # --- lines that are read ---
 
 

@@ -303,6 +303,7 @@ CHANCE = 0.015
 MEASURES = ("AP", "RR", "RR@10", "P@10", "R@100", "nDCG@10", "nDCG", "AP@100", "Rprec", "Success@5", "ERR@20", "Bpref")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*OURS, *THEIRS])
 def test_few_numbers_are_explained_by_chance(name: str) -> None:
     """Of all numbers of four decimals within 0.1 of ours, no more than so many may be given by one way or another."""
@@ -318,6 +319,7 @@ def test_few_numbers_are_explained_by_chance(name: str) -> None:
     assert statistics.fmean(shares) <= CHANCE
 
 
+@pytest.mark.slow
 def test_a_number_of_no_origin_is_hardly_ever_explained() -> None:
     of = pair("bm25")
     rng = random.Random(16)
