@@ -261,11 +261,8 @@ def test_lines_are_counted_over_all_pieces_of_a_long_file() -> None:
     assert (found.shape.documents, found.shape.first_line[b"6"]) == (10_000, 5003)
 
 
-def test_lines_that_are_blank_or_comments_are_counted() -> None:
+def test_lines_without_data_or_newline_are_counted() -> None:
     assert checked(b"# a comment\n\n" + CLEAN + b"\n").lines == 2 + 3 + 1
-
-
-def test_a_last_line_without_a_newline_is_counted() -> None:
     assert checked(CLEAN[:-1]).lines == 3
 
 
