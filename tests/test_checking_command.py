@@ -244,21 +244,12 @@ def test_labels_are_held_to_a_scale(home: Path) -> None:
 # Explanations.
 
 
-def test_a_code_is_explained(home: Path) -> None:
+def test_codes_are_explained_by_code_and_name(home: Path) -> None:
     done = check(home, "--explain", "R104")
-    assert done.status == 0
-    head, title = done.out.decode().splitlines()[:2]
-    assert head == "R104 score-nan (error)"
-    assert title == f"{CODES['R104'].title}."
-
-
-def test_a_code_is_explained_by_its_name(home: Path) -> None:
-    assert check(home, "--explain", "Score-NaN").out == check(home, "--explain", "r104").out
-
-
-def test_a_name_of_two_codes_explains_both(home: Path) -> None:
-    out = check(home, "--explain", "queries-interleaved").out
-    assert out == check(home, "--explain", "R122").out + b"\n\n" + check(home, "--explain", "Q315").out
+    assert (done.status, done.out.decode().splitlines()[0]) == (0, "R104 score-nan (error)")
+    assert check(home, "--explain", "Score-NaN") == check(home, "--explain", "r104") == done
+    both = check(home, "--explain", "queries-interleaved").out
+    assert both == check(home, "--explain", "R122").out + b"\n\n" + check(home, "--explain", "Q315").out
 
 
 def test_all_codes_are_explained(home: Path) -> None:

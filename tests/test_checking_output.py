@@ -152,7 +152,7 @@ def test_all_is_said_of_each_code() -> None:
         assert found.code == code
         assert found.severity in SEVERITIES
         assert all([found.name, found.title, found.why, found.todo]), code
-        assert (found.title[-1] != ".", found.todo[-1] in ".?") == (True, True), code
+        assert (found.title[-1] != ".", found.why.strip()[-1], found.todo[-1] in ".?") == (True, ".", True), code
         words = " ".join(explained(found).split())
         assert all(" ".join(each.split()) in words for each in (found.title, found.why, found.todo)), code
         assert max(map(len, explained(found).splitlines())) <= 120, code

@@ -344,12 +344,3 @@ def test_the_shape_says_whether_ranks_contradict_scores_and_scores_look_like_dis
     texts = [CASES["ranks that contradict scores"][0], grow(1, "739", "", 1), grow(1, "739", "", -1), UNRANKED]
     found = [(shape.contradicted, shape.distances) for _, shape, _ in map(checked, texts)]
     assert found == [(2, False), (1, True), (0, False), (0, False)]
-
-
-# -- the catalogue
-
-
-def test_codes_are_explained_in_sentences_and_have_names_of_their_own():
-    wrong = [code.code for code in CODES if code.title.endswith(".") or (code.why[-1], code.todo[-1]) != (".", ".")]
-    assert wrong == []
-    assert len({code.code for code in CODES}) == len({code.name for code in CODES}) == len(CODES)
