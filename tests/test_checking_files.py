@@ -332,15 +332,11 @@ def test_other_judgments_than_of_relevance_are_refused(judgments: te.Preferences
 
 
 def test_a_file_that_is_named_twice_is_not_mended_in_place_twice(tmp_path: Path) -> None:
-    (tmp_path / "t.txt").write_bytes(b"1 Q0 a 1 2.5 t\n1 Q0 a 1 2.5 t\n")
-    done = treceval(["check", "t.txt", "./t.txt", "--in-place"], folder=tmp_path)
-    assert (done.status, done.out) == (1, b"")
-    assert done.err == b"./t.txt: two outputs would go to this file. Name another file.\n"
+    done = command(tmp_path, "twice.txt", "./twice.txt", "--in-place", twice_txt=TWICE)
+    assert done == (1, b"", b"./twice.txt: two outputs would go to this file. Name another file.\n")
 
 
-def test_a_scale_without_judgments_is_told(tmp_path: Path) -> None:
-    (tmp_path / "run.txt").write_bytes(b"1 Q0 a 1 2.5 t\n")
-    (tmp_path / "qrels.txt").write_bytes(b"1 0 a 1\n")
-    done = treceval(["check", "run.txt", "--scale", "0-3"], folder=tmp_path)
+def test_a_scale_without_judgments_has_no_effect(tmp_path: Path) -> None:
+    done = command(tmp_path, "run.txt", "--scale", "0-3", run_txt=ONCE, qrels_txt=QRELS)
     assert (done.status, done.err) == (0, b"note: --scale had no effect: no judgments were checked\n")
-    assert treceval(["check", "run.txt", "--qrels", "qrels.txt", "--scale", "0-3"], folder=tmp_path).err == b""
+    assert command(tmp_path, "run.txt", "--qrels", "qrels.txt", "--scale", "0-3").err == b""
