@@ -100,12 +100,6 @@ def test_what_has_no_lines_is_no_failure_until_it_is_to_be_mended(tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
 
 
-def test_what_cannot_be_mended_is_a_failure_though_the_next_file_is_mended(tmp_path: Path) -> None:
-    done = command(tmp_path, "run.json", "twice.txt", "--fix", "out", run_json=JSON, twice_txt=TWICE)
-    assert done.status == 1
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["twice.txt"]
-
-
 def test_text_that_mending_refuses_is_a_failure_though_its_finding_is_left_out(tmp_path: Path) -> None:
     nul = b"1 Q0 a 1 2.5 t\n1 Q0 b\0 2 1.5 t\n"
     assert command(tmp_path, "nul.txt", "--ignore", "F005", nul_txt=nul).status == 0
@@ -120,70 +114,55 @@ def test_text_that_mending_refuses_is_a_failure_though_its_finding_is_left_out(t
 # --- mending: what remains ---
 
 
-@pytest.mark.parametrize("options", [["--select", "R124"], ["--ignore", "R121"]])
-def test_what_is_not_looked_for_does_not_remain(tmp_path: Path, options: list[str]) -> None:
-    done = command(tmp_path, "run.txt", "--fix", "out.txt", *options, run_txt=TWO_SCORES)
-    assert (done.status, notes(done)) == (0, ["note: out.txt: ranks of 2 queries were numbered from 1 (first: line 1)"])
+APART = b"1 Q0 a 1 3 t\n2 Q0 c 1 3 t\n\n1 Q0 b 2 2 t\n"
+# Labels of a: 1 and 0, of b: 1 and 0; those outside the scale are 5 and 7.
+LABELS = b"1 0 a 1\n1 0 a 0\n1 0 b 1\n1 0 b 0\n1 0 c 5\n1 0 d 7\n1 0 d 7\n"
+RANKED = "ranks of 2 queries were numbered from 1 (first: line 1)"
+BLANK = "1 blank line was removed (line 2)"
+NAN_TWICE = b"1 Q0 a 1 nan t\n\n1 Q0 b 2 nan t\n1 Q0 c 3 nan t\n"
 
-
-def test_a_warning_remains_and_is_no_failure(tmp_path: Path) -> None:
-    done = command(tmp_path, "qrels.txt", "--scale", "0-1", "--fix", "out.txt", qrels_txt=b"1 0 a 1\n\n1 0 b 2\n")
-    told = ["note: out.txt: 1 blank line was removed (line 2)", "note: out.txt: remaining: 1 warning (Q312)"]
-    assert (done.status, notes(done)) == (0, told)
-
-
-def test_a_warning_that_remains_is_a_failure_with_strict(tmp_path: Path) -> None:
-    done = command(
-        tmp_path, "qrels.txt", "--scale", "0-1", "--fix", "out.txt", "--strict", qrels_txt=b"1 0 a 1\n1 0 b 2\n"
-    )
-    assert done.status == 1
-
-
-def test_a_warning_that_was_mended_is_no_failure_with_strict(tmp_path: Path) -> None:
-    run = b"1 Q0 a 0 2.5 t\n1 Q0 b 1 1.5 t\n2 Q0 c 0 3 t\n"
-    assert command(tmp_path, "run.txt", "--strict", run_txt=run).status == 1
-    assert command(tmp_path, "run.txt", "--strict", "--fix", "out.txt").status == 0
-
-
-def test_errors_and_warnings_that_remain_are_counted_with_their_codes(tmp_path: Path) -> None:
-    # Labels of a: 1 and 0, of b: 1 and 0; those outside the scale are 5 and 7.
-    qrels = b"1 0 a 1\n1 0 a 0\n1 0 b 1\n1 0 b 0\n1 0 c 5\n1 0 d 7\n1 0 d 7\n"
-    done = command(tmp_path, "qrels.txt", "--scale", "0-1", "--fix", "out.txt", qrels_txt=qrels)
-    told = [
-        "note: out.txt: 1 exact duplicate was removed (line 7)",
-        "note: out.txt: remaining: 2 errors (Q311), 2 warnings (Q312)",
-    ]
-    assert (done.status, notes(done)) == (1, told)
-
-
-def test_how_many_remain_does_not_depend_on_how_many_are_shown(tmp_path: Path) -> None:
-    run = b"1 Q0 a 1 nan t\n\n1 Q0 b 2 nan t\n1 Q0 c 3 nan t\n"
-    done = command(tmp_path, "run.txt", "--max", "1", "--fix", "out.txt", run_txt=run)
-    told = ["note: out.txt: 1 blank line was removed (line 2)", "note: out.txt: remaining: 3 errors (R104)"]
-    assert notes(done) == told
-
-
-def test_notes_do_not_remain(tmp_path: Path) -> None:
-    apart = b"1 Q0 a 1 3 t\n2 Q0 c 1 3 t\n\n1 Q0 b 2 2 t\n"  # the lines of a query do not stand together
-    done = command(tmp_path, "run.txt", "--fix", "out.txt", run_txt=apart)
-    assert (done.status, notes(done)) == (0, ["note: out.txt: 1 blank line was removed (line 3)"])
-
-
-def test_a_mended_copy_is_what_its_file_was_said_to_be_and_beside_the_same_judgments(tmp_path: Path) -> None:
-    # Judgments say that a is relevant, and the ranking that it is not. Only of a judged ranking that is told.
-    arguments = ["ranking.txt", "--as", "judged-ranking", "--qrels", "qrels.txt", "--fix", "out.txt"]
-    done = command(tmp_path, *arguments, qrels_txt=QRELS, ranking_txt=b"1 Q0 a 0\n\n1 Q0 b 0\n2 Q0 c 1\n")
-    told = ["note: out.txt: 1 blank line was removed (line 2)", "note: out.txt: remaining: 1 warning (X210)"]
-    assert (done.status, notes(done)) == (0, told)
-
-
-def test_a_mended_copy_is_held_to_the_kind_that_its_file_was_said_to_be(tmp_path: Path) -> None:
+REMAINING: dict[str, tuple[str, bytes, int, list[str]]] = {
+    "what is not selected": ("--select R124", TWO_SCORES, 0, [RANKED]),
+    "what is ignored": ("--ignore R121", TWO_SCORES, 0, [RANKED]),
+    "an error": ("", TWO_SCORES, 1, [RANKED, "remaining: 1 error (R121)"]),
+    "a warning": ("--scale 0-1", b"1 0 a 1\n\n1 0 b 2\n", 0, [BLANK, "remaining: 1 warning (Q312)"]),
+    "a warning with --strict": (
+        "--scale 0-1 --strict",
+        b"1 0 a 1\n\n1 0 b 2\n",
+        1,
+        [BLANK, "remaining: 1 warning (Q312)"],
+    ),
+    "a warning that was repaired, with --strict": ("--strict", TWO_SCORES.replace(b"a 1", b"b 1"), 0, [RANKED]),
+    "errors and warnings": (
+        "--scale 0-1",
+        LABELS,
+        1,
+        ["1 exact duplicate was removed (line 7)", "remaining: 2 errors (Q311), 2 warnings (Q312)"],
+    ),
+    "more than are shown": ("--max 1", NAN_TWICE, 1, [BLANK, "remaining: 3 errors (R104)"]),
+    "notes": ("", APART, 0, ["1 blank line was removed (line 3)"]),
+    # Judgments say that a is relevant, and the ranking that it is not. That is a finding of judged rankings only.
+    "the same judgments": (
+        "--as judged-ranking --qrels qrels.txt",
+        b"1 Q0 a 0\n\n1 Q0 b 0\n2 Q0 c 1\n",
+        0,
+        [BLANK, "remaining: 1 warning (X210)"],
+    ),
     # By most of its lines it would be a run, and only the first one would be wrong.
-    done = command(
-        tmp_path, "lines.txt", "--as", "msmarco", "--fix", "out.txt", lines_txt=b"1 a 1\n1 Q0 b 2 3 t\n1 Q0 c 3 2 t\n"
-    )
-    assert done.status == 1
-    assert notes(done)[-1] == "note: out.txt: remaining: 2 errors (R101)"
+    "the same kind": (
+        "--as msmarco",
+        b"1 a 1\n\n1 Q0 b 2 3 t\n1 Q0 c 3 2 t\n",
+        1,
+        [BLANK, "remaining: 2 errors (R101)"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REMAINING)
+def test_what_remains_after_repairs_is_counted_and_decides_the_status(tmp_path: Path, case: str) -> None:
+    options, lines, status, said = REMAINING[case]
+    done = command(tmp_path, "in.txt", "--fix", "out.txt", *options.split(), in_txt=lines, qrels_txt=QRELS)
+    assert (done.status, notes(done)) == (status, [f"note: out.txt: {each}" for each in said])
 
 
 # --- how findings look ---
@@ -251,18 +230,6 @@ def test_that_it_is_mended_is_not_said_of_what_is_not() -> None:
     assert explained(code).endswith("\nWhat to do: Mend it.\n")
 
 
-@pytest.mark.parametrize("code", [code for code, each in CODES.items() if each.fixed])
-def test_an_explanation_of_what_is_mended_speaks_of_mending_once(tmp_path: Path, code: str) -> None:
-    out = command(tmp_path, "--explain", code).out.decode()
-    assert out.partition("What to do: ")[2].count("--fix") == 1
-
-
-@pytest.mark.parametrize("code", [code for code, each in CODES.items() if not each.fixed])
-def test_an_explanation_of_what_is_not_mended_does_not_say_that_it_is(tmp_path: Path, code: str) -> None:
-    out = command(tmp_path, "--explain", code).out.decode()
-    assert not any(words in out for words in ("--fix does it", "--fix OUT"))
-
-
 # --- lines that are read ---
 
 
@@ -294,11 +261,8 @@ def test_lines_are_counted_over_all_pieces_of_a_long_file() -> None:
     assert (found.shape.documents, found.shape.first_line[b"6"]) == (10_000, 5003)
 
 
-def test_lines_that_are_blank_or_comments_are_counted() -> None:
+def test_lines_without_data_or_newline_are_counted() -> None:
     assert checked(b"# a comment\n\n" + CLEAN + b"\n").lines == 2 + 3 + 1
-
-
-def test_a_last_line_without_a_newline_is_counted() -> None:
     assert checked(CLEAN[:-1]).lines == 3
 
 
@@ -313,11 +277,11 @@ def test_where_all_lines_are_wrong_in_the_same_way_reading_ends() -> None:
 
 # --- runs whose queries do not stand together ---
 
-APART = b"1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n1 Q0 a 2 2 t\n2 Q0 b 2 2 t\n2 Q0 b 3 2 t\n"
+SCATTERED = b"1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n1 Q0 a 2 2 t\n2 Q0 b 2 2 t\n2 Q0 b 3 2 t\n"
 
 
 def test_that_the_queries_of_a_run_do_not_stand_together_is_known() -> None:
-    shape = checked(APART).shape
+    shape = checked(SCATTERED).shape
     assert shape is not None
     assert shape.scattered
     assert (shape.counts, shape.first_line, shape.documents) == ({b"1": 2, b"2": 3}, {b"1": 1, b"2": 2}, 5)
@@ -368,15 +332,11 @@ def test_other_judgments_than_of_relevance_are_refused(judgments: te.Preferences
 
 
 def test_a_file_that_is_named_twice_is_not_mended_in_place_twice(tmp_path: Path) -> None:
-    (tmp_path / "t.txt").write_bytes(b"1 Q0 a 1 2.5 t\n1 Q0 a 1 2.5 t\n")
-    done = treceval(["check", "t.txt", "./t.txt", "--in-place"], folder=tmp_path)
-    assert (done.status, done.out) == (1, b"")
-    assert done.err == b"./t.txt: two outputs would go to this file. Name another file.\n"
+    done = command(tmp_path, "twice.txt", "./twice.txt", "--in-place", twice_txt=TWICE)
+    assert done == (1, b"", b"./twice.txt: two outputs would go to this file. Name another file.\n")
 
 
-def test_a_scale_without_judgments_is_told(tmp_path: Path) -> None:
-    (tmp_path / "run.txt").write_bytes(b"1 Q0 a 1 2.5 t\n")
-    (tmp_path / "qrels.txt").write_bytes(b"1 0 a 1\n")
-    done = treceval(["check", "run.txt", "--scale", "0-3"], folder=tmp_path)
+def test_a_scale_without_judgments_has_no_effect(tmp_path: Path) -> None:
+    done = command(tmp_path, "run.txt", "--scale", "0-3", run_txt=ONCE, qrels_txt=QRELS)
     assert (done.status, done.err) == (0, b"note: --scale had no effect: no judgments were checked\n")
-    assert treceval(["check", "run.txt", "--qrels", "qrels.txt", "--scale", "0-3"], folder=tmp_path).err == b""
+    assert command(tmp_path, "run.txt", "--qrels", "qrels.txt", "--scale", "0-3").err == b""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from treceval_py.checking.findings import ERROR, NOTE, WARNING, Code, Collector, Finding
@@ -58,24 +60,26 @@ def test_a_finding_is_one_line_without_control_characters() -> None:
 # --- what is wanted ---
 
 
-def test_a_code_is_wanted_where_nothing_is_selected() -> None:
-    assert collector().wants("R104")
-
-
 @pytest.mark.parametrize(
-    ("select", "wanted"), [("R", True), ("R10", True), ("R104", True), ("R12", False), ("F", False)]
+    ("code", "select", "ignore", "wanted"),
+    [
+        ("R104", (), (), True),
+        ("R104", ("R",), (), True),
+        ("R104", ("R10",), (), True),
+        ("R104", ("R104",), (), True),
+        ("R104", ("R12",), (), False),
+        ("R104", ("F",), (), False),
+        ("R104", ("R",), ("R10",), False),
+        # what ends reading is wanted unless exactly it is left out
+        ("R112", ("F014",), ("R",), True),
+        ("R112", ("F014",), ("R11",), True),
+        ("R112", ("F014",), ("R112",), False),
+    ],
 )
-def test_a_code_is_wanted_where_its_beginning_is_selected(select: str, wanted: bool) -> None:
-    assert collector(select=(select,)).wants("R104") is wanted
-
-
-def test_what_is_left_out_is_not_wanted_though_it_is_selected() -> None:
-    assert not collector(select=("R",), ignore=("R10",)).wants("R104")
-
-
-@pytest.mark.parametrize(("ignore", "wanted"), [("R", True), ("R11", True), ("R112", False)])
-def test_what_ends_reading_is_wanted_unless_exactly_it_is_left_out(ignore: str, wanted: bool) -> None:
-    assert collector(select=("F014",), ignore=(ignore,)).wants("R112") is wanted
+def test_a_code_is_wanted_unless_it_is_left_out(
+    code: str, select: tuple[str, ...], ignore: tuple[str, ...], wanted: bool
+) -> None:
+    assert collector(select=select, ignore=ignore).wants(code) is wanted
 
 
 def test_a_collector_that_knows_no_codes_and_leaves_all_out_takes_anything_in_silence() -> None:
@@ -125,19 +129,22 @@ def test_what_is_counted_and_not_wanted_is_known_all_the_same(options: dict[str,
     assert (found.counts, found.every) == ({}, {"R104": 4})
 
 
-def test_there_is_room_until_so_many_are_kept() -> None:
-    assert with_lines("R104", 1, most=2).room("R104")
-    assert not with_lines("R104", 1, 2, most=2).room("R104")
-    assert with_lines("R104", 1, 2, most=2).room("R121")
-
-
-def test_there_is_always_room_where_the_most_is_0() -> None:
-    assert with_lines("R104", *range(1, 201), most=0).room("R104")
-
-
-def test_there_is_no_room_for_what_is_not_wanted() -> None:
-    assert not collector(ignore=("R104",)).room("R104")
-    assert not collector(most=0, ignore=("R104",)).room("R104")
+@pytest.mark.parametrize(
+    ("kept", "options", "code", "room"),
+    [
+        (1, {"most": 2}, "R104", True),
+        (2, {"most": 2}, "R104", False),
+        (2, {"most": 2}, "R121", True),
+        (200, {"most": 0}, "R104", True),
+        (0, {"ignore": ("R104",)}, "R104", False),
+        (0, {"most": 0, "ignore": ("R104",)}, "R104", False),
+    ],
+)
+def test_there_is_room_until_so_many_are_kept(kept: int, options: dict[str, Any], code: str, room: bool) -> None:
+    found = collector(**options)
+    for line in range(kept):
+        found.add("R104", "wrong", line=line)
+    assert found.room(code) is room
 
 
 # --- taking from another collector ---
@@ -216,32 +223,13 @@ def test_an_empty_collector_has_the_same_settings_and_no_findings() -> None:
 # --- order ---
 
 
-def test_findings_come_by_line_then_column_and_those_of_the_whole_file_come_last() -> None:
+def test_findings_come_by_line_column_code_and_words_and_those_of_the_whole_file_last() -> None:
+    places = [(9, 0, "R104", ""), (9, 3, "R104", ""), (9, 11, "F014", "c"), (9, 11, "R104", "a"), (9, 11, "R104", "b")]
+    places += [(9, 11, "R124", "a"), (10, 1, "R104", ""), (0, 0, "F014", ""), (0, 0, "R104", ""), (0, 0, "R124", "")]
     found = collector()
-    for line, column in ((0, 0), (10, 1), (9, 3), (9, 0), (9, 11)):
-        found.add("R104", "nan", line=line, column=column)
-    assert [(each.line, each.column) for each in found.sorted()] == [(9, 0), (9, 3), (9, 11), (10, 1), (0, 0)]
-
-
-def test_findings_of_one_place_come_by_code() -> None:
-    found = collector()
-    for code, what in (("R124", "a"), ("F014", "c"), ("R104", "b")):
-        found.add(code, what, line=3, column=8)
-    assert [each.code for each in found.sorted()] == ["F014", "R104", "R124"]
-
-
-def test_findings_of_the_whole_file_come_by_code() -> None:
-    found = collector()
-    for code in ("R124", "F014", "R104"):
-        found.add(code, "wrong")
-    assert [each.code for each in found.sorted()] == ["F014", "R104", "R124"]
-
-
-def test_findings_of_one_code_and_place_come_by_what_was_found() -> None:
-    found = collector()
-    for what in ("b", "c", "a"):
-        found.add("R104", what, line=3, column=8)
-    assert [each.what for each in found.sorted()] == ["a", "b", "c"]
+    for line, column, code, what in places[::2] + places[1::2][::-1]:
+        found.add(code, what, line=line, column=column)
+    assert [(each.line, each.column, each.code, each.what) for each in found.sorted()] == places
 
 
 # --- errors ---
@@ -267,7 +255,4 @@ def test_errors_of_another_collector_are_errors_where_they_are_not_wanted() -> N
     found = collector(ignore=("R",))
     found.take(with_lines("R104", 1, 2))
     assert found.errors == 2
-
-
-def test_without_errors_there_are_none() -> None:
     assert with_lines("R124", 1, 2).errors == 0

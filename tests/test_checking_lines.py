@@ -224,12 +224,17 @@ RUN: dict[str, tuple[bytes, str]] = {
         "1:7 R109, 1:9 R103, 2:7 R109, 2:9 R103, 3:7 R109, 3:9 R103, 4:14 R111",
     ),
     "judgments": (JUDGED * 9, "1 R114"),
+    "no tag on any line": (b"1 Q0 a 1 2.5\n" * 3, "1:13 R118, 2:13 R118, 3:13 R118"),
+    "five fields, the fourth one a number": (b"1 Q0 b 2 t\n" * 3, "1:11 R101, 2:11 R101, 3:11 R101"),
+    "five fields, the last one a number": (b"1 Q0 b t 2\n" * 3, "1:11 R101, 2:11 R101, 3:11 R101"),
+    "five words": (b"a b c d e\n" * 3, "1 R113"),
 }
 RUN |= {f"score {score}": (GOOD + f"1 Q0 ä 2 {score} t\n".encode(), f"2:10 {SCORES[score]}") for score in SCORES}
 RUN |= {f"read by C: {score}": (GOOD + f"1 Q0 b 2 {score} t\n".encode(), "2:10 R103") for score in READ_BY_C}
 
 OTHERS: dict[str, dict[str, tuple[bytes, str]]] = {
     "qrels": {
+        "quotes": (b"'1' 0 'a' 1\n", ""),
         "no label": (JUDGED + b"1 0 b\n", "2:6 Q301"),
         "five fields": (JUDGED + b"1 0 b c 1\n", "2:9 Q301"),
         "a hundred fields": (JUDGED + b"1 " * 100 + b"\n", "2:9 Q301"),
@@ -342,6 +347,7 @@ def test_findings_beyond_the_most_are_counted() -> None:
     [
         (GOOD, None, "run"),
         (JUDGED, None, "qrels"),
+        (JUDGED[:-1], None, "qrels"),
         (b"1 a 1\n", None, "msmarco"),
         (b"qid Q0 docid rank score tag\n" + GOOD, None, "run"),
         (b"# c\n\n" + JUDGED * 3 + b"broken\n", None, "qrels"),
@@ -377,32 +383,23 @@ def test_a_text_that_is_neither_run_nor_judgments_looks_like_nothing() -> None:
 DATA = Path("../shared/data")
 
 
+# Lines as `wc -l` counts them.
+REAL = {
+    "robust03/input.NLPR03vb10.gz": ("run", 1_004),
+    "msmarco/qrels.msmarco-passage.dev-subset.txt": ("qrels", 7_437),
+    "trec_eval-test/results.test": ("run", 1_500),
+}
+
+
 @pytest.mark.skipif(not DATA.exists(), reason="the data sets are not here")
 @both_readers
-@pytest.mark.parametrize(
-    ("name", "kind", "lines"),
-    [
-        pytest.param("robust03/input.uic0301.gz", "run", 99_969, marks=pytest.mark.slow),
-        ("robust03/input.NLPR03vb10.gz", "run", 1_004),
-        pytest.param("robust03/qrels.txt.gz", "qrels", 128_796, marks=pytest.mark.slow),
-        ("msmarco/qrels.msmarco-passage.dev-subset.txt", "qrels", 7_437),
-        ("trec_eval-test/results.test", "run", 1_500),
-    ],
-)
-def test_clean_files_give_nothing(name: str, kind: str, lines: int) -> None:
-    collector, tags, count = Collector(name, CODES), TagWatch(), 0
-    for chunk in chunks(DATA / name, collector):
-        assert recognise(chunk.text, None).name == kind
-        count += len(some(rows_of(chunk, KINDS[kind], collector, tags=tags)).docids)
-    assert (collector.sorted(), count) == ([], lines)  # lines as `wc -l` counts them
-
-
-@pytest.mark.skipif(not DATA.exists(), reason="the data sets are not here")
-def test_the_words_after_a_run_in_trec_evals_own_data_are_a_tag_with_spaces() -> None:
-    collector = Collector("f", CODES)
-    for chunk in chunks(DATA / "trec_eval-test/results.trunc", collector):
-        rows_of(chunk, KINDS["run"], collector, tags=TagWatch())
-    assert brief(collector.sorted()) == "1:43 R102"
+def test_all_lines_of_clean_files_are_read() -> None:
+    for name, (kind, lines) in REAL.items():
+        collector, tags, count = Collector(name, CODES), TagWatch(), 0
+        for chunk in chunks(DATA / name, collector):
+            assert recognise(chunk.text, None).name == kind
+            count += len(some(rows_of(chunk, KINDS[kind], collector, tags=tags)).docids)
+        assert (collector.sorted(), count) == ([], lines), name
 
 
 def test_each_code_of_lines_and_files_has_its_test() -> None:

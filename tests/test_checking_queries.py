@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +14,6 @@ from treceval_py.checking.findings import Collector, Finding
 from treceval_py.checking.queries import QueryChecks, Shape
 from treceval_py.checking.rows import KINDS, Rows
 from treceval_py.data.ids import Ids
-
-ROOT = Path(__file__).parent.parent
 
 
 def rows_of(text: str, kind: str = "run", first: int = 1) -> Rows:
@@ -347,24 +344,3 @@ def test_the_shape_says_whether_ranks_contradict_scores_and_scores_look_like_dis
     texts = [CASES["ranks that contradict scores"][0], grow(1, "739", "", 1), grow(1, "739", "", -1), UNRANKED]
     found = [(shape.contradicted, shape.distances) for _, shape, _ in map(checked, texts)]
     assert found == [(2, False), (1, True), (0, False), (0, False)]
-
-
-# -- the catalogue
-
-
-def test_codes_are_explained_in_sentences_and_have_names_of_their_own():
-    wrong = [code.code for code in CODES if code.title.endswith(".") or (code.why[-1], code.todo[-1]) != (".", ".")]
-    assert wrong == []
-    assert len({code.code for code in CODES}) == len({code.name for code in CODES}) == len(CODES)
-
-
-# -- real files
-
-
-def codes_of(path: Path) -> str:
-    return brief(checked(path.read_text())[0])
-
-
-@pytest.mark.parametrize(("name", "expected"), [("bm25", "14:15 R130"), ("jaccard", "15:14 R130"), ("minilm", "")])
-def test_a_run_of_this_project_gives_only_what_is_true_of_it(name, expected):
-    assert codes_of(ROOT / "data" / "runs" / f"{name}.txt") == expected

@@ -74,12 +74,6 @@ def sorted_of(every: list[Rows], qid: bytes) -> list[tuple[int, str]]:
     return [(line, docid) for name, docid, line in found if name == qid]
 
 
-def test_all_rows_come_with_their_lines():
-    found = triples(read(RUN), of_run)
-    assert len(found) == len(ROWS)
-    assert set(found) == ROWS
-
-
 @pytest.mark.parametrize("size", [1, 20, 60, 100, 1000])
 def test_all_rows_come_once_however_small_the_parts_are(size):
     found = triples(read(RUN, size=size), of_run)

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
 from treceval_py.explaining.explanation import Explained, Match
 from treceval_py.explaining.scoring import Scorer
-from treceval_py.explaining.variants import pairs_of, profile_variants, task_of, variants_of
+from treceval_py.explaining.variants import Situation, pairs_of, profile_variants, task_of, variants_of
 
 HOME = Path(__file__).parent.parent
 ROBUST = HOME.parent / "shared" / "data" / "robust03"
@@ -303,6 +304,7 @@ CHANCE = 0.015
 MEASURES = ("AP", "RR", "RR@10", "P@10", "R@100", "nDCG@10", "nDCG", "AP@100", "Rprec", "Success@5", "ERR@20", "Bpref")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*OURS, *THEIRS])
 def test_few_numbers_are_explained_by_chance(name: str) -> None:
     """Of all numbers of four decimals within 0.1 of ours, no more than so many may be given by one way or another."""
@@ -318,6 +320,7 @@ def test_few_numbers_are_explained_by_chance(name: str) -> None:
     assert statistics.fmean(shares) <= CHANCE
 
 
+@pytest.mark.slow
 def test_a_number_of_no_origin_is_hardly_ever_explained() -> None:
     of = pair("bm25")
     rng = random.Random(16)
@@ -327,3 +330,47 @@ def test_a_number_of_no_origin_is_hardly_ever_explained() -> None:
         claims = [f"{measure}={ours + rng.uniform(-0.1, 0.1):.4f}" for _ in range(10)]
         explained += sum(bool(each.matches) for each in te.explain(of.qrels, of.run, claims=claims).measures)
     assert explained <= 2
+
+
+# --- what is tried ---
+
+SITUATION = Situation(
+    2, (1, 2), has_ranks=True, has_numbers=True, longest=51, ties=True, lists={"run": 12, "judgments": 11}
+)
+
+
+def ways(measure: str, situation: Situation = SITUATION) -> list[str]:
+    """Return the costs and names of all variants one change away from a measure of trec_eval."""
+    task = task_of(te.parse_measures(measure)[0], te.PROFILES["trec_eval-10"], situation)
+    return [f"{each.cost}{'!' * each.mistake} {each.name}" for each in variants_of(task, situation)]
+
+
+@pytest.mark.parametrize("measure", ["AP", "nDCG@10", "RR", "P@5", "R@10", "ERR@20", "infAP"])
+def test_the_ways_that_are_tried_are_known(measure: str, snapshot: SnapshotAssertion) -> None:
+    task = task_of(te.parse_measures(measure)[0], te.PROFILES["trec_eval-10"], SITUATION)
+    pairs = pairs_of(task, SITUATION)
+    assert len({each.name for each in pairs}) == len(pairs)
+    assert {each.cost for each in pairs} <= {4}
+    assert {"ways": ways(measure), "pairs": len(pairs)} == snapshot
+
+
+def test_a_way_needs_what_it_is_about() -> None:
+    # Of 51 documents 50 are a part, and of 12 queries 10 with more than one left out.
+    found = ways("AP")
+    assert [each.split("first ")[1] for each in found if "of a ranking the first" in each] == [
+        "10 documents count", "20 documents count", "50 documents count",
+    ]  # fmt: skip
+    assert [each for each in found if "only the first" in each] == ["3! only the first 10 queries of the run"]
+    fewer = ways("AP", SITUATION._replace(longest=50, lists={"run": 2, "judgments": 1}))
+    assert not any("the first 50" in each or "of the judgments" in each for each in fewer)
+    assert "3! without the last query of the run" in fewer
+    for lacking, words in (
+        ({"has_ranks": False}, "ranked by the rank column"),
+        ({"has_numbers": False}, "document ids taken for scores"),
+        ({"ties": False}, "equal scores reversed too"),
+        ({"max_rel": 1}, "2! grades as 0 and 1"),
+        ({"grades": range(1, 101)}, "2! grades as 0 and 1"),
+    ):
+        assert any(words in each for each in ways("nDCG@10")), words
+        assert not any(words in each for each in ways("nDCG@10", SITUATION._replace(**lacking))), words
+    assert [SITUATION._replace(grades=range(1, 1 + n)).binary for n in (0, 1, 99, 100)] == [False, True, True, False]

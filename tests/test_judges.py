@@ -254,7 +254,9 @@ def test_the_command_tells_runs_from_judgments(files: list[str]) -> None:
     runs = [str(DATA / "runs" / name) for name in ("bm25.txt", "minilm.txt")]
     # In any order, and in a folder.
     for arguments in ([runs[0], *files, runs[1]], [*files, str(DATA / "runs")]):
-        done = CliRunner().invoke(command, [*arguments, "-m", "map", "--format", "json"], catch_exceptions=False)
+        done = CliRunner().invoke(
+            command, [*arguments, "-m", "map", "--bootstrap", "100", "--format", "json"], catch_exceptions=False
+        )
         found = json.loads(done.stdout)
         assert [judge["name"] for judge in found["judges"]] == ["anna", "ben"]
         assert {"bm25", "minilm"} <= {run["name"] for run in found["runs"]}
