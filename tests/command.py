@@ -9,18 +9,23 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
 from treceval_py.cli.commands import run
 from treceval_py.cli.commands import treceval as program
 
-LINES = {
-    name: text.splitlines()
-    for name, text in tomllib.loads(Path(__file__).with_name("command_lines.toml").read_text("utf-8")).items()
-}
+
+def _data(name: str) -> Any:
+    return tomllib.loads(Path(__file__).with_name(name).read_text("utf-8"))
+
+
+LINES: dict[str, list[str]] = {name: text.splitlines() for name, text in _data("command_lines.toml").items()}
 """Command lines by what comes of them."""
+
+REFUSED = _data("refused_files.toml")
+"""Files that are refused, by kind."""
 
 
 class Done(NamedTuple):

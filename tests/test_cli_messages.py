@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from command import LINES, Done, table, treceval
+from command import LINES, REFUSED, Done, table, treceval
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.errors import InputError, brief, listed, shortened
@@ -94,72 +94,23 @@ SCORES = """nan NaN -nan +NAN high 0x10 1.2.3 1e --1 1f nan(0) ٣ None 2,5 -,5 1
 1e999 -1e999 1e0400 1.7976931348623159e308"""
 JUDGMENTS = """0.5 1.0 x yes 1e0 0x1 1_0 1,0 + nan inf ٣ 9223372036854775808 -9223372036854775809
 9999999999999999999999999"""
-HEADER = b"qid iteration docid rel\n"
 MARK = b"\xef\xbb\xbf"
 
 WRONG: dict[str, tuple[str, bytes]] = {
+    **{name: (place, text.encode()) for name, (place, text) in REFUSED["wrong"].items()},
     "UTF-16 with a mark": ("run", utf_16(RUN)),
     "UTF-16 of the other byte order": ("run", b"\xfe\xff" + utf_16(RUN, "utf-16-be")),
     "UTF-16 without a mark, little end first": ("run", utf_16(RUN, "utf-16-le")),
     "UTF-16 without a mark, big end first": ("run", utf_16(RUN, "utf-16-be")),
     "judgments in UTF-16": ("qrels", utf_16(QRELS)),
     "compressed UTF-16": ("run", gzip.compress(utf_16(RUN))),
-    "a NUL byte": ("run:3", b"# head\n" + RUN.replace(b"a 2", b"a\0 2")),
-    "a NUL byte in the first line": ("run:1", RUN.replace(b"b 1", b"b\0 1")),
-    "a NUL byte in a comment": ("qrels:1", b"# head\0\n" + QRELS),
-    "a bad line before a NUL byte": ("run:1", b"1 Q0 b\n1 Q0 a\0 1 1 t\n"),
     "a program": ("run:1", b"\x7fELF\2\1\1\0\0\0\0\0" + bytes(range(256))),
-    "a zip archive": ("run", b"PK\x03\x04\x14\0\0\0\10\0"),
-    "a PDF document": ("run", b"%PDF-1.7\x14\0\0\0\10\0"),
     "a NumPy array": ("run", b"\x93NUMPY\1\0\x14\0\0\0\10\0"),
-    "a web page": ("run:1", b"<!DOCTYPE html>\n<html>\n"),
     "gzip data cut off": ("run:4", gzip.compress(RUN)[:-9]),
+    "bytes that are not UTF-8": ("run:2", b"1 Q0 a 1 1 t\nq\xff Q0 a 1 \xe9 t\n"),
     **{f"score {text}": ("run:2", second_score(text)) for text in SCORES.split()},
     **{f"judgment {text}": ("qrels:2", second_judgment(text)) for text in JUDGMENTS.split()},
     "a judgment of 5,000 digits": ("qrels:2", second_judgment("9" * 5000)),
-    "a bad judgment after one with leading zeros": ("qrels:2", b"1 0 a 0000000000000000000000001\n1 0 b x\n"),
-    "the first of several bad lines": ("run:2", b"1 Q0 a 1 1 t\n1 Q0 b 2 x t\n1 Q0 c 3 y t\n"),
-    "a header line of a run": ("run:1", b"qid Q0 docid rank score tag\n" + RUN),
-    "a header line of judgments": ("qrels:1", HEADER + QRELS),
-    "a header line after a byte-order mark": ("qrels:1", MARK + HEADER + QRELS),
-    "a header line that comes second": ("qrels:2", b"1 0 a 1\n" + HEADER),
-    "a bad score in a first line with a rank": ("run:1", RUN.replace(b"3.5", b"high")),
-    "a bad judgment in a first line": ("qrels:1", b"1 0 a yes\n"),
-    "5 fields of a run": ("run:2", RUN.replace(b"a 2 2.5 tag", b"a 2 2.5")),
-    "4 fields of a run, without a number at the end": ("run:2", RUN.replace(b"a 2 2.5 tag", b"a x")),
-    "5 fields of judgments": ("qrels:2", QRELS.replace(b"b 0", b"b 0 x")),
-    "3 fields of judgments": ("qrels:1", b"1 a 1\n"),
-    "2 fields of judgments": ("qrels:1", b"1 a\n"),
-    "1 field": ("run:4", RUN + b"x\n"),
-    "commas": ("run:1", RUN.replace(b" ", b",")),
-    "old Macintosh line ends of judgments": ("qrels:1", QRELS.replace(b"\n", b"\r")),
-    "old Macintosh line ends of a run": ("run:1", RUN.replace(b"\n", b"\r")),
-    "lines are counted with blank ones and comments": (
-        "run:8",
-        MARK + b"# head\r\n\r\n" + RUN + b"\n# more\n1 Q0 x\n",
-    ),
-    "a document twice": ("run:4", RUN + b"2 Q0 c 2 0.1 tag\n"),
-    "a document twice in a scattered query": ("run:5", RUN + b"1 Q0 z 3 1 tag\n2 Q0 c 2 0.1 tag\n"),
-    "a document twice among comments": ("run:9", b"# head\n\n" + RUN + b"\n\n# more\n1 Q0 b 9 1 tag\n"),
-    "a judgment twice, alike": ("qrels:4", QRELS + b"1 0 a 1\n"),
-    "contradictory judgments": ("qrels:2", b"1 0 a 1\n1 5 a 0\n"),
-    "a document twice in a query without judgments": ("run:5", RUN + b"9 Q0 x 1 1 tag\n9 Q0 x 2 1 tag\n"),
-    "two documents twice": ("run:3", b"1 Q0 a 1 3 t\n1 Q0 b 1 3 t\n1 Q0 b 1 3 t\n1 Q0 a 1 3 t\n"),
-    "an empty run": ("run", b""),
-    "empty judgments": ("qrels", b""),
-    "a blank line only": ("run", b"\n"),
-    "blank lines only": ("run", b" \t\r\n\n"),
-    "comments only": ("run", b"# a\n# b"),
-    "a byte-order mark only": ("run", MARK),
-    "a byte-order mark and a comment": ("run", MARK + b"# a\n"),
-    "no query in common": ("run", b"".join(b"q%d Q0 a 1 1 t\n" % number for number in range(1, 6))),
-    "no query in common with three": ("run", b"".join(b"q%d Q0 a 1 1 t\n" % number for number in range(1, 4))),
-    "no query in common with one": ("run", b"q1 Q0 a 1 1 t\n"),
-    "preferences as relevance judgments": ("qrels:1", PREFS),
-    "control characters of ids": ("run:2", b"1 Q0 \x1b[31ma 1 1 t\n1 Q0 \x1b[31ma 2 1 t\n"),
-    "control characters of other alphabets": ("run:2", "# x\n1 Q0 a 1 \u202e5\u200b t\n".encode()),
-    "bytes that are not UTF-8": ("run:2", b"1 Q0 a 1 1 t\nq\xff Q0 a 1 \xe9 t\n"),
-    "letters of any language": ("run:2", "日本 Q0 é 1 1 t\n日本 Q0 é 2 1 t\n".encode()),
     "a field of 80 bytes": ("run:2", second_score("x" * 80)),
     "a field of 81 bytes": ("run:2", second_score("x" * 81)),
 }
@@ -228,77 +179,34 @@ def test_text_of_messages_is_cut_just_beyond_its_length() -> None:
 
 # --- the two files, and what kind they are ---
 
+PREFERRED = "-R prefs -m prefs qrels run"
 SWAPPED_RUN = "This looks like the run: are the arguments swapped? The order is QRELS RUN."
 
-WRONG_FILES: dict[str, tuple[str, str, dict[str, bytes]]] = {
-    "a run in place of judgments": ("run:1", "run qrels", {}),
-    "judgments in place of a run": ("qrels:1", "qrels qrels", {}),
-    "swapped files after comments": ("run:3", "run qrels", {"run": b"# head\n\n" + RUN}),
-    "a run of MS MARCO as one of TREC": ("run:1", "-T trec_results qrels run", {"run": b"1\ta\t1\n1\tb\t2\n"}),
-    "3 fields without a rank as a run": ("run:1", "-T trec_results qrels run", {"run": b"1 a b\n"}),
-    "an empty standard input": ("<stdin>", "qrels -", {}),
-    "a directory": (".", "qrels .", {}),
-    "a run that is not there": ("nope", "qrels nope", {}),
-    "judgments that are not there": ("nope", "nope run", {}),
-    "norms that are not there": ("nope", "-Z nope qrels run", {}),
-    "a path through a file": ("run/x", "qrels run/x", {}),
-    "a name that is too long": ("x" * 99, "qrels " + "x" * 300, {}),
-    "the second of two runs": ("other:1", "qrels run other", {"other": b"1 Q0 a 1 x t\n"}),
-    "a later run, though there is a note on the first": (
-        "other:1",
-        "qrels run other",
-        {"run": RUN + b"9 Q0 a 1 1 t\n", "other": b"x\n"},
-    ),
-    "two levels in a group": (
-        "qrels:4",
-        "-R prefs -m prefs qrels run",
-        {"qrels": b"# head\n1 g s a 3\n1 g s b 2\n1 g s a 2\n"},
-    ),
-    "level 0 beside another": (
-        "qrels:3",
-        "-R prefs -m prefs qrels run",
-        {"qrels": b"1 g s a 3\n1 g s b 2\n1 g t a 0\n1 g t c 1\n"},
-    ),
-    "each preferred to the other": (
-        "qrels:",
-        "-R prefs -m prefs qrels run",
-        {"qrels": b"1 g s a 2\n1 g s b 1\n1 g t b 2\n1 g t a 1\n"},
-    ),
-    "graded preferences as preferences": ("qrels:1", "-R prefs -m prefs qrels run", {}),
-    "preferences as graded ones": ("qrels:1", "-R qrels_prefs -m prefs qrels run", {"qrels": PREFS}),
-    "a run as preferences": ("qrels:1", "-R prefs -m prefs qrels run", {"qrels": RUN}),
-    "a group that judges twice": (
-        "qrels:3",
-        "-R qrels_jg -m qrels_jg qrels run",
-        {"qrels": b"1 g a 1\n1 h a 0\n1 g a 1\n"},
-    ),
+KINDS = (
+    "prefs_simp of qrels",
+    "map_avgjg of qrels",
+    "map of qrels_jg",
+    "map of qrels_prefs",
+    "map_avgjg of qrels_prefs",
+)
+WRONG_FILES: dict[str, dict[str, str]] = {
+    **REFUSED["wrong_files"],
+    "a name that is too long": {"at": "x" * 99, "command": "qrels " + "x" * 300},
     **{
-        f"level {text}": ("qrels:2", "-R prefs -m prefs qrels run", {"qrels": PREFS.replace(b"2", text.encode())})
+        f"level {text}": {"at": "qrels:2", "command": PREFERRED, "qrels": PREFS.decode().replace("2", text)}
         for text in ("nan", "x", "1,5", "1e999", "1_0")
     },
-    **{
-        f"{measure} of {form}": ("qrels", f"-R {form} -m {measure} qrels run", {})
-        for form, measure in [
-            ("qrels", "prefs_simp"),
-            ("qrels", "map_avgjg"),
-            ("qrels_jg", "map"),
-            ("qrels_prefs", "map"),
-            ("qrels_prefs", "map_avgjg"),
-        ]
-    },
-    "the default measures of groups": ("qrels", "-R qrels_jg qrels run", {}),
-    "a norm that is no number": ("norms:2", "-Z norms qrels run", {"norms": b"1 map 0.25 0.1\n1 P_5 x 1\n"}),
-    "a norm of three fields": ("norms:1", "-Z norms qrels run", {"norms": b"1 map 0.25\n"}),
-    "a norm that occurs twice": ("norms:3", "-Z norms qrels run", {"norms": b"1 map 0.25 0.1\n\n1 map 0.5 0.1\n"}),
-    "output to a folder that is not there": ("missing/x", "-o missing/x qrels run", {}),
-    "output to a directory": (".", "-o . qrels run", {}),
+    **{name: {"at": "qrels:", "command": "-m {} -R {} qrels run".format(*name.split(" of "))} for name in KINDS},
 }
 """Commands that are refused with status 1: the file and its line, the command, and the files."""
 
 
 def test_a_wrong_file_is_refused_by_its_own_name(folder: Folder, snapshot: SnapshotAssertion) -> None:
-    found = {name: folder.refused(command, **files) for name, (_, command, files) in WRONG_FILES.items()}
-    assert {name: line for name, line in found.items() if not line.startswith(WRONG_FILES[name][0])} == {}
+    found = {}
+    for name, case in WRONG_FILES.items():
+        files = {file: text.encode() for file, text in case.items() if file not in ("at", "command")}
+        found[name] = folder.refused(case["command"], **files)
+    assert {name: line for name, line in found.items() if not line.startswith(WRONG_FILES[name]["at"])} == {}
     assert table(found) == snapshot
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -137,3 +138,23 @@ def test_a_bar_is_drawn_after_a_second(monkeypatch: pytest.MonkeyPatch, clock: C
             clock.now = at
             bar.watch(12345, None)
             assert bool(written.text()) is drawn
+
+
+def test_a_bar_counts_the_bytes_of_all_files(monkeypatch: pytest.MonkeyPatch, clock: Clock, tmp_path: Path) -> None:
+    stderr(monkeypatch, terminal=True)
+    files = [str(tmp_path / name) for name in "abc"]
+    for size, file in zip((10, 20, 30), files, strict=True):
+        Path(file).write_bytes(bytes(size))
+    for given, total in ((files, 60), (["-", *files[1:]], None)):
+        bar = progress.Bar(given)
+        clock.now += 1.0
+        seen = []
+        for done in (5, 6, 7):
+            bar.watch(done, None)
+            assert bar._shown is not None
+            (task,) = bar._shown.tasks
+            seen.append((task.completed, task.total, task.description))
+            bar.next()
+        bar.close()
+        first = 10 if total else 0
+        assert seen == [(5, total, given[0]), (first + 6, total, given[1]), (first + 20 + 7, total, given[2])]

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from command import table, treceval
+from command import REFUSED, table, treceval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
@@ -263,80 +263,14 @@ def test_recognition_loads_no_reader() -> None:
 
 LINE = b'{"qid": "0", "docid": "z", "score": 1}\n\n'
 
-NO_RUNS: dict[str, list[bytes]] = {
-    "msmarco": [
-        b"1 a 1\n1 b 0\n",
-        b"1 a 1\n1 b -3\n",
-        b"1 a 1\n1 b 1.5\n",
-        b"1 a %d\n" % (HIGHEST + 1),
-        b"1 a 1\n1 b\n",
-        b"1 a 1\n1 Q0 b 2 0.5 t\n",
-        b"1 a 1\n1 0 b 2\n",
-        b"1 a 1\n\n1 a 2\n",
-        b"# only\n",
-        b"\n \n",
-    ],
-    "trec_results": [MSMARCO_RUN, b"PAR1\x15\x04"],
-    "json": [
-        b'{"1": {"a": NaN}}',
-        b'{"1": {"a": true}}',
-        b'{"1": {"a": 1, "b": null}}',
-        b'{"1": {"a": "0.5"}}',
-        b'{"1": {"a": {}}}',
-        b'{"1": {"a": [1]}}',
-        b'{"1": {"a": 1e999}}',
-        b'{"1": {"a": -1e999}}',
-        b'{"1": {"a": 1' + b"0" * 400 + b"}}",
-        b'{"1": {"a": 1, "b": 2, "a": 3}}',
-        b'{"1": {"a": 1}, "1": {"b": 1}}',
-        b'{"1": 5}',
-        b'{"1": {"": 1}}',
-        b'{"": {"a": 1}}',
-        b"{}",
-        b"[1]",
-        b'{"1": {"\\ud800": 1}}',
-        b'{"1": ' + b"[" * 200_000,
-        b"",
-        b'{"1":\n {"a": x}}',
-        b'{"1": {"a": 1}}\n\n,',
-        b'{"1":\n\n {"\xff": 1}}',
-    ],
-    "jsonl": [
-        b"\n\n",
-        *(
-            LINE + third + b"\n"
-            for third in [
-                b'{"qid": 7, "docid": "a", "score": 1}',
-                b'{"qid": "7", "docid": null, "score": 1}',
-                b'{"qid": "1", "docid": "a", "score": NaN}',
-                b'{"qid": "1", "docid": "a", "rel": 1}',
-                b'{"qid": "1", "qid": "2", "score": 1}',
-                b"{}",
-                b'{"1": {"a": 1}} {}',
-                b'{"1": {"a":',
-                b"[]",
-                b'{"qid": "0", "docid": "z", "score": 1}',
-                b'{"qid": "1", "docid": "\xff", "score": 1}',
-            ]
-        ),
-    ],
-    "parquet": [TREC_RUN, b"", gzip.compress(b"PAR1", mtime=0)],
-}
-
-NO_JUDGMENTS: dict[str, list[bytes]] = {
-    "beir": [
-        BEIR_QRELS + b"1 d 1\n",
-        BEIR_QRELS + b"1\t\t1\n",
-        BEIR_QRELS + b"1\td\t1.0\n",
-        b"# v2\n" + BEIR_QRELS + b"1\ta\t1\n",
-        BEIR_QRELS.split(b"\n")[0],
-    ],
-    "qrels": [BEIR_QRELS, b"%s\n" % BEIR_QRELS.split(b"\n")[1]],
-    "json": [
-        b'{"1": {"a": 1, "b": %s}}' % value
-        for value in (b"1.0", b"true", b'"1"', b"%d" % (HIGHEST + 1), b"%d" % (-HIGHEST - 2), b"Infinity")
-    ],
-}
+NO_RUNS, NO_JUDGMENTS = (
+    {name: [text.encode() for text in texts] for name, texts in REFUSED[kind].items()}
+    for kind in ("no_runs", "no_judgments")
+)
+NO_RUNS["json"] += [b'{"1": {"a": 1' + b"0" * 400 + b"}}", b'{"1": ' + b"[" * 200_000, b'{"1":\n\n {"\xff": 1}}']
+NO_RUNS["parquet"].append(gzip.compress(b"PAR1", mtime=0))
+THIRD = [*NO_RUNS.pop("third_lines"), b'{"qid": "1", "docid": "\xff", "score": 1}']
+NO_RUNS["jsonl"] = [b"\n\n", *(LINE + third + b"\n" for third in THIRD)]
 
 
 def test_what_is_no_run_is_refused(monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion) -> None:

@@ -528,7 +528,7 @@ def test_a_document_stands_at_the_rank_of_its_column() -> None:
     assert docs["r"] == [[4, 1]]
 
 
-@pytest.mark.parametrize("profile", ["trec_eval-10", "ranx"])
+@pytest.mark.parametrize("profile", [pytest.param("trec_eval-10", marks=pytest.mark.slow), "ranx"])
 def test_ranks_and_grades_give_the_values_of_the_measures(profile: str) -> None:
     """AP, nDCG@10, RR and P@10, by their definitions, from what the page has of 3 runs and 100 queries."""
     qrels, runs = robust()
