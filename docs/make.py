@@ -569,16 +569,17 @@ def _option(option: click.Option) -> list[str]:
 # Indexes: the pages in git.
 
 
+def _in_full(what: str, page: str, site: bool) -> list[str]:
+    """Return where a page in full is; the site has it in its list of pages."""
+    if not site:
+        return [f"`make docs` writes {what} to `docs/full/{page}.md`, as the site has them."]
+    what = what[0].upper() + what[1:]
+    return [f"[{what}](full/{page}.md).", "", "```{toctree}", ":hidden:", "", f"full/{page}", "```"]
+
+
 def _index(title: str, *said: str, full: str, site: bool) -> list[str]:
-    """Return the beginning of an index; that of the site leads to the page in full."""
-    page = f"full/{full}.md"
-    where = (
-        f"[All of them in full]({page})."
-        if site
-        else f"`make docs` writes all of them to `docs/{page}`, as the site has them."
-    )
-    lines = [f"# {title}", "", *([] if site else [MADE, ""]), *said, where, ""]
-    return [*lines, "```{toctree}", ":hidden:", "", f"full/{full}", "```", ""] if site else lines
+    """Return the beginning of an index."""
+    return [f"# {title}", "", *([] if site else [MADE, ""]), *said, *_in_full("all of them in full", full, site), ""]
 
 
 def _entry(name: str, page: str, site: bool, heading: str = "") -> str:
@@ -685,7 +686,8 @@ def _shared(rows: Iterable[list[str]]) -> list[list[str]]:
 def conformance_index(site: bool = False) -> str:
     """Return docs/conformance.md with a current table of tools."""
     text: str = cards.page()
-    return text.replace("docs/full/conformance.md", "[in full](full/conformance.md)") if site else text
+    what = ("all answers and a card of each tool", "conformance")
+    return text.replace(*("\n".join(_in_full(*what, there)) for there in (False, True))) if site else text
 
 
 INDEXES: Mapping[str, Callable[..., str]] = {
