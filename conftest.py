@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from shared import MISSING
 
 from treceval_py import JudgmentGroups, Run
 from treceval_py.judging.judged import ranked_labels
@@ -79,3 +80,11 @@ def browser() -> Iterator[Any]:
         opened = started.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         yield opened
         opened.close()
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say how many tests skipped for want of real data: a run without it proves less, and should not look the same."""
+    skipped = [report.longrepr for report in terminalreporter.stats.get("skipped", [])]
+    count = sum(isinstance(where, tuple) and MISSING in where[2] for where in skipped)
+    if count:
+        terminalreporter.write_line(f"{count} tests did not run, as the folder ../shared with real data is not there")
