@@ -201,30 +201,19 @@ def test_a_cache_of_an_earlier_version_is_replaced_without_a_word(home: Path) ->
 # where it is not written
 
 
-def test_a_link_is_not_followed(home: Path) -> None:
-    (home / "thesis.txt").write_text("mine\n")
-    (home / "runs" / CACHE_NAME).symlink_to(home / "thesis.txt")
-    found = made()
-    assert found.notes == (f"{CACHE_NAME} is a link, so results are not cached in it.",)
-    assert (home / "thesis.txt").read_text() == "mine\n"
-    assert (home / "runs" / CACHE_NAME).is_symlink()
-
-
-def test_a_link_to_nothing_makes_nothing(home: Path) -> None:
-    (home / "runs" / CACHE_NAME).symlink_to(home / "nothing")
-    assert made().notes == (f"{CACHE_NAME} is a link, so results are not cached in it.",)
-    assert not (home / "nothing").exists()
-
-
-def test_a_link_to_a_cache_elsewhere_is_not_believed(home: Path) -> None:
+@pytest.mark.parametrize("target", ["thesis.txt", "nothing", "cache"])
+def test_a_link_is_neither_followed_nor_believed(home: Path, target: str) -> None:
     made()
-    poison = changed(values_of(0.75, 2.0))((home / "runs" / CACHE_NAME).read_bytes())
-    (home / "elsewhere.json.gz").write_bytes(poison)
-    (home / "runs" / CACHE_NAME).unlink()
-    (home / "runs" / CACHE_NAME).symlink_to(home / "elsewhere.json.gz")
+    place = home / "runs" / CACHE_NAME
+    (home / "cache").write_bytes(changed(values_of(0.75, 2.0))(place.read_bytes()))
+    (home / "thesis.txt").write_text("mine\n")
+    before = {path.name: path.read_bytes() for path in (home / "cache", home / "thesis.txt")}
+    place.unlink()
+    place.symlink_to(home / target)
     found = made()
-    assert found.scored == 10
-    assert (home / "elsewhere.json.gz").read_bytes() == poison
+    assert (found.scored, found.notes) == (10, (f"{CACHE_NAME} is a link, so results are not cached in it.",))
+    assert {path.name: path.read_bytes() for path in home.iterdir() if path.is_file()} == before
+    assert place.is_symlink()
 
 
 def test_a_link_that_comes_while_runs_are_scored_is_not_followed(home: Path) -> None:

@@ -202,7 +202,7 @@ def test_a_setting_is_for_the_runs_that_it_was_chosen_for(tmp_path: Path, snapsh
     ):  # fmt: skip
         done = treceval(["fuse", *runs, *options])
         assert done.status == status
-        said.append(done.err.decode().replace(str(tmp_path), ""))
+        said.append(done.err.decode().replace(str(tmp_path), "").replace(str(DATA), ""))
     assert said == snapshot
     assert treceval(["fuse", *RUNS[::-1], *record_of(tmp_path, weights=None)]).status == 0
 
