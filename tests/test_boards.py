@@ -437,12 +437,6 @@ def test_what_a_file_had_before_it_changed_is_forgotten(runs: Path) -> None:
     assert len(kept(runs / CACHE_NAME)["runs"]) == 3
 
 
-def test_the_cache_is_none_of_the_runs(runs: Path) -> None:
-    board(QRELS, runs, "RR", cache=runs / "cache.json")
-    found = board(QRELS, runs, "RR", cache=runs / "cache.json")
-    assert (len(found.runs), found.errors) == (3, ())
-
-
 @pytest.mark.parametrize(
     ("given", "beside"),
     [
@@ -656,11 +650,12 @@ def test_long_boards_have_a_line_a_run_and_their_notes_in_the_first_caption() ->
     assert " Note: rounded. Note: left out: 2. Not scored:" in caption
 
 
-def test_a_board_in_json_has_its_signature_and_is_short_in_python(runs: Path) -> None:
+def test_a_board_in_json_has_its_signature_and_is_short_in_python(runs: Path, snapshot: SnapshotAssertion) -> None:
     found = board(QRELS, runs, "RR")
     document = json.loads(board_text(found, "json", Style()), parse_constant=pytest.fail)
     assert te.Signature.parse(document["signatures"]["RR"]["long"]) == found.signatures[0]
     assert repr(found) == "<Board of 3 runs by RR: first 0.8333, second 0.8333, third 0.3333>"
+    assert [repr(made([*"abcdef"[:count]])) for count in (5, 6)] == snapshot
     assert "<table" in found._repr_html_()
 
 

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -262,17 +263,27 @@ def test_a_pipe_is_not_waited_for(home: Path) -> None:
 # going on
 
 
-def test_results_are_kept_now_and_then(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board_module, "EVERY", 0.0)
-    monkeypatch.setattr(board_module, "SHARE", 1e9)
-    counts: list[int] = []
+@pytest.mark.parametrize(
+    ("cost", "failure", "expected"), [(0.0, "", [3, 6, 9]), (0.25, "", [3, 8.25, 10.5]), (0.25, "no space left", [3])]
+)
+def test_results_are_kept_every_three_seconds_or_in_a_twentieth_of_the_time(
+    home: Path, monkeypatch: pytest.MonkeyPatch, cost: float, failure: str, expected: list[float]
+) -> None:
+    # Ten runs of a second each. A writing of 0.25 s is followed by 5 s without one, from 3.25 to 8.25; the last one is
+    # at the end, unless nothing is new.
+    clock, written = [0.0], list[tuple[float, int]]()
 
-    def after() -> None:
-        text = gzip.decompress((home / "runs" / CACHE_NAME).read_bytes()).split(b"\n")[1]
-        counts.append(len(json.loads(text)["runs"]))
+    def write(path: str, key: list[str], entries: dict[str, Any], files: dict[str, str]) -> str:
+        written.append((clock[0], len(entries)))
+        clock[0] += cost
+        return failure
 
-    made(after=after)
-    assert counts == list(range(1, 11))
+    monkeypatch.setattr(board_module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(board_module, "write_cache", write)
+    notes = made(after=lambda: clock.append(clock.pop() + 1.0)).notes
+    assert [at for at, _ in written] == expected
+    assert [count for _, count in written][:1] == [4]
+    assert notes == ((failure,) if failure else ())
 
 
 def test_what_a_killed_board_left_half_written_is_removed_after_an_hour(home: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import io
 import json
@@ -441,12 +440,6 @@ def test_control_characters_of_ids_and_texts_are_made_visible() -> None:
 def test_styles_are_used_only_where_they_may_be() -> None:
     assert "\n\x1b[1m301  0.2500 → 0.7500  +0.5000\x1b[0m\n" in text_of(colour=True)
     assert "\x1b" not in text_of()
-
-
-@pytest.mark.parametrize(("format", "delimiter"), [("csv", ","), ("tsv", "\t")])
-def test_separated_values_have_the_records(format: str, delimiter: str) -> None:
-    rows = list(csv.DictReader(io.StringIO(text_of(format=format)), delimiter=delimiter))
-    assert rows == [{name: "" if cell is None else str(cell) for name, cell in row.items()} for row in json_of()]
 
 
 def test_programs_get_fewer_digits_only_when_they_are_asked_for() -> None:
