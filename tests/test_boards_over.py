@@ -97,6 +97,15 @@ def test_a_run_that_lacks_a_collection_has_neither_mean_nor_rank(folder: Path) -
     assert row == ["–", "one", "–", "●", "0.8333", "–"]
 
 
+def test_at_most_five_runs_that_lack_a_collection_are_named() -> None:
+    rows = {"1": 1.0, "2": 0.5}
+    for count, end in ((5, "b4 (y)."), (6, "b4 (y) and 1 more.")):
+        found = board_over({"x": {"a": rows} | {f"b{number}": rows for number in range(count)}, "y": {"a": rows}})
+        (note,) = found.notes
+        assert note.startswith(f"{count} runs lack a collection and have neither mean nor rank: b0 (y), b1 (y), ")
+        assert note.endswith(end)
+
+
 def test_runs_of_which_none_has_all_collections_have_no_ranks() -> None:
     found = board_over({"x": {"a": {"1": 1.0, "2": 0.5}}, "y": {"b": {"1": 1.0, "2": 0.5}}})
     assert [(run.name, run.rank) for run in found.runs] == [("a", None), ("b", None)]
