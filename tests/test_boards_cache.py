@@ -13,10 +13,12 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.boards import board as board_module
 from treceval_py.boards import cache as cache_module
@@ -128,20 +130,22 @@ POISONS: dict[str, Callable[[bytes], bytes]] = {
     "a key twice": replaced(b'"tag":', b'"tag":"other","tag":'),
     "lists in lists": lambda raw: sealed(b"[" * 100_000 + b"]" * 100_000 + b"\n"),
     "no text": lambda raw: sealed(b""),
+    "an empty file": lambda raw: b"",
+    "a list": lambda raw: gzip.compress(b"[]\n"),
     "another file": lambda raw: gzip.compress(b"something else\n"),
     "cut off": lambda raw: raw[: len(raw) // 2],
 }
 
 
 @pytest.mark.parametrize("poison", list(POISONS))
-def test_a_poisoned_cache_is_ignored_with_a_note(home: Path, poison: str) -> None:
+def test_a_poisoned_cache_is_ignored_with_a_note(home: Path, poison: str, snapshot: SnapshotAssertion) -> None:
     first = made()
     path = home / "runs" / CACHE_NAME
     whole = path.read_bytes()
     path.write_bytes(POISONS[poison](whole))
     found = made()
     assert found.scored == 10
-    assert found.notes[0].startswith(f"the cache {CACHE_NAME} cannot be used (")
+    assert found.notes[0] == snapshot
     assert printed(found) == printed(first)
     assert path.read_bytes() == whole
 
@@ -198,30 +202,19 @@ def test_a_cache_of_an_earlier_version_is_replaced_without_a_word(home: Path) ->
 # where it is not written
 
 
-def test_a_link_is_not_followed(home: Path) -> None:
-    (home / "thesis.txt").write_text("mine\n")
-    (home / "runs" / CACHE_NAME).symlink_to(home / "thesis.txt")
-    found = made()
-    assert found.notes == (f"{CACHE_NAME} is a link, so results are not cached in it.",)
-    assert (home / "thesis.txt").read_text() == "mine\n"
-    assert (home / "runs" / CACHE_NAME).is_symlink()
-
-
-def test_a_link_to_nothing_makes_nothing(home: Path) -> None:
-    (home / "runs" / CACHE_NAME).symlink_to(home / "nothing")
-    assert made().notes == (f"{CACHE_NAME} is a link, so results are not cached in it.",)
-    assert not (home / "nothing").exists()
-
-
-def test_a_link_to_a_cache_elsewhere_is_not_believed(home: Path) -> None:
+@pytest.mark.parametrize("target", ["thesis.txt", "nothing", "cache"])
+def test_a_link_is_neither_followed_nor_believed(home: Path, target: str) -> None:
     made()
-    poison = changed(values_of(0.75, 2.0))((home / "runs" / CACHE_NAME).read_bytes())
-    (home / "elsewhere.json.gz").write_bytes(poison)
-    (home / "runs" / CACHE_NAME).unlink()
-    (home / "runs" / CACHE_NAME).symlink_to(home / "elsewhere.json.gz")
+    place = home / "runs" / CACHE_NAME
+    (home / "cache").write_bytes(changed(values_of(0.75, 2.0))(place.read_bytes()))
+    (home / "thesis.txt").write_text("mine\n")
+    before = {path.name: path.read_bytes() for path in (home / "cache", home / "thesis.txt")}
+    place.unlink()
+    place.symlink_to(home / target)
     found = made()
-    assert found.scored == 10
-    assert (home / "elsewhere.json.gz").read_bytes() == poison
+    assert (found.scored, found.notes) == (10, (f"{CACHE_NAME} is a link, so results are not cached in it.",))
+    assert {path.name: path.read_bytes() for path in home.iterdir() if path.is_file()} == before
+    assert place.is_symlink()
 
 
 def test_a_link_that_comes_while_runs_are_scored_is_not_followed(home: Path) -> None:
@@ -270,17 +263,27 @@ def test_a_pipe_is_not_waited_for(home: Path) -> None:
 # going on
 
 
-def test_results_are_kept_now_and_then(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board_module, "EVERY", 0.0)
-    monkeypatch.setattr(board_module, "SHARE", 1e9)
-    counts: list[int] = []
+@pytest.mark.parametrize(
+    ("cost", "failure", "expected"), [(0.0, "", [3, 6, 9]), (0.25, "", [3, 8.25, 10.5]), (0.25, "no space left", [3])]
+)
+def test_results_are_kept_every_three_seconds_or_in_a_twentieth_of_the_time(
+    home: Path, monkeypatch: pytest.MonkeyPatch, cost: float, failure: str, expected: list[float]
+) -> None:
+    # Ten runs of a second each. A writing of 0.25 s is followed by 5 s without one, from 3.25 to 8.25; the last one is
+    # at the end, unless nothing is new.
+    clock, written = [0.0], list[tuple[float, int]]()
 
-    def after() -> None:
-        text = gzip.decompress((home / "runs" / CACHE_NAME).read_bytes()).split(b"\n")[1]
-        counts.append(len(json.loads(text)["runs"]))
+    def write(path: str, key: list[str], entries: dict[str, Any], files: dict[str, str]) -> str:
+        written.append((clock[0], len(entries)))
+        clock[0] += cost
+        return failure
 
-    made(after=after)
-    assert counts == list(range(1, 11))
+    monkeypatch.setattr(board_module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(board_module, "write_cache", write)
+    notes = made(after=lambda: clock.append(clock.pop() + 1.0)).notes
+    assert [at for at, _ in written] == expected
+    assert [count for _, count in written][:1] == [4]
+    assert notes == ((failure,) if failure else ())
 
 
 def test_what_a_killed_board_left_half_written_is_removed_after_an_hour(home: Path) -> None:

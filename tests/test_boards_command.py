@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from command import Done, treceval
+from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.boards.cache import CACHE_NAME
 
@@ -34,27 +35,14 @@ def names(done: Done) -> list[str]:
     return [line.split(",")[1] for line in done.out.decode().splitlines()[1:]]
 
 
-def test_runs_are_printed_best_first(home: Path) -> None:
-    assert names(board(home, "qrels.txt", "runs", "--format", "csv")) == ["first", "second"]
-
-
-def test_without_any_run_a_file_that_is_there_stays(home: Path) -> None:
+def test_without_any_run_nothing_is_printed_and_a_file_stays(home: Path) -> None:
     (home / "board.html").write_text("a good board\n")
     (home / "runs" / "a.txt").write_text("what?\n")
-    done = board(home, "qrels.txt", "runs/a.txt", "-o", "board.html", "--format", "html")
-    assert (done.status, done.out, len(done.err.splitlines())) == (1, b"", 1)
-    assert done.err.startswith(b"runs/a.txt:1: ")
+    for options in ([], ["-o", "board.html", "--format", "html"]):
+        done = board(home, "qrels.txt", "runs/a.txt", *options)
+        assert (done.status, done.out, len(done.err.splitlines())) == (1, b"", 1)
+        assert done.err.startswith(b"runs/a.txt:1: ")
     assert (home / "board.html").read_text() == "a good board\n"
-
-
-def test_without_any_run_nothing_is_printed(home: Path) -> None:
-    (home / "runs" / "a.txt").write_text("what?\n")
-    done = board(home, "qrels.txt", "runs/a.txt")
-    assert (done.status, done.out) == (1, b"")
-
-
-def test_with_some_run_the_board_is_written_and_the_status_is_1(home: Path) -> None:
-    (home / "runs" / "a.txt").write_text("what?\n")
     done = board(home, "qrels.txt", "runs", "-o", "board.json", "--format", "json")
     assert done.status == 1
     assert [run["name"] for run in json.loads((home / "board.json").read_text())["runs"]] == ["second"]
@@ -79,30 +67,13 @@ def test_a_link_to_a_run_beside_it_is_passed_over(home: Path) -> None:
     assert [run["file"] for run in json.loads(done.out)["runs"]] == ["a.txt", "b.txt"]
 
 
-def test_standard_input_is_a_usage_error(home: Path) -> None:
-    done = board(home, "qrels.txt", "-")
-    assert (done.status, done.out) == (2, b"")
-    assert done.err == (
-        b"treceval: Standard input (-) cannot be put on a board; name a file or a folder. See 'treceval board --help'.\n"
-    )
-
-
-def test_saved_results_have_a_line_of_their_own(home: Path) -> None:
+def test_messages_name_the_remedy(home: Path, snapshot: SnapshotAssertion) -> None:
+    common = board(home, "qrels.txt", "runs", "--common", "--format", "csv")
+    stdin = board(home, "qrels.txt", "-")
     (home / "runs" / "a.txt").write_text("map\t1\t0.5000\n")
-    done = board(home, "qrels.txt", "runs", "--format", "csv")
-    assert done.status == 1
-    assert done.err.splitlines()[-1] == (
-        b"runs/a.txt: this holds saved results, but boards need runs. Compare saved results with treceval compare."
-    )
-
-
-def test_common_queries_are_named_with_the_option_that_leaves_the_others_out(home: Path) -> None:
-    done = board(home, "qrels.txt", "runs", "--common", "--format", "csv")
-    assert done.err == (
-        b"note: 1 query that some runs lack is left out (2): all means are over the same 1 query. Without --common a "
-        b"missing query counts as an empty ranking.\n"
-        b"note: there is one query, so that nothing can be tested.\n"
-    )
+    saved = board(home, "qrels.txt", "runs", "--format", "csv")
+    assert (common.status, stdin.status, stdin.out, saved.status) == (0, 2, b"", 1)
+    assert [done.err.decode() for done in (common, stdin, saved)] == snapshot
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from treceval_py.boards.collections import found_in, listed_in
 from treceval_py.boards.over import CollectionsBoard, board_over
 from treceval_py.comparing.saved.files import passed_over
 from treceval_py.rendering import FORMATS, text_of
+from treceval_py.scoring.planning import Scoring
 
 QRELS = "1 0 a 1\n2 0 c 1\n3 0 d 1\n"
 FIRST = "1 Q0 a 1 2 first\n2 Q0 c 1 2 first\n3 Q0 x 1 2 first\n3 Q0 d 2 1 first\n"  # RR 1, 1, 1/2
@@ -95,6 +96,15 @@ def test_a_run_that_lacks_a_collection_has_neither_mean_nor_rank(folder: Path) -
     assert found.notes == ("1 run lacks a collection and has neither mean nor rank: one (law).",)
     row = text_of(found, "table").splitlines()[3].split()
     assert row == ["–", "one", "–", "●", "0.8333", "–"]
+
+
+def test_at_most_five_runs_that_lack_a_collection_are_named() -> None:
+    rows = {"1": 1.0, "2": 0.5}
+    for count, end in ((5, "b4 (y)."), (6, "b4 (y) and 1 more.")):
+        found = board_over({"x": {"a": rows} | {f"b{number}": rows for number in range(count)}, "y": {"a": rows}})
+        (note,) = found.notes
+        assert note.startswith(f"{count} runs lack a collection and have neither mean nor rank: b0 (y), b1 (y), ")
+        assert note.endswith(end)
 
 
 def test_runs_of_which_none_has_all_collections_have_no_ranks() -> None:
@@ -322,9 +332,17 @@ def test_a_file_lists_collections_with_weights_measures_and_names(folder: Path) 
 
 
 def test_options_come_before_what_a_file_says_for_all_and_after_its_collections(folder: Path) -> None:
-    (folder / "all.toml").write_text(LISTED)
-    found = board_over(folder / "all.toml", "map")
-    assert [each.measures for each in found.collections] == [("map",), ("P@1",)]
+    text = f'profile = "trec_eval-9"\nlevel = 2\n{LISTED}'.replace(
+        'name = "law"', 'name = "law"\nprofile = "ranx"\nlevel = 1'
+    )
+    (folder / "all.toml").write_text(text)
+    for measures, profile, level, expected in (
+        ("map", "trec_eval-10", 3, [("map", "trec_eval-10", 3), ("P@1", "ranx", 1)]),
+        (None, None, None, [("RR", "trec_eval-9", 2), ("P@1", "ranx", 1)]),
+    ):
+        found = board_over(folder / "all.toml", scoring=Scoring(measures, profile, level), resamples=100)
+        made = [(each.measures[0], each.signatures[0]) for each in found.collections]
+        assert [(name, how.profile, dict(how.measure.parameters)["level"]) for name, how in made] == expected
 
 
 ONE = "[[collection]]\nname = 'x'\nruns = 'y'\n"

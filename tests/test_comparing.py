@@ -196,18 +196,15 @@ def test_the_same_seed_gives_the_same_p_values_with_one_thread_and_two_and_anoth
     assert p(1, 1) != p(2, 1)
 
 
-def test_a_comparison_can_be_pickled() -> None:
+def test_a_comparison_can_be_pickled_and_becomes_a_frame() -> None:
     found = te.compare(QRELS, RUNS, MEASURES)
     again = pickle.loads(pickle.dumps(found))
     assert str(again) == str(found)
     assert again["map"].values.tolist() == found["map"].values.tolist()
-
-
-def test_a_comparison_becomes_a_frame() -> None:
-    frame = te.compare(QRELS, RUNS, MEASURES).to_pandas()
-    assert len(frame) == 4
+    frame = found.to_pandas()
     assert frame["measure"].tolist() == ["map", "map", "nDCG@10", "nDCG@10"]
     assert frame["other"].tolist() == ["jaccard"] * 4
+    assert frame["wins"].tolist() == [each.wins for measure in found.measures for each in measure.differences]
 
 
 REFUSED: list[dict[str, object]] = [
@@ -257,17 +254,11 @@ def test_the_usual_measures_are_compared() -> None:
 # The command.
 
 
-def test_the_command_prints_a_table() -> None:
-    done = treceval(["compare", QRELS, *RUNS, "-m", "map"])
-    assert done.status == 0
-    assert b"jaccard" in done.out
-    assert b"0.8490" in done.out
-
-
-def test_a_folder_and_a_pattern_stand_for_runs() -> None:
-    folder = treceval(["compare", QRELS, str(DATA / "runs"), "-m", "map"])
-    pattern = treceval(["compare", QRELS, str(DATA / "runs" / "*.txt"), "-m", "map"])
-    assert folder.out == pattern.out != b""
+def test_the_command_prints_a_table_of_files_of_a_folder_and_of_a_pattern() -> None:
+    given = [sorted(RUNS), [str(DATA / "runs")], [str(DATA / "runs" / "*.txt")]]
+    files, folder, pattern = (treceval(["compare", QRELS, *runs, "-m", "map"]) for runs in given)
+    assert (files.status, b"0.8490" in files.out) == (0, True)
+    assert files.out == folder.out == pattern.out
 
 
 def test_saved_results_need_no_judgments(tmp_path: Path) -> None:

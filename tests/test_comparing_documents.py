@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import io
 import json
@@ -14,6 +13,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -105,64 +105,41 @@ def test_no_more_queries_than_asked_for_are_listed() -> None:
 # --- the documents that moved, by arithmetic in sight ---
 
 
-LOG3 = math.log2(3)
-IDEAL = 3 / 1 + 1 / LOG3
-
 MOVED = {
-    "each document in nDCG": (
-        "nDCG",
-        {"a": 3, "b": 1, "c": 0},
-        "a b c",
-        "c a b",
-        [
-            ("a", 3, 1, 2, 3 / IDEAL, 3 / LOG3 / IDEAL, (3 - 3 / LOG3) / IDEAL),
-            ("b", 1, 2, 3, 1 / LOG3 / IDEAL, 1 / 2 / IDEAL, (1 / LOG3 - 1 / 2) / IDEAL),
-        ],
-    ),
-    "a document above the cutoff": ("P@3", {"a": 1, "b": 1}, "a b x", "b x y a", [("a", 1, 1, 4, 1 / 3, 0.0, 1 / 3)]),
-    "only the first relevant document": (
-        "RR",
-        {"a": 1, "b": 1, "c": 1},
-        "a b c",
-        "x b a",
-        [("a", 1, 1, 3, 1.0, 0.0, 1.0), ("b", 1, 2, 2, 0.0, 0.5, -0.5)],
-    ),
+    "a document above the cutoff": ("P@3", "a b", "a b x", "b x y a", ["a 1 1 4 1/3 0"]),
+    "only the first relevant document": ("RR", "a b c", "a b c", "x b a", ["a 1 1 3 1 0", "b 1 2 2 0 1/2"]),
     # b has the precision 2/2 below a, and 1/2 without it; both are divided by two relevant documents.
-    "one that keeps its rank": (
-        "AP",
-        {"a": 1, "b": 1},
-        "a b",
-        "x b",
-        [("a", 1, 1, None, 0.5, 0.0, 0.5), ("b", 1, 2, 2, 0.5, 0.25, 0.25)],
-    ),
-    "one that a run lacks": ("AP", {"a": 1}, "x y", "a", [("a", 1, None, 1, 0.0, 1.0, -1.0)]),
-    "a query that a run lacks": ("AP", {"a": 1}, "", "a", [("a", 1, None, 1, 0.0, 1.0, -1.0)]),
+    "one that keeps its rank": ("AP", "a b", "a b", "x b", ["a 1 1 - 1/2 0", "b 1 2 2 1/2 1/4"]),
+    "one that a run lacks": ("AP", "a", "x y", "a", ["a 1 - 1 0 1"]),
+    "a query that a run lacks": ("AP", "a", "", "a", ["a 1 - 1 0 1"]),
     # 0.3 / 3 is not 0.1: what a contributes beside b and c, and alone
-    "equal but for rounding": (
-        "P@10",
-        {"a": 1, "b": 1, "c": 1},
-        "a b c",
-        "a x y",
-        [("b", 1, 2, None, 0.1, 0.0, 0.1), ("c", 1, 3, None, 0.1, 0.0, 0.1)],
-    ),
+    "equal but for rounding": ("P@10", "a b c", "a b c", "a x y", ["b 1 2 - 1/10 0", "c 1 3 - 1/10 0"]),
     "equal ones in the order of their bytes": (
-        "P@4",
-        {"é": 1, "b": 1, "a": 1, "z": 1},
-        "é b z a",
-        "v w x y",
-        [(docid, 1, rank, None, 0.25, 0.0, 0.25) for docid, rank in (("a", 4), ("b", 2), ("z", 3), ("é", 1))],
+        "P@4", "é b a z", "é b z a", "v w x y", ["a 1 4 - 1/4 0", "b 1 2 - 1/4 0", "z 1 3 - 1/4 0", "é 1 1 - 1/4 0"],
     ),
-}
+}  # fmt: skip
+"""A measure, the relevant documents, two rankings; and each document that moved: its label, ranks and contributions."""
 
 
 @pytest.mark.parametrize("case", MOVED)
 def test_documents_that_moved_have_what_they_contribute(case: str) -> None:
-    measure, judged, run, other, expected = MOVED[case]
-    runs = [{"1": ranking(each)} if each else {} for each in (run, other)]
-    (found,) = moved_in({"1": judged}, *({"0": {"x": 1.0}} | each for each in runs), measure)
-    assert [each[:4] for each in found.moved] == [each[:4] for each in expected]
-    for each, numbers in zip(found.moved, expected, strict=True):
-        assert each[4:] == pytest.approx(numbers[4:], rel=1e-14)
+    measure, relevant, run, other, expected = MOVED[case]
+    runs = [{"0": {"x": 1.0}} | ({"1": ranking(each)} if each else {}) for each in (run, other)]
+    (found,) = moved_in({"1": dict.fromkeys(relevant.split(), 1)}, *runs, measure)
+    for each, text in zip(found.moved, expected, strict=True):
+        docid, label, *ranks, mine, others = text.split()
+        assert each[:4] == (docid, int(label), *(None if rank == "-" else int(rank) for rank in ranks))
+        assert each[4:] == pytest.approx(
+            (*map(float, map(Fraction, (mine, others))), float(Fraction(mine) - Fraction(others)))
+        )
+
+
+def test_what_each_document_contributes_to_ndcg() -> None:
+    (found,) = moved_in({"1": {"a": 3, "b": 1, "c": 0}}, {"1": ranking("a b c")}, {"1": ranking("c a b")}, "nDCG")
+    ideal = 3 / 1 + 1 / math.log2(3)
+    assert [each[:4] for each in found.moved] == [("a", 3, 1, 2), ("b", 1, 2, 3)]
+    for each, (mine, others) in zip(found.moved, ((3, 3 / math.log2(3)), (1 / math.log2(3), 1 / 2)), strict=True):
+        assert each[4:] == pytest.approx((mine / ideal, others / ideal, (mine - others) / ideal), rel=1e-14)
 
 
 def test_a_document_below_the_depth_has_no_rank() -> None:
@@ -441,12 +418,6 @@ def test_control_characters_of_ids_and_texts_are_made_visible() -> None:
 def test_styles_are_used_only_where_they_may_be() -> None:
     assert "\n\x1b[1m301  0.2500 → 0.7500  +0.5000\x1b[0m\n" in text_of(colour=True)
     assert "\x1b" not in text_of()
-
-
-@pytest.mark.parametrize(("format", "delimiter"), [("csv", ","), ("tsv", "\t")])
-def test_separated_values_have_the_records(format: str, delimiter: str) -> None:
-    rows = list(csv.DictReader(io.StringIO(text_of(format=format)), delimiter=delimiter))
-    assert rows == [{name: "" if cell is None else str(cell) for name, cell in row.items()} for row in json_of()]
 
 
 def test_programs_get_fewer_digits_only_when_they_are_asked_for() -> None:

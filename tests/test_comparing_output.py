@@ -254,10 +254,6 @@ class TestRecords:
     def test_without_a_margin_there_is_no_test_of_equivalence(self):
         assert "p_equivalence" not in records(comparison())[0]
 
-    def test_a_data_frame_has_a_row_for_each_difference(self):
-        frame = comparison(compared(), compared("P_10")).to_pandas()
-        assert frame[["measure", "run", "wins"]].values.tolist() == [["map", "dense", 3], ["P_10", "dense", 3]]
-
 
 class TestSeparated:
     @pytest.mark.parametrize(("format", "delimiter"), [("csv", ","), ("tsv", "\t")])

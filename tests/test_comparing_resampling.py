@@ -95,27 +95,20 @@ def test_rounding_of_differences_does_not_change_a_count(queries: int, resamples
     assert p == expected
 
 
-def test_runs_with_the_same_values_have_a_p_value_of_1() -> None:
+def test_what_is_equal_or_a_single_query_or_nothing_has_no_p_value_below_1() -> None:
     found = np.zeros((30, 2))
     found[0, 1] = 0.1 + 0.2 - 0.3
     assert randomisation(found, resamples=100, seed=1).p.tolist() == [1.0, 1.0]
-
-
-def test_one_query_has_no_p_value() -> None:
-    found = randomisation(np.array([[0.5]]), resamples=100, seed=1)
-    assert found.statistic.tolist() == [0.5]
-    assert np.isnan(found.p).all()
-
-
-def test_no_pairs_have_no_p_values() -> None:
+    one = randomisation(np.array([[0.5]]), resamples=100, seed=1)
+    assert (one.statistic.tolist(), np.isnan(one.p).all()) == ([0.5], True)
     assert randomisation(np.empty((30, 0)), resamples=100, seed=1).p.tolist() == []
 
 
-@pytest.mark.parametrize("resamples", [1, 1000, 5000, 20_001, 50_000])
+@pytest.mark.parametrize("resamples", [1, 1000, 5000, 20_001])
 def test_p_values_are_the_same_with_any_number_of_threads(resamples: int) -> None:
     found = differences(5, 100, 8)
-    p = [randomisation(found, resamples=resamples, seed=3, threads=threads).p.tolist() for threads in (1, 2, 3, None)]
-    assert p[0] == p[1] == p[2] == p[3]
+    p = [randomisation(found, resamples=resamples, seed=3, threads=threads).p.tolist() for threads in (1, 3, None)]
+    assert p[0] == p[1] == p[2]
 
 
 def test_p_values_of_the_same_seed_are_the_same_and_of_another_differ() -> None:
@@ -140,16 +133,11 @@ def test_the_p_value_of_a_pair_does_not_depend_on_the_others() -> None:
     assert p[650:652].tolist() == randomisation(found[:, 650:652], resamples=2000, seed=1).p.tolist()
 
 
-def test_the_other_direction_has_the_same_p_value() -> None:
+def test_the_other_direction_has_the_same_p_value_and_differences_stay_as_they_are() -> None:
     found = differences(9, 40)
+    before = found.copy()
     p, turned = (randomisation(sign * found, resamples=5000, seed=1).p.tolist() for sign in (1, -1))
     assert p == turned
-
-
-def test_the_differences_stay_as_they_are() -> None:
-    found = differences(10, 40)
-    before = found.copy()
-    randomisation(found, resamples=500, seed=1)
     assert np.array_equal(found, before)
 
 
@@ -157,7 +145,7 @@ def test_the_randomisation_test_rejects_five_of_a_hundred_true_null_hypotheses()
     rng = np.random.default_rng(11)
     shapes = rng.uniform(0.5, 3, (50, 1))
     one, other = rng.beta(shapes, 3, (2, 50, 2000))
-    assert 0.035 <= (randomisation(one - other, resamples=1999, seed=1).p <= 0.05).mean() <= 0.065
+    assert 0.035 <= (randomisation(one - other, resamples=999, seed=1).p <= 0.05).mean() <= 0.065
 
 
 # The test of all runs together
@@ -217,18 +205,12 @@ def test_rounding_does_not_change_a_count_of_the_randomised_tukey_test() -> None
     assert p == expected
 
 
-def test_runs_with_the_same_values_have_a_p_value_of_1_in_the_randomised_tukey_test() -> None:
+def test_equal_runs_one_query_and_one_run_in_the_randomised_tukey_test() -> None:
     values = np.tile(np.random.default_rng(17).random(20), (3, 1))
     assert randomised_tukey(values, resamples=100, seed=1).tolist() == [[1.0] * 3] * 3
-
-
-def test_one_query_has_no_p_values_in_the_randomised_tukey_test() -> None:
     p = randomised_tukey(np.array([[0.1], [0.4]]), resamples=100, seed=1)
     assert np.isnan(p).tolist() == [[False, True], [True, False]]
-
-
-def test_one_run_is_not_different_from_itself() -> None:
-    assert randomised_tukey(np.random.default_rng(18).random((1, 20)), resamples=100, seed=1).tolist() == [[1.0]]
+    assert randomised_tukey(values[:1], resamples=100, seed=1).tolist() == [[1.0]]
 
 
 @pytest.mark.parametrize(("runs", "resamples"), [(2, 1), (8, 9_000), (8, 20_000), (40, 4_000)])

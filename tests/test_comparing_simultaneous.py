@@ -15,8 +15,10 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
+from treceval_py.comparing import simultaneous as module
 from treceval_py.comparing.show.sentences import finding
 from treceval_py.comparing.simultaneous import Simultaneous, simultaneous
 from treceval_py.comparing.variance import letters
@@ -70,7 +72,7 @@ def test_p_values_count_the_resamples_that_reach_t() -> None:
     assert [found.critical(alpha) for alpha in (0.1, 0.2, 0.4, 0.79, 0.8, 0.99, 1.0)] == [np.inf, 4, 3, 2, 1, 1, 0]
 
 
-@hypothesis.settings(deadline=None, max_examples=60)
+@hypothesis.settings(deadline=None, max_examples=30)
 @hypothesis.given(
     values=arrays(
         np.float64,
@@ -124,17 +126,27 @@ def test_a_copy_that_differs_in_few_queries_does_not_widen_all_intervals() -> No
     assert alone < beside < 1.5 * alone
 
 
-def test_the_same_with_any_number_of_threads_and_another_seed_is_another_test() -> None:
-    values = simulated(30, 700, seed=6)
-    one = simultaneous(values, resamples=2500, seed=1, threads=1)
-    assert np.array_equal(one.largest, simultaneous(values, resamples=2500, seed=1, threads=3).largest)
-    assert not np.array_equal(one.largest, simultaneous(values, resamples=2500, seed=2).largest)
+def test_the_same_with_any_number_of_threads_and_another_seed_is_another_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treceval_py.comparing.simultaneous.NUMBERS", 40 * 100)  # 100 resamples in a block
+    values = simulated(5, 40, seed=6)
+    one = simultaneous(values, resamples=950, seed=1, threads=1)
+    assert len(set(one.largest.tolist())) == 950
+    assert np.array_equal(one.largest, simultaneous(values, resamples=950, seed=1, threads=3).largest)
+    assert not np.array_equal(one.largest, simultaneous(values, resamples=950, seed=2).largest)
 
 
-def test_very_many_pairs_have_fewer_resamples() -> None:
-    values = np.random.default_rng(1).random((150, 5))
-    assert len(simultaneous(values, resamples=10_000, seed=1).largest) == 2000
-    assert len(simultaneous(values[:8], resamples=10_000, seed=1).largest) == 10_000
+@pytest.mark.parametrize(
+    ("most", "fewest", "resamples", "drawn"),
+    [(280, 5, 11, 10), (280, 5, 10, 10), (280, 5, 9, 9), (139, 5, 99, 5), (168, 5, 99, 6), (167, 5, 99, 5)],
+)
+def test_very_many_pairs_have_fewer_resamples(
+    monkeypatch: pytest.MonkeyPatch, most: int, fewest: int, resamples: int, drawn: int
+) -> None:
+    assert (module.MOST_LARGEST, module.FEWEST) == (20_000_000, 2000)  # 64 runs have 2,016 pairs: 9,920 resamples
+    monkeypatch.setattr(module, "MOST_LARGEST", most)
+    monkeypatch.setattr(module, "FEWEST", fewest)
+    values = np.random.default_rng(1).random((8, 5))  # 28 pairs
+    assert len(simultaneous(values, resamples=resamples, seed=1).largest) == drawn
 
 
 def test_the_table_has_critical_values() -> None:
@@ -156,34 +168,23 @@ def compared(ranks: dict[str, list[int]]) -> te.Comparison:
     return te.compare(qrels, runs, "RR")
 
 
-def test_the_finding_names_the_highest_and_who_cannot_be_told_apart() -> None:
+def test_the_finding_names_the_best_and_which_runs_do_not_differ(snapshot: SnapshotAssertion) -> None:
     generator = np.random.default_rng(1)
-    good, fair = np.where(generator.random(40) < 0.9, 1, 2), np.where(generator.random(40) < 0.85, 1, 2)
-    found = compared({"good": good.tolist(), "fair": fair.tolist(), "poor": [5] * 39 + [4], "bad": [9] * 39 + [8]})
-    first, second = finding(found, found["RR"])
-    assert first == f"good has the highest RR, {np.mean(1 / good):.4f}."
-    assert second == (
-        "It cannot be told apart from fair; it is better than the other two (simultaneous test of 6 pairs of runs, "
-        "p ≤ 0.05)."
-    )
-
-
-def test_the_finding_names_ties_for_the_best_and_two_runs_and_equal_ones() -> None:
-    ranks = [1, 2] * 15
-    tied = compared({"one": ranks, "two": ranks, "bad": [9] * 29 + [8]})
-    assert finding(tied, tied["RR"]) == [
-        "one and two have the highest RR, 0.7500.",
-        "They are better than the other run (simultaneous test of 3 pairs of runs, p ≤ 0.05).",
-    ]
-    two = compared({"one": ranks, "bad": [9] * 29 + [8]})
-    assert finding(two, two["RR"]) == [
-        "one has the higher RR, 0.7500 against 0.1116.",
-        "The difference is significant (simultaneous test, p ≤ 0.05).",
-    ]
-    equal = compared({"one": ranks, "two": ranks, "three": ranks})
-    assert finding(equal, equal["RR"]) == ["All three runs have the same RR, 0.7500."]
-    both = compared({"one": ranks, "two": ranks})
-    assert finding(both, both["RR"]) == ["Both runs have the same RR, 0.7500."]
+    good, fair = (np.where(generator.random(40) < share, 1, 2).tolist() for share in (0.9, 0.85))
+    ranks, bad = [1, 2] * 15, [9] * 29 + [8]
+    cases = {
+        "one and a similar one": {"good": good, "fair": fair, "poor": [5] * 39 + [4], "bad": [9] * 39 + [8]},
+        "ties for the best": {"one": ranks, "two": ranks, "bad": bad},
+        "two runs": {"one": ranks, "bad": bad},
+        "three equal runs": {"one": ranks, "two": ranks, "three": ranks},
+        "two equal runs": {"one": ranks, "two": ranks},
+    }
+    said = {
+        case: finding(found, found["RR"]) for case, found in ((case, compared(runs)) for case, runs in cases.items())
+    }
+    assert said == snapshot
+    assert f"good has the highest RR, {np.mean(1 / np.array(good)):.4f}." in said["one and a similar one"]
+    assert "0.7500 against 0.1116" in said["two runs"][0]  # (1 + 1/2) / 2 and (29/9 + 1/8) / 30
 
 
 @robust

@@ -234,14 +234,11 @@ def test_runs_that_differ_by_constants_differ_for_certain() -> None:
     assert tukey(values).tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
 
 
-def test_runs_that_are_equal_but_for_rounding_do_not_differ() -> None:
+def test_runs_that_are_0_or_equal_but_for_rounding_do_not_differ() -> None:
     query = np.array([0.1, 0.7, 0.3, 0.123])
     again = (query + 0.2) - 0.2
     assert again.mean() != query.mean()
     assert tukey(np.array([query, again])).tolist() == [[1, 1], [1, 1]]
-
-
-def test_values_that_are_all_0_do_not_differ() -> None:
     assert tukey(np.zeros((3, 4))).tolist() == np.ones((3, 3)).tolist()
 
 
@@ -249,12 +246,12 @@ def test_tukey_is_calibrated() -> None:
     generator = np.random.default_rng(12)
     critical = stats.studentized_range.isf(0.05, 4, 87)
     rejected = 0
-    for _ in range(2000):
+    for _ in range(1000):
         values = generator.normal(0.4, 0.2, 30) + generator.normal(0, 0.1, (4, 30))
         anova = two_way_anova(values)
         assert anova is not None
         rejected += bool(np.ptp(values.mean(axis=1)) > critical * np.sqrt(anova.error_ms / 30))
-    assert 0.035 < rejected / 2000 < 0.065
+    assert 0.033 < rejected / 1000 < 0.067
 
 
 def differing(count: int, pairs: list[tuple[int, int]]) -> np.ndarray:
@@ -264,28 +261,6 @@ def differing(count: int, pairs: list[tuple[int, int]]) -> np.ndarray:
     return matrix
 
 
-def test_letters_begin_with_the_highest_mean() -> None:
-    means = np.array([0.2, 0.4, 0.3])
-    assert letters(means, differing(3, [(0, 1)])) == ("b", "a", "ab")
-
-
-def test_runs_that_do_not_differ_share_one_letter() -> None:
-    assert letters(np.array([0.2, 0.2, 0.2]), differing(3, [])) == ("a", "a", "a")
-
-
-def test_runs_that_all_differ_have_letters_of_their_own() -> None:
-    assert letters(np.array([3.0, 2.0, 1.0]), differing(3, [(0, 1), (0, 2), (1, 2)])) == ("a", "b", "c")
-
-
-def test_groups_need_not_be_stretches_of_the_means() -> None:
-    # The first differs from the second, and from nothing that is further away.
-    assert letters(np.array([3.0, 2.0, 1.0]), differing(3, [(0, 1)])) == ("a", "b", "ab")
-
-
-def test_one_run_has_one_letter() -> None:
-    assert letters(np.array([0.5]), differing(1, [])) == ("a",)
-
-
 def test_letters_go_on_behind_z_with_numbers() -> None:
     means = -np.arange(28.0)
     found = letters(means, np.abs(means[:, None] - means) > 1)  # groups of two neighbours: 27
@@ -293,15 +268,29 @@ def test_letters_go_on_behind_z_with_numbers() -> None:
     assert found[-3:] == ("yz", "za1", "a1")
 
 
-def test_the_diagonal_does_not_count() -> None:
-    assert letters(np.array([2.0, 1.0]), np.eye(2, dtype=bool)) == ("a", "a")
+@pytest.mark.parametrize(
+    ("means", "pairs", "expected"),
+    [
+        ([0.2, 0.4, 0.3], [(0, 1)], ("b", "a", "ab")),
+        ([0.2, 0.2, 0.2], [], ("a", "a", "a")),
+        ([3.0, 2.0, 1.0], [(0, 1), (0, 2), (1, 2)], ("a", "b", "c")),
+        # The first differs from the second, and from nothing that is further away.
+        ([3.0, 2.0, 1.0], [(0, 1)], ("a", "b", "ab")),
+        ([0.5], [], ("a",)),
+        ([2.0, 1.0], [(0, 0), (1, 1)], ("a", "a")),  # a run does not differ from itself
+    ],
+)
+def test_letters_begin_with_the_highest_mean(
+    means: list[float], pairs: list[tuple[int, int]], expected: tuple[str]
+) -> None:
+    assert letters(np.array(means), differing(len(means), pairs)) == expected
 
 
 def groups_of(text: str) -> set[str]:
     return set(re.findall("[a-z][0-9]*", text))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_runs_share_a_letter_exactly_when_they_do_not_differ(seed: int) -> None:
     chance = random.Random(seed)
     count = chance.randint(1, 9)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from random_runs import random_pair
 from rankings import Ranking, computed, table
+from syrupy.assertion import SnapshotAssertion
 
 from treceval_py import JudgedRun, Qrels, Run, judge, parse_measures
 from treceval_py.errors import EvaluationError, MeasureError
@@ -139,28 +142,6 @@ def test_the_order_of_the_run_is_one_of_the_orders() -> None:
                     assert (values <= between.highest + 1e-12).all()
 
 
-@pytest.mark.parametrize("text", ["infAP", "G", "INST", "BPM@3", "relstring", "Accuracy", "prefs_simp", "map_avgjg"])
-def test_measures_that_no_order_is_known_to_be_best_for_are_refused(text: str) -> None:
-    with pytest.raises(MeasureError, match=r"^--ties does not support \S+\. Choose another measure, such as"):
-        range_of(Ranking([1, 0], [2]), text, max_rel=1)
-
-
-def test_an_ideal_of_what_was_retrieved_is_refused_at_a_depth() -> None:
-    message = (
-        r"^--ties does not support nDCG\(ideal=retrieved\) at a depth\. "
-        "Remove the depth, or use ideal=judged."
-    )
-    with pytest.raises(MeasureError, match=message):
-        range_of(Ranking([1, 0], [2]), "nDCG(ideal=retrieved)", depth=1)
-
-
-def test_a_run_judged_without_ties_is_refused() -> None:
-    judged = judge(Qrels({"1": {"a": 1}}), Run({"1": {"a": 1.0}}))
-    for function in (tied_documents, lambda run: tie_ranges(run, parse_measures("map"))):
-        with pytest.raises(EvaluationError, match=r"has no information about ties\. Judge it with tied=True\."):
-            function(judged)
-
-
 def test_documents_tied_with_a_judged_one_are_counted() -> None:
     judged = table(
         [
@@ -200,16 +181,32 @@ def test_the_share_of_judged_documents_is_that_within_the_cutoff() -> None:
     assert (cut.lowest_mean, cut.highest_mean) == (0.25, 0.5)
 
 
-def test_measures_that_no_labels_are_known_to_be_extreme_for_are_refused() -> None:
-    for text in ("infAP", "bpref", "nerr", "nDCG(ties=average)", "relstring", "iprec_at_recall.0.5"):
-        (measure,) = parse_measures(text)
-        with pytest.raises(MeasureError, match="--unjudged does not support"):
-            unjudged_ranges(ranked_labels("1 -"), [measure.with_defaults({"max_rel": 1})], 1)
+def labels_of(text: str, highest: int = 1) -> object:
+    (measure,) = parse_measures(text)
+    return unjudged_ranges(ranked_labels("1 -"), [measure.with_defaults({"max_rel": 1})], highest)
 
 
-def test_the_highest_label_is_in_range() -> None:
-    with pytest.raises(MeasureError, match="max_rel"):
-        unjudged_ranges(ranked_labels("1 -"), parse_measures("map"), 0)
+PLAIN = judge(Qrels({"1": {"a": 1}}), Run({"1": {"a": 1.0}}))
+NO_ORDER = ("infAP", "G", "INST", "BPM@3", "relstring", "Accuracy", "prefs_simp", "map_avgjg")
+NO_LABELS = ("infAP", "bpref", "nerr", "nDCG(ties=average)", "relstring", "iprec_at_recall.0.5")
+
+REFUSED: dict[str, Callable[[], object]] = {
+    **{f"ties, {text}": partial(range_of, Ranking([1, 0], [2]), text, max_rel=1) for text in NO_ORDER},
+    "ties, nDCG(ideal=retrieved) at a depth": partial(range_of, Ranking([1, 0], [2]), "nDCG(ideal=retrieved)", depth=1),
+    **{f"unjudged, {text}": partial(labels_of, text) for text in NO_LABELS},
+    "unjudged, a label of 0": partial(labels_of, "map", 0),
+    "tied documents of a run judged without ties": partial(tied_documents, PLAIN),
+    "ties of a run judged without ties": partial(tie_ranges, PLAIN, parse_measures("map")),
+}
+
+
+def test_what_has_no_range_is_refused(snapshot: SnapshotAssertion) -> None:
+    said = {}
+    for case, call in REFUSED.items():
+        with pytest.raises((EvaluationError, MeasureError)) as refused:
+            call()
+        said[case] = f"{type(refused.value).__name__}: {refused.value}"
+    assert said == snapshot
 
 
 def test_large_runs_are_no_matter() -> None:
