@@ -37,72 +37,8 @@ def refusal(text: str | bytes) -> str:
     return str(caught.value)
 
 
-WHOLE = """\
-title = "Exercise 3"
-
-[scoring]
-profile = "trec_eval-9"
-complete = false
-level = 2
-repair = false
-own_labels = true
-run = "best"
-named = "run*.txt"
-feedback = "full"
-
-[[measure]]
-name = "map"
-weight = 2
-none_below = 0.15
-full_from = 0.3
-
-[[measure]]
-name = "nDCG@10"
-full_from = 0.05
-above_baseline = true
-
-[[measure]]
-name = "P_10"
-
-[points]
-run = 30
-measures = 20.5
-claims = 50
-repaired = 0.5
-per_warning = 1
-pass_mark = 50
-
-[credit]
-convention = 0.75
-not_reproduced = 0.1
-
-[claims]
-expected = ["map", "nDCG@10"]
-tolerance = 0.001
-
-[similarity]
-threshold = 0.9
-depth = 20
-
-[board]
-key = "blue whale"
-
-[limits]
-seconds = 30
-megabytes = 10
-memory_megabytes = 512
-
-[late]
-deadline = 2026-11-20T23:59:00Z
-grace_minutes = 5
-free_days = 3
-per_day = 0.1
-most_days = 7
-lowest = 0.2
-
-[roster]
-groups = "Team *"
-"""
+HERE = Path(__file__).parent
+WHOLE = (HERE / "grading_rules.toml").read_text("utf-8")
 
 SAID = Rules(
     title="Exercise 3",
@@ -268,7 +204,7 @@ def test_numbers_are_accepted_to_both_ends_of_their_ranges_and_no_further() -> N
     assert {key: each for key, each in found.items() if each != [True, True, False, False]} == {}
 
 
-REFUSED = (Path(__file__).parent / "grading_rules_refused.txt").read_text("utf-8").split("---\n")
+REFUSED = (HERE / "grading_rules_refused.txt").read_text("utf-8").split("---\n")
 """Files of rules, of which each has a mistake."""
 
 DAMAGED = [b'title = "x"\n# \xfcbung\n', b'\ntitle = "x', b"\x1b = 1\n"]
@@ -296,41 +232,7 @@ def test_what_is_next_to_nonsense_is_accepted(text: str) -> None:
     assert isinstance(rules_of(text), Rules)
 
 
-COURSE = """\
-title = "IR"
-[scoring]
-profile = "trec_eval-9"
-measures = ["map", "P_5"]
-[points]
-run = 10
-claims = 0
-[late]
-per_day = 0.1
-free_days = 3
-
-[[task]]
-name = "Exercise 1"
-qrels = "ex1/qrels.txt"
-[task.late]
-deadline = 2026-11-20T23:59:00+01:00
-
-[[task]]
-name = "Exercise 2"
-qrels = "/data/qrels.txt"
-baseline = "bm25.txt"
-claims_file = "claims.csv"
-folder = "*/ex2"
-weight = 2
-title = "The second one"
-[[task.measure]]
-name = "nDCG@10"
-full_from = 0.5
-[task.points]
-measures = 20
-[task.late]
-deadline = "2026-12-20T12:00Z"
-free_days = 3
-"""
+COURSE = (HERE / "grading_course.toml").read_text("utf-8")
 
 
 def test_tasks_have_what_they_say_and_else_what_is_said_for_all() -> None:
