@@ -233,16 +233,37 @@ def folder_of(tmp_path: Path) -> tuple[Path, Path]:
     return folder, folder / "bob"
 
 
+def bind(path: Path) -> None:
+    """Make a socket; its path may be too long for an address."""
+    here = os.getcwd()
+    os.chdir(path.parent)
+    with socket.socket(socket.AF_UNIX) as opened:
+        opened.bind(path.name)
+    os.chdir(here)
+
+
+def device(path: Path) -> None:
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 5))  # /dev/zero
+    except OSError:
+        pytest.skip("this user may not make devices")
+
+
+LINK = "it is a link: links are not followed"
+
+
 @pytest.mark.parametrize(
     ("make", "why"),
     [
-        (lambda path: path.symlink_to("/etc/passwd"), "it is a link: links are not followed"),
-        (lambda path: path.symlink_to("/"), "it is a link: links are not followed"),
-        (lambda path: path.symlink_to(path), "it is a link: links are not followed"),
-        (lambda path: path.symlink_to("run.txt"), "it is a link: links are not followed"),
+        (lambda path: path.symlink_to("/etc/passwd"), LINK),
+        (lambda path: path.symlink_to("/"), LINK),
+        (lambda path: path.symlink_to(path), LINK),
+        (lambda path: path.symlink_to("run.txt"), LINK),
         (os.mkfifo, "it is a pipe, not a file"),
+        (bind, "it is a socket, not a file"),
+        (device, "it is a device, not a file"),
     ],
-    ids=["to a file", "to a folder", "to itself", "to a file beside it", "pipe"],
+    ids=["to a file", "to a folder", "to itself", "to a file beside it", "pipe", "socket", "device"],
 )
 def test_what_is_no_file_in_a_folder_is_refused(tmp_path: Path, make: Callable[[Path], None], why: str) -> None:
     folder, bob = folder_of(tmp_path)
@@ -250,23 +271,6 @@ def test_what_is_no_file_in_a_folder_is_refused(tmp_path: Path, make: Callable[[
     found = submissions(str(folder))
     assert refusals(found[1]) == {"x": why}
     assert [content(item) for item in found[1].items] == [RUN]
-
-
-def test_a_socket_in_a_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder, bob = folder_of(tmp_path)
-    with socket.socket(socket.AF_UNIX) as opened:
-        monkeypatch.chdir(bob)  # its path may be too long for an address
-        opened.bind("x")
-        assert refusals(submissions(str(folder))[1]) == {"x": "it is a socket, not a file"}
-
-
-def test_a_device_in_a_folder_is_refused(tmp_path: Path) -> None:
-    folder, bob = folder_of(tmp_path)
-    try:
-        os.mknod(bob / "x", stat.S_IFCHR | 0o666, os.makedev(1, 5))  # /dev/zero
-    except OSError:
-        pytest.skip("this user may not make devices")
-    assert refusals(submissions(str(folder))[1]) == {"x": "it is a device, not a file"}
 
 
 def test_a_link_in_the_place_of_a_student_is_refused(tmp_path: Path) -> None:
