@@ -27,6 +27,7 @@ from treceval_py.grading.records import FileRead
 RUN = b"1 Q0 a 1 0.9 t\n1 Q0 b 2 0.8 t\n"
 
 USUAL = Limits()
+MIB = 1 << 20
 
 Files = Iterable[tuple[str | zipfile.ZipInfo, bytes]]
 
@@ -403,6 +404,11 @@ def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
         "big.txt": "it has 64 MiB, more than 64 MiB",
         "huge.txt": "it has 10,240 MiB, more than 64 MiB",
     }
+
+
+def test_the_usual_limits_are_generous() -> None:
+    assert Limits() == Limits(64 * MIB, 256 * MIB, 1000, 100_000, 16 * 1024 * MIB, 255)
+    assert (USUAL.of_a_student.entries, USUAL.of_a_student.unpacked) == (10_000, 512 * MIB)
 
 
 def test_the_archive_of_a_class_with_too_many_files_is_refused_before_they_are_listed(tmp_path: Path) -> None:
