@@ -140,13 +140,6 @@ def test_runs_are_scored_and_claims_are_checked_under_the_rules(
     assert verdicts(found) == [verdict]
 
 
-def test_the_rules_say_how_many_documents_are_kept_to_find_what_is_alike(tmp_path: Path) -> None:
-    found = of_run(tmp_path, RUN, AP._replace(similarity_depth=3))
-    assert found.tops is not None
-    assert found.tops.shape == (2, 3)
-    assert (found.tops >= 0).tolist() == [[True, True, False], [True, True, False]]
-
-
 @pytest.mark.parametrize(("more", "status", "packed"), [(0, "scored", "scored"), (1, "missing", "refused")])
 def test_a_file_may_be_as_large_as_the_rules_say_and_no_larger(
     tmp_path: Path, more: int, status: str, packed: str
@@ -339,10 +332,12 @@ def test_claims_of_several_files_are_bounded_together(tmp_path: Path, second: in
     assert found[-1].why == ("only the first 200 claims of a submission are read" if second > 100 else "")
 
 
-def test_values_are_those_of_each_judged_query_in_the_order_of_their_bytes(tmp_path: Path) -> None:
-    found = of_run(tmp_path, RUN, qrels=QRELS + "q10 0 a 1\n")
+def test_values_and_first_documents_are_those_of_each_judged_query_in_the_order_of_their_bytes(tmp_path: Path) -> None:
+    found = of_run(tmp_path, RUN, AP._replace(similarity_depth=3), qrels=QRELS + "q10 0 a 1\n")
     assert found.values is not None
+    assert found.tops is not None
     assert found.values.tolist() == [1, 0, 0.5]  # q1, q10, q2
+    assert (found.tops >= 0).tolist() == [[True, True, False], [False] * 3, [True, True, False]]
 
 
 def test_the_choice_of_the_teacher_is_stronger_than_the_rules(tmp_path: Path) -> None:

@@ -230,7 +230,7 @@ def test_values_by_query_are_those_of_all_judged_queries_in_the_order_of_their_b
 
 # --- the documents that were lost ---
 
-AP = Rules(measures=(MeasureRule("AP"),))
+AP, NDCG = (Rules(measures=(MeasureRule(name),)) for name in ("AP", "nDCG"))
 
 
 def lost(folder: Path, qrels: str, mine: str, theirs: str, rules: Rules = AP) -> tuple[LostDocument, ...]:
@@ -250,13 +250,7 @@ LOST: dict[str, tuple[str, str, str, Rules, list[tuple[str, int, int | None, int
     "one that keeps its rank": ("a1 b1", "axb", "ab", AP, [("b", 1, 3, 2)]),
     "three at most": ("a1 b1 c1 d1", "wxyzabcd", "dcba", AP, [("d", 1, 8, 1), ("c", 1, 7, 2), ("b", 1, 6, 3)]),
     "from the level of the rules on": ("a1 b2", "xyab", "ab", AP._replace(level=2), [("b", 2, 4, 2)]),
-    "labels that are gains": (
-        "a1 b2 c0",
-        "xyzcba",
-        "cba",
-        Rules(measures=(MeasureRule("nDCG"),)),
-        [("b", 2, 5, 2), ("a", 1, 6, 3)],
-    ),
+    "labels that are gains": ("a1 b2 c0", "xyzcba", "cba", NDCG, [("b", 2, 5, 2), ("a", 1, 6, 3)]),
 }
 
 
