@@ -106,22 +106,23 @@ def ranked_by(name: str) -> set[str]:
     return set().union(*(named(text) for who in about or SUBMISSIONS for text in SUBMISSIONS[who].values()))
 
 
+def given_away(made: dict[str, str]) -> dict[str, set[str]]:
+    """Return the documents in each file that may not be named in it."""
+    return {name: named(text) - ranked_by(name) for name, text in made.items() if named(text) - ranked_by(name)}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("feedback", ["own", "aggregate"])
-def test_no_file_names_a_judged_document_that_was_not_ranked_or_a_label(graded: Graded, feedback: str) -> None:
-    made = graded(feedback)
-    assert {"printed", "gradebook.csv", "grades.json", "feedback/ada.txt", "board.html", "single ada"} <= set(made)
-    assert {"changes.txt", "import-moodle.csv", "import-canvas.csv", "import-gradescope.zip"} <= set(made)
-    assert {name: named(text) - ranked_by(name) for name, text in made.items() if named(text) - ranked_by(name)} == {}
+def test_no_file_names_a_judged_document_that_was_not_ranked_or_a_label(graded: Graded) -> None:
     label = re.compile(rf"(judged|says|label\D{{0,4}}) {LABEL}\b")
-    assert [name for name, text in made.items() if label.search(text)] == []
-
-
-@pytest.mark.slow
-def test_a_baseline_whose_ids_look_like_judged_ones_gives_none_away(graded: Graded) -> None:
+    for made in (graded("own"), graded("aggregate")):
+        assert {"printed", "gradebook.csv", "grades.json", "feedback/ada.txt", "board.html", "single ada"} <= set(made)
+        assert {"changes.txt", "import-moodle.csv", "import-canvas.csv", "import-gradescope.zip"} <= set(made)
+        assert given_away(made) == {}
+        assert [name for name, text in made.items() if label.search(text)] == []
+    # A baseline whose ids look like judged ones gives none away.
     made = graded("own", SUBMISSIONS["bob"]["run.txt"])
     assert "the baseline baseline.txt has a warning" in made["printed"]
-    assert {name: named(text) - ranked_by(name) for name, text in made.items() if named(text) - ranked_by(name)} == {}
+    assert given_away(made) == {}
 
 
 @pytest.mark.slow
@@ -133,11 +134,7 @@ def test_with_public_judgments_the_same_class_names_documents_and_labels(graded:
     assert f"relevant (judged {LABEL})" in made["feedback/ada.txt"]
     assert f"QRELS says {LABEL}" in made["feedback/cid.txt"]
     assert named(made["feedback/bob.txt"])
-
-
-@pytest.mark.slow
-def test_only_means_name_no_query_in_which_much_was_lost(graded: Graded) -> None:
+    # Only means name no query in which much was lost.
     own, aggregate = (graded(each) for each in ("own", "aggregate"))
-    lost = "query 1: "
-    assert lost in own["feedback/ada.txt"]
-    assert not any(lost in text for name, text in aggregate.items() if name.startswith(("feedback/", "single ")))
+    assert "query 1: " in own["feedback/ada.txt"]
+    assert not any("query 1: " in text for name, text in aggregate.items() if name.startswith(("feedback/", "single ")))

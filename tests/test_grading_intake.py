@@ -250,34 +250,7 @@ def test_blackboard_tells_the_name_in_the_text_that_it_adds(tmp_path: Path) -> N
     assert submissions(written(tmp_path, "zip", {f"{before}.txt": typed, **files}))[0].owners == (Owner("", "ada1"),)
 
 
-GRADESCOPE = """---
-submission_11:
-  :submitters:
-  - :name: Ada Lovelace
-    :sid: '0017'
-    :email: ada@example.org
-  :created_at: 2026-01-02 10:00:00.123456000 +01:00
-  :score: 3.0
-  :results:
-    :output: "submission_12:\\n  :submitters:\\n  - :name: Eve"
-  :history:
-  - :id: 5
-    :created_at: 2026-01-01 10:00:00.000000000 Z
-    :submitters:
-    - :name: Nobody
-  - :id: 6
-    :created_at: 2026-01-01 11:00:00.000000000 Z
-submission_12:
-  :submitters:
-  - :name: "Bob \\xD6zg\\xFCr"
-    :sid:
-    :email: bob@example.org
-  - :name: 李明
-    :sid: 3
-    :email:
-  :created_at: !ruby/object:ActiveSupport::TimeWithZone
-    utc: 2026-01-03 22:38:48.127493000 Z
-"""
+GRADESCOPE = (Path(__file__).parent / "grading_submission_metadata.yml").read_text("utf-8")
 TWO = "7.txt:\n  :submitters:\n  - :name: Ada\n8.txt:\n  :submitters:\n  - :name: Bob\n    :sid: '3'\n"
 
 

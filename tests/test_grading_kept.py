@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from grading_samples import BOB, LI
 
-from treceval_py.checking.findings import Finding
 from treceval_py.errors import OutputError
+from treceval_py.grading.claims.claims import claimed
+from treceval_py.grading.intake.intake import one
 from treceval_py.grading.processes.kept import (
     VERSION,
     forget,
@@ -23,52 +25,20 @@ from treceval_py.grading.processes.kept import (
     read_record,
     write_record,
 )
-from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument, RunRead
+from treceval_py.grading.processes.worker import Job, key_of
+from treceval_py.grading.records import Graded
 
-FULL = Graded(
+FULL = BOB._replace(
     student="Ada \udcff",  # as a name of a file that is no UTF-8 is held
-    source="class.zip/Ada",
-    status="repaired",
     reason="a reason",
-    files=(
-        FileRead("run.txt", "run", "its lines are those of a run", 1234),
-        FileRead("claims.txt", "claims", "it has numbers that are claimed for measures", 12),
-    ),
-    run="run.txt",
-    kind="run",
-    lines=12,
-    queries=3,
-    documents=11,
-    missing_queries=(1, 4),
-    findings=(Finding("R120", "error", "run.txt", 3, 7, "document 'a' comes again", "Keep one."),),
-    counts={"R120": 2, "X202": 1},
-    repairs=("1 exact duplicate was removed (line 3)", "blank lines were removed"),
-    profile="trec_eval-10",
     measures={"AP": 0.1 + 0.2, "P@10": 1 / 3},
-    signatures={"AP": "AP(rel=1)|p:trec_eval-10"},
-    claims=(Checked("AP", "0.3", "claims.txt:1", "convention", 0.25, "under another convention", "ranx"),),
-    against=AgainstBaseline(
-        "bm25.run",
-        "AP",
-        0.25,
-        0.5,
-        3,
-        1,
-        1,
-        1,
-        0.0312,
-        (Loss("7", 0.1, 0.9, (LostDocument("d1", 2, None, 1), LostDocument("d2", 1, 9, None))), Loss("8", 0.0, 0.5)),
-    ),
     hash_of_run="ab" * 32,
     hash_of_ranking="cd" * 32,
     tops=np.array([[2**63 - 1, 5], [7, -1]], dtype=np.int64),
-    runs=(
-        RunRead("run.txt", "run", "scored", "", {"AP": 0.1 + 0.2}, "ab" * 32, "cd" * 32, 1, "2026-03-01T10:00:00Z"),
-        RunRead("old.txt", reason="line 1: there are 3 fields"),
-    ),
-    chosen="one claim fits it, and none fits the others",
+    runs=LI.runs,
+    chosen=LI.chosen,
     values=np.array([0.1 + 0.2, np.nan, 1.0]),
-    handed_in="2026-03-01T10:00:00Z",
+    handed_in=LI.handed_in,
     late=False,
     attempt="2",
 )
@@ -116,15 +86,13 @@ def test_a_record_with_every_field_comes_back_as_it_was_with_the_types_that_it_h
     assert found.tops.dtype == np.int64
 
 
-def test_a_record_with_nothing_but_its_status_comes_back_as_it_was(path: Path) -> None:
-    write_record(str(path), Graded("ada", "in/ada", "missing"))
-    assert read_record(str(path)) == Graded("ada", "in/ada", "missing")
-
-
-def test_the_same_record_gives_the_same_bytes(tmp_path: Path) -> None:
-    write_record(str(tmp_path / "one.json.gz"), FULL)
-    write_record(str(tmp_path / "two.json.gz"), FULL)
-    assert (tmp_path / "one.json.gz").read_bytes() == (tmp_path / "two.json.gz").read_bytes()
+def test_a_record_with_nothing_but_its_status_comes_back_as_it_was_and_has_the_same_bytes_again(path: Path) -> None:
+    made = Graded("ada", "in/ada", "missing")
+    write_record(str(path), made)
+    data = path.read_bytes()
+    assert read_record(str(path)) == made
+    write_record(str(path), made)
+    assert path.read_bytes() == data
 
 
 def test_documents_are_kept_as_numbers_of_eight_bytes_the_least_first() -> None:
@@ -242,3 +210,39 @@ def test_what_cannot_be_removed_is_told(tmp_path: Path) -> None:
         OutputError, match=r"a\.json\.gz: cannot be removed: (Is a directory|Operation not permitted)\.$"
     ):
         forget(str(tmp_path), set())
+
+
+# --- what a record depends on ---
+
+
+def test_a_record_depends_on_all_that_a_grade_depends_on(tmp_path: Path) -> None:
+    (tmp_path / "ada").mkdir()
+    (tmp_path / "ada" / "run.txt").write_text("1 Q0 a 1 1 t\n")
+    ada = one(str(tmp_path / "ada"))
+    claim = claimed("AP", "0.5", "claims.csv:2")
+    job = Job(ada, (claim,))
+    (tmp_path / "ada" / "run.txt").write_text("1 Q0 b 1 1 t\n")
+    other = one(str(tmp_path / "ada"))
+    (item,) = other.items
+    job = job._replace(submission=other)
+    keys = [
+        key_of(job, "context"),
+        key_of(job, "another context"),
+        key_of(Job(ada, (claim,)), "context"),  # its file has changed, and cannot be read
+        *(key_of(job._replace(claimed=each), "context") for each in ((), (claim, claim), (claim._replace(run="x"),))),
+        key_of(job._replace(run="run.txt"), "context"),
+        *(
+            key_of(job._replace(submission=other._replace(**each)), "context")
+            for each in ({"late": True}, {"group": "x"})
+        ),
+        *(
+            key_of(job._replace(submission=other._replace(items=(item._replace(**each),))), "context")
+            for each in ({"name": "x"}, {"attempt": "2"}, {"number": 2}, {"time": "2026"})
+        ),
+    ]
+    (tmp_path / "ada" / "run.txt").write_text("1 Q0 c 1 1 t\n")
+    keys.append(key_of(job._replace(submission=one(str(tmp_path / "ada"))), "context"))
+    assert len(set(keys)) == len(keys) == 14
+    assert {len(each) for each in keys} == {32}
+    (tmp_path / "ada" / "run.txt").write_text("1 Q0 b 1 1 t\n")
+    assert key_of(job._replace(submission=one(str(tmp_path / "ada"))), "context") == keys[0]

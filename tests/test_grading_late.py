@@ -2,123 +2,102 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 
-import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.grading.course.lateness import Late, days_late, is_dated, penalised
 from treceval_py.grading.grades import Person
-from treceval_py.grading.marking.points import Change, Mark, Marks
+from treceval_py.grading.marking.points import Mark, Marks
 from treceval_py.grading.records import Graded
 from treceval_py.grading.rules import DEFAULT_RULES, Rules
 
-DEADLINE = datetime(2026, 11, 20, 23, 59, tzinfo=timezone(timedelta(hours=1)))
-RULES = DEFAULT_RULES._replace(deadline=DEADLINE, late_per_day=0.1)
+RULES = DEFAULT_RULES._replace(
+    deadline=datetime(2026, 11, 20, 23, 59, tzinfo=timezone(timedelta(hours=1))), late_per_day=0.1
+)
+GRACE = RULES._replace(grace_minutes=30.0)
+
+# When it was handed in, whether the platform marks it as late, the rules, and the days.
+TIMES: list[tuple[str, bool | None, Rules, int]] = [
+    ("2026-11-20T22:59:00Z", None, RULES, 0),  # 23:59 in the zone of the deadline
+    ("2026-11-20T22:59:01Z", None, RULES, 1),
+    ("2026-11-21T22:59:00Z", None, RULES, 1),
+    ("2026-11-21T22:59:01Z", None, RULES, 2),
+    ("2026-11-20T23:59:00", None, RULES, 0),  # without a zone: that of the deadline
+    ("2026-11-21T00:30:00", None, RULES, 1),
+    ("2026-11-24", None, RULES, 4),
+    ("yesterday", None, RULES, 0),
+    ("", None, RULES, 0),
+    # What is handed in within the grace is in time, and later counts from the deadline.
+    ("2026-11-21T00:29:00", None, GRACE, 0),
+    ("2026-11-21T00:29:01", None, GRACE, 1),
+    ("2026-11-22T00:00:00", None, GRACE, 2),
+    # The platform decides where time or deadline is unknown; its own deadline may be an earlier one.
+    ("", True, RULES, 1),
+    ("2026-11-30", True, DEFAULT_RULES, 1),
+    ("2026-11-30", False, DEFAULT_RULES, 0),
+    ("2026-11-20", True, RULES, 0),
+]
+
+# What Moodle's grading worksheet has in its column Status, in English and German, as tools on GitHub that read it have
+# it, and the days.
+STATUSES = {
+    "Submitted for grading - 2 days 3 hours late - Graded": 3,
+    "Submitted for grading - 2 days late - ": 2,
+    "Submitted for grading - 1 day late - ": 1,
+    "Submitted for grading - 5 mins 20 secs late - ": 1,
+    "Zur Bewertung abgegeben - 36 Tage 10 Stunden zu spät -  - ": 37,
+    "Submitted for grading - ": 0,
+    "No submission - Assignment is overdue by: 2 days": 0,
+}
 
 
 def handed_in(at: str, late: bool | None = None) -> Graded:
     return Graded("Ada", "ada", "scored", handed_in=at, late=late)
 
 
-@pytest.mark.parametrize(
-    ("at", "days"),
-    [
-        ("2026-11-20T22:59:00Z", 0),  # 23:59 in the zone of the deadline
-        ("2026-11-20T22:59:01Z", 1),
-        ("2026-11-21T22:59:00Z", 1),
-        ("2026-11-21T22:59:01Z", 2),
-        ("2026-11-20T23:59:00", 0),  # without a zone: that of the deadline
-        ("2026-11-21T00:30:00", 1),
-        ("2026-11-24", 4),
-        ("yesterday", 0),
-        ("", 0),
-    ],
-)
-def test_begun_days_after_the_deadline_count(at: str, days: int) -> None:
-    assert days_late(handed_in(at), RULES).days == days
+def test_begun_days_after_the_deadline_count_or_what_the_platform_says(snapshot: SnapshotAssertion) -> None:
+    found = [days_late(handed_in(at, late), rules) for at, late, rules, _ in TIMES]
+    people = [Person("Ada", row=(("Full name", "Ada"), ("Status", status))) for status in STATUSES]
+    of_moodle = [days_late(handed_in(""), RULES, person) for person in people]
+    assert [each.days for each in found] == [days for *_, days in TIMES]
+    assert dict(zip(STATUSES, (each.days for each in of_moodle), strict=True)) == STATUSES
+    assert "\n".join(each.said for each in (*found, *of_moodle) if each.said) == snapshot
+    # The worksheet says something only of what was handed in, and at an unknown time.
+    assert days_late(handed_in("2026-11-20T20:00:00"), RULES, people[0]).days == 0
+    assert days_late(handed_in("")._replace(source=""), RULES, people[0]).days == 0
+    assert [is_dated(handed_in(""), each) for each in (people[0], Person("Ada"), None)] == [True, False, False]
+    assert [is_dated(handed_in(*each), None) for each in (("2026",), ("", True), ("", False))] == [True] * 3
 
 
-def test_what_is_handed_in_within_the_grace_is_in_time_and_later_counts_from_the_deadline() -> None:
-    rules = RULES._replace(grace_minutes=30.0)
-    assert days_late(handed_in("2026-11-21T00:29:00"), rules).days == 0
-    assert days_late(handed_in("2026-11-21T00:29:01"), rules).days == 1
-    assert days_late(handed_in("2026-11-22T00:00:00"), rules).days == 2
+# Points of 50, days, rules, free days; then the points that are left, and the free days that were used.
+PENALTIES: list[tuple[float, int, dict[str, object], int, float, int]] = [
+    (40.0, 0, {}, 2, 40.0, 0),
+    (40.0, 1, {}, 2, 40.0, 1),
+    (40.0, 2, {}, 2, 40.0, 2),
+    (40.0, 3, {}, 2, 35.0, 2),  # 1 day: 10 % of 50
+    (40.0, 3, {}, 0, 25.0, 0),
+    (50.0, 10, {}, 0, 0.0, 0),
+    (40.0, 30, {}, 0, 0.0, 0),
+    (40.0, 3, {"late_lowest": 0.5}, 0, 25.0, 0),  # 25 is half of 50
+    (40.0, 6, {"late_lowest": 0.5}, 0, 25.0, 0),  # 30 would be taken
+    (20.0, 6, {"late_lowest": 0.5}, 0, 20.0, 0),
+    (40.0, 3, {"most_days": 3}, 9, 40.0, 3),
+    (40.0, 4, {"most_days": 3}, 9, 0.0, 0),
+    (40.0, 2, {"most_days": 1}, 9, 0.0, 0),
+    (40.0, 1, {"most_days": 0}, 9, 0.0, 0),
+    (40.0, 3, {"late_per_day": 0.0}, 0, 40.0, 0),
+    (40.0, 3, {"late_per_day": 0.0, "free_days": 1}, 1, 40.0, 1),
+    (40.0, 3, {"late_per_day": 0.0, "most_days": 2}, 0, 0.0, 0),
+]
 
 
-def test_the_platform_says_what_is_late_where_time_or_deadline_is_unknown() -> None:
-    assert days_late(handed_in("", late=True), RULES).days == 1
-    assert days_late(handed_in("2026-11-30", late=True), DEFAULT_RULES).days == 1
-    assert days_late(handed_in("2026-11-30", late=False), DEFAULT_RULES).days == 0
-    assert days_late(handed_in("2026-11-20", late=True), RULES).days == 0  # its own deadline may be an earlier one
-
-
-@pytest.mark.parametrize(
-    ("status", "days"),
-    [
-        ("Submitted for grading - 2 days 3 hours late - Graded", 3),
-        ("Submitted for grading - 2 days late - ", 2),
-        ("Submitted for grading - 5 mins 20 secs late - ", 1),
-        ("Zur Bewertung abgegeben - 36 Tage 10 Stunden zu spät -  - ", 37),
-        ("Submitted for grading - ", 0),
-        ("No submission - Assignment is overdue by: 2 days", 0),
-    ],
-)
-def test_the_grading_worksheet_of_moodle_says_how_late_something_is(status: str, days: int) -> None:
-    # What the worksheet has in its column Status, in English and German, as tools on GitHub that read it have it.
-    person = Person("Ada", row=(("Full name", "Ada"), ("Status", status)))
-    assert days_late(handed_in(""), RULES, person).days == days
-    assert days_late(handed_in("2026-11-20T20:00:00"), RULES, person).days == 0
-    assert is_dated(handed_in(""), person)
-    assert not is_dated(handed_in(""), Person("Ada"))
-
-
-def test_lateness_is_told_in_the_zone_of_the_deadline() -> None:
-    said = days_late(handed_in("2026-11-21T23:30:00Z"), RULES)
-    assert said == Late(2, "handed in on 2026-11-22 00:30, 2 days late")
-
-
-def marks(total: float, most: float = 50.0) -> Marks:
-    return Marks((Mark("run", total, most, "why"),), total, most, None)
-
-
-@pytest.mark.parametrize(
-    ("total", "days", "rules", "free", "left", "used"),
-    [
-        (40.0, 0, {}, 2, 40.0, 0),
-        (40.0, 2, {}, 2, 40.0, 2),
-        (40.0, 3, {}, 2, 35.0, 2),  # 1 day: 10 % of 50
-        (40.0, 3, {}, 0, 25.0, 0),
-        (40.0, 30, {}, 0, 0.0, 0),
-        (40.0, 6, {"late_lowest": 0.5}, 0, 25.0, 0),  # 30 would be taken, and 25 is half of 50
-        (20.0, 6, {"late_lowest": 0.5}, 0, 20.0, 0),
-        (40.0, 4, {"most_days": 3}, 9, 0.0, 0),
-        (40.0, 3, {"most_days": 3}, 9, 40.0, 3),
-        (40.0, 3, {"late_per_day": 0.0}, 0, 40.0, 0),
-    ],
-)
-def test_a_share_of_all_points_is_taken_for_each_day_that_is_not_free(
-    total: float, days: int, rules: dict[str, float], free: int, left: float, used: int
-) -> None:
-    found, spent = penalised(marks(total), Late(days, "late" * bool(days)), RULES._replace(**rules), free)
-    assert (found.total, spent) == (left, used)
-    assert found.total == total + sum(each.points for each in found.changes)
-
-
-def test_the_penalty_says_how_it_comes_about() -> None:
-    late = Late(3, "handed in on 2026-11-23 10:00, 3 days late")
-    found, _ = penalised(marks(40.0), late, RULES, 2)
-    assert found.changes == (
-        Change(
-            "late",
-            -5.0,
-            "handed in on 2026-11-23 10:00, 3 days late; 2 free days used, 0 left; 10 % of 50 points taken for 1 day",
-        ),
-    )
-    found, _ = penalised(marks(40.0), late, RULES._replace(most_days=0), 2)
-    assert found.changes[0].why.endswith("; no points after the deadline")
-
-
-def test_without_rules_for_it_lateness_costs_nothing() -> None:
-    assert penalised(marks(40.0), Late(3, "late"), Rules(deadline=datetime(2026, 1, 1, tzinfo=UTC)), 0) == (
-        *(marks(40.0), 0),
-    )
+def test_a_share_of_all_points_is_taken_for_each_day_that_is_not_free(snapshot: SnapshotAssertion) -> None:
+    lines = []
+    for total, days, rules, free, left, used in PENALTIES:
+        marks = Marks((Mark("run", total, 50.0, "why"),), total, 50.0, None)
+        found, spent = penalised(marks, Late(days, "late" * bool(days)), RULES._replace(**rules), free)  # type: ignore[arg-type]
+        assert (found.total, spent) == (left, used), (total, days, rules, free)
+        assert found.total == total + sum(each.points for each in found.changes)
+        lines += [f"{each.kind} {each.points:g}: {each.why}" for each in found.changes] or ["nothing"]
+    assert "\n".join(lines) == snapshot

@@ -234,6 +234,9 @@ AGREEMENTS: list[tuple[str, float, float, str]] = [
     ("0.5", 0.54, 0.0, "unchecked"),
     ("0.5", 0.56, 0.0, ""),
     *((text, AP, 0.0, "") for text in ("0", "1", "0%", "100%")),
+    # Above 1, digits before the point count.
+    ("1.5", 1.54, 0.0, "correct"),
+    ("1.5", 1.56, 0.0, ""),
     ("1", 1.0, 0.0, "correct"),
     # The tolerance is beyond what rounding moves.
     ("0.4811", AP, 0.00497, "correct"),  # 0.0050111 off, of which rounding to four decimals may make 0.00005

@@ -22,60 +22,19 @@ def people(roster: Roster) -> list[tuple[str, ...]]:
     return [tuple(person[:5]) for person in roster.people]
 
 
-ROSTERS = {
-    "a plain table": "name,number,email,group\nAda Lovelace,0012,ada@uni.example,A\n\n李明,0013,,B\n",
-    # Participants of a course, Download table data as CSV: the titles are quoted so and cells only where needed. Seen
-    # in the exports that tools on GitHub read, in English and German; the Spanish gradebook has all six fixed columns.
-    "participants of Moodle": """\
-\ufeff"First name","Last name","Email address",Groups
-Ada,Lovelace,ada@uni.example,"Team 1, Lab"
-""",
-    "German participants": 'Vorname,Nachname,E-Mail-Adresse,Gruppen\nAda,Lovelace,ada@uni.example,"Team 1, Lab"\n',
-    "Spanish grades": """\
-Nombre,Apellido(s),"Número de ID",Institución,Departamento,"Dirección de correo","Tarea:TP1 (Real)",Grupos
-Ada,Lovelace,,"Uni","",ada@uni.example,-,"Team 1, Lab"
-""",
-    # Assignment, Download grading worksheet; the folders of "Download all submissions" have the same number.
-    "grading worksheet of Moodle": """\
-Identifier,Full name,Email address,Status,Grade,Maximum Grade,Last modified (submission),Feedback comments
-Participant 123456,Ada Lovelace,ada@uni.example,"Submitted for grading - ",,100.00,"Friday, 20 November 2026, 9:00 PM",""
-Teilnehmer/in123457,Bob,bob@uni.example,,,,,
-""",
-    # Gradebook, Export: "Points Possible" is the row below the titles, and the teacher's test student the last one.
-    "gradebook of Canvas": """\
-Student,ID,SIS User ID,SIS Login ID,Section,Quiz 1 (23)
-    Points Possible,,,,,10.00
-"Lovelace, Ada",11,4711,ada@uni.example,XC 101,8.00
-"李, 明",12,4712,liming,XC 101,
-"Student, Test",13,,abc,XC 101,
-""",
-    "roster of Gradescope, with staff": """\
-First Name,Last Name,SID,Email,Role,Section
-Ada,Lovelace,001,ada@uni.example,Student,
-Charles,Babbage,,cb@uni.example,Instructor,
-Grace,Hopper,,gh@uni.example,TA,
-""",
-    # The identifier is the name where it is one.
-    "roster of GitHub Classroom": """\
-"identifier","github_username","github_id","name"
-"Lovelace, Ada","adal","1","ada ♥"
-"4712","mingli","2","Ming Li"
-"grace@uni.example","","",""
-"i01-x (i01)","xena","3","X"
-"李明","liming-ir","4","liming-ir"
-""",
-    "a column called name, with the family name": "Name;Vorname\nLovelace;Ada\n",
-    "a column called name, with the given name": "Name,Surname\nAda,Lovelace\n",
-    "a column called name, with both": "Full name,Surname\nAda Lovelace,Lovelace\n",
-    "all columns of Moodle but one": "First name,Email address\nAda,ada@uni.example\n",
-}
+# Participants of a course on Moodle, Download table data as CSV: the titles are quoted so and cells only where needed.
+# Seen in the exports that tools on GitHub read, in English and German; the Spanish gradebook has all six fixed columns.
+# Assignment, Download grading worksheet; the folders of "Download all submissions" have the same number. On Canvas,
+# Gradebook, Export: "Points Possible" is the row below the titles, and the teacher's test student the last one. On
+# GitHub Classroom the identifier is the name where it is one.
+ROSTERS = sorted((Path(__file__).parent / "grading_rosters").iterdir(), key=lambda path: path.name)
 
 
-def test_rosters_are_read_as_platforms_export_them(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+def test_rosters_are_read_as_platforms_export_them(snapshot: SnapshotAssertion) -> None:
     said = []
-    for name, text in ROSTERS.items():
-        roster = roster_of(tmp_path, text)
-        said.append(f"# {name}: {roster.platform}")
+    for path in ROSTERS:
+        roster = read_roster(path)
+        said.append(f"# {path.stem}: {roster.platform}")
         for person in roster.people:
             assert [title for title, _ in person.row] == list(roster.columns)
             said.append(f"{' | '.join(person[:5])}: {'; '.join(', '.join(each) for each in identity_of(person))}")
@@ -83,7 +42,7 @@ def test_rosters_are_read_as_platforms_export_them(tmp_path: Path, snapshot: Sna
 
 
 def test_a_row_is_kept_with_its_titles(tmp_path: Path) -> None:
-    roster = roster_of(tmp_path, ROSTERS["a plain table"])
+    roster = roster_of(tmp_path, "name,number,email,group\nAda Lovelace,0012,,A\n\n李明,0013,,B\n")
     assert (roster.columns, roster.file) == (("name", "number", "email", "group"), str(tmp_path / "roster.csv"))
     assert roster.people[1].row == (("name", "李明"), ("number", "0013"), ("email", ""), ("group", "B"))
 
