@@ -158,6 +158,7 @@ LINES = {
     "distances": "1 Q0 b 1 0.1 t\n1 Q0 a 2 0.2 t\n2 Q0 a 1 0.3 t\n2 Q0 b 2 0.4 t\n3 Q0 z 1 1 t\n",
     "copy": FILES["run"],
     "odd": "1 Q0 c 1 3.0 a_b|c&d%\n",
+    "qrels4": "1 0 a 1\n2 0 a 1\n3 0 a 1\n4 0 a 1\n",
     "control": "1 Q0 c 1 3.0 \x1b[31mred\udcff\n",
 }
 
@@ -165,6 +166,7 @@ PRINTED = [
     "-m map qrels run",
     "-c -m map qrels other",
     "-c -m map qrels strange",
+    "-c -m map qrels4 strange",
     "-m map qrels contradicting",
     "-m map qrels distances",
     "-m map -m num_ret qrels run other",

@@ -91,6 +91,9 @@ def test_each_form_is_computed_together_and_others_are_not() -> None:
     assert set(taken) == set(_FORMS)
     assert len(taken) == len(te.evaluate({"1": {"a": 1}}, {"1": {"a": 1.0}}, EVERY_FORM).measures)
     assert together.numbers == list(range(len(taken)))
+    # Gains are kept for judgments up to 63; a measure of higher ones, and one with other parameters, is left.
+    assert Together(resolved, 63).numbers == together.numbers
+    assert Together(resolved, 64).numbers == []
 
 
 @compiled
