@@ -323,9 +323,24 @@ def test_scores_that_float32_cannot_tell_apart_are_tied_in_float32() -> None:
 
 
 def test_ranks_far_down_have_the_c_librarys_logarithm() -> None:
-    run = Run({"1": {f"x{number:06}": -float(number) for number in range(9999)} | {"a": -9998.5}})
-    value = float(parse_measures("dcg")[0](judge(Qrels({"1": {"a": 1}}), run))[0])
-    assert value == 1 / math.log2(10001)
+    # Discounts down to rank 4095 stand in a table.
+    for rank in (4094, 4095, 4096, 4097, 10000):
+        run = Run({"1": {f"x{number:06}": -float(number) for number in range(1, rank)} | {"a": -rank + 0.5}})
+        value = float(parse_measures("dcg")[0](judge(Qrels({"1": {"a": 1}}), run))[0])
+        assert value == 1 / math.log2(rank + 1)
+
+
+def test_a_geometric_mean_has_a_floor_of_a_hundred_thousandth() -> None:
+    average = FAMILIES["gm_map"].average
+    for value, counted in ((0.0, 1e-5), (9e-6, 1e-5), (1e-5, 1e-5), (1.1e-5, 1.1e-5)):
+        assert average(np.array([value, 1.0]), 2) == pytest.approx(math.sqrt(counted), rel=1e-12)  # type: ignore[arg-type]
+
+
+def test_a_multiple_of_any_size_has_a_value() -> None:
+    # Ranks are counted up to 10^15; of two relevant documents one is found.
+    judged = judge(Qrels({"1": {"a": 1, "b": 1}}), Run({"1": {"a": 1.0}}))
+    for multiple, cutoff in (("4e14", 8e14), ("5e14", 1e15), ("6e14", 1e15), ("1e300", 1e15)):
+        assert float(parse_measures(f"Rprec_mult@{multiple}")[0](judged)[0]) == pytest.approx(1 / cutoff, rel=1e-12)
 
 
 def test_queries_are_in_the_order_of_their_bytes() -> None:

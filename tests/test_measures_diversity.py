@@ -232,8 +232,10 @@ def test_deep_cutoffs_are_as_good_as_shallow_ones() -> None:
     assert ours("ERR_IA@999999999999999999", TOY, TOY_RUN) == ours("ERR_IA@5000", TOY, TOY_RUN)
     assert ours("ERR_IA@5000", TOY, TOY_RUN) == pytest.approx(2 / (3 * 2 * math.log(2)), rel=1e-12)
     # Where they stay, the bound goes on: with alpha = 0 it has 3/i at rank i.
-    harmonic = math.fsum(1 / rank for rank in range(1, 9001))
-    assert ours("ERR_IA(alpha=0)@9000", TOY, TOY_RUN) == pytest.approx((1 + 2 / 2 + 1 / 4) / (3 * harmonic), rel=1e-12)
+    for cutoff in (3999, 4000, 4001, 8000, 8001):  # it is added up in blocks of 4000 ranks
+        harmonic = math.fsum(1 / rank for rank in range(1, cutoff + 1))
+        found = ours(f"ERR_IA(alpha=0)@{cutoff}", TOY, TOY_RUN)
+        assert found == pytest.approx((1 + 2 / 2 + 1 / 4) / (3 * harmonic), rel=1e-12)
     slowly = math.fsum((1 - 0.0001) ** (rank - 1) / rank for rank in range(1, 9001))
     assert ours("nERR_IA(alpha=0.0001)@9000", TOY, TOY_RUN) == pytest.approx(
         (1 + 1.9999 / 2 + 1 / 4) / (2 + 1 / 2 + 0.9999 / 3), rel=1e-12
@@ -412,38 +414,6 @@ def test_ndevals_ideal_ranking_depends_on_the_order_of_lines() -> None:
     assert abs(theirs[0] - theirs[1]) > 1e-5
     for groups in (judgments["q"], dict(reversed(judgments["q"].items()))):
         assert ours("nERR_IA(alpha=0.3)@20", {"q": groups}, run) == pytest.approx(theirs[0], rel=1e-14)
-
-
-@pytest.mark.slow
-def test_the_notation_of_ir_measures_has_its_values() -> None:
-    pytest.importorskip("pyndeval")
-    import ir_measures
-
-    names = [*ALL, "alpha_DCG(alpha=0.25)@5", "alpha_nDCG(alpha=0.25,rel=2)@10", "NRBP(alpha=0.25,beta=0.75)",
-             "nNRBP(beta=0.25)", "ERR_IA(rel=2)@20", "MAP_IA", "AP_IA(rel=2)", "α_nDCG@10", "α_DCG@2"]  # fmt: skip
-    asked = [ir_measures.parse_measure(name) for name in names]
-    for seed in range(25):
-        judgments, run = random_groups(random.Random(seed))
-        qrels = [
-            ir_measures.Qrel(qid, docid, rel, subtopic)
-            for qid, groups in judgments.items()
-            for subtopic, labels in sorted(groups.items())
-            for docid, rel in labels.items()
-        ]
-        scored = [ir_measures.ScoredDoc(qid, docid, score) for qid, row in run.items() for docid, score in row.items()]
-        # A call a measure: in one call 0.4.3 computes those of one alpha, beta and rel, and gives 0 for all others.
-        theirs = {
-            (each.query_id, measure): each.value
-            for measure in asked
-            for each in ir_measures.iter_calc([measure], qrels, scored)
-        }
-        judged = judged_of(judgments, run, NDEVALS_TIES)
-        for name, measure in zip(names, asked, strict=True):
-            for qid, value in zip(
-                judged.qids, parse_measures(name)[0].with_defaults({"level": 1})(judged), strict=True
-            ):
-                expected = theirs[qid, measure]
-                assert value == pytest.approx(0.0 if math.isnan(expected) else expected, rel=1e-12), (seed, qid, name)
 
 
 # From Python and from the command line --------------------------------------------------------------

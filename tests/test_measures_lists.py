@@ -1,20 +1,14 @@
-"""Measures of learning to rank, recommendation and MTEB: what those programs print, twins, and arithmetic in sight.
+"""Measures of learning to rank, recommendation and MTEB: twins, and arithmetic in sight.
 
-`ml_stack.jsonl.gz` has inputs and what the programs made of them, with their versions. Learning to rank knows only the
-lists: there the judgments are those of the documents retrieved, all others being judged 0.
+What those programs print is in tests/test_scoring_ml_stack.py.
 """
 
 from __future__ import annotations
 
-import gzip
 import io
-import itertools
-import json
 import math
 import random
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -32,158 +26,8 @@ from treceval_py.measures import FAMILIES, parse_measures
 # Some inputs lack judged queries on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
 
-with gzip.open(Path(__file__).with_name("ml_stack.jsonl.gz"), "rt", encoding="utf-8") as lines:
-    ROWS = [json.loads(line) for line in lines]
-INPUTS = {row["input"]: row for row in ROWS if row["kind"] == "input"}
-
 Labels = dict[str, dict[str, int]]
 Scores = dict[str, dict[str, float]]
-
-
-def golden(tool: str, call: str = "") -> Iterator[tuple[Labels, Scores, dict[str, Any]]]:
-    for row in ROWS:
-        if row["kind"] == "golden" and row["tool"] == tool and call in row["call"] and "error" not in row["values"]:
-            yield INPUTS[row["input"]]["qrels"], INPUTS[row["input"]]["run"], row
-
-
-def of_list(qrels: Labels, run: Scores, *, binary: bool) -> Labels:
-    """Return the judgments that a program has which knows only lists."""
-    labels = {qid: {docid: max(qrels.get(qid, {}).get(docid, 0), 0) for docid in scores} for qid, scores in run.items()}
-    return {
-        qid: {docid: min(label, 1) if binary else label for docid, label in row.items()} for qid, row in labels.items()
-    }
-
-
-def untied(scores: dict[str, float]) -> bool:
-    return len(set(scores.values())) == len(scores)
-
-
-def compared(
-    metrics: dict[str, str],
-    rows: Iterator[tuple[Labels, Scores, dict[str, Any]]],
-    takes: Callable[[dict[str, int], dict[str, float]], bool],
-    *,
-    lists: bool = True,
-    binary: bool = False,
-    error: float = 1e-9,
-) -> int:
-    """Compare the values of queries under the names that a program has for measures, and ours; return how many."""
-    count = 0
-    for qrels, run, row in rows:
-        judgments = of_list(qrels, run, binary=binary) if lists else qrels
-        wanted = {
-            qid: values for qid, values in row["per_query"].items() if qid in run and takes(judgments[qid], run[qid])
-        }
-        if not wanted:
-            continue
-        for metric, ours in metrics.items():
-            for name in (metric, ours):
-                found = te.evaluate(judgments, run, name, complete=True)
-                for qid, values in wanted.items():
-                    assert found[qid][name] == pytest.approx(values[metric], abs=error), (row["input"], qid, name)
-                    count += 1
-    return count
-
-
-# What other programs print ---------------------------------------------------------------------------
-
-
-def test_ranx_counts_hits_and_has_f1_and_dcg_with_a_cutoff_and_rbp_of_labels() -> None:
-    metrics = {
-        "hits@3": "Hits@3",
-        "hit_rate@3": "Success@3",
-        "f1@3": "F1@3",
-        "dcg@3": "DCG@3",
-        "dcg_burges@3": "DCG(gain=exp)@3",
-        "rbp.80": "gRBP(p=0.8,scale=none)",
-        "rbp.80-l2": "gRBP(p=0.8,scale=none,min_rel=1)",
-    }
-    assert compared(metrics, golden("ranx", "Qrels and Run"), lambda _, scores: untied(scores), lists=False) >= 250
-
-
-def test_bpref_of_ranx_takes_negative_judgments_as_not_relevant() -> None:
-    negative, count = "Bpref(negative=nonrelevant)", 0
-    for qrels, run, row in golden("ranx", "Qrels and Run"):
-        # It has no value where nothing is judged non-relevant, and one query without relevant documents spoils others.
-        if all(max(labels.values()) > 0 >= min(labels.values()) for labels in qrels.values()):
-            found = te.evaluate(qrels, run, negative, complete=True)
-            for qid in filter(untied_in(run), row["per_query"]):
-                assert found[qid][negative] == pytest.approx(row["per_query"][qid]["bpref"], abs=1e-12)
-                count += 1
-    assert count >= 5
-
-
-def untied_in(run: Scores) -> Callable[[str], bool]:
-    return lambda qid: qid in run and untied(run[qid])
-
-
-def test_catboost_has_precision_of_short_lists_another_discount_and_labels_as_probabilities() -> None:
-    metrics = {
-        "PrecisionAt:top=3": "P(norm=retrieved)@3",
-        "PrecisionAt:top=10": "P(norm=retrieved)@10",
-        "DCG:top=10": "DCG@10",
-        "NDCG:top=10;denominator=Position": "nDCG(ideal=retrieved,discount=position)@10",
-        "ERR:top=3": "ERR(stop=label)@3",
-    }
-    takes = lambda labels, scores: untied(scores) and any(labels.values())  # noqa: E731
-    rows = (row for row in golden("catboost") if min(min(each.values()) for each in row[0].values()) >= 0)
-    assert compared(metrics, rows, takes) >= 150
-
-
-def test_xgboost_divides_precision_by_what_was_retrieved() -> None:
-    metrics = {"pre@3": "P(norm=retrieved)@3", "pre@10": "P(norm=retrieved)@10"}
-    rows = itertools.islice(golden("xgboost", "labels made 1"), 0, None, 3)
-    assert compared(metrics, rows, lambda _, scores: untied(scores), binary=True) >= 100
-
-
-def test_torchmetrics_has_fall_out_and_adaptive_precision() -> None:
-    rows = list(golden("torchmetrics", "binary labels ("))
-    metrics = {"RetrievalFallOut": "Fallout", "RetrievalFallOut(top_k=3)": "Fallout@3"}
-    # Without a document that is not relevant its fall-out is 1.
-    takes = lambda labels, scores: untied(scores) and not all(labels.values())  # noqa: E731
-    assert compared(metrics, iter(rows), takes, binary=True, error=2e-6) >= 70
-    metrics = {"RetrievalPrecision(top_k=10,adaptive_k=True)": "P(norm=retrieved)@10"}
-    # In its precision a document with a score of 0 or less is not relevant.
-    takes = lambda _, scores: untied(scores) and min(scores.values()) > 0  # noqa: E731
-    assert compared(metrics, iter(rows), takes, binary=True, error=2e-6) >= 30
-
-
-def test_torchmetrics_has_auc_with_ties_half_right() -> None:
-    takes = lambda _, scores: all(0 <= score <= 1 for score in scores.values())  # noqa: E731
-    metrics = {"RetrievalAUROC": "AUC"}
-    assert compared(metrics, golden("torchmetrics", "binary labels ("), takes, binary=True, error=2e-6) >= 10
-
-
-@pytest.mark.slow
-def test_mteb_has_nauc() -> None:
-    count = 0
-    for qrels, run, row in golden("mteb", "calculate"):
-        for name, wanted in row["values"].items():
-            if name.startswith("nauc_"):
-                (measure,) = parse_measures(name)
-                of = dict(measure.parameters)["of"].notation
-                by = dict(measure.parameters)["by"]
-                assert name == f"nauc_{of.lower().replace('@', '_at_')}_{by}".replace("_p_", "_precision_").replace(
-                    "_ap_", "_map_"
-                ).replace("_rr_", "_mrr_")
-                found = te.evaluate(qrels, run, name, profile="pytrec_eval").mean[name]
-                assert math.isnan(found) if wanted == "nan" else found == pytest.approx(wanted, abs=1e-9)
-                count += 1
-    assert count >= 600
-
-
-def test_mteb_counts_what_no_query_judges() -> None:
-    count = 0
-    for qrels, run, row in golden("mteb", "hole"):
-        for name, values in row["values"].items():
-            if name.startswith("Hole"):
-                found = te.evaluate(qrels, run, name)
-                there = {
-                    qid: value for qid, value in zip(run, values, strict=True) if untied(run[qid]) and qid in qrels
-                }
-                assert {qid: found[qid][name] for qid in there} == pytest.approx(there)
-                count += len(there)
-    assert count >= 60
 
 
 # Values of CatBoost 1.2.10, utils.eval_metric(labels, scores, metric, group_id=[0] * n), scores falling.

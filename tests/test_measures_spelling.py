@@ -6,6 +6,7 @@ import json
 import math
 import random
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,105 +23,16 @@ from treceval_py.measures import FAMILIES, NICKNAMES, declare
 from treceval_py.measures.registry import NOT_COMPUTED, Measure
 from treceval_py.measures.spelling import folded
 
-SPELLINGS: dict[str, str] = {
-    "ranx": """
-        hits=Hits hits@5=Hits@5 hit_rate@5=Success@5 hit_rate=Success precision@5=P@5 precision=SetP recall@5=R@5
-        f1@5=F1@5 f1=SetF r-precision=Rprec mrr=RR mrr@10=RR@10 map=AP map@100=AP@100 dcg=DCG dcg@10=DCG@10
-        dcg_burges=DCG(gain=exp) dcg_burges@10=DCG(gain=exp)@10 ndcg=nDCG ndcg@10=nDCG@10
-        ndcg_burges=nDCG(gain=exp) ndcg_burges@10=nDCG(gain=exp)@10 bpref=Bpref
-        rbp.95=gRBP(p=0.95,scale=none) rbp@95=gRBP(p=0.95,scale=none) rbp.5=gRBP(p=0.5,scale=none)
-        rbp.095=gRBP(p=0.095,scale=none) rbp.80-l2=gRBP(min_rel=1,p=0.8,scale=none)
-        ndcg@10-l2=nDCG(gains={1:0})@10 ndcg@10-l3=nDCG(gains={1:0,2:0})@10 ndcg-l0=nDCG ndcg-l1=nDCG rbp.80-l1=gRBP(p=0.8,scale=none) map@100-l2=AP(rel=2)@100
-        mrr-l2=RR(rel=2) precision@5-l2=P(rel=2)@5 map-l0=AP(rel=0) hits@5-l2=Hits(rel=2)@5""",
-    "MTEB and FlagEmbedding": """
-        ndcg_at_10=nDCG@10 map_at_100=AP@100 recall_at_5=R@5 precision_at_5=P@5 hit_rate_at_3=Success@3 mrr_at_10=RR@10
-        R_cap_at_3=R_cap@3 Hole_at_10=Hole@10 nauc_ndcg_at_10_max=nAUC(by=max,of=nDCG@10)
-        nauc_map_at_5_diff1=nAUC(by=diff1,of=AP@5) nauc_precision_at_10_std=nAUC(by=std,of=P@10)""",
-    "BEIR": """
-        NDCG@10=nDCG@10 MAP@10=AP@10 Recall@10=R@10 P@10=P@10 MRR@10=RR@10 R_cap@10=R_cap@10 Hole@10=Hole@10""",
-    "sentence-transformers": """
-        cosine_accuracy@1=Success@1 dot_precision@3=P@3 euclidean_recall@3=R@3 manhattan_mrr@10=RR@10
-        cosine_ndcg@10=nDCG(gain=binary)@10 cosine_map@100=AP(norm=capped)@100 cos_sim_map@100=AP(norm=capped)@100
-        dot_score_ndcg@10=nDCG(gain=binary)@10 sts-dev_cosine_accuracy@1=Success@1 my_name_dot_accuracy@1=Success@1
-        cosine-Accuracy@1=Success@1 cosine-Precision@1=P@1 cosine-Recall@1=R@1 cosine-MRR@10=RR@10
-        cosine-NDCG@10=nDCG(gain=binary)@10 cosine-MAP@100=AP(norm=capped)@100
-        NanoBEIR_mean_cosine_ndcg@10=nDCG(gain=binary)@10""",
-    "torchmetrics": """
-        RetrievalMAP=AP(norm=retrieved) RetrievalMAP(top_k=10)=AP(norm=retrieved)@10 RetrievalMAP(top_k=None)=AP(norm=retrieved)
-        RetrievalMRR=RR RetrievalMRR(top_k=10)=RR@10 RetrievalPrecision(top_k=5)=P@5 RetrievalPrecision=SetP
-        RetrievalPrecision(top_k=5,adaptive_k=True)=P(norm=retrieved)@5 RetrievalRecall(top_k=5)=R@5 RetrievalRecall=SetR
-        RetrievalHitRate(top_k=5)=Success@5 RetrievalHitRate=Success RetrievalRPrecision=Rprec
-        RetrievalFallOut(top_k=5)=Fallout@5 RetrievalFallOut=Fallout RetrievalAUROC=AUC
-        RetrievalAUROC(top_k=5,max_fpr=0.5)=AUC(max_fpr=0.5)@5
-        RetrievalNormalizedDCG=nDCG(ideal=retrieved,ties=average)
-        RetrievalNormalizedDCG(top_k=5)=nDCG(ideal=retrieved,ties=average)@5
-        retrieval_average_precision=AP(norm=retrieved) retrieval_reciprocal_rank=RR retrieval_precision(top_k=5)=P@5
-        retrieval_recall(top_k=5)=R@5 retrieval_hit_rate(top_k=5)=Success@5 retrieval_r_precision=Rprec
-        retrieval_fall_out(top_k=5)=Fallout@5 retrieval_auroc=AUC
-        retrieval_normalized_dcg=nDCG(ideal=retrieved,ties=average)""",
-    "ignite": """
-        HitRate(top_k=10)=Success@10 NDCG(top_k=10)=nDCG(gain=exp,ideal=retrieved)@10
-        NDCG(top_k=10,relevance_threshold=1,gain_function="exp_rank")=nDCG(gain=exp,ideal=retrieved)@10
-        NDCG(top_k=10,gain_function="linear_rank")=nDCG(gain=linear,ideal=retrieved)@10""",
-    "TF-Ranking": """
-        metric/mrr=RR metric/mrr_10=RR@10 metric/ndcg_10=nDCG(gain=exp,ideal=retrieved)@10 ndcg_10=nDCG@10 mrr_10=RR@10
-        metric/ndcg=nDCG(gain=exp,ideal=retrieved) metric/dcg=DCG(gain=exp) metric/dcg_10=DCG(gain=exp)@10
-        metric/precision_10=P(norm=retrieved)@10 metric/recall_10=R@10 metric/map=AP metric/map_10=AP@10 metric/arp=ARP
-        metric/ordered_pair_accuracy=OPA metric/precision_ia_10=P_IA@10 metric/alpha_dcg_10=alpha_DCG@10 metric/bpref=Bpref
-        metric/hits_10=Success@10""",
-    "LightGBM": "ndcg@5=nDCG@5 map@5=AP@5 lambdarank@5=nDCG(gain=exp,ideal=retrieved)@5 mean_average_precision@5=AP@5",
-    "XGBoost": """
-        ndcg@10-=nDCG(gain=exp,ideal=retrieved)@10 ndcg-=nDCG(gain=exp,ideal=retrieved)@32 map@10-=AP(norm=capped)@10
-        map-=AP(norm=capped)@32 pre@5=P(norm=retrieved)@5 pre=P(norm=retrieved)@32""",
-    "CatBoost": """
-        NDCG:top=10=nDCG(ideal=retrieved)@10 NDCG:top=10;type=Exp=nDCG(gain=exp,ideal=retrieved)@10
-        NDCG:type=Base;denominator=LogPosition=nDCG(discount=log2,gain=linear,ideal=retrieved)
-        NDCG:top=10;denominator=Position=nDCG(discount=position,ideal=retrieved)@10
-        DCG:top=10=DCG@10 DCG:type=Exp=DCG(gain=exp) MRR:top=10=RR@10 MRR:top=10;border=1.5=RR(rel=2)@10
-        MRR:border=1=RR(rel=2) MRR:border=1.0=RR(rel=2) MRR:border=0.99=RR(rel=1) MRR:border=-1=RR(rel=0) MAP:top=10=AP(norm=capped)@10 MAP:top=10;border=0.5=AP(norm=capped,rel=1)@10
-        PrecisionAt:top=5=P(norm=retrieved)@5 PrecisionAt=SetP RecallAt:top=5=R@5 RecallAt=SetR ERR:top=10=ERR(stop=label)@10
-        PFound=PFound PFound:top=5=PFound@5 QueryAUC=AUC QueryAverage:top=5=AverageGain@5 AverageGain:top=5=AverageGain@5""",
-    "RecBole": "Recall@10=R@10 MRR@10=RR@10 NDCG@10=nDCG@10 Hit@10=Success@10 hit@10=Success@10 MAP@10=AP@10 Precision@10=P@10",
-    "cornac": """
-        NDCG@5=nDCG@5 Precision@5=P@5 Recall@5=R@5 F1@5=F1@5 HitRatio@5=Success@5 MRR=RR MAP=AP AUC=AUC
-        NCRR@5=nDCG(discount=position,gain=binary)@5""",
-    "Elliot": "nDCGRendle2020@5=nDCG(gain=binary)@5 HR@5=Success@5 nDCG@5=nDCG@5 MRR@5=RR@5 Precision@5=P@5 F1@5=F1@5",
-    "ir_measures": """
-        nDCG(judged_only=True)@10=nDCG(judged_only=True)@10 AP(judged_only=True)=AP(judged_only=True)
-        RR(judged_only=True)@5=RR(judged_only=True)@5 P(judged_only=True,rel=2)@5=P(judged_only=True,rel=2)@5
-        Rprec(judged_only=True)=Rprec(judged_only=True) SetP(judged_only=True)=SetP(judged_only=True)
-        SetAP(judged_only=True)=SetAP(judged_only=True) SetF(judged_only=True)=SetF(judged_only=True)
-        IPrec(judged_only=True)@0.1=IPrec(judged_only=True)@0.1 Success(judged_only=True)@5=Success(judged_only=True)@5
-        alpha_nDCG(judged_only=True)@5=alpha_nDCG(judged_only=True)@5 ERR_IA(judged_only=True)@5=ERR_IA(judged_only=True)@5
-        AP_IA(judged_only=True)=AP_IA(judged_only=True) P_IA(judged_only=True)@5=P_IA(judged_only=True)@5
-        SetP(relative=True)=SetRelP SetRelP=SetRelP SDCG(dcg='exp-log2',max_rel=3)@10=SDCG(gain=exp,max_rel=3)@10
-        nDCG(dcg='exp-log2')@10=nDCG(gain=exp)@10 nDCG(dcg="exp-log2")@10=nDCG(gain=exp)@10
-        nDCG(gains={0:0,1:1,2:3})@10=nDCG(gains={0:0,1:1,2:3})@10 Judged=Judged Judged@10=Judged@10
-        Accuracy(cutoff=10)=Accuracy@10 P(cutoff=10)=P@10 RBP(rel=1)@10=RBP(rel=1)@10 RBP(p=0.8,rel=2)=RBP(p=0.8,rel=2)
-        NumRelRet=num_rel_ret BPref=Bpref RPrec=Rprec MAP=AP MRR=RR NDCG@5=nDCG@5 Precision@5=P@5 Recall@5=R@5
-        MAP_IA=AP_IA α_nDCG@5=alpha_nDCG@5 Compat(p=0.8,normalize=False)=Compat(normalised=no,p=0.8)
-        R-prec=Rprec STREC@5=StRecall@5""",
-}
-"""How programs write measures, and the same in our notation: the tables of their names, checked on the programs."""
-
-
-def pairs() -> Iterator[tuple[str, str]]:
-    for text in SPELLINGS.values():
-        for pair in text.split():
-            # A CatBoost name has = in it; what follows the last one outside of parentheses is our notation.
-            depth, at = 0, 0
-            for position, letter in enumerate(pair):
-                depth += {"(": 1, ")": -1}.get(letter, 0)
-                at = position if letter == "=" and depth == 0 else at
-            yield pair[:at], pair[at + 1 :]
-
+with Path(__file__).with_name("spellings.toml").open("rb") as file:
+    SPELLINGS: dict[str, str] = {name: ours for names in tomllib.load(file).values() for name, ours in names.items()}
+"""How programs write measures, and the same in our notation."""
 
 meant = parse_measures
 
 
 def test_a_name_of_another_program_is_the_measure_that_it_means() -> None:
-    found = {written: meant(written) for written, _ in pairs()}
-    assert {written: of for written, of in found.items() if of != meant(dict(pairs())[written])} == {}
+    found = {written: meant(written) for written in SPELLINGS}
+    assert {written: of for written, of in found.items() if of != meant(SPELLINGS[written])} == {}
     assert [measure.name for (measure,) in found.values()] == list(found)  # printed as it was asked for
 
 
@@ -223,7 +135,7 @@ def all_names() -> list[str]:
     """Return every name that is written anywhere, with its cutoff."""
     ours = [measure.name for family in FAMILIES.values() for measure in family.measures()[:1]]
     notation = [measure.notation for family in FAMILIES.values() for measure in family.measures()[:1]]
-    return [*FAMILIES, *NICKNAMES, *ours, *notation, *dict(pairs())]
+    return [*FAMILIES, *NICKNAMES, *ours, *notation, *SPELLINGS]
 
 
 @pytest.mark.parametrize("times", [1, pytest.param(8, marks=pytest.mark.slow)])

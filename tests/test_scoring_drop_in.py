@@ -189,12 +189,17 @@ def test_what_has_no_place_here_is_refused_with_a_way_out(snapshot: SnapshotAsse
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
 def test_all_measures_and_their_averages_over_random_runs() -> None:
     names = pytrec_eval.supported_measures - {"runid", "relstring"}  # texts, which it reads from memory of its own
     for seed in range(100):
         qrels, run = random_pair(random.Random(seed), negatives=False)
         ours, theirs = evaluated(te, qrels, names, run), evaluated(pytrec_eval, qrels, names, run)
         assert list(ours) == list(theirs)
+        profile = te.evaluate(qrels, run, ["map", "ndcg_cut_10", "bpref"], profile="pytrec_eval")
+        for name in profile.names:
+            values = [each[name] for each in theirs.values()]
+            assert profile.mean[name] == pytest.approx(sum(values) / len(values), abs=1e-12), (seed, name)
         for key in next(iter(theirs.values()), {}):
             columns = [[values[key] for values in each.values()] for each in (ours, theirs)]
             if not any(map(math.isnan, columns[1])):

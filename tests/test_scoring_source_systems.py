@@ -6,10 +6,8 @@ Expected numbers are those that the systems print or publish, or arithmetic in s
 from __future__ import annotations
 
 import math
-import random
 from pathlib import Path
 
-import numpy as np
 import pytest
 from command import Done, treceval
 from sklearn.metrics import ndcg_score
@@ -133,28 +131,6 @@ def test_recall_is_capped_by_the_cutoff_and_by_1() -> None:
     qrels = {"1": {f"r{nth}": 1 for nth in range(1, 13)}, "2": {"r1": 0}}
     found = te.evaluate(qrels, {"1": hits(*range(1, 10)), "2": hits(1)}, "R@10", profile="flagembedding-tutorial")
     assert {qid: row["R@10"] for qid, row in found.items()} == {"1": 9 / 10, "2": 0.0}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("profile", ["flagembedding-tutorial", "sklearn"])
-def test_ndcg_is_that_of_scikit_learn(profile: str) -> None:
-    for seed in range(100):
-        rng = random.Random(seed)
-        qrels: dict[str, dict[str, int]] = {}
-        run: dict[str, dict[str, float]] = {}
-        expected: dict[int, list[float]] = {1: [], 10: []}
-        for number in range(3):
-            documents = [f"d{place}" for place in range(rng.randint(2, 25))]
-            judged = {docid: 1 for docid in documents if rng.random() < 0.3} | {"missed": 1}
-            # float32 scores of an index, some of which are equal
-            scores = np.round(np.array([rng.random() for _ in documents], dtype=np.float32), rng.choice([1, 7]))
-            qrels[str(number)], run[str(number)] = judged, dict(zip(documents, scores.tolist(), strict=True))
-            labels = [judged.get(docid, 0) for docid in documents]
-            for cutoff, values in expected.items():
-                values.append(float(ndcg_score([labels], [scores.tolist()], k=cutoff)))
-        found = te.evaluate(qrels, run, ["nDCG@1", "nDCG@10"], profile=profile)
-        for cutoff, values in expected.items():
-            assert [found[qid][f"nDCG@{cutoff}"] for qid in found] == pytest.approx(values, abs=1e-12), seed
 
 
 def test_the_published_figures_go_together() -> None:

@@ -164,30 +164,21 @@ def sum_of_precisions(codes: list[int], level: int) -> float:
 
 
 def average_precision(
-    codes: list[int], judged: list[int], *, level: int = 1, norm: str = "relevant", steps: str = "ordered"
+    codes: list[int],
+    judged: list[int],
+    *,
+    level: int = 1,
+    cutoff: int | None = None,
+    norm: str = "relevant",
+    steps: str = "ordered",
 ) -> float:
-    """Map, of one query (gm_map averages the same value); twins know of no ties."""
+    """map and map_cut_k of one query: divided by all R, min(k, R) or those found; twins know of no ties."""
     assert steps == "ordered"
-    divisor = count_relevant(codes, level) if norm == "retrieved" else count_relevant(judged, level)
-    if divisor == 0:
-        return 0.0
-    return sum_of_precisions(codes, level) / divisor
-
-
-def average_precision_at(
-    codes: list[int], judged: list[int], *, level: int = 1, cutoff: int, norm: str = "relevant"
-) -> float:
-    """map_cut_k: the average precision of the first k documents, divided by all R, min(k, R) or those found."""
     first = codes[:cutoff]
-    if norm == "retrieved":
-        divisor = count_relevant(first, level)
-    elif norm == "capped":
-        divisor = min(cutoff, count_relevant(judged, level))
-    else:
-        divisor = count_relevant(judged, level)
-    if divisor == 0:
-        return 0.0
-    return sum_of_precisions(first, level) / divisor
+    divisor = count_relevant(first if norm == "retrieved" else judged, level)
+    if norm == "capped" and cutoff is not None:
+        divisor = min(cutoff, divisor)
+    return sum_of_precisions(first, level) / divisor if divisor else 0.0
 
 
 def yaap(codes: list[int], judged: list[int], *, level: int = 1) -> float:
@@ -199,10 +190,7 @@ def yaap(codes: list[int], judged: list[int], *, level: int = 1) -> float:
 
 def r_precision(codes: list[int], judged: list[int], *, level: int = 1) -> float:
     """Rprec: the precision at R, where a ranking shorter than R is filled with other documents."""
-    relevant = count_relevant(judged, level)
-    if relevant == 0:
-        return 0.0
-    return count_relevant(codes[:relevant], level) / relevant
+    return recall_at(codes, judged, level=level, cutoff=count_relevant(judged, level))
 
 
 def reciprocal_rank(codes: list[int], judged: list[int], *, level: int = 1) -> float:
@@ -218,34 +206,22 @@ def reciprocal_rank(codes: list[int], judged: list[int], *, level: int = 1) -> f
 
 def set_precision(codes: list[int], judged: list[int], *, level: int = 1) -> float:
     """set_P."""
-    if len(codes) == 0:
-        return 0.0
-    return count_relevant(codes, level) / len(codes)
+    return precision(codes, judged, level=level, cutoff=len(codes), divisor="retrieved")
 
 
 def set_recall(codes: list[int], judged: list[int], *, level: int = 1) -> float:
     """set_recall."""
-    relevant = count_relevant(judged, level)
-    if relevant == 0:
-        return 0.0
-    return count_relevant(codes, level) / relevant
+    return recall_at(codes, judged, level=level, cutoff=len(codes))
 
 
 def set_relative_precision(codes: list[int], judged: list[int], *, level: int = 1) -> float:
     """set_relative_P: the precision of the set divided by the highest possible one."""
-    relevant = count_relevant(judged, level)
-    if relevant == 0 or len(codes) == 0:
-        return 0.0
-    return count_relevant(codes, level) / min(len(codes), relevant)
+    return relative_precision(codes, judged, level=level, cutoff=len(codes)) if codes else 0.0
 
 
 def set_map(codes: list[int], judged: list[int], *, level: int = 1) -> float:
     """set_map: the precision of the set times its recall."""
-    relevant = count_relevant(judged, level)
-    if relevant == 0 or len(codes) == 0:
-        return 0.0
-    retrieved = count_relevant(codes, level)
-    return retrieved * retrieved / (len(codes) * relevant)
+    return set_precision(codes, judged, level=level) * set_recall(codes, judged, level=level)
 
 
 def set_f(codes: list[int], judged: list[int], *, level: int = 1, beta_squared: float = 1.0) -> float:
@@ -992,7 +968,7 @@ RANKED: dict[str, Callable[..., float | str]] = {
     "ndcg_rel": ndcg_rel,
     "Rndcg": r_ndcg,
     "ndcg_cut": ndcg,
-    "map_cut": average_precision_at,
+    "map_cut": average_precision,
     "relative_P": relative_precision,
     "success": with_cutoff(success),
     "set_P": set_precision,

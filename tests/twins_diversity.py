@@ -19,13 +19,11 @@ def is_relevant(docid: str, labels: dict[str, int], level: int) -> bool:
 
 def subtopics_of(judgments: Judgments, level: int) -> list[str]:
     """Give the subtopics that have a relevant document, in the order of their bytes."""
-    found = []
-    for subtopic in sorted(judgments, key=utf8):
-        for docid in judgments[subtopic]:
-            if is_relevant(docid, judgments[subtopic], level):
-                found.append(subtopic)
-                break
-    return found
+    return [
+        subtopic
+        for subtopic in sorted(judgments, key=utf8)
+        if any(is_relevant(docid, judgments[subtopic], level) for docid in judgments[subtopic])
+    ]
 
 
 def gain_of(docid: str, above: list[str], judgments: Judgments, level: int, alpha: float) -> float:
@@ -47,9 +45,7 @@ def gains_of(ranking: list[str], judgments: Judgments, level: int, alpha: float)
 
 def greedy(judgments: Judgments, level: int, alpha: float) -> list[str]:
     """Rank all judged documents: the one with the highest gain next, of equal ones the one with the largest id."""
-    left = set()
-    for labels in judgments.values():
-        left.update(labels)
+    left = {docid for labels in judgments.values() for docid in labels}
     ranking: list[str] = []
     while left:
         best = max(left, key=lambda docid: (gain_of(docid, ranking, judgments, level, alpha), utf8(docid)))
@@ -59,51 +55,34 @@ def greedy(judgments: Judgments, level: int, alpha: float) -> list[str]:
 
 
 def cumulated(gains: list[float], discount: Callable[[int], float], cutoff: int) -> float:
-    total = 0.0
-    for rank, gain in enumerate(gains[:cutoff], 1):
-        total += gain / discount(rank)
-    return total
-
-
-def over_bound(
-    ranking: list[str], judgments: Judgments, level: int, alpha: float, cutoff: int, discount: Callable[[int], float]
-) -> float:
-    subtopics = subtopics_of(judgments, level)
-    if not subtopics:
-        return 0.0
-    bound = [len(subtopics) * (1.0 - alpha) ** above for above in range(cutoff)]
-    found = cumulated(gains_of(ranking, judgments, level, alpha), discount, cutoff)
-    return found / cumulated(bound, discount, cutoff)
-
-
-def over_ideal(
-    ranking: list[str], judgments: Judgments, level: int, alpha: float, cutoff: int, discount: Callable[[int], float]
-) -> float:
-    if not subtopics_of(judgments, level):
-        return 0.0
-    ideal = gains_of(greedy(judgments, level, alpha), judgments, level, alpha)
-    found = cumulated(gains_of(ranking, judgments, level, alpha), discount, cutoff)
-    return found / cumulated(ideal, discount, cutoff)
+    return sum(gain / discount(rank) for rank, gain in enumerate(gains[:cutoff], 1))
 
 
 def log2_discount(rank: int) -> float:
     return math.log2(rank + 1)
 
 
-def alpha_dcg(ranking: list[str], judgments: Judgments, level: int, alpha: float, cutoff: int) -> float:
-    return over_bound(ranking, judgments, level, alpha, cutoff, log2_discount)
+def over_bound(discount: Callable[[int], float]) -> Callable[..., float]:
+    """Give the twin that divides discounted gains by the highest there could be."""
+
+    def twin(ranking: list[str], judgments: Judgments, level: int, alpha: float, cutoff: int) -> float:
+        subtopics = subtopics_of(judgments, level)
+        bound = [len(subtopics) * (1.0 - alpha) ** above for above in range(cutoff)]
+        found = cumulated(gains_of(ranking, judgments, level, alpha), discount, cutoff)
+        return found / cumulated(bound, discount, cutoff) if subtopics else 0.0
+
+    return twin
 
 
-def alpha_ndcg(ranking: list[str], judgments: Judgments, level: int, alpha: float, cutoff: int) -> float:
-    return over_ideal(ranking, judgments, level, alpha, cutoff, log2_discount)
+def over_ideal(discount: Callable[[int], float]) -> Callable[..., float]:
+    """Give the twin that divides discounted gains by those of the greedy ranking."""
 
+    def twin(ranking: list[str], judgments: Judgments, level: int, alpha: float, cutoff: int) -> float:
+        ideal = gains_of(greedy(judgments, level, alpha), judgments, level, alpha)
+        found = cumulated(gains_of(ranking, judgments, level, alpha), discount, cutoff)
+        return found / cumulated(ideal, discount, cutoff) if subtopics_of(judgments, level) else 0.0
 
-def err_ia(ranking: list[str], judgments: Judgments, level: int, alpha: float, cutoff: int) -> float:
-    return over_bound(ranking, judgments, level, alpha, cutoff, float)
-
-
-def nerr_ia(ranking: list[str], judgments: Judgments, level: int, alpha: float, cutoff: int) -> float:
-    return over_ideal(ranking, judgments, level, alpha, cutoff, float)
+    return twin
 
 
 def with_patience(gains: list[float], patience: float) -> float:
@@ -134,26 +113,19 @@ def ap_ia(ranking: list[str], judgments: Judgments, level: int) -> float:
     total = 0.0
     for subtopic in subtopics:
         labels = judgments[subtopic]
-        precisions, found, relevant = 0.0, 0, 0
+        precisions, found = 0.0, 0
         for rank, docid in enumerate(ranking, 1):
             if is_relevant(docid, labels, level):
                 found += 1
                 precisions += found / rank
-        for docid in labels:
-            relevant += is_relevant(docid, labels, level)
-        total += precisions / relevant
+        total += precisions / sum(is_relevant(docid, labels, level) for docid in labels)
     return total / len(subtopics) if subtopics else 0.0
 
 
 def p_ia(ranking: list[str], judgments: Judgments, level: int, cutoff: int) -> float:
     subtopics = subtopics_of(judgments, level)
-    total = 0.0
-    for subtopic in subtopics:
-        found = 0
-        for docid in ranking[:cutoff]:
-            found += is_relevant(docid, judgments[subtopic], level)
-        total += found / cutoff
-    return total / len(subtopics) if subtopics else 0.0
+    found = sum(is_relevant(docid, judgments[each], level) for each in subtopics for docid in ranking[:cutoff])
+    return found / cutoff / len(subtopics) if subtopics else 0.0
 
 
 def strec(ranking: list[str], judgments: Judgments, level: int, cutoff: int) -> float:
@@ -165,10 +137,10 @@ def strec(ranking: list[str], judgments: Judgments, level: int, cutoff: int) -> 
 
 
 DIVERSITY: dict[str, Callable[..., float]] = {
-    "alpha_dcg_cut": alpha_dcg,
-    "alpha_ndcg_cut": alpha_ndcg,
-    "err_ia_cut": err_ia,
-    "nerr_ia_cut": nerr_ia,
+    "alpha_dcg_cut": over_bound(log2_discount),
+    "alpha_ndcg_cut": over_ideal(log2_discount),
+    "err_ia_cut": over_bound(float),
+    "nerr_ia_cut": over_ideal(float),
     "nrbp": nrbp,
     "nnrbp": nnrbp,
     "ap_ia": ap_ia,

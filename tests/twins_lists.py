@@ -19,6 +19,7 @@ from twins import (
     gain_of,
     judged_of,
     num_rel_ret,
+    recall_at,
     success,
     with_cutoff,
 )
@@ -44,10 +45,8 @@ def arp(
 
 def f1(codes: list[int], judged: list[int], *, level: int = 1, cutoff: int) -> float:
     """F1@k from P@k and R@k."""
-    if not count_relevant(judged, level):
-        return 0.0
     precision = count_relevant(codes[:cutoff], level) / cutoff
-    recall = count_relevant(codes[:cutoff], level) / count_relevant(judged, level)
+    recall = recall_at(codes, judged, level=level, cutoff=cutoff)
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 

@@ -13,19 +13,13 @@ from fractions import Fraction
 from twins import with_cutoff
 
 
-def gain_of(code: int, max_rel: int, min_rel: int) -> float:
-    """Give the place of a grade on the scale."""
-    if code <= min_rel:
-        return 0.0
-    return (code - min_rel) / (max_rel - min_rel)
+def gains_of(codes: list[int], depth: int, *, max_rel: int, min_rel: int = 0) -> list[float]:
+    """Give the gains of a ranking that is cut at a depth, or continued with documents of gain 0 down to it.
 
-
-def gains_of(codes: list[int], max_rel: int, min_rel: int, depth: int) -> list[float]:
-    """Give the gains of a ranking that is cut at a depth, or continued with documents of gain 0 down to it."""
-    gains = []
-    for place in range(depth):
-        gains.append(gain_of(codes[place], max_rel, min_rel) if place < len(codes) else 0.0)
-    return gains
+    A gain is the place of a grade on the scale.
+    """
+    padded = [*codes, *[-1] * depth][:depth]
+    return [(code - min_rel) / (max_rel - min_rel) if code > min_rel else 0.0 for code in padded]
 
 
 def expected_rate(gains: list[float], goes_on: Callable[[int], float]) -> float:
@@ -40,11 +34,9 @@ def expected_rate(gains: list[float], goes_on: Callable[[int], float]) -> float:
     return weighed / total
 
 
-def inst(
-    codes: list[int], judged: list[int], *, target: float = 1.0, max_rel: int, min_rel: int = 0, deepest: int = 1000
-) -> float:
+def inst(codes: list[int], judged: list[int], *, target: float = 1.0, deepest: int = 1000, **scale: int) -> float:
     """Give INST."""
-    gains = gains_of(codes, max_rel, min_rel, deepest)
+    gains = gains_of(codes, deepest, **scale)
 
     def goes_on(rank: int) -> float:
         wanted = target - math.fsum(gains[:rank])
@@ -53,11 +45,9 @@ def inst(
     return expected_rate(gains, goes_on)
 
 
-def insq(
-    codes: list[int], judged: list[int], *, target: float = 1.0, max_rel: int, min_rel: int = 0, deepest: int = 1000
-) -> float:
+def insq(codes: list[int], judged: list[int], *, target: float = 1.0, deepest: int = 1000, **scale: int) -> float:
     """Give INSQ."""
-    gains = gains_of(codes, max_rel, min_rel, deepest)
+    gains = gains_of(codes, deepest, **scale)
     return expected_rate(gains, lambda rank: ((rank - 1 + 2 * target) / (rank + 2 * target)) ** 2)
 
 
@@ -67,7 +57,7 @@ def sdcg_cut(
     """Give DCG over that of documents of the highest grade."""
     reached = 0.0
     possible = 0.0
-    gains = gains_of(codes, max_rel, min_rel, cutoff)
+    gains = gains_of(codes, cutoff, max_rel=max_rel, min_rel=min_rel)
     if gain == "binary":
         gains = [float(each > 0) for each in gains]
     elif gain == "exp":
@@ -93,34 +83,29 @@ def bpm_cut(
     return float(gained / cutoff)
 
 
-def nerr8_cut(codes: list[int], judged: list[int], *, max_rel: int, min_rel: int = 0, cutoff: int) -> float:
+def nerr8_cut(codes: list[int], judged: list[int], *, cutoff: int, **scale: int) -> float:
     """Give NERR8."""
-    gains = gains_of(codes, max_rel, min_rel, cutoff)
+    gains = gains_of(codes, cutoff, **scale)
     return expected_rate(gains, lambda rank: 1.0 - gains[rank - 1])
 
 
-def nerr9_cut(codes: list[int], judged: list[int], *, max_rel: int, min_rel: int = 0, cutoff: int) -> float:
+def nerr9_cut(codes: list[int], judged: list[int], *, cutoff: int, **scale: int) -> float:
     """Give NERR9."""
-    gains = gains_of(codes, max_rel, min_rel, cutoff)
+    gains = gains_of(codes, cutoff, **scale)
     return expected_rate(gains, lambda rank: rank / (rank + 1) * (1.0 - gains[rank - 1]))
 
 
-def nerr10(
-    codes: list[int], judged: list[int], *, p: float = 0.9, max_rel: int, min_rel: int = 0, deepest: int = 1000
-) -> float:
+def nerr10(codes: list[int], judged: list[int], *, p: float = 0.9, deepest: int = 1000, **scale: int) -> float:
     """Give NERR10."""
-    gains = gains_of(codes, max_rel, min_rel, deepest)
+    gains = gains_of(codes, deepest, **scale)
     return expected_rate(gains, lambda rank: p * (1.0 - gains[rank - 1]))
 
 
-def nerr11(
-    codes: list[int], judged: list[int], *, target: float = 1.0, max_rel: int, min_rel: int = 0, deepest: int = 1000
-) -> float:
+def nerr11(codes: list[int], judged: list[int], *, target: float = 1.0, deepest: int = 1000, **scale: int) -> float:
     """Give NERR11."""
-    gains = gains_of(codes, max_rel, min_rel, deepest)
-    return expected_rate(
-        gains, lambda rank: ((rank - 1 + 2 * target) / (rank + 2 * target)) ** 2 * (1.0 - gains[rank - 1])
-    )
+    gains = gains_of(codes, deepest, **scale)
+    steps = 2 * target - 1
+    return expected_rate(gains, lambda rank: ((rank + steps) / (rank + steps + 1)) ** 2 * (1.0 - gains[rank - 1]))
 
 
 def overlap(one: list[str], other: list[str], p: float, depth: int) -> float:
