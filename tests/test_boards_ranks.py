@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 from statistics import NormalDist
 
 import numpy as np
 import pytest
+from shared import ROBUST, skip_without_shared
 
 import treceval_py as te
 from treceval_py.boards.intervals import (
@@ -21,8 +21,6 @@ from treceval_py.boards.intervals import (
     separated,
     shared_ranks,
 )
-
-ROBUST = Path(__file__).parent.parent.parent / "shared" / "data" / "robust03"
 
 Draw = Callable[[int], tuple[np.ndarray, np.ndarray, np.ndarray]]
 """Returns measured means, drawn errors and true ranks of a sample, by its number."""
@@ -53,8 +51,7 @@ def of_population(population: np.ndarray, queries: int) -> Draw:
 @pytest.fixture(scope="module")
 def robust() -> np.ndarray:
     """AP of the runs of TREC 2003 Robust, (8, 100)."""
-    if not ROBUST.is_dir():
-        pytest.skip("the runs of the robust track (../shared/data/robust03) are not here")
+    skip_without_shared()
     files = sorted(ROBUST.glob("input.*.gz"))
     return np.array([te.evaluate(ROBUST / "qrels.txt.gz", file, "map", complete=True).matrix[:, 0] for file in files])
 

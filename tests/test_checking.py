@@ -9,16 +9,14 @@ from typing import Any
 
 import pytest
 from findings import brief, briefs, words
+from shared import DATA, needs_shared
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
 from treceval_py.checking import CODES, check, checking
 from treceval_py.checking.checking import Checked
 
-SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
 DATA = Path(__file__).parent.parent / "data"
-
-real_data = pytest.mark.skipif(not SHARED.exists(), reason="the real runs of ../shared are not at hand")
 
 
 def checked(lines: bytes, qrels: bytes | None = None, **options: Any) -> Checked:
@@ -102,14 +100,14 @@ TRUE_OF_ROBUST = {
 }
 
 
-@real_data
+@needs_shared
 @pytest.mark.parametrize("name", TRUE_OF_ROBUST)
 def test_the_runs_of_robust_2003_give_what_is_true_of_them(name: str) -> None:
-    folder = SHARED / "robust03"
+    folder = DATA / "robust03"
     assert told(check(folder / name, folder / "qrels.txt.gz")) == TRUE_OF_ROBUST[name]
 
 
-@real_data
+@needs_shared
 @pytest.mark.parametrize(
     "name",
     [
@@ -126,7 +124,7 @@ def test_the_runs_of_robust_2003_give_what_is_true_of_them(name: str) -> None:
     ],
 )
 def test_a_clean_file_gives_nothing(name: str) -> None:
-    assert told(check(SHARED / name)) == []
+    assert told(check(DATA / name)) == []
 
 
 TRUE_OF_TREC_EVAL = {
@@ -139,10 +137,10 @@ TRUE_OF_TREC_EVAL = {
 }
 
 
-@real_data
+@needs_shared
 @pytest.mark.parametrize("name", TRUE_OF_TREC_EVAL)
 def test_the_other_test_files_of_trec_eval_give_what_is_true_of_them(name: str) -> None:
-    assert set(check(SHARED / "trec_eval-test" / name).counts) == TRUE_OF_TREC_EVAL[name]
+    assert set(check(DATA / "trec_eval-test" / name).counts) == TRUE_OF_TREC_EVAL[name]
 
 
 def test_the_files_of_this_project_give_what_is_true_of_them() -> None:

@@ -11,6 +11,7 @@ import random
 from pathlib import Path
 
 import pytest
+from shared import ROBUST, needs_shared
 
 import treceval_py as te
 from treceval_py.checking import fixing
@@ -19,7 +20,6 @@ from treceval_py.checking.rows import KINDS
 from treceval_py.errors import InputError
 from treceval_py.scan import scanner
 
-SHARED = Path(__file__).parent.parent / ".." / "shared"
 SAMPLE = Path(__file__).parent.parent / "data"
 CLEAN = b"1 Q0 a 1 2.5 t\n1 Q0 b 2 1.5 t\n2 Q0 c 1 3 t\n"
 
@@ -260,10 +260,10 @@ def test_a_run_of_the_sample_scores_as_before(path: Path) -> None:
     assert te.evaluate(qrels, copy, ["map", "ndcg"]).mean == te.evaluate(qrels, path, ["map", "ndcg"]).mean
 
 
-@pytest.mark.skipif(not (SHARED / "data" / "robust03").is_dir(), reason="../shared/data is not there")
+@needs_shared
 @pytest.mark.parametrize("name", ["MU03rob01", "NLPR03vb10", "UIUC03Rd1", "SABIR03BASE"])
 def test_a_robust_run_with_ranks_from_1_changes_in_no_byte(name: str) -> None:
-    data = gzip.decompress((SHARED / "data" / "robust03" / f"input.{name}.gz").read_bytes())
+    data = gzip.decompress((ROBUST / f"input.{name}.gz").read_bytes())
     assert after(data) == data
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
 from findings import brief, briefs, words
+from shared import DATA, needs_shared
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.checking.catalogue.judgments import CODES
@@ -21,8 +21,6 @@ from treceval_py.checking.scattered import grouped
 from treceval_py.data.qrels import Qrels
 from treceval_py.io.rows import read_part
 from treceval_py.io.source import numbered
-
-SHARED = Path(__file__).parents[1] / ".." / "shared" / "data"
 
 
 def rows_of(text: bytes, first: int = 1) -> Rows:
@@ -235,9 +233,9 @@ REAL = {
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not SHARED.exists(), reason="the real judgments are not there")
+@needs_shared
 def test_real_judgments_give_what_is_true_of_them(snapshot: SnapshotAssertion) -> None:
-    found = {path: checked(*(bytes(text) for _, text in numbered(str(SHARED / path))))[0].sorted() for path in REAL}
+    found = {path: checked(*(bytes(text) for _, text in numbered(str(DATA / path))))[0].sorted() for path in REAL}
     assert briefs(found) == REAL
     assert "304 of 3,681 labels" in str(found["trec_eval-test/qrels.rel_level"][0])
     assert "6,629 lines are like this" in str(found["trec_eval-test/qrels.123"][2])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from findings import READERS, brief, briefs, words
+from shared import DATA, needs_shared
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
@@ -380,8 +381,6 @@ def test_a_text_that_is_neither_run_nor_judgments_looks_like_nothing() -> None:
 
 # -- all of it -----------------------------------------------------------------------------------------------------
 
-DATA = Path("../shared/data")
-
 
 # Lines as `wc -l` counts them.
 REAL = {
@@ -391,7 +390,7 @@ REAL = {
 }
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="the data sets are not here")
+@needs_shared
 @both_readers
 def test_all_lines_of_clean_files_are_read() -> None:
     for name, (kind, lines) in REAL.items():

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from findings import briefs, words
+from shared import DATA, needs_shared
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py import Qrels, read_qrels
@@ -18,8 +17,6 @@ from treceval_py.checking.rows import KINDS, Rows
 from treceval_py.checking.together import Together
 from treceval_py.io.rows import read_part
 from treceval_py.io.source import numbered
-
-SHARED = Path(__file__).parents[1] / ".." / "shared" / "data"
 
 
 def rows_of(text: bytes, first: int, kind: str) -> Rows:
@@ -254,12 +251,12 @@ REAL = {
 }
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="trec_eval's test files are not there")
+@needs_shared
 def test_trec_evals_runs_give_what_is_true_of_them(snapshot: SnapshotAssertion) -> None:
     found: dict[str, list[Finding]] = {}
     for name, qrels in REAL:
-        chunks = (bytes(text).decode() for _, text in numbered(str(SHARED / "trec_eval-test" / name)))
-        judgments = read_qrels(str(SHARED / "trec_eval-test" / qrels))
+        chunks = (bytes(text).decode() for _, text in numbered(str(DATA / "trec_eval-test" / name)))
+        judgments = read_qrels(str(DATA / "trec_eval-test" / qrels))
         found[f"{name} {qrels}"] = checked(judgments, *chunks).sorted()
     assert briefs(found) == {" ".join(names): expected for names, expected in REAL.items()}
     assert words(found) == snapshot

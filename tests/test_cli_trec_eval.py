@@ -14,10 +14,12 @@ from pathlib import Path
 
 import pytest
 from command import LINES, Done, command
+from shared import DATA as SHARED_DATA
+from shared import needs_shared
 
 from treceval_py.cli.trec_eval import trec_eval as program
 
-DATA = Path(__file__).parent.parent.parent / "shared" / "data" / "trec_eval-test"
+DATA = SHARED_DATA / "trec_eval-test"
 
 QUICKTEST = LINES["quicktest"]
 
@@ -47,7 +49,7 @@ def trec_eval(*arguments: str, folder: Path) -> Done:
     return command(arguments, program, folder=folder)
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="trec_eval's data is not here")
+@needs_shared
 def test_trec_evals_own_test_passes() -> None:
     assert len(QUICKTEST) == 15
     for line in QUICKTEST:

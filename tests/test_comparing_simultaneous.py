@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from pathlib import Path
 
 import hypothesis
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from shared import ROBUST, needs_shared
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
@@ -25,10 +25,8 @@ from treceval_py.comparing.variance import letters
 
 stats = pytest.importorskip("scipy.stats")
 
-DATA = Path(__file__).parent.parent.parent / "shared" / "data" / "robust03"
 RUNS = ["MU03rob01", "NLPR03vb10", "SABIR03BASE", "UIUC03Rd1", "aplrob03a", "pircRBa1", "rutcor03100", "uic0301"]
 MEASURES = ["map", "ndcg_cut.10", "recip_rank", "P.10"]
-robust = pytest.mark.skipif(not DATA.exists(), reason="the robust track's runs are not here")
 
 
 def simulated(runs: int, queries: int, *, seed: int) -> np.ndarray:
@@ -187,11 +185,11 @@ def test_the_finding_names_the_best_and_which_runs_do_not_differ(snapshot: Snaps
     assert "0.7500 against 0.1116" in said["two runs"][0]  # (1 + 1/2) / 2 and (29/9 + 1/8) / 30
 
 
-@robust
+@needs_shared
 @pytest.mark.slow
 def test_no_mark_contradicts_the_letters_nor_an_interval_whatever_the_baseline() -> None:
-    qrels = te.read_qrels(DATA / "qrels.txt.gz")
-    results = [te.evaluate(qrels, DATA / f"input.{run}.gz", MEASURES) for run in RUNS]
+    qrels = te.read_qrels(ROBUST / "qrels.txt.gz")
+    results = [te.evaluate(qrels, ROBUST / f"input.{run}.gz", MEASURES) for run in RUNS]
     everything = te.compare(results, pairs=True)
     seen = 0
     for baseline in range(len(RUNS)):
@@ -208,12 +206,12 @@ def test_no_mark_contradicts_the_letters_nor_an_interval_whatever_the_baseline()
     )
 
 
-@robust
+@needs_shared
 @pytest.mark.slow
 @pytest.mark.parametrize("queries", [30, 100])
 def test_the_level_is_kept_on_centred_values_of_real_runs(queries: int) -> None:
-    qrels = te.read_qrels(DATA / "qrels.txt.gz")
-    results = [te.evaluate(qrels, DATA / f"input.{run}.gz", MEASURES) for run in RUNS]
+    qrels = te.read_qrels(ROBUST / "qrels.txt.gz")
+    results = [te.evaluate(qrels, ROBUST / f"input.{run}.gz", MEASURES) for run in RUNS]
     shares = []
     for measure in te.compare(results, test="t", letters="none").measures:
         centred = measure.values - measure.means[:, None]

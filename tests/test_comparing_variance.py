@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import random
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
+from shared import ROBUST, skip_without_shared
 
 import treceval_py as te
 from treceval_py.comparing.variance import (
@@ -25,7 +25,6 @@ from treceval_py.comparing.variance import (
 pandas = pytest.importorskip("pandas")
 stats = pytest.importorskip("scipy.stats")
 
-DATA = Path(__file__).parent.parent.parent / "shared" / "data" / "robust03"
 RUNS = ["MU03rob01", "NLPR03vb10", "SABIR03BASE", "UIUC03Rd1", "aplrob03a", "pircRBa1", "rutcor03100", "uic0301"]
 
 SOYBEANS = np.array(
@@ -84,10 +83,9 @@ def tukey_of(values: np.ndarray) -> np.ndarray:
 
 
 def robust(measure: str) -> np.ndarray:
-    if not DATA.exists():
-        pytest.skip("the runs of the robust track (../shared/data/robust03) are not here")
-    qrels = str(DATA / "qrels.txt.gz")
-    found = [te.evaluate(qrels, str(DATA / f"input.{name}.gz"), [measure]) for name in RUNS]
+    skip_without_shared()
+    qrels = str(ROBUST / "qrels.txt.gz")
+    found = [te.evaluate(qrels, str(ROBUST / f"input.{name}.gz"), [measure]) for name in RUNS]
     return np.array([[results[qid][measure] for qid in results] for results in found])
 
 

@@ -19,6 +19,8 @@ import pytest
 from command import table
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shared import DATA as SHARED_DATA
+from shared import needs_shared
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
@@ -29,7 +31,6 @@ duckdb = pytest.importorskip("duckdb")
 pyarrow = pytest.importorskip("pyarrow")
 
 DATA = Path(__file__).parent.parent / "data"
-SHARED = Path(__file__).parent.parent.parent / "shared" / "data"
 QRELS = {"7": {"119": 2, "108": 0, "9": 1}, "12": {"4": 1}}
 RUN = {"7": {"108": 0.9, "119": 0.75, "x": 0.5}, "12": {"3": -1.0, "4": -1.5}}
 MEASURES = ["map", "nDCG@10", "P@5", "bpref", "num_rel_ret"]
@@ -177,10 +178,10 @@ def test_real_runs_in_memory_give_what_their_files_give(form: str, run: str) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data are not there")
+@needs_shared
 @pytest.mark.parametrize("form", ["pandas", "polars, lazy", "pyarrow", "duckdb", "tuples"])
 def test_shared_runs_in_memory_give_what_their_files_give(form: str) -> None:
-    folder = SHARED / "trec_eval-test"
+    folder = SHARED_DATA / "trec_eval-test"
     qrels, path = str(folder / "qrels.test"), str(folder / "results.test")
     judged, ranked = te.read_qrels(qrels).to_dict(), te.read_run(path).to_dict()
     assert same(te.evaluate(JUDGED[form](judged), RUNS[form](ranked)), te.evaluate(qrels, path))
@@ -398,22 +399,6 @@ def test_text_is_read_where_it_is_named_so() -> None:
 
 
 # --- the order of arguments ---
-
-
-OLD_ORDERS: dict[str, Callable[[Any], te.Comparison]] = {
-    "a list": lambda runs: te.compare(runs, QRELS, "map"),  # type: ignore[arg-type]
-    "a dictionary": lambda runs: te.compare({"a": runs[0], "b": runs[1]}, QRELS, "map"),
-    "tables": lambda runs: te.compare({"a": te.Run(runs[0]), "b": runs[1]}, te.Qrels(QRELS), "map"),
-}
-
-
-@pytest.mark.parametrize("old", OLD_ORDERS)
-def test_the_old_order_of_compare_still_works_and_warns(old: str) -> None:
-    runs = [RUN, {"7": {"119": 1.0}, "12": {"4": 1.0}}]
-    with pytest.warns(te.TrecevalWarning, match="compare takes the judgments first, then the runs") as caught:
-        found = OLD_ORDERS[old](runs)
-    assert caught[0].filename == __file__
-    assert found["map"].means.tolist() == te.compare(QRELS, runs, "map")["map"].means.tolist()
 
 
 def test_the_order_of_compare_is_judgments_then_runs(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from shared import ROBUST, needs_shared
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
@@ -24,7 +25,6 @@ from treceval_py.explaining.scoring import Scorer
 from treceval_py.explaining.variants import Situation, pairs_of, profile_variants, task_of, variants_of
 
 HOME = Path(__file__).parent.parent
-ROBUST = HOME.parent / "shared" / "data" / "robust03"
 
 Labels = Mapping[str, int]
 Ranking = Sequence[str]
@@ -67,7 +67,7 @@ OURS = ["bm25", *(pytest.param(name, marks=pytest.mark.slow) for name in ("jacca
 THEIRS = [
     pytest.param(
         name,
-        marks=[pytest.mark.slow, pytest.mark.skipif(not ROBUST.exists(), reason="the TREC data is not there")],
+        marks=[pytest.mark.slow, needs_shared],
     )
     for name in ("NLPR03vb10", "uic0301")
 ]

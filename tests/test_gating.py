@@ -12,14 +12,13 @@ import numpy as np
 import pytest
 from command import Done, treceval
 from scipy import stats
+from shared import ROBUST, skip_without_shared
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
 from treceval_py.comparing.scores import Aligned
 from treceval_py.gating.gate import CANNOT_TELL, PASS, STATUS, WORSE, Decision, GateSettings, Margin, Verdict, decide
 from treceval_py.gating.show import finding
-
-ROBUST = Path(__file__).parent.parent.parent / "shared" / "data" / "robust03"
 
 RNG = np.random.default_rng(4)
 OLD = RNG.uniform(0.2, 0.8, 40)
@@ -151,8 +150,7 @@ def test_a_floor_is_compared_without_a_test() -> None:
 @pytest.fixture(scope="module")
 def robust() -> np.ndarray:
     """Values of 8 runs, 4 measures and 100 queries of TREC's Robust track of 2003."""
-    if not ROBUST.is_dir():
-        pytest.skip("the runs are not here")
+    skip_without_shared()
     scoring = te.Scoring(["map", "ndcg_cut.10", "recip_rank", "P.10"], complete=True)
     evaluator = te.Evaluator(te.read_qrels(ROBUST / "qrels.txt.gz"), scoring)
     return np.array([evaluator.scored(file).matrix.T for file in sorted(ROBUST.glob("input.*.gz"))])

@@ -9,14 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from shared import ROBUST, needs_shared
 
 import treceval_py as te
 from treceval_py.cli.agree import agree as command
 from treceval_py.comparing.agreement import tau_ap
 from treceval_py.judges.coefficients import WEIGHTS, krippendorff_alpha, weighted_kappa
 from treceval_py.rendering import FORMATS
-
-REAL = Path(__file__).parent.parent.parent / "shared" / "data" / "robust03"
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -181,19 +180,19 @@ def test_common_scores_with_documents_that_all_judges_judged() -> None:
     assert common.orders[0].means[:, 0].tolist() == [0.75, 0.75]
 
 
-@pytest.mark.skipif(not REAL.exists(), reason="needs ../shared/data")
+@needs_shared
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
 def test_real_runs_by_a_judge_who_finds_half_as_much() -> None:
     from scipy.stats import kendalltau
 
-    qrels = te.read_qrels(REAL / "qrels.txt.gz")
+    qrels = te.read_qrels(ROBUST / "qrels.txt.gz")
     generator = np.random.default_rng(2)
     strict = {
         qid: {docid: int(rel > 0 and generator.random() < 0.5) for docid, rel in qrels[qid].items()} for qid in qrels
     }
     strict = {qid: labels for qid, labels in strict.items() if any(labels.values())}
-    runs = sorted(REAL.glob("input.*.gz"))
+    runs = sorted(ROBUST.glob("input.*.gz"))
     order = te.agree([qrels, strict], runs, "map", bootstrap=200).orders[0]
     kept = {qid: dict(qrels[qid]) for qid in strict}
     means = np.array([[te.evaluate(judgments, run, "map").mean["map"] for run in runs] for judgments in (kept, strict)])

@@ -20,6 +20,7 @@ import pytest
 from command import treceval
 from report_payloads import HOSTILE, NAMES, drawn_payload
 from scipy import stats
+from shared import ROBUST, skip_without_shared
 
 import treceval_py as te
 from treceval_py.comparing.show.paper import in_paper
@@ -32,7 +33,6 @@ pytest.importorskip("jinja2", reason="a report needs jinja2: .[report] has it")
 
 
 DATA = Path(__file__).parent.parent / "data"
-ROBUST = Path("../shared/data/robust03")
 SAMPLE = ("bm25", "jaccard", "minilm")
 MINUS = "\N{MINUS SIGN}"
 
@@ -948,8 +948,7 @@ def test_the_command_writes_a_page_that_opens(opened: Open, tmp_path: Path) -> N
 
 @browser_test
 def test_eight_runs_of_trec_robust_are_shown(opened: Open, tmp_path: Path) -> None:
-    if not ROBUST.exists():
-        pytest.skip(f"{ROBUST} is not there: runs of TREC 2003 Robust, which are not part of this project")
+    skip_without_shared()
     written_to = tmp_path / "report.html"
     measures = [part for name in ("map", "nDCG@10", "P@10", "RR") for part in ("-m", name)]
     treceval(["report", str(ROBUST / "qrels.txt.gz"), str(ROBUST / "input.*"), *measures, "-o", str(written_to)])

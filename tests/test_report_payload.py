@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from command import table
+from shared import ROBUST, skip_without_shared
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
@@ -35,7 +36,6 @@ from treceval_py.scoring.conventions import Conventions
 pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
 
 USUAL = Settings(test="t", tests=("t",))
-ROBUST = Path("../shared/data/robust03")
 
 QRELS = Qrels({"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1, "d": 0}, "3": {"z": 1}})
 ONE = Run({"1": {"a": 3.0, "b": 2.0, "x": 1.5, "c": 1.0}, "2": {"a": 1.0, "d": 0.5}}, tag="first")
@@ -95,8 +95,7 @@ def comparison(
 
 
 def robust() -> tuple[Qrels, dict[str, Run]]:
-    if not ROBUST.exists():
-        pytest.skip(f"{ROBUST} is not there: runs of TREC 2003 Robust, which are not part of this project")
+    skip_without_shared()
     runs = {path.name[6:-3]: te.read_run(str(path)) for path in sorted(ROBUST.glob("input.*.gz"))[:3]}
     return te.read_qrels(str(ROBUST / "qrels.txt.gz")), runs
 
