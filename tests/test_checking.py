@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from findings import brief, briefs, words
-from shared import DATA, needs_shared
+from shared import SHARED, needs_shared
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
@@ -103,7 +103,7 @@ TRUE_OF_ROBUST = {
 @needs_shared
 @pytest.mark.parametrize("name", TRUE_OF_ROBUST)
 def test_the_runs_of_robust_2003_give_what_is_true_of_them(name: str) -> None:
-    folder = DATA / "robust03"
+    folder = SHARED / "robust03"
     assert told(check(folder / name, folder / "qrels.txt.gz")) == TRUE_OF_ROBUST[name]
 
 
@@ -124,7 +124,7 @@ def test_the_runs_of_robust_2003_give_what_is_true_of_them(name: str) -> None:
     ],
 )
 def test_a_clean_file_gives_nothing(name: str) -> None:
-    assert told(check(DATA / name)) == []
+    assert told(check(SHARED / name)) == []
 
 
 TRUE_OF_TREC_EVAL = {
@@ -140,7 +140,7 @@ TRUE_OF_TREC_EVAL = {
 @needs_shared
 @pytest.mark.parametrize("name", TRUE_OF_TREC_EVAL)
 def test_the_other_test_files_of_trec_eval_give_what_is_true_of_them(name: str) -> None:
-    assert set(check(DATA / "trec_eval-test" / name).counts) == TRUE_OF_TREC_EVAL[name]
+    assert set(check(SHARED / "trec_eval-test" / name).counts) == TRUE_OF_TREC_EVAL[name]
 
 
 def test_the_files_of_this_project_give_what_is_true_of_them() -> None:

@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 from findings import brief, briefs, words
-from shared import DATA, needs_shared
+from shared import SHARED, needs_shared
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.checking.catalogue.judgments import CODES
@@ -235,7 +235,7 @@ REAL = {
 @pytest.mark.slow
 @needs_shared
 def test_real_judgments_give_what_is_true_of_them(snapshot: SnapshotAssertion) -> None:
-    found = {path: checked(*(bytes(text) for _, text in numbered(str(DATA / path))))[0].sorted() for path in REAL}
+    found = {path: checked(*(bytes(text) for _, text in numbered(str(SHARED / path))))[0].sorted() for path in REAL}
     assert briefs(found) == REAL
     assert "304 of 3,681 labels" in str(found["trec_eval-test/qrels.rel_level"][0])
     assert "6,629 lines are like this" in str(found["trec_eval-test/qrels.123"][2])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from findings import READERS, brief, briefs, words
-from shared import DATA, needs_shared
+from shared import SHARED, needs_shared
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
@@ -395,7 +395,7 @@ REAL = {
 def test_all_lines_of_clean_files_are_read() -> None:
     for name, (kind, lines) in REAL.items():
         collector, tags, count = Collector(name, CODES), TagWatch(), 0
-        for chunk in chunks(DATA / name, collector):
+        for chunk in chunks(SHARED / name, collector):
             assert recognise(chunk.text, None).name == kind
             count += len(some(rows_of(chunk, KINDS[kind], collector, tags=tags)).docids)
         assert (collector.sorted(), count) == ([], lines), name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from findings import briefs, words
-from shared import DATA, needs_shared
+from shared import SHARED, needs_shared
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py import Qrels, read_qrels
@@ -255,8 +255,8 @@ REAL = {
 def test_trec_evals_runs_give_what_is_true_of_them(snapshot: SnapshotAssertion) -> None:
     found: dict[str, list[Finding]] = {}
     for name, qrels in REAL:
-        chunks = (bytes(text).decode() for _, text in numbered(str(DATA / "trec_eval-test" / name)))
-        judgments = read_qrels(str(DATA / "trec_eval-test" / qrels))
+        chunks = (bytes(text).decode() for _, text in numbered(str(SHARED / "trec_eval-test" / name)))
+        judgments = read_qrels(str(SHARED / "trec_eval-test" / qrels))
         found[f"{name} {qrels}"] = checked(judgments, *chunks).sorted()
     assert briefs(found) == {" ".join(names): expected for names, expected in REAL.items()}
     assert words(found) == snapshot

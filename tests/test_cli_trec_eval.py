@@ -14,12 +14,11 @@ from pathlib import Path
 
 import pytest
 from command import LINES, Done, command
-from shared import DATA as SHARED_DATA
-from shared import needs_shared
+from shared import SHARED, needs_shared
 
 from treceval_py.cli.trec_eval import trec_eval as program
 
-DATA = SHARED_DATA / "trec_eval-test"
+DATA = SHARED / "trec_eval-test"
 
 QUICKTEST = LINES["quicktest"]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import treceval
-from shared import DATA, needs_shared
+from shared import SHARED, needs_shared
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
@@ -284,7 +284,7 @@ def test_ir_measures_own_output_is_read(tmp_path: Path) -> None:
 
 @needs_shared
 def test_the_regression_output_of_trec_eval_is_read() -> None:
-    path = str(DATA / "trec_eval-test" / "out.test.aq")
+    path = str(SHARED / "trec_eval-test" / "out.test.aq")
     assert is_saved(path)
     (found,) = read_saved(path)
     assert (found.name, found.qids, found.digits) == ("STANDARD", ("301", "302", "303"), 4)
@@ -298,7 +298,7 @@ def test_the_regression_output_of_trec_eval_is_read() -> None:
 @needs_shared
 @pytest.mark.parametrize("version", ["9", "10"])
 def test_the_means_of_what_trec_eval_printed_are_the_averages_that_it_printed(version: str) -> None:
-    for path in sorted((DATA / "robust03" / "expected").glob(f"*.trec_eval-{version}.txt.gz")):
+    for path in sorted((SHARED / "robust03" / "expected").glob(f"*.trec_eval-{version}.txt.gz")):
         (found,) = read_saved(str(path))
         assert found.name == path.name.split(".")[0]
         lines = [line.split() for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
@@ -311,7 +311,7 @@ def test_the_means_of_what_trec_eval_printed_are_the_averages_that_it_printed(ve
 @needs_shared
 @pytest.mark.parametrize("name", ["out.test", "out.test.a", "out.test.aqZ"])
 def test_averages_and_z_scores_of_trec_eval_are_refused(name: str, snapshot: SnapshotAssertion) -> None:
-    path = str(DATA / "trec_eval-test" / name)
+    path = str(SHARED / "trec_eval-test" / name)
     assert is_saved(path)
     assert refusal(path) == snapshot
 

@@ -19,8 +19,7 @@ import pytest
 from command import table
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shared import DATA as SHARED_DATA
-from shared import needs_shared
+from shared import SHARED, needs_shared
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
@@ -181,7 +180,7 @@ def test_real_runs_in_memory_give_what_their_files_give(form: str, run: str) -> 
 @needs_shared
 @pytest.mark.parametrize("form", ["pandas", "polars, lazy", "pyarrow", "duckdb", "tuples"])
 def test_shared_runs_in_memory_give_what_their_files_give(form: str) -> None:
-    folder = SHARED_DATA / "trec_eval-test"
+    folder = SHARED / "trec_eval-test"
     qrels, path = str(folder / "qrels.test"), str(folder / "results.test")
     judged, ranked = te.read_qrels(qrels).to_dict(), te.read_run(path).to_dict()
     assert same(te.evaluate(JUDGED[form](judged), RUNS[form](ranked)), te.evaluate(qrels, path))
