@@ -22,7 +22,6 @@ from random_runs import random_pair
 from rankings import Batch, batch, closed, computed, near, random_measure, random_ranking
 from refused import refusal
 from syrupy.assertion import SnapshotAssertion
-from test_project_layers import ALLOWED, PACKAGE
 
 import treceval_py as te
 from treceval_py.explaining import terms
@@ -32,6 +31,9 @@ from treceval_py.measures import FAMILIES, Family, Measure, declare
 from treceval_py.measures.facts import _NEEDS, Labels, Promotes, Sums
 from treceval_py.measures.registry import TEXT
 from treceval_py.ranges import expected, tie_ranges, unjudged, unjudged_ranges
+
+PACKAGE = Path(te.__file__).parent
+ALLOWED = module_at(PACKAGE.parent / ".ci" / "layers.py").ALLOWED
 
 OF_ALL_QUERIES = [family for family in FAMILIES.values() if family.average.over is not None]
 """One value for all queries, to which documents of a query add nothing."""

@@ -276,14 +276,11 @@ def test_what_cannot_go_together_is_refused(home: Path, snapshot: SnapshotAssert
         ([*score, "groups", "-n"], 2),
         ([*score, "groups", "-o", "groups"], 1),
         (["compare", *compare, "groups", "--per-query"], 2),
-        (["compare", *compare, "tukey"], 2),
-        (["report", *compare, "tukey", "-o", "page.html"], 2),
     ]:
         done = treceval(arguments, folder=home)
         assert (done.status, done.out) == (status, b"")
         said[" ".join(arguments)] = done.err.decode()
     assert said == snapshot
-    assert "is a test of letters" in refusal(te.compare, QRELS, {"a": FIRST, "b": SECOND}, groups="randomised-tukey")
 
 
 def test_queries_and_groups_that_do_not_fit_are_noted(home: Path) -> None:
