@@ -423,6 +423,7 @@ def test_the_list_of_the_files_of_an_archive_is_read_up_to_a_size(
 ) -> None:
     # Of each file 46 bytes and its name (APPNOTE 4.3.12), and of the end 22.
     data = zipped([("a", RUN), ("bb", RUN)])
+    assert archives.LARGEST_DIRECTORY == 64 * MIB
     monkeypatch.setattr(archives, "LARGEST_DIRECTORY", 46 + 1 + 46 + 2)
     assert len(taken(tmp_path, zipped([("bob/x.zip", data)]))[0][0].items) == 2
     monkeypatch.setattr(archives, "LARGEST_DIRECTORY", 46 + 1 + 46 + 1)

@@ -170,6 +170,7 @@ CLASSES: dict[str, Files] = {
     "folders of ILIAS in two others": runs(
         "Exercise/Task 1/Lovelace_Ada_ada1_17/run.txt", "Exercise/Task 1/Neil_Bob_bob2_18/run.txt"
     ),
+    "an only file": runs("class/ada.txt"),
     "made by hand": runs("class/ada.txt", "class/bob.txt", "__MACOSX/class/._ada.txt"),
     "repositories of GitHub Classroom": runs("hw/hw1-ada/run.txt", "hw/hw1-ada/.git/HEAD", "hw/hw1-bob-x/run.txt"),
     "three folders that begin alike": runs("hw/hw1-ada/run.txt", "hw/hw1-bob/run.txt", "hw/hw1-carl/run.txt"),
@@ -288,13 +289,13 @@ UNKNOWN, NO_DAY = (1980, 1, 1, 0, 0, 0), (2026, 2, 30, 0, 0, 0)
     ("times", "count"),
     [
         ([NOON, WITHIN], False),
-        ([NOON, AFTER], True),
-        ([NOON, NOON, WITHIN, NEXT], False),
-        ([NOON, NOON, NEXT, LAST], True),
+        ([NOON, AFTER], True),  # an hour apart
+        ([NOON, NOON, WITHIN, NEXT], False),  # most within an hour
+        ([NOON, NOON, NEXT, LAST], True),  # half within an hour
         ([NOON, NEXT, UNKNOWN], True),
         ([NOON, NO_DAY, NEXT], True),
+        ([NOON, (1981, 1, 1, 0, 0, 0), NEXT], True),
     ],
-    ids=["within an hour", "an hour apart", "most within an hour", "half within an hour", "1980", "no such day"],
 )
 def test_times_in_the_archive_of_a_class_count_unless_most_are_those_of_packing(
     tmp_path: Path, times: list[Time], count: bool
@@ -452,10 +453,10 @@ def test_a_name_for_files_has_only_letters_that_every_system_takes(student: str,
 
 def test_no_two_names_for_files_are_alike_whatever_the_case() -> None:
     taken: set[str] = set()
-    made = [safe_name(student, taken) for student in ("Ada", "ada", "ADA", "Ada", "Ada!")]
-    assert made[0] == "Ada"
-    assert len({name.lower() for name in made}) == 5
+    made = [safe_name(student, taken) for student in ("Ada", "ada", "Ada", "Ada", "Ada!")]
+    assert [made[0], *made[2:4]] == ["Ada", "Ada-99a563ab", "Ada-99a563ab-2"]  # printf Ada | sha256sum
     assert taken == {name.lower() for name in made}
+    assert len(taken) == 5
 
 
 def test_amounts_and_paths_are_shown_short() -> None:

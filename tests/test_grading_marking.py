@@ -276,6 +276,7 @@ CASES = {
     "claims that fit two runs": case({**SAME, "a.txt": "AP = 0.75\n"}),
     # Numbers with a single decimal, and 0 and 1, are right for many runs.
     "claims that say too little": case({"run_1.txt": BEST, "run_2.txt": RUN, "a.txt": "AP = 1.0000\nP@1 = 1.0\n"}),
+    "a single decimal": case({"run_1.txt": WORST, "run_2.txt": RUN, "a.txt": "AP = 0.5\n"}),
     "claims that one run explains": case({"run_1.txt": SEVENTH, "run_2.txt": RUN, "a.txt": "RR = 0.142857\n"}),
     "claims that no run explains": case({"run_1.txt": WORST, "run_2.txt": RUN, "a.txt": "RR = 0.142857\n"}),
     # Experiments below one another, of which only the last was handed in; of RR there is nothing else.

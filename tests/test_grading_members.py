@@ -79,8 +79,7 @@ def test_members_have_their_submissions_and_strangers_are_asked_about(snapshot: 
 
 def test_members_can_be_called_as_on_the_roster_and_as_their_submission() -> None:
     found = class_of([submission("Ada Lovelace_55")], ROSTER)
-    names = ("Ada Lovelace", "Ada Lovelace_55")
-    assert found.identities()[0] == (names, ("1001",), ("ada@uni.example", "adal"))
+    assert found.identities()[0] == (("Ada Lovelace", "Ada Lovelace_55"), ("1001",), ("ada@uni.example", "adal"))
 
 
 def test_a_course_without_a_roster_has_those_who_handed_something_in() -> None:

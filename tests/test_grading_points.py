@@ -126,8 +126,6 @@ EASY = claim("P@100000", "correct", "0.0000", value=0.0)
 OTHER = {"run": "b.txt", "counts": False}
 WRONG, RIGHT = claim("MAP", "not reproduced", "0.9"), claim("map", "correct")
 MANY = [claim(f"P@{cutoff}", "correct", "0.423") for cutoff in range(100, 400)]
-HOSTILE = claim("\x1b[31m" + "m" * 100, "unchecked", "9" * 100)
-LONG = claim("map", "unchecked", "0.3", why="a" * 299 + "bc")
 
 COUNTS = ["num_q", "num_ret", "num_rel", "num_rel_ret"]
 UNREAD = [claim("runid", "unchecked", "bm25"), claim("time", "unchecked", "12")]
@@ -142,7 +140,7 @@ CLAIMS: dict[str, tuple[Any, ...]] = {
     "not reproduced": (0, WRONG),
     "unchecked": (0, claim("map", "unchecked")),
     "unchecked with a reason": (0, claim("map", "unchecked", why="a single decimal says too little")),
-    "a reason of 301 letters": (0, LONG),
+    "a reason of 301 letters": (0, claim("map", "unchecked", "0.3", why="a" * 299 + "bc")),
     "of another run": (60, RIGHT, WRONG._replace(**OTHER), claim("RR", "correct", **OTHER)),
     "only of other runs": (0, claim("map", "correct", **OTHER)),
     "none": (0,),
@@ -151,7 +149,7 @@ CLAIMS: dict[str, tuple[Any, ...]] = {
     "what is no measure beside one": (60, RIGHT, *UNREAD),
     "a line that could not be read": (0, claim("", "unchecked", "")),
     "a measure that could not be checked": (HALVES, RIGHT, claim("P_10", "unchecked")),
-    "a name that does harm": (0, HOSTILE),
+    "a name that does harm": (0, claim("\x1b[31m" + "m" * 100, "unchecked", "9" * 100)),
     **{f"a count, {name}": (0, claim(name, "correct", "30")) for name in COUNTS},
     "a count beside a claim": (60, RIGHT, claim("num_q", "not reproduced")),
     "not in the rules, and nothing else": (60, claim("P@7", "correct", "0.423")),
