@@ -73,15 +73,10 @@ TOOLS = (
     "lightgbm", "xgboost", "catboost", "torchmetrics", "pytorch-ignite", "sentence-transformers", "mteb", "ranx",
 )  # fmt: skip
 
+SORTS_TWICE = "the profile is ranx after make_comparable, which sorts twice"
 NEGATIVE, REFUSED = "negative labels are negative gains there", "the package refuses the input"
 NOT_OURS = (
-    (
-        "ranx",
-        "Qrels and Run|plain dictionaries",
-        "",
-        "",
-        "the profile is ranx after make_comparable, which sorts twice",
-    ),
+    ("ranx", "Qrels and Run|plain dictionaries", "", "", SORTS_TWICE),
     ("ranx", "", "s04|s07|s08|s13", "bpref", "it is NaN there without documents judged not relevant"),
     ("ranx", "", "ranx_x", "bpref", "a query without relevant documents makes later ones 0 there"),
     ("catboost", "", "s10_negative_labels", "N?DCG.*|ERR.*", NEGATIVE),
@@ -96,7 +91,7 @@ NOT_OURS = (
 
 COUNTS = {
     "compared": 28138,
-    "the profile is ranx after make_comparable, which sorts twice": 1346,
+    SORTS_TWICE: 1346,
     "it depends on an undefined order of equal scores": 987,
     REFUSED: 84,
     "as neg where there is a relevant document, else refused": 43,

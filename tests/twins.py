@@ -393,25 +393,12 @@ def gain_of(code: int, gains: Mapping[int, float] | None) -> float:
 
 def ideal_gains(judged: list[int], gains: Mapping[int, float] | None) -> list[float]:
     """List the gains above 0 of all judged documents, highest first."""
-    ideal = []
-    for level in judged:
-        if level >= 0 and gain_of(level, gains) > 0:
-            ideal.append(gain_of(level, gains))
-    ideal.sort(reverse=True)
-    return ideal
+    return sorted([gain_of(level, gains) for level in judged if level >= 0 and gain_of(level, gains) > 0], reverse=True)
 
 
 def discount(index: int) -> float:
     """Give the discount of a rank counted from 0: log2(rank + 1) for ranks counted from 1."""
     return math.log2(index + 2)
-
-
-def discounted_sum(gains: list[float]) -> float:
-    """Add up discounted gains in rank order."""
-    total = 0.0
-    for index, gain in enumerate(gains):
-        total += gain / discount(index)
-    return total
 
 
 def any_gain_of(code: int, gains: Mapping[int, float] | None, gain: str) -> float:
@@ -428,11 +415,11 @@ def any_discounted_sum(gains: list[float], discount: str = "log2", base: float =
 
     It knows of no ties.
     """
-    if discount == "log2":
-        return discounted_sum(gains)
     total = 0.0
     for rank, gain in enumerate(gains, start=1):
-        if discount == "position":
+        if discount == "log2":
+            total += gain / math.log2(rank + 1)
+        elif discount == "position":
             total += gain / rank
         elif rank < base:
             total += gain
@@ -552,13 +539,8 @@ def normalized_g(codes: list[int], judged: list[int], *, gains: Mapping[int, flo
             cost += 1.0
         if gain != 0:
             total += divide_by_log2(gain, 2 + cost - gained)
-    ideal_sum = 0.0
-    for gain in ideal:
-        ideal_sum += gain
-    value = total / ideal_sum
-    if math.isnan(value):
-        return 0.0
-    return value
+    value = total / sum(ideal)
+    return 0.0 if math.isnan(value) else value
 
 
 def binary_g(codes: list[int], judged: list[int], *, level: int = 1) -> float:
