@@ -302,9 +302,7 @@ def main() -> None:
     import faiss  # noqa: F401
     import psutil
     import pyarrow.compute  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: F401
-    from FlagEmbedding.inference.embedder.encoder_only import (  # type: ignore[import-untyped,import-not-found,unused-ignore]
-        base,  # noqa: F401
-    )
+    import transformers.models.bert.modeling_bert  # noqa: F401
     from tiny_models import make_tiny_model
 
     metadata.version("numpy")  # which lists the installed packages once for all forks

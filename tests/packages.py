@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import os
+from typing import Any
 
 import pytest
+
+# Read when torch and Faiss are loaded: models of a few numbers gain nothing from threads, which spin while they wait.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def skip_without(*packages: str) -> None:
@@ -12,3 +18,10 @@ def skip_without(*packages: str) -> None:
     for package in packages:
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{package} is not installed, of the extra retrieve", allow_module_level=True)
+
+
+def flag_embedding() -> Any:
+    """Return FlagEmbedding, for a test that compares with it; where it is broken, only such tests fail."""
+    if importlib.util.find_spec("FlagEmbedding") is None:
+        pytest.skip("FlagEmbedding is not installed, of the extra retrieve")
+    return importlib.import_module("FlagEmbedding")

@@ -30,7 +30,7 @@ from treceval_py.retrieval.tasks import WAITING
 
 if not hasattr(os, "fork"):
     pytest.skip("there is no fork and no kill -9 here", allow_module_level=True)
-skip_without("faiss", "FlagEmbedding", "bm25s", "pyarrow")
+skip_without("faiss", "sentence_transformers", "bm25s", "pyarrow")
 
 pytestmark = pytest.mark.slow
 

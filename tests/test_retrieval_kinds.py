@@ -6,14 +6,14 @@ import shutil
 
 import numpy as np
 import pytest
-from packages import skip_without
+from packages import flag_embedding, skip_without
 from tiny_models import TEXTS, byte_tokenizer, make_decoder, make_tiny_model
 
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.encoding import Encoder
 from treceval_py.retrieval.models import find_model, settings_for
 
-skip_without("FlagEmbedding")
+skip_without("sentence_transformers")
 
 pytestmark = pytest.mark.slow
 
@@ -23,8 +23,7 @@ TASK = "Given a web search query, retrieve relevant passages that answer the que
 @pytest.fixture(scope="module", autouse=True)
 def _packages():
     """Import what takes seconds when a test runs: not where tests are only collected."""
-    global FlagEmbedding, sentence_transformers, layers
-    import FlagEmbedding
+    global sentence_transformers, layers
     import sentence_transformers
     import sentence_transformers.sentence_transformer.modules as layers
 
@@ -77,7 +76,7 @@ def bert(folder):
 def test_a_model_in_the_layout_of_bge(folder, bert):
     made = saved(folder / "bge-tiny", bert, pooling("cls"), layers.Normalize)
     agrees(encoder_of(made), made)
-    expected = FlagEmbedding.FlagModel(made, use_fp16=False, devices="cpu", batch_size=4).encode(TEXTS)
+    expected = flag_embedding().FlagModel(made, use_fp16=False, devices="cpu", batch_size=4).encode(TEXTS)
     np.testing.assert_array_equal(encoder_of(made).encode(TEXTS, side="passages"), expected)
 
 
@@ -128,7 +127,9 @@ def test_a_model_in_the_layout_of_bge_m3(folder):
     made = saved(folder / "bge-m3", str(folder / "xlm"), pooling("cls"), layers.Normalize)
     encoder = encoder_of(made)
     agrees(encoder, made, longest=512)
-    expected = FlagEmbedding.FlagModel(made, use_fp16=False, devices="cpu", batch_size=4).encode(TEXTS, max_length=512)
+    expected = (
+        flag_embedding().FlagModel(made, use_fp16=False, devices="cpu", batch_size=4).encode(TEXTS, max_length=512)
+    )
     np.testing.assert_array_equal(encoder.encode(TEXTS, side="passages"), expected)
 
 
@@ -147,7 +148,7 @@ def test_a_decoder_that_says_nothing_is_run_as_its_model_card_has_it(folder, nam
     made = make_decoder(folder / name, kind)
     encoder = encoder_of(made)
     assert encoder.notes == ()
-    flag = FlagEmbedding.FlagLLMModel(
+    flag = flag_embedding().FlagLLMModel(
         made, use_fp16=False, devices="cpu", batch_size=4, query_instruction_format=form,
         query_instruction_for_retrieval=f"{TASK}." if kind == "gemma2" else TASK,
     )  # fmt: skip
@@ -166,7 +167,7 @@ def test_a_decoder_that_describes_itself(folder):
 def test_queries_of_bge_en_icl_end_as_flag_icl_model_ends_them_even_when_they_are_cut(folder):
     made = make_decoder(folder / "bge-en-icl", "mistral")
     encoder = encoder_of(made, query_max_length=160)
-    flag = FlagEmbedding.FlagICLModel(
+    flag = flag_embedding().FlagICLModel(
         made, use_fp16=False, devices="cpu", batch_size=4, query_max_length=160,
         query_instruction_for_retrieval=f"{TASK}.",
     )  # fmt: skip
@@ -188,7 +189,7 @@ def test_a_tokenizer_that_does_not_end_texts_is_noted(folder):
 
 def test_weights_of_fp16_computed_in_fp32_are_flag_models_default_on_a_cpu(folder, bert):
     made = saved(folder / "halved", bert, pooling("cls"), layers.Normalize)
-    expected = FlagEmbedding.FlagModel(made, devices="cpu", batch_size=4).encode(TEXTS)
+    expected = flag_embedding().FlagModel(made, devices="cpu", batch_size=4).encode(TEXTS)
     found = encoder_of(made, precision="fp16-weights").encode(TEXTS, side="passages")
     np.testing.assert_array_equal(found, expected)
     assert not np.array_equal(found, encoder_of(made).encode(TEXTS, side="passages"))

@@ -297,7 +297,7 @@ def test_who_stops_early_leaves_a_cluster_that_can_be_used(second, pool_of, tmp_
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
-    pytest.importorskip("FlagEmbedding", reason="the extra `retrieve` is not installed")
+    pytest.importorskip("sentence_transformers", reason="the extra `retrieve` is not installed")
     from tiny_models import make_tiny_model
 
     from treceval_py.retrieval.models import find_model, settings_for

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from packages import skip_without
+from packages import flag_embedding, skip_without
 from tiny_models import TEXTS, byte_tokenizer
 
 from treceval_py.cli.commands import run as command
@@ -20,7 +20,7 @@ from treceval_py.retrieval.pipeline import Dense, Request, check_request
 from treceval_py.retrieval.products import Best
 from treceval_py.retrieval.sparse import SparseEncoder
 
-skip_without("FlagEmbedding")
+skip_without("sentence_transformers")
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -111,9 +111,7 @@ def test_splade_with_prompts_and_a_most_number_of_words(folder, masked):
 
 @pytest.mark.slow
 def test_lexical_weights_of_bge_m3_are_those_of_flag_embedding(m3):
-    import FlagEmbedding
-
-    flag = FlagEmbedding.BGEM3FlagModel(m3, use_fp16=False, devices="cpu", batch_size=4)
+    flag = flag_embedding().BGEM3FlagModel(m3, use_fp16=False, devices="cpu", batch_size=4)
     expected = flag.encode(TEXTS, return_dense=False, return_sparse=True, max_length=512)["lexical_weights"]
     found = encoder_of(m3).encode(TEXTS, side="passages")
     assert found.dtype == np.float32

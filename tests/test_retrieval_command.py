@@ -1,0 +1,169 @@
+"""What `treceval retrieve` says and refuses before, or without, a model: these tests need none."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command import Done, treceval
+from packages import skip_without
+from syrupy.assertion import SnapshotAssertion
+
+skip_without("bm25s", "scipy", "pyarrow")
+
+DATA = Path(__file__).parent.parent / "data"
+
+
+def retrieve(*arguments: str | Path) -> Done:
+    return treceval(["retrieve", *map(str, arguments)])
+
+
+def said(folder: Path, *arguments: str | Path) -> str:
+    """Return the exit status and what is said, with the folder as … and that of the data as data."""
+    done = retrieve(*arguments)
+    return f"{done.status} {done.err.decode().replace(str(folder), '…').replace(str(DATA), 'data')}".rstrip("\n")
+
+
+def collection(folder: Path) -> Path:
+    for name in ("collection.tsv", "queries.tsv", "qrels.tsv"):
+        shutil.copy(DATA / name, folder / name)
+    return folder
+
+
+EMBEDDED = ["--passage-embeddings", "x", "--query-embeddings", "y"]
+TOGETHER = [
+    ["--retriever", "bm25", "--pooling", "cls"],
+    ["--retriever", "sparse", "--pooling", "cls"],
+    ["--retriever", "sparse", "--index", "Flat"],
+    ["--retriever", "bm25", "--shard-size", "5"],
+    ["--retriever", "jaccard", "--k1", "2"],
+    ["--retriever", "jaccard", "--device", "cpu"],
+    ["--search-parameters", "nprobe=4"],
+    ["--rerank-depth", "20"],
+    ["--ray", "auto", "--device", "cpu"],
+    ["--shared-work"],
+    ["--ray", "auto", "--shared-work", "--reuse", "passages"],
+    ["--no-probe"],
+    ["--passage-embeddings", "x"],
+    ["--query-embeddings", "y"],
+    [*EMBEDDED, "--pooling", "cls"],
+    [*EMBEDDED, "--corpus", "c"],
+    ["--embeddings-only", "-m", "map"],
+]
+
+
+def test_options_that_would_be_ignored_are_refused(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    told = {" ".join(each): said(tmp_path, DATA, "-o", tmp_path / "run.txt", *each) for each in TOGETHER}
+    told["no run"] = said(tmp_path, DATA)
+    told["no run and no folder"] = said(tmp_path, DATA, "--embeddings-only")
+    assert told == snapshot
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_would_stop_the_work_at_its_end_is_refused_before_it_begins(
+    tmp_path: Path, snapshot: SnapshotAssertion
+) -> None:
+    outputs = ["-", str(tmp_path), f"{tmp_path}/no/run.txt", "/dev/null", ""]
+    told = {each: said(tmp_path, DATA, "-o", each, "--retriever", "jaccard") for each in outputs}
+    told = {each.replace(str(tmp_path), "…"): text for each, text in told.items()}
+    told["tag"] = said(tmp_path, DATA, "-o", tmp_path / "run.txt", "--retriever", "jaccard", "--tag", "a b")
+    told["model"] = said(tmp_path, DATA, "-o", tmp_path / "no" / "run.txt", "--model", "no-such-model")
+    asked = ["--retriever", "jaccard", "-m", "alpha_nDCG@10"]
+    told["measure"] = said(tmp_path, DATA, "-o", tmp_path / "run.txt", *asked)
+    assert told == snapshot
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_run_does_not_take_the_place_of_its_collection(tmp_path: Path) -> None:
+    folder = collection(tmp_path)
+    before = (folder / "qrels.tsv").read_bytes()
+    told = "1 …/qrels.tsv: the run would replace one of its own input files. Name another."
+    assert said(tmp_path, folder, "-o", folder / "qrels.tsv", "--retriever", "jaccard") == told
+    assert (folder / "qrels.tsv").read_bytes() == before
+
+
+def test_a_run_without_a_line_is_not_scored(tmp_path: Path) -> None:
+    (tmp_path / "queries.tsv").write_text("377\tzzz qqq\n")
+    done = retrieve(DATA, "-o", tmp_path / "run.txt", "--retriever", "jaccard", "--queries", tmp_path / "queries.tsv")
+    assert (done.status, done.out) == (0, b"")
+    told = f"note: {tmp_path}/run.txt: no query found any document; the run is empty and is not scored."
+    assert done.err.decode().splitlines()[-1] == told
+    assert (tmp_path / "run.txt").read_bytes() == b""
+
+
+def test_bytes_that_are_no_text_can_stand_in_names(tmp_path: Path) -> None:
+    """A name in Latin-1, as an old file system has it."""
+    run = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.txt")
+    assert retrieve(DATA, "-o", run, "--retriever", "jaccard", "-k", "5").status == 0
+    assert json.loads(Path(f"{run}.json").read_bytes())["run"]["file"] == run
+
+
+def test_a_corpus_that_changes_while_it_is_ranked_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from treceval_py.retrieval import pipeline
+
+    folder, look = collection(tmp_path), pipeline.look
+
+    def swapped(*given: Any) -> Any:
+        seen = look(*given)
+        lines = (folder / "collection.tsv").read_text().splitlines(keepends=True)
+        (folder / "collection.tsv").write_text("".join([lines[1], lines[0], *lines[2:]]))
+        return seen
+
+    monkeypatch.setattr(pipeline, "look", swapped)
+    told = said(tmp_path, folder, "-o", tmp_path / "run.txt", "--retriever", "bm25").splitlines()[-1]
+    assert told == "…/collection.tsv: the texts changed while they were read. Start again."
+    assert not (tmp_path / "run.txt").exists()
+
+
+def test_without_the_extra_the_message_has_the_line_for_pip(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
+    for package in ("torch", "faiss", "FlagEmbedding", "pyarrow", "huggingface_hub", "bm25s"):
+        monkeypatch.setitem(sys.modules, package, None)
+    given = [DATA, "-o", tmp_path / "run.txt"]
+    assert [said(tmp_path, *given, *more) for more in (["--retriever", "bm25"], ["--model", "any"])] == snapshot
+    assert not list(tmp_path.iterdir())
+
+
+# Plans
+
+
+def test_words_are_measured(tmp_path: Path) -> None:
+    done = retrieve(DATA, "-o", tmp_path / "run.txt", "--retriever", "bm25", "--dry-run")
+    one = r"[0-9.]+ s"
+    assert re.search(
+        rf"^time +about {one}, give or take [0-9]+%: read texts {one}, rank {one}$", done.out.decode(), re.M
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_plan_refuses_what_a_run_refuses(tmp_path: Path) -> None:
+    (tmp_path / "queries.tsv").write_text("1\tone\n#2\ttwo\n")
+    given = [DATA, "-o", tmp_path / "run.txt", "--retriever", "bm25", "--queries", tmp_path / "queries.tsv"]
+    told = [said(tmp_path, *given, *more).splitlines()[-1] for more in ([], ["--dry-run"])]
+    assert told[0].startswith("…/queries.tsv:2: the query id '#2' begins")
+    assert told[0] in told[1]
+
+
+def test_vectors_without_texts_cannot_be_reranked(tmp_path: Path) -> None:
+    for name in ("p", "q"):
+        np.save(tmp_path / f"{name}.npy", np.eye(2, dtype=np.float32))
+        (tmp_path / f"{name}.ids").write_text("a\nb\n")
+    from treceval_py.errors import RunnerError
+    from treceval_py.retrieval.collection import Collection
+    from treceval_py.retrieval.external import Imported, read_vectors
+    from treceval_py.retrieval.pipeline import Request, check_request
+
+    passages, queries = (read_vectors(str(tmp_path / f"{name}.npy")) for name in ("p", "q"))
+    parts = Collection("vectors", passages, queries, None, None, ())
+    request = Request(parts, str(tmp_path / "r.txt"), str(tmp_path / "w"), Imported(passages, queries))
+    check_request(request)
+    with pytest.raises(RunnerError, match=r"^vectors have no texts to rerank\. Rerank their run with the corpus"):
+        check_request(request._replace(reranker=object()))  # type: ignore[arg-type]
