@@ -124,8 +124,8 @@ def faults(package: Path = PACKAGE, allowed: Mapping[str, set[str]] = ALLOWED) -
             wrong.append(f"{path}: {mine} is not in the table of layers. Add what it may import.")
             continue
         others = {module.partition(".")[0] for module in imported} - {mine}
-        for other in sorted(others - allowed[mine]):
-            wrong.append(f"{path}: {mine} may not import {other}. Move what both need to a lower layer.")
+        upwards = sorted(others - allowed[mine])
+        wrong += [f"{path}: {mine} may not import {other}. Move what both need to a lower layer." for other in upwards]
         if mine != "cli":
             wrong += [
                 f"{path}: the library calls {called}. Raise, or return it." for called in structure.printing(path)

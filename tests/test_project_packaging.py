@@ -17,6 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from modules import module_at
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import treceval_py
 from treceval_py.cli import main
@@ -154,6 +157,36 @@ def test_the_conda_recipe_needs_what_the_package_needs() -> None:
     assert sorted(recipe["about"]["license_file"]) == sorted(
         str(path.relative_to(ROOT).as_posix()) for pattern in files for path in ROOT.glob(pattern)
     )
+
+
+def locked(name: str) -> dict[str, list[Requirement]]:
+    """Return what a lock holds: by name the versions, of which markers choose one."""
+    found: dict[str, list[Requirement]] = {}
+    for line in (ROOT / "locks" / f"{name}.txt").read_text("utf-8").splitlines():
+        if not line.startswith("#"):
+            requirement = Requirement(line)
+            found.setdefault(canonicalize_name(requirement.name), []).append(requirement)
+    return found
+
+
+def test_the_locks_have_a_version_of_all_that_their_extras_need_and_agree() -> None:
+    extras, locks = DECLARED["options.extras_require"], module_at(ROOT / ".ci" / "lock.py").EXTRAS
+    whole = locked("retrieve")
+    for name, wanted in locks.items():
+        lock, waiting = locked(name), [DECLARED["options"]["install_requires"], *(extras[extra] for extra in wanted)]
+        while waiting:
+            for line in waiting.pop().split("\n"):
+                needed = Requirement(line) if line and not line.startswith("#") else None
+                if needed is None or (needed.marker and not needed.marker.evaluate()):
+                    continue
+                if needed.name == "treceval-py":
+                    waiting += [extras[extra] for extra in needed.extras]
+                    continue
+                versions = [next(iter(pin.specifier)).version for pin in lock[canonicalize_name(needed.name)]]
+                wrong = [version for version in versions if version not in needed.specifier]
+                assert not wrong, f"locks/{name}.txt has {needed.name} {wrong}, setup.cfg {line}. Run make lock KEEP=1."
+        for package, pins in lock.items():
+            assert {str(pin.specifier) for pin in pins} <= {str(pin.specifier) for pin in whole[package]}, package
 
 
 def test_files_of_tests_that_the_makefile_lists_are_there() -> None:
