@@ -33,7 +33,7 @@ from treceval_py.measures.registry import TEXT
 from treceval_py.ranges import expected, tie_ranges, unjudged, unjudged_ranges
 
 PACKAGE = Path(te.__file__).parent
-ALLOWED = module_at(PACKAGE.parent / ".ci" / "layers.py").ALLOWED
+ALLOWED = module_at(Path(__file__).parent.parent / ".ci" / "layers.py").ALLOWED
 
 OF_ALL_QUERIES = [family for family in FAMILIES.values() if family.average.over is not None]
 """One value for all queries, to which documents of a query add nothing."""
