@@ -191,10 +191,11 @@ def test_a_file_can_be_run_again() -> None:
         ("\n" + SOURCE, "/home/me/mine.py", "mine"),  # at another line
         (SOURCE, "/home/me/other.py", "mine"),
         (SOURCE, "/home/me/mine.py", "other"),
+        (SOURCE, "/home/me/mine.py", "__main__"),  # after a cell
         ("def other(run):\n    return [1.0] * run.num_queries\nmine = other\n", CELLS[0], "__main__"),
         ("mine = lambda run: [1.0] * run.num_queries\n", CELLS[0], "__main__"),
     ],
-    ids=["line", "file", "module", "name", "lambda"],
+    ids=["line", "file", "module", "no cell", "name", "lambda"],
 )
 def test_another_function_does_not_take_a_name(source: str, file: str, module: str) -> None:
     first = executed(SOURCE.format(value=0.25), *(CELLS[:1] if module == "__main__" else ("/home/me/mine.py", "mine")))

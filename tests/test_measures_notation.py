@@ -81,6 +81,11 @@ def test_measures_of_several_names(asked: str, found: str) -> None:
     assert names(*asked.split()) == found.split()
 
 
+def test_each_name_alone_stands_for_these_measures(snapshot: SnapshotAssertion) -> None:
+    # trec_eval's are in its recorded outputs too; the other cutoffs are a choice of this package.
+    assert {name: " ".join(map(str, family.measures())) for name, family in FAMILIES.items()} == snapshot
+
+
 def test_parameters_replace_the_cutoffs_of_a_nickname() -> None:
     assert [name for name in names("official", "P.3") if name.startswith("P_")] == ["P_3"]
 
@@ -123,7 +128,8 @@ RANGES = {
     "IPrec@{}": ("0", "-0.001"),
     "IPrec(rel=1)@{}": ("1", "1.001"),
     "Rprec_mult@{}": ("0", "-0.001"),
-    "11pt_avg(recalls={})": ("0,1", "0,1.001"),
+    "11pt_avg(recalls={})": ("1", "0,1.001"),
+    "11pt_avg(rel=1,recalls={})": ("0", "-0.001"),
     "utility(coefficients={})": ("1,2,3,4", "1,2,3,4,5"),
     "utility(docs={})": ("0", "-1"),
     "relstring(length={})": ("0", "-1"),

@@ -97,23 +97,6 @@ def test_a_value_is_that_of_a_reader_who_stops_somewhere(name: str, goes_on: Cal
     assert value(name) == pytest.approx(float(stopping_reader(GAINS[:last], goes_on)), rel=1e-14)
 
 
-def test_nerr8_by_hand() -> None:
-    # C = 1, 1/3, 1, 2/3, so V = 1, 1, 1/3, 1/3, 2/9, which is 26/9; V·r = 2/3 + 1/3 · 1/3 + 2/9 = 1.
-    assert value("NERR8(max_rel=3)@5") == pytest.approx(9 / 26, rel=1e-15)
-
-
-def test_compatibility_by_hand() -> None:
-    # Ideal 1 2: in common at depths 1, 2, 3 of run 1 0 2: 1, 1, 2; of the ideal itself: 1, 2, 2.
-    half = Fraction(1, 2)
-    similar = 1 + half * half + half**2 * Fraction(2, 3)
-    best = 1 + half + half**2 * Fraction(2, 3)
-    judged = ranked_labels("2 0 1")
-    assert value("Compat(p=0.5,D=3)", judged) == pytest.approx(float(similar / best), rel=1e-15)
-    assert value("Compat(p=0.5,D=3,normalised=no)", judged) == pytest.approx(
-        float(similar / (1 + half + half**2)), rel=1e-15
-    )
-
-
 def test_the_ideal_ranking_has_equal_judgments_in_the_order_of_the_run_and_missed_ones_behind() -> None:
     assert value("Compat", ranked_labels("2 1 1", missed="")) == 1.0
     # Had the missed document stood first in the ideal ranking, nothing would be in common at depth 1: here 1, 1 of 1, 2.

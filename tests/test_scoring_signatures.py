@@ -562,6 +562,7 @@ def test_other_queries_other_names_and_other_tables_are_no_difference() -> None:
 
 def test_measures_that_only_one_has_are_not_compared() -> None:
     te.check_comparable([results_of(measure="map"), results_of(measure="RR", level=2)])
+    te.check_comparable([results_of(measure="runid"), results_of(measure="runid", profile="ranx")])  # texts
 
 
 def test_results_with_other_measures_are_not_printed_side_by_side(snapshot: SnapshotAssertion) -> None:

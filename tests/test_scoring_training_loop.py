@@ -278,6 +278,13 @@ def test_long_rows_are_ranked_by_sorting_and_short_ones_by_counting_alike() -> N
             same(te.evaluate(labels, scores, USUAL), te.evaluate(qrels, run, USUAL))
 
 
+def test_columns_are_documents_whatever_the_order_of_judgments() -> None:
+    labels, scores = {"10": 1, "9": 2, "1": 0}, np.array([[float(at % 7) for at in range(12)]])
+    evaluator, run = te.Evaluator({"0": labels}, te.Scoring(USUAL)), {"0": {str(at): at % 7.0 for at in range(12)}}
+    for _ in range(3):
+        same(evaluator.scored(scores), te.evaluate({"0": labels}, run, USUAL))
+
+
 def test_tied_numbers_are_in_the_order_of_their_digits() -> None:
     # trec_eval's rule, larger ids first, on the texts 2 > 19 > 12 > 100 > 10 > 1 > 0.
     ids = np.array([[0, 1, 10, 12, 100, 19, 2]])
