@@ -123,6 +123,7 @@ def test_check_takes_patterns_and_arguments(folder: Path) -> None:
 
 
 @bash
+@pytest.mark.slow
 def test_no_input_is_run_as_a_command(folder: Path) -> None:
     hostile = "$(touch x)\n`touch x`\n\"; touch x; \"\n'; touch x; '\n--helpx\n; touch x\n& touch x\n\\\n*\n$HOME\n"
     (folder / "$(touch x)").write_text(GOOD)

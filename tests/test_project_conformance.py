@@ -258,6 +258,7 @@ def test_a_scorer_that_ends_is_started_again_and_its_last_words_are_its_refusal(
     assert answers["ties-long"] is None
 
 
+@pytest.mark.slow
 def test_a_scorer_that_hangs_or_talks_is_started_again(tmp_path: Path) -> None:
     body = """answer = {'values': {}}
         if question['id'] == 'ties':
@@ -271,6 +272,7 @@ def test_a_scorer_that_hangs_or_talks_is_started_again(tmp_path: Path) -> None:
     assert answers["ties-long"] is None
 
 
+@pytest.mark.slow
 def test_lines_that_are_no_values_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "talks.py").write_text("print('measure query value'); print('x all 0.5')")
     assert card("--", sys.executable, str(tmp_path / "talks.py"), status=1)["agreement"]["wrong"]
