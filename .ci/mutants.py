@@ -27,6 +27,7 @@ import subprocess
 import sys
 import time
 import tokenize
+import traceback
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader
@@ -51,6 +52,12 @@ SECONDS = 100
 
 FIRST, REST = 6.0, 60.0
 """Seconds that the chosen tests take, collection included: of the files that meet the line most, and of all that do."""
+
+CONTROLS = 8
+"""Lines that are not broken at all, tried with the others."""
+
+UNABLE = 99
+"""Exit status of an attempt that did not come to run tests."""
 
 ITEM = 0.002
 """Seconds to collect a test."""
@@ -397,6 +404,11 @@ def attempt(entry: dict[str, Any], number: int, tests: Sequence[str]) -> int:
 def run(entries: list[dict[str, Any]], processes: int) -> list[dict[str, Any]]:
     """Run breakages side by side; return them with what came of each."""
     known = Tests({entry["file"] for entry in entries})
+    # Controls: lines that stay as they are, which no test may take for broken.
+    controls = [
+        {**entry, "new": entry["old"], "control": True} for entry in entries[:: max(1, len(entries) // CONTROLS)]
+    ]
+    entries = [*controls, *entries]
     (KEPT / "site").mkdir(exist_ok=True)
     (KEPT / "site" / "sitecustomize.py").write_text(IN_PROCESSES.format(folder=str(ROOT / ".ci")), "utf-8")
     sys.dont_write_bytecode = False
@@ -404,7 +416,7 @@ def run(entries: list[dict[str, Any]], processes: int) -> list[dict[str, Any]]:
     os.chdir(ROOT)
     sys.path.insert(0, str(ROOT))
     # What takes long to import and is not ours.
-    for module in ("hypothesis", "scipy.stats", "pandas", "click", "rich.table", "narwhals", "syrupy"):
+    for module in ("scipy.stats", "pandas", "click", "rich.table", "narwhals"):
         importlib.import_module(module)
     waiting: list[tuple[dict[str, Any], bool]] = [(entry, False) for entry in reversed(entries)]
     at_work: dict[int, tuple[dict[str, Any], bool, float]] = {}
@@ -426,9 +438,12 @@ def run(entries: list[dict[str, Any]], processes: int) -> list[dict[str, Any]]:
                 continue
             child = os.fork()
             if not child:
-                with contextlib.suppress(BaseException):
-                    os._exit(attempt(entry, number, tests))
-                os._exit(9)
+                status = UNABLE
+                try:
+                    status = attempt(entry, number, tests)
+                except BaseException:
+                    traceback.print_exc()
+                os._exit(status)
             at_work[child] = (entry, again, time.monotonic())
         time.sleep(0.05)
         for child, (entry, again, since) in list(at_work.items()):
@@ -445,16 +460,20 @@ def run(entries: list[dict[str, Any]], processes: int) -> list[dict[str, Any]]:
                 os.killpg(child, signal.SIGKILL)
             code = os.waitstatus_to_exitcode(status)
             log = KEPT / f"{child}.log"
+            said = log.read_text("utf-8", "replace") if log.exists() else ""
+            if code in (UNABLE, 3, 4):  # 3 and 4: pytest failed, not a test
+                sys.exit(f"{entry['file']}:{number}: the tests could not be run.\n{said[-3000:]}")
             if code in (0, 5) and not again:
                 waiting.append((entry, True))
             else:
-                said = log.read_text("utf-8", "replace") if log.exists() else ""
                 by = re.search(r"^(?:FAILED|ERROR) (\S+)", said, re.MULTILINE)
                 result = "missed" if code in (0, 5) else "caught"
                 done.append({**entry, "result": result, "by": by[1] if by else f"status {code}"})
                 _say(done[-1], len(done), len(entries))
             log.unlink(missing_ok=True)
-    return done
+    if wrong := [entry for entry in done if "control" in entry and entry["result"] == "caught"]:
+        sys.exit(f"{wrong[0]['file']}: {wrong[0]['by']} fails with nothing broken, so what it catches says nothing.")
+    return [entry for entry in done if "control" not in entry]
 
 
 def _say(entry: dict[str, Any], count: int, of: int) -> None:
