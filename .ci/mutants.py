@@ -441,7 +441,7 @@ def run(entries: list[dict[str, Any]], processes: int) -> list[dict[str, Any]]:
                 status = UNABLE
                 try:
                     status = attempt(entry, number, tests)
-                except BaseException:
+                except BaseException:  # noqa: BLE001 - a fork must not go on as its parent
                     traceback.print_exc()
                 os._exit(status)
             at_work[child] = (entry, again, time.monotonic())
