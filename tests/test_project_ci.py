@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -177,3 +178,18 @@ def test_results_are_enough_at_the_demanded_share_and_not_just_below(capsys: pyt
     assert mutants.summary(results(290, 7) + results(3, 1, "gating"))
     assert not mutants.summary(results(290, 7) + results(2, 2, "gating"))
     assert "caught 292 of 301, 97%" in capsys.readouterr().out
+
+
+# --- recordings ---
+
+
+def test_every_recording_belongs_to_a_test() -> None:
+    orphans = []
+    for path in sorted((ROOT / "tests" / "__snapshots__").glob("*.ambr")):
+        tests = ROOT / "tests" / f"{path.stem}.py"
+        code = tests.read_text("utf-8") if tests.exists() else ""
+        for name in re.findall(r"^# name: ([\w.]+)", path.read_text("utf-8"), re.MULTILINE):
+            of_class, _, function = re.sub(r"\.\d+$", "", name).rpartition(".")
+            if f"def {function}(" not in code or (of_class and f"class {of_class}" not in code):
+                orphans.append(f"{path.name}: {name}")
+    assert orphans == []
