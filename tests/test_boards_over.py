@@ -272,6 +272,10 @@ def test_saved_results_need_no_judgments(folder: Path, tmp_path: Path) -> None:
             results.save(target / f"{Path(name).stem}.json")
     saved, scored = board_over(tmp_path / "saved"), board_over(folder, "RR")
     assert [run[:5] for run in saved.runs] == [run[:5] for run in scored.runs]
+    unused = "law: all runs are saved results, so its judgments are not used."
+    assert unused not in saved.notes
+    (tmp_path / "saved" / "law" / "qrels.txt").write_bytes((folder / "law" / "qrels.txt").read_bytes())
+    assert unused in board_over(tmp_path / "saved").notes
 
 
 def test_a_file_that_cannot_be_scored_is_an_error_and_its_run_lacks_the_collection(folder: Path) -> None:

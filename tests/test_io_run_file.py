@@ -19,8 +19,9 @@ pytest.importorskip("pyarrow")
 from treceval_py.data.ids import Ids
 from treceval_py.errors import OutputError, RunnerError
 from treceval_py.io.named import read_run
-from treceval_py.io.run_file import Ranked, Written, write_ranked
+from treceval_py.io.run_file import Ranked, Written, check_output, write_ranked
 from treceval_py.io.target import written_whole
+from treceval_py.io.writing import trec_lines
 
 IDS = Ids.from_bytes([b"d10", b"d9", b"\xc3\xa4", b"d"])
 
@@ -181,6 +182,33 @@ def test_pytrec_eval_gives_the_file_the_values_of_the_scores(tmp_path: Path) -> 
     with (tmp_path / "r").open() as stream:
         read = pytrec_eval.parse_run(stream)
     assert evaluator.evaluate(read) == evaluator.evaluate(expected)
+
+
+def test_lines_by_pyarrow_are_the_lines_by_python() -> None:
+    docids, scores = [b"d%d" % number for number in range(6)], np.array([1e10, 3.0, 0.5, 1e-5, 0.0, -2.25])
+    lists = [("q1", docids, scores), ("q2", docids[:2], scores[:2])]
+    texts = ["10000000000.0", "3.0", "0.5", "1e-05", "0.0", "-2.25"]  # as Python's repr writes them
+    expected = "".join(
+        f"{qid} Q0 d{number} {number + 1} {texts[number]} t\n"
+        for qid, count in (("q1", 6), ("q2", 2))
+        for number in range(count)
+    )
+    for fast in (False, True):
+        assert bytes(trec_lines(lists, "t", fast=fast)).decode() == expected
+
+
+def test_a_record_that_is_not_one_is_refused_before_the_work(tmp_path: Path) -> None:
+    run = str(tmp_path / "run.txt")
+    check_output(run, [])
+    (tmp_path / "run.txt.json").write_text('{"notes": "mine"}')
+    with pytest.raises(OutputError, match=r"run\.txt\.json: .*would be overwritten"):
+        check_output(run, [])
+
+
+def test_gzipped_files_hold_no_time(tmp_path: Path) -> None:
+    with written_whole(str(tmp_path / "r.gz")) as file:
+        file.write(b"1")
+    assert (tmp_path / "r.gz").read_bytes()[4:8] == bytes(4)  # MTIME of RFC 1952: no time stamp
 
 
 def test_the_same_groups_give_the_same_compressed_bytes(tmp_path: Path) -> None:

@@ -319,7 +319,7 @@ def test_a_query_in_several_rows_has_the_documents_of_all(reader: str) -> None:
 
 
 def test_what_is_masked_is_not_there() -> None:
-    labels = np.ma.masked_array([[1, 0, 2]], mask=[[False, True, False]])
+    labels = np.ma.masked_array([[1, 1, 2]], mask=[[False, True, False]])
     scores = np.ma.masked_array([[0.1, 0.5, 0.9]], mask=[[False, False, True]])
     # Document 1 is not judged, document 2 was not retrieved: 0 is at rank 2 of 2, and R is 2.
     results = te.evaluate(labels, scores, ["map", "num_ret", "num_rel"])
