@@ -101,14 +101,22 @@ def test_it_prints_a_summary_and_names_who_could_not_be_scored(
     assert grade(assignment).out.decode() == snapshot(name="without a page")
 
 
-@pytest.mark.parametrize(("broken", "last"), [(20, []), (21, ["  and 1 more, see the overview"])])
-def test_at_most_twenty_that_could_not_be_scored_are_named(assignment: Path, broken: int, last: list[str]) -> None:
+LEFT_OUT = ["  and 1 more, see the overview", "and 1 more not matched, see the overview"]
+
+
+@pytest.mark.parametrize(("broken", "last"), [(20, []), (21, LEFT_OUT)])
+def test_at_most_twenty_that_could_not_be_scored_or_matched_are_named(
+    assignment: Path, broken: int, last: list[str]
+) -> None:
     for number in range(broken - 1):
         (assignment / "in" / f"c{number:02}").mkdir()
-    lines = grade(assignment).out.decode().splitlines()
+    put(assignment, {"claims.csv": "student,measure,value\n" + "".join(f"e{at},MAP,0.5\n" for at in range(broken))})
+    lines = grade(assignment, "--claims", "claims.csv").out.decode().splitlines()
     assert lines[0] == f"{broken + 1} students: 1 scored, 1 refused, {broken - 1} missing"
     named = [line.split(":")[0] for line in lines if line.startswith("  ")]
-    assert named == ["  bob", *(f"  c{number:02}" for number in range(19)), *last]
+    assert named == ["  bob", *(f"  c{number:02}" for number in range(19)), *last[:1]]
+    assert [line for line in lines if line.startswith("and ")] == last[1:]
+    assert sum(line.startswith("not matched: ") for line in lines) == 20
 
 
 def test_without_any_claim_points_are_given_for_runs_alone(assignment: Path) -> None:
