@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 import zipfile
 from pathlib import Path
@@ -24,6 +25,7 @@ import treceval_py as te
 from treceval_py.grading.intake import intake
 from treceval_py.grading.processes import worker
 from treceval_py.grading.processes.workers import graded_by_processes
+from treceval_py.grading.records import Graded
 
 QRELS = "".join(f"{qid} 0 d{number} {int(number % 3 == 0)}\n" for qid in (1, 2, 3) for number in range(1, 13))
 RUN = "".join(
@@ -470,6 +472,25 @@ def test_a_run_that_needs_too_much_memory_fails(assignment: Path, processes: Non
     grade(assignment, "--rules", "rules.toml")
     assert statuses(assignment)["ada"] == ("scored", "")
     assert statuses(assignment)["bob"] == ("failed", "grading it needs more memory than the rules allow")
+
+
+def test_a_process_with_nothing_left_to_grade_ends_while_another_still_grades(monkeypatch: pytest.MonkeyPatch) -> None:
+    both, ended = threading.Barrier(2), threading.Event()
+
+    class Process:
+        used_up = False
+
+        def __init__(self, setup: object) -> None:
+            self.end = ended.set
+
+        def asked(self, job: str, seconds: float) -> worker.Reply:
+            both.wait(10)
+            ends_first = job == "long" and ended.wait(10)
+            return worker.Reply(Graded(job, "", "scored"), str(ends_first))
+
+    monkeypatch.setattr("treceval_py.grading.processes.workers._Process", Process)
+    found = graded_by_processes(None, ["long", "short"], workers=2, seconds=60)  # type: ignore[arg-type, list-item]
+    assert [each.kept for each in found] == ["True", "False"]
 
 
 def test_a_process_that_cannot_start_says_why(
