@@ -322,6 +322,7 @@ ATTEMPTS: dict[str, dict[str, str]] = {
         "lovelaceada_1_78_report-1.tar.md": CLAIMS,
         "lovelaceada_1_79_bm25-1.txt": RUN,
         "lovelaceada_1_80_bm25-2.txt": RUN,
+        "lovelaceada_1_81_run-2.txt": RUN,
     },
 }
 

@@ -75,6 +75,7 @@ def test_a_text_claims_the_numbers_that_it_gives_for_measures_and_no_others(grou
         ("| model | MAP | Time |\n|---|---|---|\n| bm25 | 0.31 | 1.2s |\n| tfidf | 0.32 | <1s |", ["bm25", "tfidf"]),
         ("| run | MAP |\n|--|--|\n| run1.txt | 0.3512 |\n| run2.txt | 0.3688 |", ["run1.txt", "run2.txt"]),
         ("measure,dense,hybrid\nMAP,0.31,0.32\n", ["dense", "hybrid"]),
+        ("run,MAP,P@10\ndense,0.31,-\nhybrid,0.32,0.4\n", ["dense", "hybrid", "hybrid"]),
         ("Run A: MAP 0.31.\nRun B: MAP 0.32.", ["A", "B"]),
         ("## Run A\n\nMAP = 0.31\n\n## Run B\n\nMAP = 0.32", ["A", "B"]),
         ("runid all first\nmap all 0.31\nrunid all second\nmap all 0.32", ["first", "second"]),
@@ -116,6 +117,8 @@ def test_a_heading_or_the_begin_of_a_line_names_a_run_that_was_handed_in() -> No
         ("| Run | MAP [%] | P@20 (%) |\n|--|--|--|\n| mine | 25.13 | 41.8 |", [("AP", 25.13), ("P@20", 41.8)]),
         ("Q4. MAP of your submitted run? 0.2213\nQ5. And the length of documents? 157.2", [("AP", 0.2213)]),
         ("We have a MAP of 0,28 and a\nP@10 of 0,43. With k1 = 0,9 and b = 0,4.", [("AP", 0.28), ("P@10", 0.43)]),
+        ("Baseline\nMAP = 0.25\n\nours:\nMAP = 0.31", [("AP", 0.31)]),
+        ("MAP = 10 of 12", []),
     ],
 )
 def test_a_number_is_taken_for_the_measure_that_it_is_said_of(text: str, claims: list[tuple[str, float]]) -> None:

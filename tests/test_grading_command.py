@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 import zipfile
 from pathlib import Path
@@ -24,6 +25,7 @@ import treceval_py as te
 from treceval_py.grading.intake import intake
 from treceval_py.grading.processes import worker
 from treceval_py.grading.processes.workers import graded_by_processes
+from treceval_py.grading.records import Graded
 
 QRELS = "".join(f"{qid} 0 d{number} {int(number % 3 == 0)}\n" for qid in (1, 2, 3) for number in range(1, 13))
 RUN = "".join(
@@ -101,14 +103,22 @@ def test_it_prints_a_summary_and_names_who_could_not_be_scored(
     assert grade(assignment).out.decode() == snapshot(name="without a page")
 
 
-@pytest.mark.parametrize(("broken", "last"), [(20, []), (21, ["  and 1 more, see the overview"])])
-def test_at_most_twenty_that_could_not_be_scored_are_named(assignment: Path, broken: int, last: list[str]) -> None:
+LEFT_OUT = ["  and 1 more, see the overview", "and 1 more not matched, see the overview"]
+
+
+@pytest.mark.parametrize(("broken", "last"), [(20, []), (21, LEFT_OUT)])
+def test_at_most_twenty_that_could_not_be_scored_or_matched_are_named(
+    assignment: Path, broken: int, last: list[str]
+) -> None:
     for number in range(broken - 1):
         (assignment / "in" / f"c{number:02}").mkdir()
-    lines = grade(assignment).out.decode().splitlines()
+    put(assignment, {"claims.csv": "student,measure,value\n" + "".join(f"e{at},MAP,0.5\n" for at in range(broken))})
+    lines = grade(assignment, "--claims", "claims.csv").out.decode().splitlines()
     assert lines[0] == f"{broken + 1} students: 1 scored, 1 refused, {broken - 1} missing"
     named = [line.split(":")[0] for line in lines if line.startswith("  ")]
-    assert named == ["  bob", *(f"  c{number:02}" for number in range(19)), *last]
+    assert named == ["  bob", *(f"  c{number:02}" for number in range(19)), *last[:1]]
+    assert [line for line in lines if line.startswith("and ")] == last[1:]
+    assert sum(line.startswith("not matched: ") for line in lines) == 20
 
 
 def test_without_any_claim_points_are_given_for_runs_alone(assignment: Path) -> None:
@@ -462,6 +472,25 @@ def test_a_run_that_needs_too_much_memory_fails(assignment: Path, processes: Non
     grade(assignment, "--rules", "rules.toml")
     assert statuses(assignment)["ada"] == ("scored", "")
     assert statuses(assignment)["bob"] == ("failed", "grading it needs more memory than the rules allow")
+
+
+def test_a_process_with_nothing_left_to_grade_ends_while_another_still_grades(monkeypatch: pytest.MonkeyPatch) -> None:
+    both, ended = threading.Barrier(2), threading.Event()
+
+    class Process:
+        used_up = False
+
+        def __init__(self, setup: object) -> None:
+            self.end = ended.set
+
+        def asked(self, job: str, seconds: float) -> worker.Reply:
+            both.wait(10)
+            ends_first = job == "long" and ended.wait(10)
+            return worker.Reply(Graded(job, "", "scored"), str(ends_first))
+
+    monkeypatch.setattr("treceval_py.grading.processes.workers._Process", Process)
+    found = graded_by_processes(None, ["long", "short"], workers=2, seconds=60)  # type: ignore[arg-type, list-item]
+    assert [each.kept for each in found] == ["True", "False"]
 
 
 def test_a_process_that_cannot_start_says_why(

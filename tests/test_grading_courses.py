@@ -265,6 +265,16 @@ def test_what_a_group_handed_in_counts_for_each_member_and_is_compared_with_othe
     assert sorted((pair.first, pair.second) for pair in grades.pairs) == [(0, 2), (2, 3)]
 
 
+def test_each_member_of_a_joint_submission_has_their_own_account_number(folder: Path) -> None:
+    joint = LATE.replace("  :created_at", "  - :name: Grace Hopper\n    :sid: '2'\n  :created_at")
+    put(folder, {"export/submission_1/run.txt": RUN})
+    put(folder, {"export/submission_metadata.yml": joint.format("2026-02-01 10:00:00")})
+    roster = te.read_roster(folder / "roster.csv")
+    grades = te.grade(folder / "qrels.txt", folder / "export", folder / "out", roster=roster)
+    accounts = [(each.student, each.platform, each.account) for each in grades.entries]
+    assert accounts == [("Ada Lovelace", "gradescope", "1"), ("Grace Hopper", "gradescope", "2"), ("李明", "", "")]
+
+
 def test_feedback_of_a_course_that_was_edited_is_kept_with_a_note(folder: Path) -> None:
     graded(folder)
     put(folder, {"out/feedback/Ada_Lovelace.txt": "Well done"})

@@ -182,6 +182,7 @@ ZIP_ARCHIVES: dict[str, bytes | tuple[bytes, Limits]] = {
     "as much together as allowed": (zipped(THREE), Limits(submission_bytes=150)),
     "as many files as allowed": (zipped([*FILES[:3], ADA]), Limits(files=3)),
     "a file too many": (zipped([*FILES[:4], ADA]), Limits(files=3)),
+    "an archive too many": (zipped([*FILES[:3], ("bob/x.zip", zipped([BOB])), ADA]), Limits(files=3)),
     "as many files in an archive as allowed": (zipped([ADA, ("bob/x.zip", zipped(FILES))]), Limits(files=3)),
     "too many files in an archive": (
         zipped([ADA, ("bob/x.zip", zipped([*FILES, ("bob/30", b"")]))]),

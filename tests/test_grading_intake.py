@@ -117,6 +117,7 @@ CLASSES: dict[str, Files] = {
     "two texts beside a folder": runs("ada/run.txt", eve_md=NOTES, mia_md=NOTES),
     "what belongs to nobody among texts": runs("ada/run.txt", eve_md=NOTES, mia_md=NOTES, LICENSE_txt=NOTES),
     "a hidden file at two levels": runs("class/ada/run.txt", "class/bob/run.txt", "class/.DS_Store", ".DS_Store"),
+    "hidden files whose names are shown alike": runs("ada/run.txt", "bob/run.txt", f".{'x' * 130}1", f".{'x' * 130}2"),
     "folders of Moodle": runs(
         "Ada Lovelace_12345_assignsubmission_file_/run.txt",
         "Ada Lovelace_12345_assignsubmission_onlinetext_/onlinetext.html",

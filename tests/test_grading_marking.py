@@ -286,6 +286,7 @@ CASES = {
     ),
     "a table with a row for each run": case(THREE, *SYSTEMS, named="bm25.txt"),
     "a row of a run that was not handed in": case({"run.txt": RUN}, *rows(("BM25", "0.62"), ("RM3", "0.75"))),
+    "a row that the only run explains": case({"run.txt": SEVENTH}, *rows(("A", "0.142857"), ("B", "0.6123"))),
     "rows that fit nothing": case({"run.txt": RUN}, *rows(("BM25", "0.62"), ("RM3", "0.61"))),
     # Beside another row, one called bm25 is a baseline's, unless it is the tag of one's own run: then the other is not.
     "a row with the name of a tag": case({"run.txt": RUN.replace(" t\n", " bm25\n"), "report.md": TABLE}),
