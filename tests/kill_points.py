@@ -28,6 +28,9 @@ GROUP = 8
 PATIENCE = 30.0
 """Seconds that processes of a killed one may take to end; they need some milliseconds."""
 
+PAIRS = 20
+"""Pairs that are scored together: two queries with 10 passages each."""
+
 ENCODED = "KILL_POINTS_ENCODED"
 """The environment variable with the file that takes the ids of texts that are encoded, in other processes too."""
 
@@ -69,14 +72,11 @@ class Answer(NamedTuple):
     ----------
     status : int
         The exit status; -9 of what was killed.
-    helpers : int
-        How many processes beside its own it had just before it was killed after some seconds.
     left : list of int
         Those that did not end with it.
     """
 
     status: int
-    helpers: int
     left: list[int]
 
 
@@ -190,8 +190,9 @@ class Halves(io.RawIOBase):
 
 
 def count_encoded(path: str) -> None:
-    """Write the ids of texts to a file before they are encoded."""
+    """Write the ids of texts to a file before they are encoded, and of pairs of a group that some are scored."""
     from treceval_py.retrieval.encoding import Encoder
+    from treceval_py.retrieval.reranking import CrossEncoder
 
     log = _appending(path)
     encoder: Any = Encoder
@@ -203,6 +204,14 @@ def count_encoded(path: str) -> None:
         return encode(self, texts, side=side, ids=ids, **rest)
 
     encoder.encode = counted
+    scorer: Any = CrossEncoder
+    work = scorer.work
+
+    def scored(self: Any, pairs: Any, *rest: Any) -> Any:
+        os.write(log, b"pairs\n")
+        return work(self, pairs, *rest)
+
+    scorer.work = scored
 
 
 def answer(request: Request) -> Answer:
@@ -213,7 +222,6 @@ def answer(request: Request) -> Answer:
         os.close(listen)
         _run(request, announce)
     os.close(announce)
-    helpers = 0
     with open(listen, "rb", buffering=0) as stages:
         if request.after is not None:
             begun = not request.stage
@@ -221,11 +229,10 @@ def answer(request: Request) -> Answer:
                 begun = line.decode().rstrip("\n") == request.stage
             if begun:
                 time.sleep(request.after)
-                helpers = len(_members(child)) - 1 if _has_members(child) else 0
                 os.kill(child, signal.SIGKILL)
         stages.read()
         _, status = os.waitpid(child, 0)
-    return Answer(os.waitstatus_to_exitcode(status), helpers, _left(child))
+    return Answer(os.waitstatus_to_exitcode(status), _left(child))
 
 
 def _run(request: Request, announce: int) -> None:
@@ -240,9 +247,9 @@ def _run(request: Request, announce: int) -> None:
         os.environ[ENCODED] = f"{request.log}.encoded"
         count_encoded(os.environ[ENCODED])
         from treceval_py.cli.commands import run
-        from treceval_py.retrieval import pipeline
+        from treceval_py.retrieval import pipeline, reranking
 
-        pipeline.GROUP = GROUP
+        pipeline.GROUP, reranking.PAIRS = GROUP, PAIRS
         Points(request, announce).install()
         status = run(["retrieve", *request.arguments])
     except Exception:  # noqa: BLE001 - whatever it is, the one who asked is to see it
@@ -303,7 +310,10 @@ def main() -> None:
     import psutil
     import pyarrow.compute  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: F401
     import transformers.models.bert.modeling_bert  # noqa: F401
-    from tiny_models import make_tiny_model
+    from tiny_models import make_tiny_model, make_tiny_reranker
+
+    from treceval_py.cli.commands import run  # noqa: F401
+    from treceval_py.retrieval import pipeline  # noqa: F401
 
     metadata.version("numpy")  # which lists the installed packages once for all forks
     child = os.fork()
@@ -312,6 +322,7 @@ def main() -> None:
             os.dup2(nothing.fileno(), 1)
             os.dup2(nothing.fileno(), 2)
         make_tiny_model(sys.argv[1])
+        make_tiny_reranker(f"{sys.argv[1]}-reranker")
         os._exit(0)
     _, status = os.waitpid(child, 0)
     print(json.dumps([status, psutil.Process().num_threads()]), flush=True)

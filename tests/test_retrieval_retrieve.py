@@ -251,7 +251,7 @@ def test_what_is_encoded_is_not_encoded_again(tiny: str, tmp_path: Path) -> None
     """But other settings of queries, which are side by side; other queries use the embeddings of the passages."""
     run, taken = tmp_path / "run.txt", []
     found: dict[str, list[list[str]]] = {}
-    (tmp_path / "few.tsv").write_text("".join((DATA / "queries.tsv").open().readlines()[:4]))
+    (tmp_path / "few.tsv").write_text("".join((DATA / "queries.tsv").read_text("utf-8").splitlines(keepends=True)[:4]))
     for name, more in {
         "all": [],
         "again": ["--similarity", "l2"],
