@@ -309,6 +309,7 @@ def main() -> None:
     import faiss  # noqa: F401
     import psutil
     import pyarrow.compute  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: F401
+    import sentence_transformers.sentence_transformer.modules  # noqa: F401
     import transformers.models.bert.modeling_bert  # noqa: F401
     from tiny_models import make_tiny_model, make_tiny_reranker
 
