@@ -1,4 +1,4 @@
-"""Runs `treceval retrieve` again and again in forks of itself, and kills them with SIGKILL where it is told to.
+"""Runs `treceval retrieve` again and again in forks of itself, and kills them with SIGKILL at a point.
 
 What takes seconds is imported once, and nothing is computed before a fork, so that there is one thread to be forked. The
 first line of standard output is the status of making a tiny model, in the folder that is its argument, and the number
@@ -39,7 +39,7 @@ CHANGES = {"os.chmod", "os.mkdir", "os.remove", "os.rename", "os.rmdir"}
 
 
 class Request(NamedTuple):
-    """A run, and when it is killed: at a point, after some seconds, or not at all.
+    """A run, and the point where it is killed, if it is.
 
     Attributes
     ----------
@@ -53,8 +53,6 @@ class Request(NamedTuple):
         The stage in which it is killed; ``""`` for the whole run.
     point : int, optional
         Which point of the stage, from 0.
-    after : float, optional
-        How many seconds after the stage began.
     """
 
     arguments: list[str]
@@ -62,7 +60,6 @@ class Request(NamedTuple):
     log: str
     stage: str = ""
     point: int | None = None
-    after: float | None = None
 
 
 class Answer(NamedTuple):
@@ -83,9 +80,8 @@ class Answer(NamedTuple):
 class Points:
     """Counts the points of a run, writes them down, and kills the process at one of them."""
 
-    def __init__(self, request: Request, announce: int) -> None:
+    def __init__(self, request: Request) -> None:
         self._request = request
-        self._announce = announce
         self._log = _appending(f"{request.log}.points")
         self._stage = ""
         self._reached = 0
@@ -93,7 +89,7 @@ class Points:
 
     def reach(self, name: str) -> None:
         """Be at a point."""
-        os.write(self._log, f"{time.monotonic()}\t{self._stage}\t{name}\n".encode())
+        os.write(self._log, f"{self._stage}\t{name}\n".encode())
         if self._request.stage in {"", self._stage}:
             if self._reached == self._request.point:
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -102,7 +98,6 @@ class Points:
     def enter(self, stage: str) -> None:
         """Begin a stage."""
         self._stage = stage
-        os.write(self._announce, f"{stage}\n".encode())
         self.reach("begin")
 
     def audit(self, event: str, given: tuple[Any, ...]) -> None:
@@ -215,27 +210,15 @@ def count_encoded(path: str) -> None:
 
 
 def answer(request: Request) -> Answer:
-    """Run the command in a fork, and kill it if it is to be killed after some seconds."""
-    listen, announce = os.pipe()
+    """Run the command in a fork."""
     child = os.fork()
     if child == 0:
-        os.close(listen)
-        _run(request, announce)
-    os.close(announce)
-    with open(listen, "rb", buffering=0) as stages:
-        if request.after is not None:
-            begun = not request.stage
-            while not begun and (line := stages.readline()):
-                begun = line.decode().rstrip("\n") == request.stage
-            if begun:
-                time.sleep(request.after)
-                os.kill(child, signal.SIGKILL)
-        stages.read()
-        _, status = os.waitpid(child, 0)
+        _run(request)
+    _, status = os.waitpid(child, 0)
     return Answer(os.waitstatus_to_exitcode(status), _left(child))
 
 
-def _run(request: Request, announce: int) -> None:
+def _run(request: Request) -> None:
     """Be the process that runs the command."""
     status = 70
     try:
@@ -250,7 +233,7 @@ def _run(request: Request, announce: int) -> None:
         from treceval_py.retrieval import pipeline, reranking
 
         pipeline.GROUP, reranking.PAIRS = GROUP, PAIRS
-        Points(request, announce).install()
+        Points(request).install()
         status = run(["retrieve", *request.arguments])
     except Exception:  # noqa: BLE001 - whatever it is, the one who asked is to see it
         import traceback
