@@ -1,4 +1,4 @@
-"""Runs `treceval retrieve` again and again in forks of itself, and kills them with SIGKILL where it is told to.
+"""Runs `treceval retrieve` again and again in forks of itself, and kills them with SIGKILL at a point.
 
 What takes seconds is imported once, and nothing is computed before a fork, so that there is one thread to be forked. The
 first line of standard output is the status of making a tiny model, in the folder that is its argument, and the number
@@ -28,6 +28,9 @@ GROUP = 8
 PATIENCE = 30.0
 """Seconds that processes of a killed one may take to end; they need some milliseconds."""
 
+PAIRS = 20
+"""Pairs that are scored together: two queries with 10 passages each."""
+
 ENCODED = "KILL_POINTS_ENCODED"
 """The environment variable with the file that takes the ids of texts that are encoded, in other processes too."""
 
@@ -36,7 +39,7 @@ CHANGES = {"os.chmod", "os.mkdir", "os.remove", "os.rename", "os.rmdir"}
 
 
 class Request(NamedTuple):
-    """A run, and when it is killed: at a point, after some seconds, or not at all.
+    """A run, and the point where it is killed, if it is.
 
     Attributes
     ----------
@@ -50,8 +53,6 @@ class Request(NamedTuple):
         The stage in which it is killed; ``""`` for the whole run.
     point : int, optional
         Which point of the stage, from 0.
-    after : float, optional
-        How many seconds after the stage began.
     """
 
     arguments: list[str]
@@ -59,7 +60,6 @@ class Request(NamedTuple):
     log: str
     stage: str = ""
     point: int | None = None
-    after: float | None = None
 
 
 class Answer(NamedTuple):
@@ -69,23 +69,19 @@ class Answer(NamedTuple):
     ----------
     status : int
         The exit status; -9 of what was killed.
-    helpers : int
-        How many processes beside its own it had just before it was killed after some seconds.
     left : list of int
         Those that did not end with it.
     """
 
     status: int
-    helpers: int
     left: list[int]
 
 
 class Points:
     """Counts the points of a run, writes them down, and kills the process at one of them."""
 
-    def __init__(self, request: Request, announce: int) -> None:
+    def __init__(self, request: Request) -> None:
         self._request = request
-        self._announce = announce
         self._log = _appending(f"{request.log}.points")
         self._stage = ""
         self._reached = 0
@@ -93,7 +89,7 @@ class Points:
 
     def reach(self, name: str) -> None:
         """Be at a point."""
-        os.write(self._log, f"{time.monotonic()}\t{self._stage}\t{name}\n".encode())
+        os.write(self._log, f"{self._stage}\t{name}\n".encode())
         if self._request.stage in {"", self._stage}:
             if self._reached == self._request.point:
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -102,7 +98,6 @@ class Points:
     def enter(self, stage: str) -> None:
         """Begin a stage."""
         self._stage = stage
-        os.write(self._announce, f"{stage}\n".encode())
         self.reach("begin")
 
     def audit(self, event: str, given: tuple[Any, ...]) -> None:
@@ -190,8 +185,9 @@ class Halves(io.RawIOBase):
 
 
 def count_encoded(path: str) -> None:
-    """Write the ids of texts to a file before they are encoded."""
+    """Write the ids of texts to a file before they are encoded, and of pairs of a group that some are scored."""
     from treceval_py.retrieval.encoding import Encoder
+    from treceval_py.retrieval.reranking import CrossEncoder
 
     log = _appending(path)
     encoder: Any = Encoder
@@ -203,32 +199,26 @@ def count_encoded(path: str) -> None:
         return encode(self, texts, side=side, ids=ids, **rest)
 
     encoder.encode = counted
+    scorer: Any = CrossEncoder
+    work = scorer.work
+
+    def scored(self: Any, pairs: Any, *rest: Any) -> Any:
+        os.write(log, b"pairs\n")
+        return work(self, pairs, *rest)
+
+    scorer.work = scored
 
 
 def answer(request: Request) -> Answer:
-    """Run the command in a fork, and kill it if it is to be killed after some seconds."""
-    listen, announce = os.pipe()
+    """Run the command in a fork."""
     child = os.fork()
     if child == 0:
-        os.close(listen)
-        _run(request, announce)
-    os.close(announce)
-    helpers = 0
-    with open(listen, "rb", buffering=0) as stages:
-        if request.after is not None:
-            begun = not request.stage
-            while not begun and (line := stages.readline()):
-                begun = line.decode().rstrip("\n") == request.stage
-            if begun:
-                time.sleep(request.after)
-                helpers = len(_members(child)) - 1 if _has_members(child) else 0
-                os.kill(child, signal.SIGKILL)
-        stages.read()
-        _, status = os.waitpid(child, 0)
-    return Answer(os.waitstatus_to_exitcode(status), helpers, _left(child))
+        _run(request)
+    _, status = os.waitpid(child, 0)
+    return Answer(os.waitstatus_to_exitcode(status), _left(child))
 
 
-def _run(request: Request, announce: int) -> None:
+def _run(request: Request) -> None:
     """Be the process that runs the command."""
     status = 70
     try:
@@ -240,10 +230,10 @@ def _run(request: Request, announce: int) -> None:
         os.environ[ENCODED] = f"{request.log}.encoded"
         count_encoded(os.environ[ENCODED])
         from treceval_py.cli.commands import run
-        from treceval_py.retrieval import pipeline
+        from treceval_py.retrieval import pipeline, reranking
 
-        pipeline.GROUP = GROUP
-        Points(request, announce).install()
+        pipeline.GROUP, reranking.PAIRS = GROUP, PAIRS
+        Points(request).install()
         status = run(["retrieve", *request.arguments])
     except Exception:  # noqa: BLE001 - whatever it is, the one who asked is to see it
         import traceback
@@ -302,8 +292,12 @@ def main() -> None:
     import faiss  # noqa: F401
     import psutil
     import pyarrow.compute  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: F401
+    import sentence_transformers.sentence_transformer.modules  # noqa: F401
     import transformers.models.bert.modeling_bert  # noqa: F401
-    from tiny_models import make_tiny_model
+    from tiny_models import make_tiny_model, make_tiny_reranker
+
+    from treceval_py.cli.commands import run  # noqa: F401
+    from treceval_py.retrieval import pipeline  # noqa: F401
 
     metadata.version("numpy")  # which lists the installed packages once for all forks
     child = os.fork()
@@ -312,6 +306,7 @@ def main() -> None:
             os.dup2(nothing.fileno(), 1)
             os.dup2(nothing.fileno(), 2)
         make_tiny_model(sys.argv[1])
+        make_tiny_reranker(f"{sys.argv[1]}-reranker")
         os._exit(0)
     _, status = os.waitpid(child, 0)
     print(json.dumps([status, psutil.Process().num_threads()]), flush=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
 from treceval_py.errors import InputError, RunnerError
@@ -38,6 +39,7 @@ BEIR = {
 
 
 def folder_of(tmp_path: Path, files: Mapping[str, str]) -> str:
+    tmp_path.mkdir(exist_ok=True)
     for name, content in files.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -46,10 +48,9 @@ def folder_of(tmp_path: Path, files: Mapping[str, str]) -> str:
 
 
 def refusal(source: str, **names: Any) -> str:
-    """Return what is said, with the folder as ``F``."""
     with pytest.raises((InputError, RunnerError)) as caught:
         open_collection(source, **names)
-    return str(caught.value).replace(source, "F") if source else str(caught.value)
+    return str(caught.value)
 
 
 def files_of(found: Collection, folder: str) -> list[str | None]:
@@ -68,7 +69,7 @@ def ids(texts: Any) -> list[str]:
     return [identifier for identifier, _ in texts]
 
 
-# MS MARCO.
+# Folders.
 
 
 def test_a_folder_of_ms_marco_is_opened(tmp_path: Path) -> None:
@@ -81,132 +82,14 @@ def test_a_folder_of_ms_marco_is_opened(tmp_path: Path) -> None:
     assert found.notes == ()
 
 
-def test_compressed_files_and_qrels_of_text_are_found(tmp_path: Path) -> None:
-    files = {"collection.tsv.gz": PASSAGES, "queries.tsv.gz": TOPICS, "qrels.txt": JUDGED}
-    found = open_collection(folder_of(tmp_path, files))
-    assert len(list(found.corpus)) == 3
-    assert judged(found)["q1"] == {"p2": 1}
-
-
-@pytest.mark.parametrize("split", ["dev.small", "dev/small", "dev-small"])
-def test_the_split_chooses_queries_and_judgments(tmp_path: Path, split: str) -> None:
-    # The names are those of MS MARCO's own files.
-    queries = {f"queries.{part}.tsv": TOPICS for part in ("train", "dev", "dev.small", "eval")}
-    qrels = {f"qrels.{part}.tsv": JUDGED for part in ("train", "dev", "dev.small")}
-    folder = folder_of(tmp_path, {"collection.tsv": PASSAGES, **queries, **qrels})
-    found = open_collection(folder, split=split)
-    assert files_of(found, folder) == ["collection.tsv", "queries.dev.small.tsv", "qrels.dev.small.tsv"]
-    assert files_of(open_collection(folder, split="eval"), folder) == ["collection.tsv", "queries.eval.tsv", None]
-
-
-def test_several_splits_without_a_choice_are_refused(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {**MSMARCO, "queries.train.tsv": TOPICS})
-    assert refusal(folder) == (
-        "F: there are several files of queries: queries.dev.tsv, queries.train.tsv. "
-        "Choose one by its split, such as dev.small, or name the file."
-    )
-
-
-def test_a_split_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    message = "F: there are no queries of the split 'eval' (there are dev). Name another split, or the file."
-    assert refusal(folder_of(tmp_path, MSMARCO), split="eval") == message
-
-
-def test_judgments_without_a_split_are_those_of_any(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {"collection.tsv": PASSAGES, "queries.dev.tsv": TOPICS, "qrels.tsv": JUDGED})
-    assert files_of(open_collection(folder, split="dev"), folder)[2] == "qrels.tsv"
-
-
-def test_judgments_of_the_split_come_before_those_of_any(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {**MSMARCO, "qrels.tsv": JUDGED})
-    assert files_of(open_collection(folder), folder)[2] == "qrels.dev.tsv"
-
-
-def test_judgments_of_several_splits_for_queries_of_none_are_refused(tmp_path: Path) -> None:
-    qrels = {"qrels.a.tsv": JUDGED, "qrels.b.tsv": JUDGED}
-    assert refusal(folder_of(tmp_path, {"collection.tsv": PASSAGES, "queries.tsv": TOPICS, **qrels})) == (
-        "F: there are several files of judgments: qrels.a.tsv, qrels.b.tsv. "
-        "Choose one by its split, such as dev.small, or name the file."
-    )
-
-
-def test_a_plain_and_a_compressed_corpus_are_two(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {**MSMARCO, "collection.tsv.gz": PASSAGES})
-    assert refusal(folder).startswith("F: there are several files of the corpus: collection.tsv, collection.tsv.gz. ")
-
-
-def test_a_folder_without_queries_is_refused(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {"collection.tsv": PASSAGES})
-    assert refusal(folder).startswith("F: the folder has neither MS MARCO's layout (collection.tsv, queries*.tsv) nor ")
-
-
-def test_a_folder_without_judgments_has_none(tmp_path: Path) -> None:
-    found = open_collection(folder_of(tmp_path, {"collection.tsv": PASSAGES, "queries.tsv": TOPICS}))
-    assert (found.qrels, found.qrels_name, found.notes) == (None, None, ())
-
-
-def test_judgments_of_other_queries_are_left_out_and_said(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {**MSMARCO, "qrels.dev.tsv": "x 0 p1 1\n"})
-    found = open_collection(folder)
-    assert (found.qrels, found.qrels_name) == (None, None)
-    note = "No query of F/queries.dev.tsv is judged in F/qrels.dev.tsv: the run will not be scored."
-    assert [each.replace(folder, "F") for each in found.notes] == [note]
-
-
-def test_the_shipped_collection_opens() -> None:
-    found = open_collection(str(DATA))
-    # Lines of the files, by wc -l.
-    assert (survey(found.corpus, 100).count, survey(found.queries, 100).count) == (216, 30)
-    assert found.qrels is not None
-    assert len(found.qrels.docids) == 487
-
-
-@pytest.mark.skipif(not SAMPLE.is_dir(), reason="the sample of MS MARCO is not shipped")
-def test_the_sample_of_ms_marco_opens() -> None:
-    found = open_collection(str(SAMPLE))
-    # Lines of the files, by wc -l.
-    assert (survey(found.corpus, 100).count, survey(found.queries, 100).count) == (260, 10)
-    assert judged(found)["200"] == {"1000": 1}
-
-
-# Other folders.
-
-
-def test_a_folder_of_beir_has_the_queries_of_its_split(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, BEIR)
-    found = open_collection(folder)
-    assert list(found.corpus) == [("p1", "T one"), ("p2", "two")]
-    assert list(found.queries) == [("q2", "second")]
-    assert judged(found) == {"q2": {"p2": 1}}
-    note = "Queries are the 1 of F/queries.jsonl that F/qrels/test.tsv judges, as BEIR has it."
-    assert [each.replace(folder, "F") for each in found.notes] == [note]
-
-
-def test_judged_queries_that_beir_lacks_are_said(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, BEIR)
-    found = open_collection(folder, split="dev")
-    assert ids(found.queries) == ["q1"]
-    assert found.notes[1].replace(folder, "F") == "1 judged queries are not in F/queries.jsonl."
-
-
-def test_a_split_that_beir_lacks_is_refused(tmp_path: Path) -> None:
-    files = {name: content for name, content in BEIR.items() if name != "qrels/test.tsv"}
-    message = "F/qrels: there are no judgments of the split 'test' (there are dev). Name another split, or the file."
-    assert refusal(folder_of(tmp_path, files)) == message
-
-
-def test_beir_without_judgments_has_all_its_queries(tmp_path: Path) -> None:
-    found = open_collection(folder_of(tmp_path, {name: BEIR[name] for name in ("corpus.jsonl", "queries.jsonl")}))
-    assert (ids(found.queries), found.qrels) == (["q1", "q2"], None)
-
-
-def test_beir_whose_judgments_are_of_other_queries_is_refused(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {**BEIR, "qrels/test.tsv": "query-id\tcorpus-id\tscore\nx\tp1\t1\n"})
-    assert refusal(folder) == "F/queries.jsonl: no query is judged in F/qrels/test.tsv. Do the two belong together?"
-
-
-def test_queries_that_are_named_are_taken_whole(tmp_path: Path) -> None:
+def test_a_folder_of_beir_has_the_queries_of_its_split(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     folder = folder_of(tmp_path, {**BEIR, "own.tsv": TOPICS})
+    test, dev = open_collection(folder), open_collection(folder, split="dev")
+    assert list(test.corpus) == [("p1", "T one"), ("p2", "two")]
+    assert list(test.queries) == [("q2", "second")]
+    assert judged(test) == {"q2": {"p2": 1}}
+    assert ids(dev.queries) == ["q1"]  # q9 is judged and not there
+    assert [note.replace(folder, "F") for note in (*test.notes, *dev.notes)] == snapshot
     assert ids(open_collection(folder, queries=f"{folder}/own.tsv").queries) == ["q1", "q2"]
 
 
@@ -217,40 +100,62 @@ FLAGEMBEDDING = {
 }
 
 
-def test_a_folder_of_flagembedding_is_opened(tmp_path: Path) -> None:
+def test_a_folder_of_flagembedding_is_opened_and_its_split_chooses(tmp_path: Path) -> None:
     found = open_collection(folder_of(tmp_path, FLAGEMBEDDING))
     assert (list(found.corpus), ids(found.queries)) == ([("p1", "one")], ["q1", "q2"])
     assert judged(found) == {"q1": {"p1": 2}}
-
-
-def test_the_split_chooses_among_the_queries_of_flagembedding(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {**FLAGEMBEDDING, "test_queries.jsonl": '{"id": "t1", "text": "x"}\n'})
+    folder = folder_of(tmp_path, {"test_queries.jsonl": '{"id": "t1", "text": "x"}\n'})
     assert ids(open_collection(folder, split="test").queries) == ["t1"]
-    assert refusal(folder) == (
-        "F: there are several files of queries: dev_queries.jsonl, test_queries.jsonl. "
-        "Choose one by its split, such as dev.small, or name the file."
-    )
 
 
-def test_a_folder_of_no_layout_is_refused(tmp_path: Path) -> None:
-    assert refusal(folder_of(tmp_path, {"x.txt": ""})) == (
-        "F: the folder has neither MS MARCO's layout (collection.tsv, queries*.tsv) nor BEIR's (corpus.jsonl, "
-        "queries.jsonl) nor FlagEmbedding's (corpus.jsonl, SPLIT_queries.jsonl). Name the corpus and the queries each."
-    )
+# The names are those of MS MARCO's own files.
+PARTS = {
+    "collection.tsv": PASSAGES,
+    **{f"queries.{part}.tsv": TOPICS for part in ("train", "dev", "dev.small", "eval")},
+    **{f"qrels.{part}.tsv": JUDGED for part in ("train", "dev", "dev.small")},
+}
+QUERIES = {"collection.tsv": PASSAGES, "queries.tsv": TOPICS}
+DEV = ["collection.tsv", "queries.dev.tsv", "qrels.dev.tsv"]
+SMALL = ["collection.tsv", "queries.dev.small.tsv", "qrels.dev.small.tsv"]
+NAMED = {"c": PASSAGES, "q": TOPICS}
+
+FOUND: dict[str, tuple[dict[str, str], dict[str, str], list[str | None]]] = {
+    "compressed": ({"collection.tsv.gz": PASSAGES, "queries.tsv.gz": TOPICS, "qrels.txt": JUDGED}, {},
+                   ["collection.tsv.gz", "queries.tsv.gz", "qrels.txt"]),
+    "the split": (PARTS, {"split": "dev.small"}, SMALL),
+    "the split with a slash": (PARTS, {"split": "dev/small"}, SMALL),
+    "the split with a dash": (PARTS, {"split": "dev-small"}, SMALL),
+    "a split without judgments": (PARTS, {"split": "eval"}, ["collection.tsv", "queries.eval.tsv", None]),
+    "judgments of any split": ({**QUERIES, "queries.dev.tsv": TOPICS, "qrels.tsv": JUDGED}, {"split": "dev"},
+                               ["collection.tsv", "queries.dev.tsv", "qrels.tsv"]),
+    "judgments of the split before those of any": ({**MSMARCO, "qrels.tsv": JUDGED}, {}, DEV),
+    "the only judgments for queries of no split": ({**QUERIES, "qrels.a.tsv": JUDGED}, {},
+                                                   ["collection.tsv", "queries.tsv", "qrels.a.tsv"]),
+    "no judgments": (QUERIES, {}, ["collection.tsv", "queries.tsv", None]),
+    "no judgments of BEIR": ({name: BEIR[name] for name in ("corpus.jsonl", "queries.jsonl")}, {},
+                             ["corpus.jsonl", "queries.jsonl", None]),
+    "a corpus elsewhere": ({"queries.dev.tsv": TOPICS, "qrels.dev.tsv": JUDGED, "at/c.tsv": PASSAGES},
+                           {"corpus": "F/at/c.tsv"}, ["at/c.tsv", "queries.dev.tsv", "qrels.dev.tsv"]),
+    "a corpus in a folder": ({**MSMARCO, "a/collection.tsv": PASSAGES}, {"corpus": "F/a"},
+                             ["a/collection.tsv", *DEV[1:]]),
+    "no layout": (NAMED, {"corpus": "F/c", "queries": "F/q"}, ["c", "q", None]),
+    "judgments of the split for queries of a file": (
+        {**MSMARCO, "qrels.test.tsv": JUDGED, "q": TOPICS}, {"queries": "F/q", "split": "test"},
+        ["collection.tsv", "q", "qrels.test.tsv"]),
+    "judgments in a file": ({**MSMARCO, "own": '{"q1": {"p1": 2}}'}, {"qrels": "F/own"}, [*DEV[:2], "own"]),
+}  # fmt: skip
+"""By case: files, what is named (with the folder as F), and what is found."""
 
 
-def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
-    message = "F: no such folder. Give a folder, or datasets:NAME or ir_datasets:NAME."
-    assert refusal(str(tmp_path / "none")) == message
-
-
-def test_a_file_is_no_folder(tmp_path: Path) -> None:
-    folder_of(tmp_path, {"x": ""})
-    message = "F: cannot be read as a folder: Not a directory. Give a folder that can be read."
-    assert refusal(str(tmp_path / "x")) == message
-
-
-# Parts by name.
+def test_parts_are_found_by_their_names_and_splits(tmp_path: Path) -> None:
+    wrong = {}
+    for number, (case, (files, given, expected)) in enumerate(FOUND.items()):
+        folder = folder_of(tmp_path / str(number), files)
+        found = open_collection(folder, **{name: each.replace("F", folder) for name, each in given.items()})
+        assert len(list(found.corpus)) == (2 if "BEIR" in case else 3)
+        if files_of(found, folder) != expected or (found.qrels is None) != (expected[2] is None):
+            wrong[case] = files_of(found, folder)
+    assert wrong == {}
 
 
 def test_each_part_can_be_named(tmp_path: Path) -> None:
@@ -261,66 +166,61 @@ def test_each_part_can_be_named(tmp_path: Path) -> None:
     assert found.name == f"{folder}/c, {folder}/q"
 
 
-def test_a_part_that_is_named_need_not_be_in_the_folder(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {"queries.dev.tsv": TOPICS, "qrels.dev.tsv": JUDGED, "elsewhere/c.tsv": PASSAGES})
-    found = open_collection(folder, corpus=f"{folder}/elsewhere/c.tsv")
-    assert files_of(found, folder) == ["elsewhere/c.tsv", "queries.dev.tsv", "qrels.dev.tsv"]
+def test_judgments_of_other_queries_are_left_out_and_said(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {**MSMARCO, "qrels.dev.tsv": "x 0 p1 1\n"})
+    found = open_collection(folder)
+    assert (found.qrels, found.qrels_name) == (None, None)
+    note = "No query of F/queries.dev.tsv is judged in F/qrels.dev.tsv: the run will not be scored."
+    assert [each.replace(folder, "F") for each in found.notes] == [note]
 
 
-def test_a_folder_of_no_layout_will_do_where_corpus_and_queries_are_named(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {"c": PASSAGES, "q": TOPICS})
-    assert files_of(open_collection(folder, corpus=f"{folder}/c", queries=f"{folder}/q"), folder) == ["c", "q", None]
+@pytest.mark.parametrize(("folder", "passages", "queries", "docids"), [(DATA, 216, 30, 487), (SAMPLE, 260, 10, None)])
+def test_the_shipped_collection_and_the_sample_of_ms_marco_open(
+    folder: Path, passages: int, queries: int, docids: int | None
+) -> None:
+    if not folder.is_dir():
+        pytest.skip("the sample of MS MARCO is not shipped")
+    found = open_collection(str(folder))
+    # Lines of the files, by wc -l.
+    assert (survey(found.corpus, 100).count, survey(found.queries, 100).count) == (passages, queries)
+    assert found.qrels is not None
+    assert docids in (len(found.qrels.docids), None)
 
 
-def test_judgments_that_are_named_replace_those_of_the_folder(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {**MSMARCO, "own": '{"q1": {"p1": 2}}'})
-    assert judged(open_collection(folder, qrels=f"{folder}/own")) == {"q1": {"p1": 2}}
+NO_RELEVANT = {**MSMARCO, "qrels.dev.tsv": "q1 0 elsewhere 1\nq1 0 p1 0\n"}
+ONLY = {"corpus.jsonl", "queries.jsonl", "qrels/dev.tsv"}
+REFUSED: dict[str, tuple[dict[str, str], str, dict[str, str]]] = {
+    "several splits": ({**MSMARCO, "queries.train.tsv": TOPICS}, "F", {}),
+    "a split that is not there": (MSMARCO, "F", {"split": "eval"}),
+    "judgments of several splits": ({**QUERIES, "qrels.a.tsv": JUDGED, "qrels.b.tsv": JUDGED}, "F", {}),
+    "a corpus plain and compressed": ({**MSMARCO, "collection.tsv.gz": PASSAGES}, "F", {}),
+    "no queries": ({"collection.tsv": PASSAGES}, "F", {}),
+    "a split that BEIR lacks": ({name: each for name, each in BEIR.items() if name in ONLY}, "F", {}),
+    "judgments of other queries": ({**BEIR, "qrels/test.tsv": "query-id\tcorpus-id\tscore\nx\tp1\t1\n"}, "F", {}),
+    "several splits of FlagEmbedding": ({**FLAGEMBEDDING, "test_queries.jsonl": ""}, "F", {}),
+    "no layout": ({"x.txt": ""}, "F", {}),
+    "no folder": ({}, "F/none", {}),
+    "no folder with all parts": ({**NAMED, "r": JUDGED}, "F/none", {"corpus": "F/c", "queries": "F/q", "qrels": "F/r"}),
+    "a file": ({"x": ""}, "F/x", {}),
+    "a file that is missing": (MSMARCO, "F", {"queries": "F/none"}),
+    "a protocol": (MSMARCO, "F", {"protocol": "half"}),
+    "no queries named": ({}, "", {"corpus": "x"}),
+    "no corpus named": ({}, "", {"queries": "x"}),
+    "a split of files": (NAMED, "", {"corpus": "F/c", "queries": "F/q", "split": "dev"}),
+    "a split of queries in a file": ({**QUERIES, "q": TOPICS}, "F", {"queries": "F/q", "split": "dev"}),
+    "the truncated protocol without judgments": (QUERIES, "F", {"protocol": "truncated"}),
+    "the truncated protocol without relevant documents": (NO_RELEVANT, "F", {"protocol": "truncated"}),
+}
+"""By case: files, the source and what is named, with the folder as F."""
 
 
-def test_a_corpus_can_be_a_folder_with_one(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {"a/collection.tsv": "x\ty\n", "b/queries.tsv": TOPICS})
-    assert ids(open_collection(f"{folder}/b", corpus=f"{folder}/a").corpus) == ["x"]
-
-
-def test_a_named_file_that_is_missing_is_refused(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, MSMARCO)
-    assert refusal(folder, queries=f"{folder}/none") == "F/none: no such file. Check the name."
-
-
-def test_an_unknown_protocol_is_refused(tmp_path: Path) -> None:
-    message = "unknown protocol 'half'. There are full, truncated."
-    assert refusal(folder_of(tmp_path, MSMARCO), protocol="half") == message
-
-
-def test_a_missing_folder_is_refused_though_every_part_is_named(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {"c": PASSAGES, "q": TOPICS, "r": JUDGED})
-    names = {"corpus": f"{folder}/c", "queries": f"{folder}/q", "qrels": f"{folder}/r"}
-    message = "F: no such folder. Give a folder, or datasets:NAME or ir_datasets:NAME."
-    assert refusal(f"{folder}/none", **names) == message
-
-
-@pytest.mark.parametrize(("there", "missing"), [("corpus", "queries"), ("queries", "corpus")])
-def test_without_a_folder_the_part_that_is_not_named_is_told(there: str, missing: str) -> None:
-    assert refusal("", **{there: "x"}) == (
-        f"without a folder both the corpus and the queries must be named. Name the {missing} too."
-    )
-
-
-def test_a_split_of_files_that_are_named_is_refused(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {"c": PASSAGES, "q": TOPICS})
-    message = f"{folder}/q: there are no splits to choose from. Remove the split."
-    assert refusal("", corpus=f"{folder}/c", queries=f"{folder}/q", split="dev") == message
-
-
-def test_a_split_of_a_folder_without_judgments_is_refused_where_queries_are_named(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {"collection.tsv": PASSAGES, "q": TOPICS})
-    message = "F: there are no splits to choose from. Remove the split."
-    assert refusal(folder, queries=f"{folder}/q", split="dev") == message
-
-
-def test_a_split_chooses_judgments_where_queries_are_named(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {**MSMARCO, "qrels.test.tsv": JUDGED, "q": TOPICS})
-    assert files_of(open_collection(folder, queries=f"{folder}/q", split="test"), folder)[2] == "qrels.test.tsv"
+def test_collections_that_cannot_be_opened_are_refused(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    told = {}
+    for number, (case, (files, source, given)) in enumerate(REFUSED.items()):
+        folder = folder_of(tmp_path / str(number), files)
+        names = {name: each.replace("F/", f"{folder}/") for name, each in given.items()}
+        told[case] = refusal(source.replace("F", folder), **names).replace(folder, "F")
+    assert told == snapshot
 
 
 def test_a_folder_that_cannot_be_listed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -357,7 +257,7 @@ def test_the_truncated_protocol_has_the_first_queries_and_what_is_relevant_for_s
 
 
 def test_the_truncated_protocol_takes_a_hundred_queries_and_five_thousand(tmp_path: Path) -> None:
-    count = 6000
+    count = 5001
     files = {
         "collection.tsv": "".join(f"p{number}\ttext\n" for number in range(count)),
         "queries.tsv": "".join(f"q{number}\ttext\n" for number in range(count)),
@@ -366,22 +266,6 @@ def test_the_truncated_protocol_takes_a_hundred_queries_and_five_thousand(tmp_pa
     found = open_collection(folder_of(tmp_path, files), protocol="truncated")
     assert (found.corpus.known_count(), found.queries.known_count()) == (5000, 100)
     assert len(judged(found)) == 100
-
-
-def test_the_truncated_protocol_needs_judgments(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {"collection.tsv": PASSAGES, "queries.tsv": TOPICS})
-    assert refusal(folder, protocol="truncated") == (
-        "F: the truncated protocol takes its corpus from judgments, and there are none. "
-        "Name the judgments, or use the full protocol."
-    )
-
-
-def test_the_truncated_protocol_needs_relevant_documents_in_the_corpus(tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {**MSMARCO, "qrels.dev.tsv": "q1 0 elsewhere 1\nq1 0 p1 0\n"})
-    assert refusal(folder, protocol="truncated") == (
-        "F/collection.tsv: no document is relevant for the first 2 queries, so the truncated protocol has no corpus. "
-        "Do corpus, queries and judgments belong together?"
-    )
 
 
 # The library datasets.
@@ -530,76 +414,56 @@ def test_positives_of_which_none_is_in_the_corpus_are_no_judgments(datasets: Any
     assert found.notes == ("4 of 4 positives are not in the corpus.",)
 
 
-def test_the_full_protocol_of_positives_needs_a_corpus(datasets: Any, tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {"dev.jsonl": in_lines(ROWS)})
-    assert refusal(f"datasets:{folder}") == (
-        "F: the data set has queries and positives, and the full protocol needs a corpus. "
-        "Name it, or use the truncated protocol."
-    )
+DATA_REFUSED: dict[str, tuple[dict[str, str], str, dict[str, str]]] = {
+    "no corpus": ({"dev.jsonl": in_lines(ROWS)}, "", {}),
+    "another corpus": ({"dev.jsonl": in_lines(ROWS)}, "", {"protocol": "truncated", "corpus": "x"}),
+    "no such split": ({"dev.jsonl": in_lines(ROWS), "train.jsonl": in_lines(ROWS)}, "", {"split": "test"}),
+    "no such column": ({"dev.jsonl": in_lines([{"query": "x", "pos": ["y"]}])}, "", {"protocol": "truncated"}),
+    "a text for a list": ({"dev.jsonl": in_lines([{"query": "x", "positive": "y"}])}, "", {"protocol": "truncated"}),
+    "numbers for texts": ({"dev.jsonl": in_lines([{"query": "x", "positive": [1]}])}, "", {"protocol": "truncated"}),
+    "no data": ({"x.txt": ""}, "", {}),
+    "no folder": ({}, "/none", {}),
+}
 
 
-def test_the_truncated_protocol_of_positives_takes_no_other_corpus(datasets: Any, tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {"dev.jsonl": in_lines(ROWS)})
-    assert refusal(f"datasets:{folder}", protocol="truncated", corpus="x") == (
-        "F: the truncated protocol makes its corpus from the positives, and another one is given. Leave out one of the two."
-    )
+def test_data_sets_that_cannot_be_used_are_refused(datasets: Any, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    told = {}
+    for number, (case, (files, below, given)) in enumerate(DATA_REFUSED.items()):
+        source = f"datasets:{folder_of(tmp_path / str(number), files)}{below}"
+        told[case] = refusal(source, **given).replace(source, "F")
+    for save in ("save_to_disk", "to_parquet"):
+        place = tmp_path / ("dev.parquet" if save == "to_parquet" else "saved")
+        getattr(datasets.Dataset.from_dict({"query": [], "positive": []}), save)(place)
+        told[f"no rows, {save}"] = refusal(f"datasets:{place}", protocol="truncated").replace(f"datasets:{place}", "F")
+    datasets.Dataset.from_list(ROWS).save_to_disk(tmp_path / "one")
+    source = f"datasets:{tmp_path}/one"
+    told["no splits"] = refusal(source, protocol="truncated", split="dev").replace(source, "F")
+    assert told == snapshot
 
 
-def test_a_split_that_a_data_set_lacks_is_refused(datasets: Any, tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {"dev.jsonl": in_lines(ROWS), "train.jsonl": in_lines(ROWS)})
-    message = "F: the data set has no split 'test' (it has dev, train). Name another split."
-    assert refusal(f"datasets:{folder}", split="test", protocol="truncated") == message
-
-
-def test_a_missing_column_is_refused(datasets: Any, tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {"dev.jsonl": in_lines([{"query": "x", "pos": ["y"]}])})
-    message = "F: the data set has no column 'positive' (it has query, pos). Rename the column."
-    assert refusal(f"datasets:{folder}", protocol="truncated") == message
-
-
-def test_positives_that_are_no_list_are_refused(datasets: Any, tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {"dev.jsonl": in_lines([{"query": "x", "positive": "y"}])})
-    message = (
-        "F: the value of column 'positive' is not a list of texts (row 1). Give each query its passages in a list."
-    )
-    assert refusal(f"datasets:{folder}", protocol="truncated") == message
-
-
-def test_a_text_that_is_missing_is_refused_with_its_row(datasets: Any, tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {"c/train.jsonl": in_lines([{"text": "x"}, {"text": None}]), "queries.tsv": TOPICS})
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([{"text": "x"}, {"text": None}], "the value of column 'text' is missing (row 2)."),
+        ([{"id": 1.5, "text": "x"}], "the value of column 'id' is '1.5', which is not text (row 1)."),
+    ],
+)
+def test_a_value_that_is_no_text_is_refused_with_its_row(
+    datasets: Any, tmp_path: Path, rows: list[dict[str, Any]], told: str
+) -> None:
+    folder = folder_of(tmp_path, {"c/train.jsonl": in_lines(rows), "queries.tsv": TOPICS})
     found = open_collection(folder, corpus=f"datasets:{folder}/c")
     with pytest.raises(InputError) as caught:
         survey(found.corpus, 10)
-    message = "the value of column 'text' is missing (row 2). Fill it in, or remove the row."
-    assert str(caught.value) == f"datasets:{folder}/c: {message}"
-
-
-def test_an_id_that_is_no_whole_number_is_refused(datasets: Any, tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {"c/train.jsonl": in_lines([{"id": 1.5, "text": "x"}]), "queries.tsv": TOPICS})
-    found = open_collection(folder, corpus=f"datasets:{folder}/c")
-    with pytest.raises(InputError) as caught:
-        survey(found.corpus, 10)
-    message = "the value of column 'id' is '1.5', which is not text (row 1). Fill it in, or remove the row."
-    assert str(caught.value) == f"datasets:{folder}/c: {message}"
-
-
-def test_a_folder_without_data_is_refused(datasets: Any, tmp_path: Path) -> None:
-    folder = folder_of(tmp_path, {"x.txt": ""})
-    assert refusal(f"datasets:{folder}") == (
-        "F: there is neither a saved data set nor a data file (.json, .jsonl, .ndjson, .parquet, .csv). Check the name."
-    )
+    assert str(caught.value) == f"datasets:{folder}/c: {told} Fill it in, or remove the row."
 
 
 def test_a_damaged_file_of_data_is_refused_in_one_line(datasets: Any, tmp_path: Path) -> None:
     folder = folder_of(tmp_path, {"dev.parquet": "PAR1 and no more"})
     message = refusal(f"datasets:{folder}", protocol="truncated")
-    assert message.startswith("F: the data set cannot be loaded: ")
+    assert message.startswith(f"datasets:{folder}: the data set cannot be loaded: ")
     assert message.endswith(". Check the name and the connection.")
     assert "\n" not in message
-
-
-def test_a_missing_folder_of_data_is_refused(datasets: Any, tmp_path: Path) -> None:
-    assert refusal(f"datasets:{tmp_path}/none") == "F: no such folder. Check the name."
 
 
 def test_a_name_of_the_hub_is_loaded_with_its_split_and_its_corpus(
@@ -618,40 +482,23 @@ def test_a_name_of_the_hub_is_loaded_with_its_split_and_its_corpus(
     assert judged(found)["1"] == {"0": 1, "3": 1}
 
 
-def test_a_hub_that_cannot_be_reached_is_said_in_one_line(datasets: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ConnectionError("Couldn't reach 'a/b'\non the Hub."), "Couldn't reach 'a/b'"),
+        (ValueError("x" * 201 + "\nmore"), "x" * 200),  # of a long reason the beginning
+    ],
+)
+def test_a_hub_that_cannot_be_reached_is_said_in_one_line(
+    datasets: Any, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
+) -> None:
     def load(name: str, split: str) -> Any:
-        raise ConnectionError(f"Couldn't reach '{name}'\non the Hub.")
+        raise error
 
     monkeypatch.setattr(datasets, "load_dataset", load)
     assert refusal("datasets:a/b", protocol="truncated") == (
-        "F: the data set cannot be loaded: Couldn't reach 'a/b'. Check the name and the connection."
+        f"datasets:a/b: the data set cannot be loaded: {reason}. Check the name and the connection."
     )
-
-
-def test_of_a_long_reason_the_beginning_of_the_first_line_is_said(
-    datasets: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def load(name: str, split: str) -> Any:
-        raise ValueError("x" * 300 + "\nmore")
-
-    monkeypatch.setattr(datasets, "load_dataset", load)
-    assert refusal("datasets:a/b") == (
-        f"F: the data set cannot be loaded: {'x' * 200}. Check the name and the connection."
-    )
-
-
-def test_a_split_of_a_saved_data_set_without_any_is_refused(datasets: Any, tmp_path: Path) -> None:
-    datasets.Dataset.from_list(ROWS).save_to_disk(tmp_path / "saved")
-    message = "F: there are no splits to choose from. Remove the split."
-    assert refusal(f"datasets:{tmp_path}/saved", protocol="truncated", split="dev") == message
-
-
-@pytest.mark.parametrize("save", ["save_to_disk", "to_parquet"])
-def test_a_data_set_without_rows_is_refused(datasets: Any, tmp_path: Path, save: str) -> None:
-    place = tmp_path / ("dev.parquet" if save == "to_parquet" else "saved")
-    getattr(datasets.Dataset.from_dict({"query": [], "positive": []}), save)(place)
-    message = "F: the data set has no rows. Name one that has rows, or another split."
-    assert refusal(f"datasets:{place}", protocol="truncated") == message
 
 
 def test_no_bar_is_drawn_and_bars_come_back(
@@ -667,7 +514,7 @@ def test_no_bar_is_drawn_and_bars_come_back(
 def test_a_package_that_is_missing_is_named(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     assert refusal(f"{package}:x") == (
-        f"F: the data set needs the package {package}, which is not installed. pip install 'treceval-py[retrieve]'"
+        f"{package}:x: the data set needs the package {package}, which is not installed. pip install 'treceval-py[retrieve]'"
     )
 
 
@@ -690,30 +537,21 @@ def registered(tmp_path: Path) -> Iterator[str]:
     del ir_datasets.registry._registered[name]
 
 
-def test_a_data_set_of_ir_datasets_is_opened(registered: str) -> None:
-    found = open_collection(f"ir_datasets:{registered}")
+def test_a_data_set_of_ir_datasets_is_opened(registered: str, tmp_path: Path) -> None:
+    source = f"ir_datasets:{registered}"
+    found = open_collection(source)
     assert list(found.corpus) == [("p1", "one"), ("p2", "two"), ("p3", "three")]
     assert list(found.queries) == [("q1", "first"), ("q2", "second")]
     assert judged(found) == {"q1": {"p2": 1}, "q2": {"p3": 1, "p1": 0}}
-    assert found.qrels_name == f"ir_datasets:{registered}"
-
-
-def test_the_truncated_protocol_works_with_ir_datasets(registered: str) -> None:
-    assert ids(open_collection(f"ir_datasets:{registered}", protocol="truncated").corpus) == ["p2", "p3"]
-
-
-def test_a_split_of_ir_datasets_is_refused(registered: str) -> None:
-    message = "F: there are no splits to choose from. Remove the split."
-    assert refusal(f"ir_datasets:{registered}", split="dev") == message
-
-
-def test_queries_of_ir_datasets_go_with_another_corpus(registered: str, tmp_path: Path) -> None:
+    assert found.qrels_name == source
+    assert ids(open_collection(source, protocol="truncated").corpus) == ["p2", "p3"]
     folder = folder_of(tmp_path, {"own.tsv": "x\ty\n"})
-    assert ids(open_collection(f"ir_datasets:{registered}", corpus=f"{folder}/own.tsv").corpus) == ["x"]
+    assert ids(open_collection(source, corpus=f"{folder}/own.tsv").corpus) == ["x"]
+    assert refusal(source, split="dev") == f"{source}: there are no splits to choose from. Remove the split."
 
 
 def test_an_unknown_name_of_ir_datasets_is_refused() -> None:
     pytest.importorskip("ir_datasets", reason="a package of the extra retrieve")
     assert refusal("ir_datasets:none") == (
-        "F: ir_datasets has no data set with this name. Its names are listed at https://ir-datasets.com."
+        "ir_datasets:none: ir_datasets has no data set with this name. Its names are listed at https://ir-datasets.com."
     )

@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,14 @@ import pytest
 from command import Done, treceval
 from packages import skip_without
 from syrupy.assertion import SnapshotAssertion
+
+from treceval_py.errors import RunnerError
+from treceval_py.retrieval import pipeline, planning
+from treceval_py.retrieval.collection import Collection
+from treceval_py.retrieval.external import Imported, read_vectors
+from treceval_py.retrieval.models import find_model
+from treceval_py.retrieval.pipeline import Request, check_request
+from treceval_py.retrieval.reranking import Reranker
 
 skip_without("bm25s", "scipy", "pyarrow")
 
@@ -106,8 +115,6 @@ def test_bytes_that_are_no_text_can_stand_in_names(tmp_path: Path) -> None:
 
 
 def test_a_corpus_that_changes_while_it_is_ranked_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from treceval_py.retrieval import pipeline
-
     folder, look = collection(tmp_path), pipeline.look
 
     def swapped(*given: Any) -> Any:
@@ -132,7 +139,76 @@ def test_without_the_extra_the_message_has_the_line_for_pip(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_run_that_cannot_be_reranked_or_written_is_refused_before_a_model_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("run").write_text("1 Q0 a 1 2 t\n")
+    Path("mine.json").write_text('{"1": {"a": 1.0}}')
+    os.mkfifo("pipe")
+    texts = ["--corpus", str(DATA / "collection.tsv"), "--queries", str(DATA / "queries.tsv")]
+    told = {}
+    for run, output in (
+        ("run", "run"), ("run", "-"), ("run", "new/"), ("run", "mine"), ("run", "no/out.txt"), ("-", "out.txt"),
+        ("pipe", "out.txt"), ("gone", "out.txt"),
+    ):  # fmt: skip
+        done = treceval(["rerank", run, "-o", output, *texts, "--model", "no-such-model"])
+        told[f"{run} to {output}"] = f"{done.status} {done.err.decode()}".rstrip("\n")
+    assert told == snapshot
+    assert sorted(os.listdir()) == ["mine.json", "pipe", "run"]
+
+
+def test_models_and_settings_that_score_no_pair_are_refused_and_their_neighbours_are_not(
+    tmp_path: Path, snapshot: SnapshotAssertion
+) -> None:
+    config = {"model_type": "bert", "hidden_size": 4, "max_position_embeddings": 512, "num_labels": 1}
+    config["architectures"] = ["BertForSequenceClassification"]
+    for name, content in {"config.json": json.dumps(config), "model.safetensors": "", "vocab.txt": "[UNK]"}.items():
+        (tmp_path / name).write_text(content)
+    fits = find_model(tmp_path, wanted="reranker")
+    refused: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({"architecture": "GemmaForCausalLM"}, {}),
+        ({"prompts": {"query": "<query>: "}}, {}),
+        ({}, {"max_length": 31}),
+        ({}, {"max_length": 513}),
+        ({}, {"depth": 0}),
+        ({}, {"precision": "fp16", "devices": ("cpu",)}),
+    ]
+    told = []
+    for changed, settings in refused:
+        with pytest.raises(RunnerError) as caught:
+            Reranker(fits._replace(**changed), **settings).check()
+        told.append(str(caught.value).replace(str(tmp_path), "…"))
+    assert told == snapshot
+    for accepted in ({}, {"max_length": 32, "depth": 1}, {"max_length": 512, "devices": ("cpu",)}):
+        Reranker(fits, **accepted).check()
+
+
 # Plans
+
+
+def test_a_plan_counts_what_is_written_and_says_where_there_is_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, snapshot: SnapshotAssertion
+) -> None:
+    (tmp_path / "collection.tsv").write_text("a\tone\nb\ttwo\nc\tthree four\n")
+    (tmp_path / "queries.tsv").write_text("1\tone\n2\ttwo\n")
+    given = [tmp_path, "-o", tmp_path / "run.txt", "--retriever", "jaccard", "-k", "5", "--tag", "tag"]
+    # 2 queries with 3 passages each: lines of 14 characters, two digits of positions and the tag
+    needed, told = 2 * 3 * (14 + 2 + 3), []
+    for free in (needed, needed - 1):
+        monkeypatch.setattr("shutil.disk_usage", lambda folder, free=free: SimpleNamespace(free=free))
+        done = retrieve(*given, "--dry-run", "--no-probe")
+        told.append((done.out + done.err).decode().replace(str(tmp_path), "…"))
+        assert (f"has {free} bytes free, which is not enough." in told[-1]) is (free < needed)
+    assert told[0].partition("read ")[0] == snapshot
+
+
+def test_times_and_sizes_are_rounded_to_what_is_known() -> None:
+    spans = {9.94: "9.9 s", 10: "10 s", 99.4: "99 s", 100: "2 min", 5999: "100 min", 6000: "1.7 h"}
+    assert {seconds: planning._span(seconds) for seconds in spans} == spans
+    sizes = {0: "0 bytes", 999: "999 bytes", 1000: "1.0 KB", 99_900: "99.9 KB", 100_000: "100 KB", 10**6: "1.0 MB"}
+    sizes |= {999_000_000: "999 MB", 10**9: "1.0 GB", 10**12: "1,000.0 GB"}
+    assert {count: planning._size(count) for count in sizes} == sizes
 
 
 def test_words_are_measured(tmp_path: Path) -> None:
@@ -156,11 +232,6 @@ def test_vectors_without_texts_cannot_be_reranked(tmp_path: Path) -> None:
     for name in ("p", "q"):
         np.save(tmp_path / f"{name}.npy", np.eye(2, dtype=np.float32))
         (tmp_path / f"{name}.ids").write_text("a\nb\n")
-    from treceval_py.errors import RunnerError
-    from treceval_py.retrieval.collection import Collection
-    from treceval_py.retrieval.external import Imported, read_vectors
-    from treceval_py.retrieval.pipeline import Request, check_request
-
     passages, queries = (read_vectors(str(tmp_path / f"{name}.npy")) for name in ("p", "q"))
     parts = Collection("vectors", passages, queries, None, None, ())
     request = Request(parts, str(tmp_path / "r.txt"), str(tmp_path / "w"), Imported(passages, queries))

@@ -94,13 +94,12 @@ def test_a_sample_is_evenly_spread(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_a_plan_with_reranking_has_the_time_of_each_stage(tmp_path: Path) -> None:
+def test_a_plan_has_the_time_of_each_stage_and_says_what_is_not_measured(tmp_path: Path) -> None:
     skip_without("sentence_transformers", "faiss")
     model, reranker = make_tiny_model(str(tmp_path / "model")), make_tiny_reranker(tmp_path / "reranker")
-    arguments = [str(DATA), "-o", str(tmp_path / "run.txt"), "--model", model, "--pooling", "mean"]
-    arguments = ["retrieve", *arguments, "--rerank", reranker, "--dry-run"]
-    told = treceval(arguments).out.decode()
-    stages = (
+    given = ["retrieve", str(DATA), "-o", str(tmp_path / "run.txt"), "--model", model, "--pooling", "mean", "--dry-run"]
+    told = treceval([*given, "--rerank", reranker]).out.decode()
+    stages = [
         "read texts",
         "load the model",
         "encode queries",
@@ -108,41 +107,11 @@ def test_a_plan_with_reranking_has_the_time_of_each_stage(tmp_path: Path) -> Non
         "search",
         "load the reranker",
         "rerank",
-    )
+    ]
     one = r"[0-9.]+ (s|min)"
     every = ", ".join(rf"{stage} {one}" for stage in stages)
     assert re.search(rf"^time +about {one}, give or take [0-9]+%: {every}$", told, re.MULTILINE)
-    assert "\ntime" not in treceval([*arguments, "--no-probe"]).out.decode()
+    assert "\ntime" not in treceval([*given, "--rerank", reranker, "--no-probe"]).out.decode()
+    told = treceval([*given, "--index", "Flat"]).err.decode()
+    assert "note: The time is without search with an index, which cannot be measured here.\n" in told
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "reranker"]
-
-
-@pytest.mark.slow
-def test_what_is_not_measured_is_said(tmp_path: Path) -> None:
-    skip_without("sentence_transformers", "faiss")
-    model = make_tiny_model(str(tmp_path / "model"))
-    arguments = [str(DATA), "-o", str(tmp_path / "run.txt"), "--model", model, "--pooling", "mean"]
-    told = treceval(["retrieve", *arguments, "--index", "Flat", "--dry-run"])
-    assert b"note: The time is without search with an index, which cannot be measured here.\n" in told.err
-
-
-def test_words_are_measured(tmp_path: Path) -> None:
-    skip_without("bm25s", "scipy", "pyarrow")
-    arguments = ["retrieve", str(DATA), "-o", str(tmp_path / "run.txt"), "--retriever", "bm25", "--dry-run"]
-    told = treceval(arguments).out.decode()
-    assert re.search(r"^time +about [0-9.]+ s, give or take [0-9]+%: read texts [0-9.]+ s, rank [0-9.]+ s$", told, re.M)
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_plan_refuses_what_a_run_refuses(tmp_path: Path) -> None:
-    skip_without("bm25s", "scipy", "pyarrow")
-    (tmp_path / "queries.tsv").write_text("1\tone\n#2\ttwo\n")
-    given = ["retrieve", str(DATA), "-o", str(tmp_path / "run.txt"), "--retriever", "bm25"]
-    for more in ([], ["--dry-run"]):
-        done = treceval([*given, "--queries", str(tmp_path / "queries.tsv"), *more])
-        assert (done.status, f"{tmp_path}/queries.tsv:2: the query id '#2' begins" in done.err.decode()) == (1, True)
-
-
-def test_a_probe_needs_a_dry_run(tmp_path: Path) -> None:
-    done = treceval(["retrieve", str(DATA), "-o", str(tmp_path / "run.txt"), "--retriever", "bm25", "--no-probe"])
-    assert done.status == 2
-    assert "--probe needs --dry-run." in done.err.decode()

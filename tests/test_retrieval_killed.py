@@ -1,8 +1,8 @@
 """What `kill -9` leaves: the same command goes on, loses a shard at most, and writes the same run to the byte.
 
 Runs are forks of one program (`kill_points`), so that what takes seconds is imported once. They are killed at points that
-are drawn, with fixed seeds, from all those that an undisturbed run has, and at drawn times, where nobody knows what
-they are at. The undisturbed run is the expected one; it is compared with that of a process of its own.
+are drawn, with fixed seeds, from all those that an undisturbed run has. The undisturbed run is the expected one; it is
+compared with that of a process of its own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,9 +56,6 @@ AT_POINTS = {
 }
 """How often a part of a run is killed at a point; `begin` is all before the encoding."""
 
-AT_TIMES = {("encode", "exact"): 5, ("index", "index"): 5, ("search", "exact"): 5, ("write", "exact"): 5}
-"""How often a part of a run is killed at a time."""
-
 KILLED = -9
 
 # A thread more is a thread that a fork does not have.
@@ -70,7 +66,6 @@ ENVIRONMENT = {**os.environ, **ALONE, "HF_HUB_OFFLINE": "1", "PYTHONWARNINGS": "
 class Point(NamedTuple):
     """A point that an undisturbed run had."""
 
-    time: float
     stage: str
     number: int  # in its stage
     name: str
@@ -100,16 +95,6 @@ class Undisturbed(NamedTuple):
     def of(self, part: str) -> list[Point]:
         return [point for point in self.points if point.part == part]
 
-    def seconds(self, stage: str = "") -> float:
-        """How long a stage took with what is done after it, or all of them."""
-        if not stage:
-            return self.points[-1].time - self.points[0].time
-        first: dict[str, float] = {}
-        for point in self.points:
-            first.setdefault(point.stage, point.time)
-        times = [*first.items(), ("", self.points[-1].time)]
-        return next(then - begun for (name, begun), (_, then) in pairwise(times) if name == stage)
-
 
 class Program:
     """The program that is forked; see `kill_points`."""
@@ -126,6 +111,9 @@ class Program:
         self._logs = 0
 
     def arguments(self, kind: str, folder: Path) -> list[str]:
+        if kind == "reranked":
+            given = ["--retriever", "bm25", "-k", "20", "--rerank", f"{self.model}-reranker", "--rerank-depth", "10"]
+            return [str(DATA), "-o", f"{folder}/run.txt", *given, "--batch-size", "8", "-m", "map"]
         usual = ["--model", self.model, "--pooling", "mean", "--passage-max-length", "64", "--batch-size", "5"]
         usual += ["--shard-size", str(SHARD), "--work", f"{folder}/work", "-m", "map"]
         own = [each.format(folder=folder) for each in KINDS[kind]]
@@ -155,14 +143,14 @@ class Ended:
     """A run that ended in one way or the other, and what it left in its logs."""
 
     def __init__(self, answer: Answer, log: str) -> None:
-        self.status, self.helpers, self.left = answer
+        self.status, self.left = answer
         self.told = _lines(f"{log}.told")
         self.encoded = _lines(f"{log}.encoded")
         self.points = []
         numbers: Counter[str] = Counter()
         for line in _lines(f"{log}.points"):
-            time, stage, name = line.split("\t")
-            self.points.append(Point(float(time), stage, numbers[stage], name))
+            stage, name = line.split("\t")
+            self.points.append(Point(stage, numbers[stage], name))
             numbers[stage] += 1
 
 
@@ -330,11 +318,9 @@ def killed_once(
 EARLY = ("begin", "encode")
 
 
-def draws(numbers: dict[tuple[str, str], int]) -> list[tuple[str, str, int]]:
-    return [(part, kind, draw) for (part, kind), number in numbers.items() for draw in range(number)]
-
-
-@pytest.mark.parametrize(("part", "kind", "draw"), draws(AT_POINTS))
+@pytest.mark.parametrize(
+    ("part", "kind", "draw"), [(*where, draw) for where, count in AT_POINTS.items() for draw in range(count)]
+)
 def test_a_run_that_is_killed_at_a_point_goes_on(
     program: Program, undisturbed: dict[tuple[str, bool], Undisturbed], tmp_path: Path, part: str, kind: str, draw: int
 ) -> None:
@@ -351,39 +337,20 @@ def test_a_run_that_is_killed_at_a_point_goes_on(
     check_restart(program, kind, folder, undisturbed)
 
 
-@pytest.mark.parametrize(("part", "kind", "draw"), draws(AT_TIMES))
-def test_a_run_that_is_killed_at_a_time_goes_on(
-    program: Program, undisturbed: dict[tuple[str, bool], Undisturbed], tmp_path: Path, part: str, kind: str, draw: int
-) -> None:
-    drawn = random.Random(f"{part} {kind} {draw}")
-    like = undisturbed[kind, part not in EARLY]
-    stage = drawn.choice(sorted({point.stage for point in like.of(part)}))
-    after = drawn.uniform(0, like.seconds(stage))
-    for attempt in range(8):  # now and then it is faster than the undisturbed one, and beyond this part by then
-        folder = tmp_path.resolve() / str(attempt)
-        folder.mkdir()
-        ended = killed_once(program, kind, part, undisturbed, folder, stage=stage, after=after)
-        if ended.status == KILLED and ended.points[-1].part == part:
-            break
-        after /= 2
-    assert ended.status == KILLED
-    check_restart(program, kind, folder, undisturbed)
-
-
 # More than one kill
 
 
 def test_a_run_that_is_killed_again_and_again_ends(
     program: Program, undisturbed: dict[tuple[str, bool], Undisturbed], tmp_path: Path
 ) -> None:
-    """Each time at a time that is drawn, a bit later than the last: the first ones see nothing but the beginning."""
+    """Each time a bit later than the last."""
     expected = undisturbed["index", False]
     drawn = random.Random(9)
     folder, kills = tmp_path.resolve(), 0
     encoded: list[str] = []
     while True:
-        after = (kills + 1) * drawn.uniform(0.05, 0.1) * expected.seconds()
-        ended = program.run("index", folder, after=after)
+        point = int((kills + 1) * drawn.uniform(0.05, 0.1) * len(expected.points))
+        ended = program.run("index", folder, point=point)
         encoded += ended.encoded
         if ended.status != KILLED:
             break
@@ -410,23 +377,38 @@ def test_the_run_of_before_stays_until_the_next_one_is_whole(
     check_restart(program, "exact", folder, undisturbed)
 
 
+def test_a_reranked_run_that_is_killed_goes_on(program: Program, tmp_path: Path) -> None:
+    """Killed at any of its points, it scores what is left and writes the same bytes."""
+    folders = [tmp_path.resolve() / str(number) for number in range(7)]
+    for folder in folders:
+        folder.mkdir()
+    whole = program.run("reranked", folders[0])
+    # 30 queries, 2 in a group; the first pairs try out the model
+    assert (whole.status, whole.encoded) == (0, ["pairs"] * (1 + 15)), whole.told
+    seen = set()
+    for seed, folder in enumerate(folders[1:]):
+        ended = program.run("reranked", folder, point=random.Random(seed).randrange(len(whole.points)))
+        assert ended.status == KILLED
+        groups = len(list(folder.rglob("*.npz")))
+        seen.add(groups)
+        again = program.run("reranked", folder)
+        assert again.status == 0, again.told
+        assert len(again.encoded) in {1 + 15 - groups, 0}  # nothing if all was scored
+        assert (files(folder), run_of(folder)) == (files(folders[0]), run_of(folders[0]))
+    assert len(seen) > 1
+
+
 def test_two_processes_end_with_the_one_that_is_killed_and_go_on(
     program: Program, undisturbed: dict[tuple[str, bool], Undisturbed], tmp_path: Path
 ) -> None:
-    """First while they start, then while they encode; then one device alone goes on.
+    """One device alone goes on. That none outlives the one that is killed while they start, pools test.
 
     Of two processes each has a shard that it encodes and the next one, and a last one is being written. All of them may
     be lost where they take no longer than to be written, as they do here; where shards take minutes, one for each.
     """
     folder, expected = tmp_path.resolve(), undisturbed["exact", False].run
     two = ["--device", "cpu", "--device", "cpu"]
-    drawn = random.Random(2)
-
-    ended = program.run("exact", folder, *two, stage="load the model", after=drawn.uniform(0.5, 1.5))
-    assert (ended.status, ended.left) == (KILLED, [])
-    assert ended.helpers >= 2
-
-    ended = program.run("exact", folder, *two, stage="encode passages", point=drawn.randrange(20, 200))
+    ended = program.run("exact", folder, *two, stage="encode passages", point=random.Random(2).randrange(20, 200))
     assert (ended.status, ended.left) == (KILLED, [])
     check_what_is_left(folder, expected)
     assert 0 < len(kept(folder)) < len(everything())

@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 from packages import flag_embedding, skip_without
-from tiny_models import TEXTS, byte_tokenizer, make_decoder, make_tiny_model
+from tiny_models import TEXTS, byte_tokenizer, make_decoder, make_tiny_model, make_xlm_roberta
 
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.encoding import Encoder
@@ -112,19 +112,8 @@ def test_a_model_for_inner_products_and_two_poolings(folder, bert):
 
 
 def test_a_model_in_the_layout_of_bge_m3(folder):
-    import torch
-    from transformers import XLMRobertaConfig, XLMRobertaModel
-
-    tokenizer = byte_tokenizer("<s>", "</s>")
-    torch.manual_seed(0)
-    config = XLMRobertaConfig(
-        vocab_size=len(tokenizer), hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
-        max_position_embeddings=1026, pad_token_id=2, bos_token_id=0, eos_token_id=1, type_vocab_size=1,
-        initializer_range=0.2,
-    )  # fmt: skip
-    XLMRobertaModel(config).save_pretrained(str(folder / "xlm"))
-    tokenizer.save_pretrained(str(folder / "xlm"))
-    made = saved(folder / "bge-m3", str(folder / "xlm"), pooling("cls"), layers.Normalize)
+    xlm = make_xlm_roberta(folder / "xlm")
+    made = saved(folder / "bge-m3", xlm, pooling("cls"), layers.Normalize)
     encoder = encoder_of(made)
     agrees(encoder, made, longest=512)
     expected = (

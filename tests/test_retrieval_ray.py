@@ -26,10 +26,8 @@ pytest.importorskip("faiss", reason="the extra `retrieve` is not installed")
 
 from treceval_py.errors import RunnerError
 from treceval_py.io.reporting import Silent
-from treceval_py.io.texts import Chunk
 from treceval_py.retrieval import distributed, exact, shards, vectors
 from treceval_py.retrieval.distributed import RayPool, search_with_ray
-from treceval_py.retrieval.sparse import encoder_maker
 from treceval_py.retrieval.tasks import Task
 
 pytestmark = pytest.mark.slow
@@ -39,15 +37,15 @@ STORE = 100_000_000
 
 @pytest.fixture(scope="module")
 def cluster():
-    """A cluster with a head of one core, which this process is connected with."""
+    """A cluster that this process is connected with: a head without a core, and a node of one core."""
     from ray.cluster_utils import Cluster
 
-    cluster = Cluster(
-        initialize_head=True,
-        head_node_args={"num_cpus": 1, "include_dashboard": False, "object_store_memory": STORE},
-    )
+    head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": STORE}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
     try:
         with distributed.connected(cluster.address):
+            cluster.add_node(num_cpus=1, object_store_memory=STORE)
+            cluster.wait_for_nodes()
             yield cluster
     finally:
         cluster.shutdown()
@@ -160,23 +158,9 @@ def pool_of():
         pool.close()
 
 
-class Seen(NamedTuple):
-    """What was seen while twelve tasks were done by two nodes, in two calls."""
-
-    results: dict[int, list[list[int]]]
-    by: list[dict[str, object]]
-    told: list[int]
-    ahead: list[int]
-    notes: tuple[str, ...]
-
-
-@pytest.fixture(scope="module")
-def seen(cluster, tmp_path_factory):
-    node = cluster.add_node(num_cpus=1, object_store_memory=STORE)
-    cluster.wait_for_nodes()
-    log = tmp_path_factory.mktemp("seen") / "log"
+def test_both_nodes_do_all_tasks_of_two_calls_each_in_one_process(second, pool_of, tmp_path):
     results, by, told, ahead = {}, [], [], []
-    pool = RayPool(Lengths(str(log), 0.4))
+    pool = pool_of(Lengths(str(tmp_path / "log"), 0.4))
 
     def source(tasks) -> Iterator[Task]:
         for task in tasks:
@@ -188,33 +172,13 @@ def seen(cluster, tmp_path_factory):
         for each in pool.run(source(some), told.append):
             results[each.task.number] = each.result
             by.append(each.by)
-    pool.close()
-    cluster.remove_node(node)
-    return Seen(results, by, told, ahead, pool.notes)
-
-
-def test_every_task_comes_back_with_its_result(seen):
-    assert seen.results == {number: expected(number) for number in range(12)}
-
-
-def test_both_nodes_work_and_say_so_each_in_one_process_for_all_calls(seen):
-    assert len({each["node"] for each in seen.by}) == 2
-    assert len({each["process"] for each in seen.by}) == 2
-    assert {each["device"] for each in seen.by} == {"cpu"}
-
-
-def test_progress_is_told_in_full(seen):
-    assert sum(seen.told) == 12 * 3
-    assert min(seen.told) >= 0
-
-
-def test_notes_of_workers_arrive_once(seen):
-    assert seen.notes == ("Lengths say little.",)
-
-
-def test_tasks_are_read_no_further_ahead_than_two_a_device(seen):
-    # Two nodes of one core; the next is read after one has arrived, which is then handed on.
-    assert max(seen.ahead) <= 5
+    assert results == {number: expected(number) for number in range(12)}
+    assert len({each["node"] for each in by}) == len({each["process"] for each in by}) == 2
+    assert {each["device"] for each in by} == {"cpu"}
+    assert (sum(told), min(told) >= 0) == (12 * 3, True)
+    assert pool.notes == ("Lengths say little.",)
+    # Two a node, and the next is read after one has arrived, which is then handed on.
+    assert max(ahead) <= 5
 
 
 def test_progress_is_told_while_a_task_is_at_work(cluster, pool_of, tmp_path):
@@ -254,17 +218,16 @@ def test_a_node_that_joins_gets_work(cluster, pool_of, tmp_path):
     assert len(nodes) == 2
 
 
-def test_a_process_that_dies_is_started_again(cluster, pool_of, tmp_path):
-    for number, at_work in enumerate((False, True)):
-        pool = pool_of(Dies(str(tmp_path / f"log{number}"), 2, at_work))
-        assert [each.result for each in pool.run(tasks_of(1), none)] == [expected(0)]
-        pool.close()
-
-
 @pytest.mark.parametrize("at_work", [False, True])
-def test_what_kills_every_process_is_given_up(cluster, pool_of, tmp_path, at_work):
+def test_a_process_that_dies_three_times_is_started_again(cluster, pool_of, tmp_path, at_work):
+    pool = pool_of(Dies(str(tmp_path / "log"), 3, at_work))
+    assert [each.result for each in pool.run(tasks_of(1), none)] == [expected(0)]
+    assert (tmp_path / "log").read_text().count("made") == 4
+
+
+def test_what_kills_four_processes_is_given_up(cluster, pool_of, tmp_path):
     with pytest.raises(RunnerError) as caught:
-        list(pool_of(Dies(str(tmp_path / "log"), 100, at_work)).run(tasks_of(1), none))
+        list(pool_of(Dies(str(tmp_path / "log"), 4, at_work=True)).run(tasks_of(1), none))
     assert str(caught.value) == (
         f"the process on {platform.node()} died 4 times at the same task. "
         "It may need more memory: give a smaller --batch-size."
@@ -338,6 +301,7 @@ def test_the_run_file_is_that_of_this_process_with_a_node_lost(cluster, second, 
     assert reporter.removed
     assert [each["passages"]["sha256"] for each in records] == [records[0]["passages"]["sha256"]] * 2
     assert records[1]["taken_over"] == {"passages": 0, "queries": 0}
+    assert {each["threads"] for each in records[1]["passages"]["by"]} == {1}  # those of its cores
 
 
 def test_nodes_write_shards_themselves_where_all_see_the_work_folder(cluster, tiny, tmp_path, monkeypatch):
@@ -363,13 +327,6 @@ def test_nodes_write_shards_themselves_where_all_see_the_work_folder(cluster, ti
     assert came == [np.ndarray] * (len(came) // 2) + [shards.Shard] * (len(came) // 2)
 
 
-def test_a_process_computes_with_the_threads_of_its_cores(cluster, tiny, pool_of):
-    pool = pool_of(encoder_maker(*tiny, batch_size=8))
-    (each,) = pool.run([Task(0, (Chunk(0, ["a"], ["the sea"], ""), "queries"), 1)], none)
-    assert each.by["threads"] == 1
-    assert each.by["host"] == platform.node()
-
-
 @pytest.fixture
 def small_blocks(monkeypatch):
     monkeypatch.setattr(distributed, "block_rows", lambda dimensions: 1024)
@@ -380,28 +337,17 @@ def whole_numbers(rows: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(-3, 4, (rows, 8)).astype(np.float32)
 
 
-def test_search_finds_what_numpy_finds_with_ties_by_position(second, small_blocks):
+def test_search_finds_what_numpy_finds_with_ties_by_position_and_nothing_beyond(second, small_blocks):
     documents, queries = whole_numbers(5000, 0), whole_numbers(30, 1)
-    found = search_with_ray(vectors.ArrayVectors(documents), queries, 100, "inner-product")
+    found = search_with_ray(vectors.ArrayVectors(documents), queries, 5001, "inner-product")
     products = queries.astype(int) @ documents.astype(int).T
-    order = np.argsort(-products, axis=1, kind="stable")[:, :100]
-    assert found.positions.tolist() == order.tolist()
-    assert found.scores.tolist() == np.take_along_axis(products, order, axis=1).tolist()
+    order = np.argsort(-products, axis=1, kind="stable")
+    assert found.positions.tolist() == [[*row, -1] for row in order.tolist()]
+    scores = np.take_along_axis(products, order, axis=1)
+    assert found.scores.tolist() == [[*row, -np.inf] for row in scores.tolist()]
 
 
-@pytest.mark.parametrize("similarity", ["inner-product", "cosine", "l2"])
-def test_search_is_that_of_this_process_to_the_bit(second, small_blocks, similarity):
-    numbers = np.random.default_rng(2)
-    documents = numbers.standard_normal((5000, 24)).astype(np.float32)
-    queries = numbers.standard_normal((40, 24)).astype(np.float32)
-    here = exact.search(vectors.ArrayVectors(documents), queries, 50, similarity)
-    there = search_with_ray(vectors.ArrayVectors(documents), queries, 50, similarity)
-    assert there.scores.tobytes() == here.scores.tobytes()
-    assert there.positions.tobytes() == here.positions.tobytes()
-    assert (there.scores.dtype, there.positions.dtype) == (here.scores.dtype, here.positions.dtype)
-
-
-def test_search_goes_on_when_a_node_is_removed(cluster, second, small_blocks):
+def test_search_is_that_of_this_process_to_the_bit_and_goes_on_when_a_node_is_removed(cluster, second, small_blocks):
     numbers = np.random.default_rng(3)
     documents = numbers.standard_normal((20_000, 24)).astype(np.float32)
     # What a task returns is then too large to travel with its answer: it lies on the node, and is lost with it.
@@ -413,20 +359,13 @@ def test_search_goes_on_when_a_node_is_removed(cluster, second, small_blocks):
         if len(done) == 3:
             cluster.remove_node(second)
 
-    there = search_with_ray(vectors.ArrayVectors(documents), queries, 100, "cosine", advance)
-    here = exact.search(vectors.ArrayVectors(documents), queries, 100, "cosine")
+    there = search_with_ray(vectors.ArrayVectors(documents), queries, 100, "l2", advance)
+    here = exact.search(vectors.ArrayVectors(documents), queries, 100, "l2")
     assert there.scores.tobytes() == here.scores.tobytes()
     assert there.positions.tobytes() == here.positions.tobytes()
+    assert (there.scores.dtype, there.positions.dtype) == (here.scores.dtype, here.positions.dtype)
     # 20,000 = 19 * 1024 + 544
     assert sorted(done) == [544] + [1024] * 19
-
-
-def test_where_fewer_are_there_than_asked_for_the_rest_is_empty(cluster):
-    found = search_with_ray(
-        vectors.ArrayVectors(np.eye(2, dtype=np.float32)), np.eye(2, dtype=np.float32), 3, "inner-product"
-    )
-    assert found.positions.tolist() == [[0, 1, -1], [1, 0, -1]]
-    assert found.scores.tolist() == [[1, 0, -np.inf], [1, 0, -np.inf]]
 
 
 def test_a_vector_that_is_no_number_is_named_by_its_position_among_all(cluster, small_blocks):
@@ -437,44 +376,26 @@ def test_a_vector_that_is_no_number_is_named_by_its_position_among_all(cluster, 
     assert str(caught.value).startswith("the vector at position 2500 (from 0) ")
 
 
-def test_the_death_of_all_nodes_ends_a_search(tmp_path):
-    """In a process of its own, as the cluster has a head without a core."""
-    said = run_alone(
-        f"""
-        import numpy as np
-        from ray.cluster_utils import Cluster
-        from treceval_py.errors import RunnerError
-        from treceval_py.retrieval import distributed, vectors
-        distributed.block_rows = lambda dimensions: 1024
-        store = {{"object_store_memory": {STORE}}}
-        cluster = Cluster(initialize_head=True, head_node_args={{"num_cpus": 0, "include_dashboard": False, **store}})
-        only = cluster.add_node(num_cpus=1, **store)
-        rows = vectors.ArrayVectors(np.ones((20_000, 8), dtype=np.float32))
-        kill = lambda count: cluster.worker_nodes and cluster.remove_node(only)
-        try:
-            with distributed.connected(cluster.address):
-                distributed.search_with_ray(rows, np.ones((2, 8), dtype=np.float32), 5, "l2", kill)
-        except RunnerError as error:
-            print(error)
-        cluster.shutdown()
-        """,
-        tmp_path,
+def test_the_death_of_all_nodes_ends_a_search(cluster, small_blocks):
+    """The last of the tests with the cluster, which has no node for work then."""
+    (only,) = cluster.worker_nodes
+    rows = vectors.ArrayVectors(np.ones((20_000, 8), dtype=np.float32))
+    with pytest.raises(RunnerError) as caught:
+        search_with_ray(
+            rows,
+            np.ones((2, 8), dtype=np.float32),
+            5,
+            "l2",
+            lambda _: cluster.worker_nodes and cluster.remove_node(only),
+        )
+    assert str(caught.value) == (
+        "the Ray cluster has no node left that could work. What is finished is kept: repeat the command to resume."
     )
-    assert said.stdout == (
-        "the Ray cluster has no node left that could work. What is finished is kept: repeat the command to resume.\n"
-    )
-
-
-def run_alone(program: str, home: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", textwrap.dedent(program)]
-    # Ray writes a token into the home folder when it starts.
-    environment = {**os.environ, "HOME": str(home)}
-    return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, env=environment)
 
 
 def test_local_starts_ray_here_says_nothing_and_ends_it(tmp_path):
-    said = run_alone(
-        """
+    """In a process of its own, as this one is connected with the cluster."""
+    program = """
         from treceval_py.retrieval.distributed import RayPool
         from treceval_py.retrieval.tasks import Task
 
@@ -492,9 +413,11 @@ def test_local_starts_ray_here_says_nothing_and_ends_it(tmp_path):
         pool.close()
         import ray
         print(ray.is_initialized())
-        """,
-        tmp_path,
-    )
+    """
+    # Ray writes a token into the home folder when it starts.
+    environment = {**os.environ, "HOME": str(tmp_path)}
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, env=environment)
     assert (said.stdout, said.stderr) == ("[2, 3]\nFalse\n", "")
 
 

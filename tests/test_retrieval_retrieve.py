@@ -126,19 +126,6 @@ def test_the_runs_have_the_values_of_the_shipped_ones(three_runs: Path, name: st
     assert not results.contradictions  # of ranks and scores
 
 
-def test_the_runs_round_trip_through_pytrec_eval(three_runs: Path) -> None:
-    pytrec_eval = pytest.importorskip("pytrec_eval")
-    qrels = {qid: dict(row) for qid, row in te.read_qrels(DATA / "qrels.tsv").items()}
-    for name in ("dense", "bm25", "jaccard"):
-        run: dict[str, dict[str, float]] = {}
-        for qid, _, docid, _, score, _ in lines_of(three_runs / f"{name}.txt"):
-            run.setdefault(qid, {})[docid] = float(score)
-        theirs = pytrec_eval.RelevanceEvaluator(qrels, {"map", "recip_rank", "ndcg_cut_10"}).evaluate(run)
-        ours = te.evaluate(DATA / "qrels.tsv", three_runs / f"{name}.txt", ["map", "recip_rank", "ndcg_cut_10"])
-        for qid, values in theirs.items():
-            assert dict(ours[qid]) == pytest.approx(values, abs=1e-12)
-
-
 def test_scores_are_printed_where_there_are_judgments(tiny: str, tmp_path: Path) -> None:
     printed = with_tiny(tiny, tmp_path, "-m", "map", "-m", "nDCG@10").out
     scored = treceval(["-c", "-m", "map", "-m", "nDCG@10", str(DATA / "qrels.tsv"), str(tmp_path / "run.txt")])
@@ -251,7 +238,7 @@ def test_what_is_encoded_is_not_encoded_again(tiny: str, tmp_path: Path) -> None
     """But other settings of queries, which are side by side; other queries use the embeddings of the passages."""
     run, taken = tmp_path / "run.txt", []
     found: dict[str, list[list[str]]] = {}
-    (tmp_path / "few.tsv").write_text("".join((DATA / "queries.tsv").open().readlines()[:4]))
+    (tmp_path / "few.tsv").write_text("".join((DATA / "queries.tsv").read_text("utf-8").splitlines(keepends=True)[:4]))
     for name, more in {
         "all": [],
         "again": ["--similarity", "l2"],
@@ -390,16 +377,6 @@ def test_a_locked_work_folder_is_refused(tiny: str, tmp_path: Path) -> None:
 # An index
 
 
-def test_a_flat_index_gives_the_run_of_exact_search(tiny: str, tmp_path: Path) -> None:
-    runs = []
-    for index in ([], ["--index", "Flat"]):
-        with_tiny(tiny, tmp_path, "-k", 20, *index)
-        runs.append(lines_of(tmp_path / "run.txt"))
-    exact, flat = runs
-    assert [line[2] for line in exact] == [line[2] for line in flat]
-    assert [float(line[4]) for line in flat] == pytest.approx([float(line[4]) for line in exact], abs=1e-6)
-
-
 def test_an_index_is_kept_and_a_changed_one_is_refused_until_it_is_removed(tiny: str, tmp_path: Path) -> None:
     arguments = ["--index", "IVF4,Flat", "--search-parameters", "nprobe=2", "-k", 216]
     told = with_tiny(tiny, tmp_path, *arguments).err.decode()
@@ -442,6 +419,9 @@ def test_what_was_searched_is_not_taken_for_another_search(
     for variant in variants:
         with_tiny(tiny, tmp_path, *variant)
         expected.append((tmp_path / "run.txt").read_bytes())
+
+    exact, flat = ([line.split()[:3] for line in expected[each].splitlines()] for each in (0, 3))
+    assert exact == flat
 
     def stopped(parts: Parts, number: int, **found: Any) -> None:
         if number == 2:

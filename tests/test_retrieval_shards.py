@@ -7,24 +7,19 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.errors import OutputError, RunnerError
 from treceval_py.io.texts import Chunk, Listed, Survey, chunks, survey
 from treceval_py.retrieval.shards import Store, locked
 
 CHANGED = "the file was cut short or changed since it was written: its SHA-256 is not that of the manifest"
-ALONE = "Remove it to encode that shard again."
-
-
-def again(folder: Path, first: str = "Use") -> str:
-    return f"{first} another --work folder, or remove {folder} to encode again."
-
-
 MADE: dict[str, Any] = {
     "model": {"name": "tiny", "revision": None, "files": {"config.json": "aa", "model.safetensors": "bb"}},
     "pooling": "mean",
@@ -136,33 +131,28 @@ def test_float16_takes_half_the_room(tmp_path: Path) -> None:
     assert block.dtype == np.float32
 
 
-def test_vectors_too_large_for_float16_are_refused(tmp_path: Path) -> None:
-    store = opened(tmp_path / "w", storage="float16")
-    chunk = next(chunks(texts(), 3))
-    with pytest.raises(RunnerError) as caught:
-        store.add(chunk, vectors_of(chunk) + 1e6, {})
-    assert str(caught.value) == "vectors of chunk 0 are too large for float16. Store float32."
+def with_model(**files: str) -> dict[str, Any]:
+    return {"model": {"name": "tiny", "files": {"config.json": "aa", "model.safetensors": "bb", **files}}}
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"pooling": "cls"}, "pooling was 'mean' and is 'cls'"),
-        ({"instruction": "Find: "}, "instruction was '' and is 'Find: '"),
-        ({"dimensions": 8}, "dimensions was 4 and is 8"),
-        ({"new": 1}, "new was not there and is 1"),
-        (
-            {"model": {"name": "tiny", "files": {"config.json": "aa", "model.safetensors": "cc"}}},
-            "the model's model.safetensors is another file",
-        ),
-    ],
-)
-def test_other_settings_are_refused_by_name(tmp_path: Path, change: dict[str, Any], told: str) -> None:
+OTHERS: dict[str, dict[str, Any]] = {
+    "pooling": {"made": {**MADE, "pooling": "cls"}},
+    "instruction": {"made": {**MADE, "instruction": "Find: "}},
+    "dimensions": {"made": {**MADE, "dimensions": 8}},
+    "a new setting": {"made": {**MADE, "new": 1}},
+    "weights": {"made": {**MADE, **with_model(**{"model.safetensors": "cc"})}},
+    "another file": {"made": {**MADE, **with_model(**{"vocab.txt": "dd"})}},
+    "storage": {"storage": "float16"},
+    "shard size": {"size": 5},
+    "texts": {"pairs": [(docid, f"{text}!") for docid, text in PAIRS]},
+    "ids": {"pairs": [(f"e{docid}", text) for docid, text in PAIRS]},
+}
+
+
+def test_other_settings_and_texts_are_refused_by_name(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     filled(tmp_path / "w")
-    message = refusal(tmp_path / "w", {**MADE, **change})
-    assert message == (
-        f"{tmp_path}/w/manifest.json: these embeddings were made with other settings: {told}. {again(tmp_path / 'w', 'Give those settings, use')}"
-    )
+    told = {case: refusal(tmp_path / "w", **other).replace(str(tmp_path), "…") for case, other in OTHERS.items()}
+    assert told == snapshot
 
 
 def test_the_same_model_may_have_another_name(tmp_path: Path) -> None:
@@ -171,41 +161,15 @@ def test_the_same_model_may_have_another_name(tmp_path: Path) -> None:
     assert opened(tmp_path / "w", made=other).missing() == []
 
 
-def test_another_storage_is_refused(tmp_path: Path) -> None:
-    filled(tmp_path / "w")
-    assert "storage was 'float32' and is 'float16'" in refusal(tmp_path / "w", storage="float16")
-
-
-def test_another_shard_size_is_refused(tmp_path: Path) -> None:
-    filled(tmp_path / "w")
-    assert refusal(tmp_path / "w", size=5) == (
-        f"{tmp_path}/w/manifest.json: shards have at most 3 texts, and 5 are asked for. {again(tmp_path / 'w', 'Use --shard-size 3,')}"
-    )
-
-
-def test_texts_none_of_which_are_there_are_refused(tmp_path: Path) -> None:
-    filled(tmp_path / "w")
-    assert refusal(tmp_path / "w", pairs=[(docid, f"{text}!") for docid, text in PAIRS]) == (
-        f"{tmp_path}/w/manifest.json: none of the 7 embeddings here are of corpus.tsv: its texts or their ids "
-        f"differ. {again(tmp_path / 'w')}"
-    )
-
-
-def test_a_truncated_shard_is_refused(tmp_path: Path) -> None:
-    filled(tmp_path / "w")
-    shard = tmp_path / "w" / f"{name_of(1)}.npy"
-    os.truncate(shard, 130)
-    assert refusal(tmp_path / "w") == f"{shard}: {CHANGED}. {ALONE}"
-
-
 @pytest.mark.parametrize("suffix", [".npy", ".ids", ".hashes"])
-def test_a_changed_file_is_refused(tmp_path: Path, suffix: str) -> None:
+@pytest.mark.parametrize("damage", [lambda content: content[:-1], lambda content: content[:-2] + b"#" + content[-1:]])
+def test_a_file_that_was_cut_short_or_changed_is_refused(
+    tmp_path: Path, suffix: str, damage: Callable[[bytes], bytes]
+) -> None:
     filled(tmp_path / "w")
     file = tmp_path / "w" / (name_of(1) + suffix)
-    content = bytearray(file.read_bytes())
-    content[-2] ^= 1
-    file.write_bytes(content)
-    assert refusal(tmp_path / "w") == f"{file}: {CHANGED}. {ALONE}"
+    file.write_bytes(damage(file.read_bytes()))
+    assert refusal(tmp_path / "w") == f"{file}: {CHANGED}. Remove it to encode that shard again."
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".ids", ".hashes"])
@@ -251,28 +215,17 @@ def test_a_shard_that_cannot_be_written_whole_is_not_counted(tmp_path: Path) -> 
     assert json.loads((tmp_path / "w" / "manifest.json").read_text("utf-8"))["shards"] == {}
 
 
-def test_an_edited_manifest_is_refused(tmp_path: Path) -> None:
+def test_a_manifest_that_was_edited_or_is_none_is_refused(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     filled(tmp_path / "w")
     manifest = tmp_path / "w" / "manifest.json"
-    manifest.write_text(manifest.read_text("utf-8").replace('"mean"', '"cls"'), "utf-8")
-    assert refusal(tmp_path / "w", {**MADE, "pooling": "cls"}) == (
-        f"{manifest}: the manifest was edited: its SHA-256 is not that of its content. {again(tmp_path / 'w')}"
-    )
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"format": "another"}'])
-def test_a_manifest_that_is_none_is_refused(tmp_path: Path, content: str) -> None:
-    (tmp_path / "manifest.json").write_text(content)
-    assert str(tmp_path / "manifest.json") in refusal(tmp_path)
-
-
-def test_shards_without_a_manifest_are_refused(tmp_path: Path) -> None:
-    filled(tmp_path / "w")
-    (tmp_path / "w" / "manifest.json").unlink()
-    first = min(name_of(number) for number in range(3))
-    assert refusal(tmp_path / "w") == (
-        f"{tmp_path}/w: there are shards ({first}.npy, …) but no manifest.json. {again(tmp_path / 'w')}"
-    )
+    edited = manifest.read_text("utf-8").replace('"mean"', '"cls"')
+    told = []
+    for content in (edited, "", "{", "[]", "null", '{"format": "another"}'):
+        manifest.write_text(content, "utf-8")
+        told.append(refusal(tmp_path / "w", {**MADE, "pooling": "cls"}))
+    manifest.unlink()
+    told.append(refusal(tmp_path / "w").replace(min(map(name_of, range(3))), "FIRST"))
+    assert [each.replace(str(tmp_path), "…") for each in told] == snapshot
 
 
 def test_looking_writes_nothing(tmp_path: Path) -> None:
@@ -281,20 +234,24 @@ def test_looking_writes_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "w").exists()
 
 
-def test_texts_that_change_between_two_readings_are_refused(tmp_path: Path) -> None:
-    store = opened(tmp_path / "w")
-    chunk = next(chunks(texts([("d0", "now another"), *PAIRS[1:]]), 3))
-    with pytest.raises(RunnerError) as caught:
-        store.add(chunk, vectors_of(chunk), {})
-    assert str(caught.value) == "corpus.tsv: the texts changed while they were read. Start again."
-
-
-def test_vectors_must_be_one_for_each_text(tmp_path: Path) -> None:
-    store = opened(tmp_path / "w")
+def test_what_does_not_fit_the_texts_is_not_added(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    store, half = opened(tmp_path / "w"), opened(tmp_path / "half", storage="float16")
     chunk = next(chunks(texts(), 3))
-    with pytest.raises(RunnerError) as caught:
-        store.add(chunk, vectors_of(chunk)[:1], {})
-    assert str(caught.value) == "chunk 0 has 2 texts and vectors of shape (1, 4). (2, 4) was expected."
+    other = next(chunks(texts([("d0", "now another"), *PAIRS[1:]]), 3))
+    told = []
+    for where, some, vectors in (
+        (store, other, vectors_of(other)),
+        (store, chunk, vectors_of(chunk)[:1]),
+        (store, chunk, vectors_of(chunk)[:, :3]),
+        (half, chunk, vectors_of(chunk) + 65520),  # what is nearer to 65,536 than to 65,504 is infinite in float16
+    ):
+        with pytest.raises(RunnerError) as caught:
+            where.add(some, vectors, {})
+        told.append(str(caught.value))
+    assert told == snapshot
+    half.add(chunk, np.minimum(vectors_of(chunk) + 65519, 65519), {})
+    store.add(chunk, vectors_of(chunk), {})
+    assert (store.missing(), half.missing()) == ([1, 2], [1, 2])
 
 
 def test_the_manifest_says_what_its_files_are(tmp_path: Path) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from packages import flag_embedding, skip_without
-from tiny_models import TEXTS, byte_tokenizer
+from tiny_models import TEXTS, byte_tokenizer, make_xlm_roberta
 
 from treceval_py.cli.commands import run as command
 from treceval_py.errors import RunnerError
@@ -54,18 +55,8 @@ def masked(folder):
 def m3(folder):
     """Return a model in the layout of bge-m3."""
     import torch
-    import transformers
 
-    tokenizer = byte_tokenizer("<s>", "</s>")
-    torch.manual_seed(0)
-    config = transformers.XLMRobertaConfig(
-        vocab_size=len(tokenizer), hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
-        max_position_embeddings=1026, pad_token_id=2, bos_token_id=0, eos_token_id=1, type_vocab_size=1,
-        initializer_range=0.2,
-    )  # fmt: skip
-    made = folder / "bge-m3"
-    transformers.XLMRobertaModel(config).save_pretrained(str(made))
-    tokenizer.save_pretrained(str(made))
+    made = Path(make_xlm_roberta(folder / "bge-m3"))
     for name, width in (("sparse", 1), ("colbert", 32)):
         linear = torch.nn.Linear(32, width)
         torch.nn.init.normal_(linear.weight, std=2)
@@ -259,34 +250,29 @@ def test_a_corpus_that_grew_gives_the_bytes_of_a_run_from_nothing(folder, m3, co
 
 
 @pytest.mark.slow
-def test_a_damaged_shard_and_options_of_dense_vectors_are_refused(folder, masked, collection, capfdbinary):
-    output = folder / "damaged.txt"
-    sparse = ("--retriever", "sparse", "--model", masked)
-    assert retrieve(collection, "-o", output, *sparse) == 0
-    (shard,) = (folder / "damaged.txt.work" / "passages").glob("*.npz")
-    shard.write_bytes(shard.read_bytes()[:-1])
-    capfdbinary.readouterr()
-    assert retrieve(collection, "-o", output, *sparse) == 1
-    assert b"the file was cut short or changed" in capfdbinary.readouterr().err
-    assert retrieve(collection, "-o", output, *sparse, "--index", "Flat") == 2
-    assert b"--index needs --retriever dense." in capfdbinary.readouterr().err
-    assert retrieve(collection, "-o", output, "--model", masked) == 1
-    assert b"Give it to treceval retrieve as --model, with --retriever sparse." in capfdbinary.readouterr().err
-
-
-@pytest.mark.slow
-def test_the_plan_says_what_is_searched_and_how_much_is_written(folder, masked, collection, capfdbinary):
-    sparse = ("--retriever", "sparse", "--model", masked, "--dry-run", "--no-probe")
-    assert retrieve(collection, "-o", folder / "plan.txt", *sparse) == 0
+def test_a_plan_says_what_is_searched_and_a_damaged_shard_and_a_dense_retriever_are_refused(
+    folder, masked, collection, capfdbinary
+):
+    output, model = folder / "damaged.txt", ("--model", masked)
+    assert retrieve(collection, "-o", output, "--retriever", "sparse", *model, "--dry-run", "--no-probe") == 0
     told = capfdbinary.readouterr().out.decode()
     assert "weights of 260 words, fp32" in told
     assert "exact, by sparse products" in told
+    assert retrieve(collection, "-o", output, "--retriever", "sparse", *model) == 0
+    (shard,) = (folder / "damaged.txt.work" / "passages").glob("*.npz")
+    shard.write_bytes(shard.read_bytes()[:-1])
+    assert retrieve(collection, "-o", output, "--retriever", "sparse", *model) == 1
+    assert b"the file was cut short or changed" in capfdbinary.readouterr().err
+    assert retrieve(collection, "-o", output, *model) == 1
+    assert b"Give it to treceval retrieve as --model, with --retriever sparse." in capfdbinary.readouterr().err
 
 
 @pytest.mark.slow
 def test_an_index_of_sparse_vectors_is_refused_before_anything_is_encoded(folder, masked, collection):
     model = find_model(masked, wanted="sparse")
-    dense = Dense(model, settings_for(model), ["cpu"], index=IndexSettings("Flat", "inner-product"))
+    dense = Dense(model, settings_for(model), ["cpu"])
     request = Request(open_collection(str(collection)), str(folder / "index.txt"), str(folder / "none"), dense)
+    check_request(request)
+    indexed = replace(dense, index=IndexSettings("Flat", "inner-product"))
     with pytest.raises(RunnerError, match=r"^Faiss has no index for sparse vectors\. Search them exactly\.$"):
-        check_request(request)
+        check_request(request._replace(retriever=indexed))

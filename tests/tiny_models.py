@@ -183,6 +183,23 @@ def byte_tokenizer(begins: str, ends: str, *, left: bool = False):  # type: igno
     )
 
 
+def make_xlm_roberta(folder: str | os.PathLike[str]) -> str:
+    """Make a model of the architecture of bge-m3."""
+    import torch
+    from transformers import XLMRobertaConfig, XLMRobertaModel
+
+    tokenizer = byte_tokenizer("<s>", "</s>")
+    torch.manual_seed(0)
+    config = XLMRobertaConfig(
+        vocab_size=len(tokenizer), hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
+        max_position_embeddings=1026, pad_token_id=2, bos_token_id=0, eos_token_id=1, type_vocab_size=1,
+        initializer_range=0.2,
+    )  # fmt: skip
+    XLMRobertaModel(config).save_pretrained(os.fspath(folder))
+    tokenizer.save_pretrained(os.fspath(folder))
+    return os.fspath(folder)
+
+
 def make_tiny_reranker(folder: str | os.PathLike[str], *, labels: int = 1, positions: int = 512) -> str:
     """Make an untrained cross-encoder: BERT with a head."""
     import torch
