@@ -27,6 +27,7 @@ import re
 import signal
 import sys
 import tempfile
+import tomllib
 import traceback
 import warnings
 from collections import Counter
@@ -45,55 +46,17 @@ SECONDS = 10
 MEMORY = 4 << 30
 """Address space of a worker: a case that asks for more fails instead of taking the machine down."""
 
-QRELS = b"1 0 a 1\n1 0 b 0\n1 0 c 2\n2 0 a 0\n2 0 d 1\n3 0 e 3\n"
-RUN = b"1 Q0 b 1 3.5 tag\n1 Q0 a 2 2.5 tag\n1 Q0 z 3 1.5 tag\n2 Q0 d 1 0.9 tag\n2 Q0 a 2 0.1 tag\n4 Q0 e 1 1 tag\n"
+DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 SHAPES: dict[str, tuple[str, bytes, bytes]] = {
-    "plain": ("qrels", QRELS, RUN),
-    "smallest": ("qrels", b"1 0 a 1\n", b"1 Q0 a 1 1 t\n"),
-    "scattered": (
-        "qrels",
-        b"1 0 a 1\n2 0 d 1\n1 0 b 0\n3 0 e 3\n1 0 c 2\n2 0 a 0\n",
-        b"2 Q0 a 2 0.1 tag\n1 Q0 z 3 1.5 tag\n4 Q0 e 1 1 tag\n1 Q0 a 2 2.5 tag\n2 Q0 d 1 0.9 tag\n1 Q0 b 1 3.5 tag\n",
-    ),
-    "white space": (
-        "qrels",
-        b"# judgments\r\n\r\n1\t0\ta\t1\r\n 1  0  b\x0b0 \r\n#1 0 a 5\r\n1 0\x0cc 2\r\n2 0 a -1\r\n2 0 d 1\r\n",
-        b"\n\n# run\n1\tQ0\tb\t1\t3.5\ttag more of it\n1 Q0 a 2 2.5 tag\n\t\n2  Q0 d 1 9e-1 t # no\n2 Q0 a 2 -.1 t",
-    ),
-    "ids": (
-        "qrels",
-        "\ufeff0007 0 7 1\n0007 0 07 0\nNA 0 1e3 1\nNA 0 dé 2\n日本 0 x 1\n日本 0 ".encode() + b"\xff\xfe 1\n",
-        "0007 Q0 07 1 2 é\n0007 Q0 7 1 inf é\nNA Q0 dé 1 -inf é\n日本 Q0 x 1 1e-300 é\n日本 Q0 ".encode()
-        + b"\xff\xfe 1 2 t\n",
-    ),
-    "large numbers": (
-        "qrels",
-        b"1 0 a 9223372036854775807\n1 0 b -9223372036854775808\n1 0 c 4294967296\n2 0 a 64\n2 0 b 2000\n",
-        b"1 Q0 a 1 1e308 t\n1 Q0 b 2 -1e308 t\n1 Q0 c 3 1e-320 t\n2 Q0 a 4 16777217 t\n2 Q0 b 5 16777216 t\n",
-    ),
-    "groups": ("qrels_jg", b"1 1 a 1\n1 1 b 0\n1 2 a 0\n1 2 b 2\n2 x d 1\n2 y d -1\n", RUN),
-    "preferences": (
-        "prefs",
-        b"1 1 1 a 3\n1 1 1 b 2\n1 1 1 z 0.5\n1 2 1 a 1\n1 2 2 b 2\n1 2 2 z 1\n2 1 1 d 1\n2 1 1 a 0\n",
-        RUN,
-    ),
-    "graded preferences": ("qrels_prefs", b"1 1 a 3\n1 1 b 2\n1 1 z 0\n1 2 a 1\n1 2 b 2\n2 1 d 1\n2 1 a 0\n", RUN),
+    name: (kind, *(text.encode().replace(b"\xef\xbf\xbd", b"\xff\xfe") for text in texts))
+    for name, (kind, *texts) in DATA["shapes"].items()
 }
 """The files before they are damaged: how the judgments are written, the judgments, and the run."""
 
-MEASURES: dict[str, tuple[str, ...]] = {
-    "qrels": ("map", "map", "P.2,5", "ndcg", "nDCG@2", "official", "set", "AP(rel=2)@3", "bpref", "rbp", "all_trec"),
-    "qrels_jg": ("map_avgjg", "qrels_jg", "P_avgjg.5"),
-    "prefs": ("prefs_simp", "prefs", "all_prefs"),
-    "qrels_prefs": ("prefs_simp", "prefs", "all_prefs"),
-}
+MEASURES: dict[str, list[str]] = DATA["measures"]
 
-SPELLED = (
-    "-q|-q|-c|-c|-J|-M3|-M 0|-l 2|-l0|-N 1000|-n -q|--profile trec_eval-9|--profile=trec_eval-9|--format csv"
-    "|--format json|--format tsv|--format markdown|--format latex|--digits 2"
-)
-OPTIONS = tuple(each.split() for each in SPELLED.split("|"))
+OPTIONS = [each.split() for each in DATA["options"]]
 
 
 def _zstd(data: bytes) -> bytes:
@@ -113,19 +76,11 @@ MAGIC = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")
 OTHER = (b"PK\x03\x04", b"PAR1", b"%PDF", b"\x93NUMPY", b"\xff\xfe", b"\xfe\xff")
 
 GARBLED = (
-    b"", b"0", b"-0", b"-1", b"1.0", b"0.5", b"1,5", b"1e3", b"1e999", b"-1e999", b"1e-999", b"inf", b"-Infinity",
-    b"nan", b"NaN", b"-nan", b"0x10", b"1_0", b"_1", b"+", b"-", b".", b"e", b"1e", b"--1", b"+1", b"1+",
-    b"00000000000000000001",
-    b"9223372036854775807", b"9223372036854775808", b"-9223372036854775809", b"99999999999999999999", b"1" * 400,
-    b"3.4e38", b"3.5e38", b"-1e300", b"1e-320", b"1e-46", b"\xd9\xa3", b"\xef\xbc\x91", b"x", b"score", b"1.2.3",
-    b"None",
-    b"1l", b"1.0f", b"1d5", b"infinity5", b"#", b"2000", b"1" * 5000, b"true",
-    b"1E-5", b"1e+", b"9007199254740993", b"-9223372036854775808", b"-" + b"9" * 18, b"18446744073709551615",
-    b"18446744073709551616", b"-" + b"9" * 19, b"-" + b"9" * 30, b"9" * 310, b"1" * 511, b"1" * 512, b"0." + b"3" * 509,
-    b"0." + b"3" * 510, b"0" * 600, b"." + b"0" * 700 + b"1", b"1e" + b"9" * 30, b"1e-" + b"9" * 30, b"1e120", b"1e-121",
-    b"2.2250738585072011e-308", b"5e-324", b"2e-324", b"1.7976931348623159e308", b"i", b"in", b"infi", b"infinit",
+    *(text.encode() for text in DATA["garbled"]),
+    *(b"1" * 400, b"1" * 5000, b"-" + b"9" * 30, b"9" * 310, b"1" * 511, b"1" * 512, b"0." + b"3" * 509),
+    *(b"0." + b"3" * 510, b"0" * 600, b"." + b"0" * 700 + b"1", b"1e" + b"9" * 30, b"1e-" + b"9" * 30),
     b"0.1" + b"0" * 30 + b"1",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,7 @@ LINES_QRELS = (
 )
 TREC_RUN = b"1 Q0 a 1 2.5 t\n1 Q0 b 2 0.25 t\n2 Q0 c 1 -1e-7 t\n"
 TREC_QRELS = b"1 0 a 2\n1 0 b 0\n2 0 c -1\n"
+WRITTEN_JSON = b'{\n"1": {"a": 2.5, "b": 0.25},\n"2": {"c": -1e-07}\n}\n'
 HIGHEST = 2**63 - 1
 
 MSMARCO_RUN = b"1\ta\t1\n1\tb\t2\n2\tc\t1\n"
@@ -106,64 +107,40 @@ def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 
 # --- recognition ---
 
-
-@pytest.mark.parametrize(
-    ("data", "kind", "format"),
-    [
-        (TREC_RUN, "run", "trec_results"),
-        (TREC_QRELS, "qrels", "qrels"),
-        (MSMARCO_RUN, "run", "msmarco"),
-        (b"1 a 1", "run", "msmarco"),
-        (b"\xef\xbb\xbf# by me\n\n  1 a 1\n", "run", "msmarco"),
-        (b"1 a 0.5\n", "run", "trec_results"),
-        (MSMARCO_RUN, "qrels", "qrels"),
-        (BEIR_QRELS, "qrels", "beir"),
-        (b"\r\nQuery-ID\tcorpus-id\tscore\r\n", "qrels", "beir"),
-        (b"query-id corpus-id score\n1 a 1\n", "qrels", "qrels"),
-        (BEIR_QRELS, "run", "trec_results"),
-        (JSON_RUN, "run", "json"),
-        (JSON_QRELS, "qrels", "json"),
-        (b'\xef\xbb\xbf\n{\n"1": {"a": 1}}', "run", "json"),
-        (b'{"1": {"a": 1}}\n', "run", "json"),
-        (b'{"1": {"a": 1}}\n\n{"2": {"a": 1}}\n', "run", "jsonl"),
-        (LINES_RUN, "run", "jsonl"),
-        (LINES_QRELS, "qrels", "jsonl"),
-        (LINES_RUN.split(b"\n", maxsplit=1)[0], "run", "jsonl"),
-        (b'{"1": {"a": 1},\n"2": {"a": 1}}\n', "run", "json"),
-        (b"PAR1\x15\x04", "run", "parquet"),
-        (b"PAR1\x15\x04", "qrels", "parquet"),
-        (b"{x} Q0 a 1 1 t\n", "run", "trec_results"),
-        (b"", "run", "trec_results"),
-        (b"\n # \n", "qrels", "qrels"),
-        (b"%PDF-1.7", "run", "trec_results"),
-    ],
-)
-def test_a_format_is_recognised(data: bytes, kind: Kind, format: str) -> None:
-    assert recognised(io.BytesIO(data), kind)[0] == format
+MANY_KILOBYTES = json.dumps({"1": {f"document-{number}": 1.0 for number in range(1000)}}).encode() + b"\n"
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
-def test_a_format_is_recognised_through_compression(pack: Callable[[bytes], bytes]) -> None:
-    assert recognised(io.BytesIO(pack(MSMARCO_RUN)), "run")[0] == "msmarco"
+RECOGNISED: list[tuple[str, Kind, list[bytes]]] = [
+    ("trec_results", "run", [TREC_RUN, b"1 a 0.5\n", BEIR_QRELS, b"{x} Q0 a 1 1 t\n", b"", b"%PDF-1.7"]),
+    (
+        "msmarco",
+        "run",
+        [MSMARCO_RUN, b"1 a 1", b"\xef\xbb\xbf# by me\n\n  1 a 1\n", b"# a comment\n" * 5000 + MSMARCO_RUN],
+    ),
+    ("msmarco", "run", [pack(MSMARCO_RUN) for pack in (gzip.compress, bz2.compress, lzma.compress)]),
+    ("qrels", "qrels", [TREC_QRELS, MSMARCO_RUN, b"query-id corpus-id score\n1 a 1\n", b"\n # \n"]),
+    ("beir", "qrels", [BEIR_QRELS, b"\r\nQuery-ID\tcorpus-id\tscore\r\n"]),
+    ("json", "run", [JSON_RUN, b'\xef\xbb\xbf\n{\n"1": {"a": 1}}', b'{"1": {"a": 1}}\n', MANY_KILOBYTES]),
+    ("json", "run", [b'{"1": {"a": 1},\n"2": {"a": 1}}\n']),
+    ("json", "qrels", [JSON_QRELS]),
+    ("jsonl", "run", [LINES_RUN, LINES_RUN.split(b"\n")[0], MANY_KILOBYTES * 2]),
+    ("jsonl", "run", [b'{"1": {"a": 1}}\n\n{"2": {"a": 1}}\n']),
+    ("jsonl", "qrels", [LINES_QRELS]),
+    ("parquet", "run", [b"PAR1\x15\x04"]),
+    ("parquet", "qrels", [b"PAR1\x15\x04"]),
+]
 
 
-def test_a_format_is_recognised_after_many_comments() -> None:
-    assert recognised(io.BytesIO(b"# a comment\n" * 5000 + MSMARCO_RUN), "run")[0] == "msmarco"
+def test_formats_are_recognised() -> None:
+    for name, kind, every in RECOGNISED:
+        assert [data[:200] for data in every if recognised(io.BytesIO(data), kind)[0] != name] == [], (name, kind)
 
 
-def test_json_lines_of_many_kilobytes_are_recognised() -> None:
-    line = json.dumps({"1": {f"document-{number}": 1.0 for number in range(1000)}}).encode() + b"\n"
-    assert recognised(io.BytesIO(line), "run")[0] == "json"
-    assert recognised(io.BytesIO(line * 2), "run")[0] == "jsonl"
-
-
-def test_a_name_of_a_data_set_is_recognised() -> None:
+def test_a_name_of_a_data_set_and_a_path_stay_what_they_are(tmp_path: Path) -> None:
     assert recognised("ir_datasets:vaswani", "qrels") == ("ir_datasets", "ir_datasets:vaswani")
-
-
-def test_a_path_stays_the_path(tmp_path: Path) -> None:
     (tmp_path / "run").write_bytes(MSMARCO_RUN)
     assert recognised(tmp_path / "run", "run") == ("msmarco", tmp_path / "run")
+    assert refusal(read_run, "nowhere/run") == "nowhere/run: no such file. Check the name."
 
 
 def test_an_open_file_stays_where_it_stands() -> None:
@@ -171,10 +148,6 @@ def test_an_open_file_stays_where_it_stands() -> None:
     file.seek(17)
     assert recognised(file, "run") == ("trec_results", file)
     assert file.tell() == 17
-
-
-def test_a_file_that_is_not_there_is_refused_by_name() -> None:
-    assert refusal(read_run, "nowhere/run") == "nowhere/run: no such file. Check the name."
 
 
 class Pipe(io.RawIOBase):
@@ -196,23 +169,17 @@ class Pipe(io.RawIOBase):
         return len(data)
 
 
-@pytest.mark.parametrize(
-    "data",
-    [TREC_RUN, MSMARCO_RUN, JSON_RUN, LINES_RUN, gzip.compress(MSMARCO_RUN), lzma.compress(LINES_RUN * 3)[:100]],
-)
-def test_no_byte_of_a_pipe_is_lost(data: bytes) -> None:
-    _, source = recognised(Pipe(data), "run")  # type: ignore[arg-type]
-    assert source.read() == data  # type: ignore[union-attr]
+def test_no_byte_of_a_pipe_is_lost_and_it_is_not_read_whole() -> None:
+    packed = [gzip.compress(MSMARCO_RUN), lzma.compress(LINES_RUN * 3)[:100]]
+    for data in [TREC_RUN, MSMARCO_RUN, JSON_RUN, LINES_RUN, *packed, TREC_RUN * 10_000]:
+        pipe = Pipe(data)
+        _, source = recognised(pipe, "run")  # type: ignore[arg-type]
+        assert pipe.taken < 20_000
+        assert source.read() == data  # type: ignore[union-attr]
 
 
 def test_a_pipe_keeps_its_name() -> None:
     assert refusal(read_run, Pipe(b"1 a 0\n")) == "<pipe>:1: rank '0' is not 1 or more. Ranks count from 1."  # type: ignore[arg-type]
-
-
-def test_recognition_does_not_read_a_whole_pipe() -> None:
-    pipe = Pipe(TREC_RUN * 10_000)
-    recognised(pipe, "run")  # type: ignore[arg-type]
-    assert pipe.taken < 20_000
 
 
 @pytest.mark.parametrize(
@@ -228,14 +195,13 @@ def test_a_named_pipe_is_recognised_and_read(data: bytes, tmp_path: Path) -> Non
     assert run.name == str(tmp_path / "run")
 
 
-@pytest.mark.parametrize("feed", ["pipe", "file"])
-def test_standard_input_is_recognised(feed: str, tmp_path: Path) -> None:
+def test_standard_input_is_recognised(tmp_path: Path) -> None:
     (tmp_path / "run").write_bytes(MSMARCO_RUN)
     code = "from treceval_py.io.named import read_run; print(read_run('-').to_dict())"
     with (tmp_path / "run").open("rb") as file:
-        given: Any = {"input": MSMARCO_RUN} if feed == "pipe" else {"stdin": file}
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, **given)
-    assert eval(done.stdout) == {"1": {"a": -1.0, "b": -2.0}, "2": {"c": -1.0}}
+        for feed in ({"input": MSMARCO_RUN}, {"stdin": file}):
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, **feed)  # type: ignore[call-overload]
+            assert eval(done.stdout) == {"1": {"a": -1.0, "b": -2.0}, "2": {"c": -1.0}}
 
 
 def test_what_is_peeked_at_of_a_pipe_comes_again_for_another_look() -> None:
@@ -245,8 +211,9 @@ def test_what_is_peeked_at_of_a_pipe_comes_again_for_another_look() -> None:
 
 
 def test_damaged_data_are_left_for_the_reader_to_refuse() -> None:
-    data = gzip.compress(MSMARCO_RUN * 1000)[:40]
-    assert "the compressed data is damaged or cut off" in refusal(read_run, data)
+    long = json.dumps({"1": {str(number): number / 7 for number in range(5000)}}).encode()
+    for data, name in ((gzip.compress(MSMARCO_RUN * 1000)[:40], None), (gzip.compress(long)[:-20], "json")):
+        assert "the compressed data is damaged or cut off" in refusal(read_run, data, name)
 
 
 def test_recognition_loads_no_reader() -> None:
@@ -285,51 +252,33 @@ def test_what_are_no_judgments_is_refused(monkeypatch: pytest.MonkeyPatch, snaps
 # --- every format, read ---
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        TREC_RUN,
-        JSON_RUN,
-        LINES_RUN,
-        b'{"1": {"a": 2.5, "b": 0.25}}\n{"2": {"c": -1e-7}}\n',
-        (
-            b'{"query-id": "1", "corpus-id": "a", "score": 2.5}\n{"query_id": "1", "pid": "b", "score": 0.25, "rank": 2}\n'
-            b'{"query": "2", "doc_id": "c", "score": -1e-7}'
-        ),
-        parquet(qid=["1", "1", "2"], docid=["a", "b", "c"], score=[2.5, 0.25, -1e-7]),
-        parquet(text=["", "", ""], corpus_id=["a", "b", "c"], query=[1, 1, 2], score=[2.5, 0.25, -1e-7]),
-    ],
-)
-def test_runs_of_all_formats_are_the_same(data: bytes) -> None:
-    assert read_run(io.BytesIO(data)).to_dict() == RUN
+LISTS = {"qid": ["1", "1", "2"], "docid": ["a", "b", "c"]}
+SAME_RUNS = [
+    *(TREC_RUN, JSON_RUN, LINES_RUN, b'{"1": {"a": 2.5, "b": 0.25}}\n{"2": {"c": -1e-7}}\n'),
+    b'{"query-id": "1", "corpus-id": "a", "score": 2.5}\n{"query_id": "1", "pid": "b", "score": 0.25, "rank": 2}\n%s'
+    % b'{"query": "2", "doc_id": "c", "score": -1e-7}',
+    parquet(**LISTS, score=[2.5, 0.25, -1e-7]),
+    parquet(text=["", "", ""], corpus_id=["a", "b", "c"], query=[1, 1, 2], score=[2.5, 0.25, -1e-7]),
+]
+SAME_QRELS = [
+    *(TREC_QRELS, BEIR_QRELS, JSON_QRELS, LINES_QRELS, b'{"1": {"a": 2, "b": 0}}\n{"2": {"c": -1}}\n'),
+    b'{"qid": "1", "docid": "a", "relevance": 2}\n{"qid": "1", "docid": "b", "label": 0}\n%s'
+    % b'{"qid": "2", "docid": "c", "score": -1}',
+    parquet(**LISTS, rel=[2, 0, -1]),
+    parquet(**LISTS, label=pa.array([2, 0, -1], pa.int8())),
+]
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        TREC_QRELS,
-        BEIR_QRELS,
-        JSON_QRELS,
-        LINES_QRELS,
-        b'{"1": {"a": 2, "b": 0}}\n{"2": {"c": -1}}\n',
-        (
-            b'{"qid": "1", "docid": "a", "relevance": 2}\n{"qid": "1", "docid": "b", "label": 0}\n'
-            b'{"qid": "2", "docid": "c", "score": -1}'
-        ),
-        parquet(qid=["1", "1", "2"], docid=["a", "b", "c"], rel=[2, 0, -1]),
-        parquet(qid=["1", "1", "2"], docid=["a", "b", "c"], label=pa.array([2, 0, -1], pa.int8())),
-    ],
-)
-def test_judgments_of_all_formats_are_the_same(data: bytes) -> None:
-    assert read_qrels(io.BytesIO(data)).to_dict() == QRELS
+def test_files_of_all_formats_are_the_same() -> None:
+    for data in SAME_RUNS:
+        assert read_run(io.BytesIO(data)).to_dict() == RUN, data
+    for data in SAME_QRELS:
+        assert read_qrels(io.BytesIO(data)).to_dict() == QRELS, data
 
 
 def test_a_format_can_be_named() -> None:
     assert read_run(io.BytesIO(MSMARCO_RUN), "msmarco").tag == "run"
     assert read_qrels(io.BytesIO(TREC_QRELS), "msmarco").to_dict() == QRELS
-
-
-def test_other_kinds_of_judgments_are_read_by_name() -> None:
     assert isinstance(read_judgments(io.BytesIO(TREC_QRELS), "qrels_jg"), JudgmentGroups)
     assert isinstance(read_judgments(io.BytesIO(TREC_QRELS)), Qrels)
 
@@ -359,25 +308,15 @@ def test_ranks_of_ms_marco_become_scores(reader: str) -> None:
     assert run.to_dict() == {"1": {"a": -2.0, "b": -1.0}, "2": {"c": -7.0}}
     assert run.ranks is not None
     assert run.ranks.tolist() == [2, 1, 7]
-
-
-def test_queries_of_ms_marco_may_be_scattered(reader: str) -> None:
-    run = read_run(io.BytesIO(b"1 a 1\n2 c 1\n1 b 2\n"))
-    assert run.to_dict() == {"1": {"a": -1.0, "b": -2.0}, "2": {"c": -1.0}}
-
-
-def test_ranks_are_read_to_the_end_of_64_bits(reader: str) -> None:
-    assert read_run(io.BytesIO(b"1 a 1\n1 b %d\n" % HIGHEST)).to_dict() == {"1": {"a": -1.0, "b": -(2.0**63)}}
+    scattered = read_run(io.BytesIO(b"1 a 1\n2 c 1\n1 b %d\n" % HIGHEST))
+    assert scattered.to_dict() == {"1": {"a": -1.0, "b": -(2.0**63)}, "2": {"c": -1.0}}
 
 
 # --- BEIR ---
 
 
-def test_the_header_of_beir_may_be_missing_where_the_format_is_named(reader: str) -> None:
+def test_the_header_of_beir_may_be_missing_where_the_format_is_named_and_ids_have_spaces(reader: str) -> None:
     assert read_qrels(io.BytesIO(BEIR_QRELS.split(b"\n", 1)[1]), "beir").to_dict() == QRELS
-
-
-def test_ids_of_beir_may_have_spaces_in_them(reader: str) -> None:
     data = b"query-id\tcorpus-id\tscore\r\nq 1\t a  b\t1\r\n\r\n#x\tb\t1\r\n"
     assert read_qrels(io.BytesIO(data)).to_dict() == {"q 1": {" a  b": 1}}
 
@@ -385,23 +324,10 @@ def test_ids_of_beir_may_have_spaces_in_them(reader: str) -> None:
 # --- JSON ---
 
 
-def test_infinity_that_is_written_as_such_is_a_score() -> None:
-    run = read_run(io.BytesIO(b'{"1": {"a": Infinity, "b": -Infinity}}'))
-    assert run.to_dict() == {"1": {"a": float("inf"), "b": float("-inf")}}
-
-
-def test_a_query_in_json_may_have_no_documents() -> None:
-    run = read_run(io.BytesIO(b'{"1": {}, "2": {"a": 1}, "3": {}}'))
-    assert run.to_dict() == {"1": {}, "2": {"a": 1.0}, "3": {}}
-
-
-def test_ids_in_json_may_have_white_space_in_them() -> None:
+def test_a_query_in_json_may_have_no_documents_infinite_scores_and_white_space_in_ids() -> None:
+    run = read_run(io.BytesIO(b'{"1": {}, "2": {"a": Infinity, "b": -Infinity}, "3": {}}'))
+    assert run.to_dict() == {"1": {}, "2": {"a": float("inf"), "b": float("-inf")}, "3": {}}
     assert read_qrels(io.BytesIO(b'{"my query": {"a\\nb": 1}}')).to_dict() == {"my query": {"a\nb": 1}}
-
-
-def test_damaged_compressed_json_is_refused() -> None:
-    data = gzip.compress(json.dumps({"1": {str(number): number / 7 for number in range(5000)}}).encode())
-    assert "the compressed data is damaged or cut off" in refusal(read_run, data[:-20], "json")
 
 
 # --- JSON Lines ---
@@ -430,9 +356,7 @@ NO_TABLES: dict[str, dict[str, Any]] = {
     "a document twice": {"qid": ["1", "2", "1"], "docid": ["a", "a", "a"], "score": [1.0, 2.0, 3.0]},
     "an empty docid": {**TWO, "docid": ["a", ""], "score": [1.0, 2.0]},
     "no rows": {
-        "qid": pa.array([], pa.string()),
-        "docid": pa.array([], pa.string()),
-        "score": pa.array([], pa.float64()),
+        name: pa.array([], pa.float64() if name == "score" else pa.string()) for name in ("qid", "docid", "score")
     },
 }
 NO_RELS: dict[str, Any] = {
@@ -452,26 +376,16 @@ def test_what_is_no_table_is_refused(snapshot: SnapshotAssertion) -> None:
 def test_judgments_are_read_to_the_end_of_64_bits() -> None:
     every = {"1": {"a": HIGHEST, "b": -HIGHEST - 1}}
     assert read_qrels(io.BytesIO(json.dumps(every).encode())).to_dict() == every
-    found = read_qrels(io.BytesIO(parquet(**TWO, rel=[HIGHEST, -HIGHEST - 1]))).to_dict()
-    assert found == every
-    assert (
-        read_qrels(io.BytesIO(parquet(**TWO, rel=pa.array([HIGHEST, 0], pa.uint64())))).to_dict()["1"]["a"] == HIGHEST
-    )
+    assert read_qrels(io.BytesIO(parquet(**TWO, rel=[HIGHEST, -HIGHEST - 1]))).to_dict() == every
+    unsigned = parquet(**TWO, rel=pa.array([HIGHEST, 0], pa.uint64()))
+    assert read_qrels(io.BytesIO(unsigned)).to_dict()["1"]["a"] == HIGHEST
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["string", "large_string", "dictionary"],
-)
-def test_text_of_any_kind_is_an_id(kind: str) -> None:
-    types = {
-        "string": pa.string(),
-        "large_string": pa.large_string(),
-        "dictionary": pa.dictionary(pa.int32(), pa.string()),
-    }
-    ids = pa.array(["é", "b", "é"], types[kind])
-    data = parquet(qid=ids, docid=pa.array(["a", "b", "c"], types[kind]), score=pa.array([1, 2, 3], pa.float32()))
-    assert read_run(io.BytesIO(data)).to_dict() == {"é": {"a": 1.0, "c": 3.0}, "b": {"b": 2.0}}
+def test_text_of_any_kind_is_an_id() -> None:
+    for kind in (pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())):
+        qids, docids = pa.array(["é", "b", "é"], kind), pa.array(["a", "b", "c"], kind)
+        data = parquet(qid=qids, docid=docids, score=pa.array([1, 2, 3], pa.float32()))
+        assert read_run(io.BytesIO(data)).to_dict() == {"é": {"a": 1.0, "c": 3.0}, "b": {"b": 2.0}}, kind
 
 
 def test_integers_are_ids_in_decimal() -> None:
@@ -488,32 +402,24 @@ def test_ranks_and_tag_are_read_from_parquet() -> None:
 
 
 def test_several_row_groups_are_one_table(tmp_path: Path) -> None:
-    table = pa.table(
-        {
-            "qid": [str(row // 10) for row in range(100)],
-            "docid": [f"d{row}" for row in range(100)],
-            "score": np.arange(100.0),
-        }
-    )
-    pq.write_table(table, tmp_path / "run", row_group_size=7)
+    columns = {"qid": [str(row // 10) for row in range(100)], "docid": [f"d{row}" for row in range(100)]}
+    pq.write_table(pa.table({**columns, "score": np.arange(100.0)}), tmp_path / "run", row_group_size=7)
     run = read_run(tmp_path / "run")
-    assert len(run) == 10
-    assert run["9"]["d99"] == 99.0
+    assert (len(run), run["9"]["d99"]) == (10, 99.0)
 
 
-@pytest.mark.parametrize("length", [4, 50, 300])
-def test_a_damaged_parquet_file_is_refused_in_one_line(length: int) -> None:
+def test_a_damaged_parquet_file_is_refused_in_one_line() -> None:
     whole = parquet(qid=["1"], docid=["a"], score=[1.0])
-    message = refusal(read_run, whole[:length])
-    assert message.startswith("<file>: the Parquet file is damaged or cut off (")
-    assert message.endswith("). Copy or download the file again.")
-    assert "\n" not in message
-
-
-def test_a_parquet_file_compressed_as_a_whole_is_refused() -> None:
-    packed = gzip.compress(parquet(qid=["1"], docid=["a"], score=[1.0]))
+    for length in (4, 50, 300):
+        message = refusal(read_run, whole[:length])
+        assert message.startswith("<file>: the Parquet file is damaged or cut off (")
+        assert message.endswith("). Copy or download the file again.")
+        assert "\n" not in message
     message = "<file>: this is not a Parquet file. Is the whole file compressed? Decompress it first."
-    assert refusal(read_run, packed) == message
+    assert refusal(read_run, gzip.compress(whole)) == message
+    file = io.BytesIO(whole)
+    read_run(file)
+    assert not file.closed
 
 
 def test_parquet_without_its_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -521,12 +427,6 @@ def test_parquet_without_its_package_says_what_to_install(monkeypatch: pytest.Mo
     assert refusal(read_run, b"PAR1") == (
         "<file>: Parquet needs the package pyarrow, which is not installed. pip install 'treceval-py[parquet]'"
     )
-
-
-def test_an_open_parquet_file_stays_open() -> None:
-    file = io.BytesIO(parquet(qid=["1"], docid=["a"], score=[1.0]))
-    read_run(file)
-    assert not file.closed
 
 
 # --- data sets ---
@@ -551,8 +451,7 @@ class DataSet:
     def qrels_iter(self) -> Iterator[Any]:
         if isinstance(self.rows, Exception):
             raise self.rows
-        assert self.rows is not None
-        return iter(self.rows)
+        yield from self.rows or ()
 
 
 @pytest.fixture
@@ -564,12 +463,13 @@ def datasets(monkeypatch: pytest.MonkeyPatch) -> dict[str, DataSet]:
     return known
 
 
-def test_judgments_of_a_data_set_are_read(datasets: dict[str, DataSet]) -> None:
-    rows = [Judged("1", "a", 2), Judged("2", "c", -1), Judged("1", "b", 0)]
-    datasets["beir/scifact/test"] = DataSet(rows)
+def test_judgments_of_a_data_set_are_read_and_converted(datasets: dict[str, DataSet], tmp_path: Path) -> None:
+    datasets["beir/scifact/test"] = DataSet([Judged("1", "a", 2), Judged("2", "c", -1), Judged("1", "b", 0)])
     qrels = read_qrels("ir_datasets:beir/scifact/test")
     assert (qrels.to_dict(), qrels.name) == (QRELS, "ir_datasets:beir/scifact/test")
     assert read_qrels("beir/scifact/test", "ir_datasets").to_dict() == QRELS
+    convert("ir_datasets:beir/scifact/test", tmp_path / "out.tsv")
+    assert (tmp_path / "out.tsv").read_bytes() == BEIR_QRELS
 
 
 NO_DATASETS: dict[str, list[Any] | Exception | None] = {
@@ -603,9 +503,6 @@ def test_a_judged_ranking_is_judgments_and_a_run(reader: str) -> None:
     assert run.to_dict() == {"1": {"b": -1.0, "a": -2.0}, "2": {"c": -1.0}}
     assert run.ranks is not None
     assert (run.ranks.tolist(), run.tag, run.name) == ([1, 2, 1], "run", "<file>")
-
-
-def test_a_document_twice_in_a_judged_ranking_is_refused(reader: str) -> None:
     assert refusal(read_judged_ranking, b"1 Q0 a 0\n\n1 Q0 a 1\n") == (
         "<file>:3: document 'a' occurs twice in query '1' (first on line 1). Keep one of the two lines."
     )
@@ -622,22 +519,22 @@ def written(table: Run | Qrels, path: Path, format: str) -> bytes:
     return path.read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("table", "format", "text"),
-    [
-        (Run(RUN), "msmarco", MSMARCO_RUN),
-        (Run({"1": {"a": 1, "b": 2, "c": 2}}), "msmarco", b"1\tc\t1\n1\tb\t2\n1\ta\t3\n"),
-        (Run(RUN), "json", b'{\n"1": {"a": 2.5, "b": 0.25},\n"2": {"c": -1e-07}\n}\n'),
-        (Run({"1": {"b": 0.5}}), "jsonl", b'{"qid": "1", "docid": "b", "score": 0.5}\n'),
-        (Qrels(QRELS), "msmarco", TREC_QRELS),
-        (Qrels(QRELS), "beir", BEIR_QRELS),
-        (Qrels({"1": {"é": 1}}), "json", b'{\n"1": {"\\u00e9": 1}\n}\n'),
-        (Qrels(QRELS), "jsonl", LINES_QRELS),
-        (Run({}), "json", b"{}\n"),
-    ],
-)
-def test_tables_are_written(table: Run | Qrels, format: str, text: bytes, tmp_path: Path) -> None:
-    assert written(table, tmp_path / "file", format) == text
+WRITTEN: list[tuple[Run | Qrels, str, bytes]] = [
+    (Run(RUN), "msmarco", MSMARCO_RUN),
+    (Run({"1": {"a": 1, "b": 2, "c": 2}}), "msmarco", b"1\tc\t1\n1\tb\t2\n1\ta\t3\n"),
+    (Run(RUN), "json", WRITTEN_JSON),
+    (Run({"1": {"b": 0.5}}), "jsonl", b'{"qid": "1", "docid": "b", "score": 0.5}\n'),
+    (Qrels(QRELS), "msmarco", TREC_QRELS),
+    (Qrels(QRELS), "beir", BEIR_QRELS),
+    (Qrels({"1": {"é": 1}}), "json", b'{\n"1": {"\\u00e9": 1}\n}\n'),
+    (Qrels(QRELS), "jsonl", LINES_QRELS),
+    (Run({}), "json", b"{}\n"),
+]
+
+
+def test_tables_are_written(tmp_path: Path) -> None:
+    for records, name, text in WRITTEN:
+        assert written(records, tmp_path / "file", name) == text
 
 
 def test_what_cannot_stand_in_a_format_is_refused(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
@@ -761,24 +658,24 @@ def test_both_readers_see_the_same_run_of_ms_marco(lines: list[tuple[str, str, i
 # --- conversion ---
 
 
-@pytest.mark.parametrize(
-    ("data", "name", "text"),
-    [
-        (TREC_RUN, "out.tsv", MSMARCO_RUN),
-        (TREC_QRELS, "out.tsv", BEIR_QRELS),
-        (TREC_RUN, "out.json", b'{\n"1": {"a": 2.5, "b": 0.25},\n"2": {"c": -1e-07}\n}\n'),
-        (BEIR_QRELS, "out.jsonl", LINES_QRELS),
-        (BEIR_QRELS, "out.qrels", TREC_QRELS),
-        (LINES_QRELS, "out.txt", TREC_QRELS),
-        (JSON_RUN, "out", b"1 Q0 a 1 2.5 run\n1 Q0 b 2 0.25 run\n2 Q0 c 1 -1e-07 run\n"),
-        (MSMARCO_RUN, "out", b"1 Q0 a 1 -1.0 run\n1 Q0 b 2 -2.0 run\n2 Q0 c 1 -1.0 run\n"),
-        (parquet(qid=["1"], docid=["a"], rel=[1]), "out", b"1 0 a 1\n"),
-        (parquet(qid=["1"], docid=["a"], score=[1.0]), "out", b"1 Q0 a 1 1.0 run\n"),
-    ],
-)
-def test_a_file_is_converted(data: bytes, name: str, text: bytes, tmp_path: Path) -> None:
-    done = convert(io.BytesIO(data), tmp_path / name)
-    assert ((tmp_path / name).read_bytes(), done.guessed) == (text, False)
+CONVERTED = [
+    (TREC_RUN, "out.tsv", MSMARCO_RUN),
+    (TREC_QRELS, "out.tsv", BEIR_QRELS),
+    (TREC_RUN, "out.json", WRITTEN_JSON),
+    (BEIR_QRELS, "out.jsonl", LINES_QRELS),
+    (BEIR_QRELS, "out.qrels", TREC_QRELS),
+    (LINES_QRELS, "out.txt", TREC_QRELS),
+    (JSON_RUN, "out", b"1 Q0 a 1 2.5 run\n1 Q0 b 2 0.25 run\n2 Q0 c 1 -1e-07 run\n"),
+    (MSMARCO_RUN, "out", b"1 Q0 a 1 -1.0 run\n1 Q0 b 2 -2.0 run\n2 Q0 c 1 -1.0 run\n"),
+    (parquet(qid=["1"], docid=["a"], rel=[1]), "out", b"1 0 a 1\n"),
+    (parquet(qid=["1"], docid=["a"], score=[1.0]), "out", b"1 Q0 a 1 1.0 run\n"),
+]
+
+
+def test_files_are_converted(tmp_path: Path) -> None:
+    for data, name, text in CONVERTED:
+        done = convert(io.BytesIO(data), tmp_path / name)
+        assert ((tmp_path / name).read_bytes(), done.guessed) == (text, False)
 
 
 def test_a_converted_file_is_compressed_as_its_name_says(tmp_path: Path) -> None:
@@ -793,28 +690,27 @@ def test_a_run_keeps_its_tag_and_ranks_in_parquet(tmp_path: Path) -> None:
     assert (done.lost, run.tag, run.ranks.tolist(), run.to_dict()) == ((), "t", [5, 3], {"1": {"a": 1.0, "b": 2.0}})
 
 
-@pytest.mark.parametrize(
-    ("data", "options", "kind", "guessed"),
-    [
-        (b'{"1": {"a": 1}}', {}, Qrels, True),
-        (b'{"1": {"a": 1}}', {"kind": "run"}, Run, False),
-        (b'{"1": {"a": 1}}', {"target_format": "trec_results"}, Run, False),
-        (b'{"1": {"a": 1}}', {"target_format": "beir"}, Qrels, False),
-        (b'{"1": {"a": 1, "b": 1.5}}', {}, Run, False),
-        (b'{"qid": "1", "docid": "a", "score": 1}', {}, Qrels, True),
-        (b'{"qid": "1", "docid": "a", "score": 1.0}', {}, Run, False),
-        (b'{"qid": "1", "docid": "a", "label": 1}', {}, Qrels, False),
-        (parquet(qid=["1"], docid=["a"], score=[1]), {}, Qrels, True),
-        (parquet(qid=["1"], docid=["a"], score=[1]), {"kind": "run"}, Run, False),
-        (b"1 0 a 1\n", {"source_format": "msmarco"}, Qrels, False),
-        (b"1 a 1\n", {"source_format": "msmarco"}, Run, False),
-    ],
-)
-def test_the_kind_of_a_file_is_told(
-    data: bytes, options: dict[str, Any], kind: type, guessed: bool, tmp_path: Path
-) -> None:
-    done = convert(io.BytesIO(data), tmp_path / "out", **options)
-    assert (type(done.table), done.guessed) == (kind, guessed)
+ONE = b'{"1": {"a": 1}}'
+KINDS: list[tuple[bytes, dict[str, Any], type, bool]] = [
+    (ONE, {}, Qrels, True),
+    (ONE, {"kind": "run"}, Run, False),
+    (ONE, {"target_format": "trec_results"}, Run, False),
+    (ONE, {"target_format": "beir"}, Qrels, False),
+    (b'{"1": {"a": 1, "b": 1.5}}', {}, Run, False),
+    (b'{"qid": "1", "docid": "a", "score": 1}', {}, Qrels, True),
+    (b'{"qid": "1", "docid": "a", "score": 1.0}', {}, Run, False),
+    (b'{"qid": "1", "docid": "a", "label": 1}', {}, Qrels, False),
+    (parquet(qid=["1"], docid=["a"], score=[1]), {}, Qrels, True),
+    (parquet(qid=["1"], docid=["a"], score=[1]), {"kind": "run"}, Run, False),
+    (b"1 0 a 1\n", {"source_format": "msmarco"}, Qrels, False),
+    (b"1 a 1\n", {"source_format": "msmarco"}, Run, False),
+]
+
+
+def test_the_kind_of_a_file_is_told(tmp_path: Path) -> None:
+    for data, options, kind, guessed in KINDS:
+        done = convert(io.BytesIO(data), tmp_path / "out", **options)
+        assert (type(done.table), done.guessed) == (kind, guessed), (data, options)
 
 
 def test_what_cannot_be_converted_is_refused(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
@@ -856,16 +752,8 @@ def test_what_is_lost_is_said(tmp_path: Path, snapshot: SnapshotAssertion) -> No
     ]
     found = [convert(io.BytesIO(data), tmp_path / name).lost for data, name, _ in cases]
     assert [len(lost) for lost in found] == [count for *_, count in cases]
-    assert (
-        table({f"{data!r} {name}": " | ".join(lost) for (data, name, _), lost in zip(cases, found, strict=True)})
-        == snapshot
-    )
-
-
-def test_a_data_set_is_converted(datasets: dict[str, DataSet], tmp_path: Path) -> None:
-    datasets["mine"] = DataSet([Judged("1", "a", 1)])
-    convert("ir_datasets:mine", tmp_path / "out.tsv")
-    assert (tmp_path / "out.tsv").read_bytes() == b"query-id\tcorpus-id\tscore\n1\ta\t1\n"
+    said = {f"{data!r} {name}": " | ".join(lost) for (data, name, _), lost in zip(cases, found, strict=True)}
+    assert table(said) == snapshot
 
 
 # --- the command ---
@@ -893,13 +781,7 @@ def test_the_command_says_what_is_lost_and_what_it_took_a_file_for(tmp_path: Pat
 def test_a_full_standard_output_is_reported(tmp_path: Path) -> None:
     (tmp_path / "run").write_bytes(TREC_RUN)
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "treceval_py", "convert", str(tmp_path / "run"), "-"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-    assert (done.returncode, done.stderr) == (
-        1,
-        "treceval: standard output cannot be written: No space left on device.\n",
-    )
+        command = [sys.executable, "-m", "treceval_py", "convert", str(tmp_path / "run"), "-"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    message = "treceval: standard output cannot be written: No space left on device.\n"
+    assert (done.returncode, done.stderr) == (1, message)

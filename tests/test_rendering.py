@@ -12,7 +12,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -35,31 +34,26 @@ from treceval_py.rendering.numbers import exactly, needed, number, p_value, perc
 from treceval_py.rendering.tables import Column, Document, Section, Style, Table
 
 ROOT = Path(__file__).parent.parent
-QRELS, OTHER, RUNS = (
-    "data/qrels.tsv",
-    "data/judge.tsv",
-    [f"data/runs/{name}.txt" for name in ("bm25", "jaccard", "minilm")],
-)
+QRELS, OTHER = "data/qrels.tsv", "data/judge.tsv"
+RUNS = [f"data/runs/{name}.txt" for name in ("bm25", "jaccard", "minilm")]
 FEW = ["-m", "map", "-m", "P.5"]
 GROUPS = ["--groups", "data/query_groups.tsv"]
+COMPARED = [QRELS, *RUNS, *FEW, "--bootstrap", "99"]
 
 COMMANDS = {
     "score": [
         [QRELS, RUNS[0], *FEW],
-        [QRELS, *RUNS, *FEW, "-q", "--signature"],
         [QRELS, RUNS[0], *FEW, "--ties", "--unjudged"],
+        [QRELS, *RUNS, *FEW, "-q", "--signature"],
         [QRELS, *RUNS, *FEW, *GROUPS],
     ],
     "compare": [
-        [QRELS, *RUNS, *FEW, "--bootstrap", "99", *more.split()]
-        for more in (
-            "",
-            "--pairs --test all --resamples 99 --margin 0.1",
-            "--per-query 1",
-            "--per-query 2 --pairs --documents 1",
-            "--agreement",
-            "--groups data/query_groups.tsv --pairs",
-        )
+        [*COMPARED, "--pairs", *["--test", "all", "--resamples", "99", "--margin", "0.1"]],
+        [*COMPARED, "--per-query", "1"],
+        [*COMPARED, "--per-query", "2", "--pairs", "--documents", "1"],
+        [*COMPARED, "--agreement"],
+        [*COMPARED, *GROUPS, "--pairs"],
+        COMPARED,
     ],
     "board": [[QRELS, *RUNS, *FEW, "--no-cache"], [QRELS, *RUNS, *FEW, "--no-cache", *GROUPS]],
     "gate": [[QRELS, RUNS[0], RUNS[2], *FEW], [QRELS, RUNS[0], RUNS[2], "--margin", "map=5%", "--floor", "P.5=0.1"]],
@@ -95,7 +89,7 @@ def test_the_formats_are_the_files_in_their_order() -> None:
     files = (ROOT / "treceval_py/rendering/formats").glob("*.py")
     assert sorted(FORMATS) == sorted(path.stem for path in files if path.stem[0] != "_")
     with pytest.raises(ValueError, match=r"format must be one of table, csv, .*, not 'odt'"):
-        render(Document("x", [], lambda _: Made()), "odt", Style())
+        rendered(Document("x", [], lambda _: Made()), "odt")
 
 
 class Tags(HTMLParser):
@@ -121,23 +115,18 @@ class Tags(HTMLParser):
         self.data.append(data)
 
 
-def blocks(text: str) -> Iterator[list[str]]:
-    """Yield the lines of tables that are divided by lines without text."""
-    for block in re.split(r"\n\n+", text.strip("\n")):
-        yield block.split("\n")
-
-
 def check_rectangle(text: str, name: str) -> None:
     """Assert that text is of a format: a table whose rows have as many cells."""
+    blocks = [block.split("\n") for block in re.split(r"\n\n+", text.strip("\n"))]
     if name in ("csv", "tsv"):
-        for block in blocks(text):
+        for block in blocks:
             rows = list(csv.reader(block, delimiter="," if name == "csv" else "\t", strict=True))
             assert len(rows) > 1
             assert {len(row) for row in rows} == {len(rows[0])}
     elif name == "json":
         VALIDATOR.validate(json.loads(text, parse_constant=pytest.fail))
     elif name == "markdown":
-        for block in blocks(text):
+        for block in blocks:
             rows = [line for line in block if line.startswith("|")]
             assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) <= 1
         assert "\n| :--" in text or "\n| --:" in text
@@ -155,13 +144,8 @@ def check_rectangle(text: str, name: str) -> None:
         assert "─" * 10 in text or re.search(r"^ +docid +judged", text, re.MULTILINE)
 
 
-def schema() -> Any:
-    """Return the schema of docs/json.md."""
-    (found,) = re.findall(r"```json schema\n(.*?)```", (ROOT / "docs/json.md").read_text("utf-8"), re.DOTALL)
-    return json.loads(found)
-
-
-VALIDATOR = jsonschema.Draft202012Validator(schema())
+(SCHEMA,) = re.findall(r"```json schema\n(.*?)```", (ROOT / "docs/json.md").read_text("utf-8"), re.DOTALL)
+VALIDATOR = jsonschema.Draft202012Validator(json.loads(SCHEMA))
 
 
 @pytest.mark.parametrize("case", CASES, ids=" ".join)
@@ -173,7 +157,7 @@ def test_each_command_prints_each_format(case: list[str]) -> None:
 
 
 def test_the_schema_is_one_and_refuses_what_is_no_envelope() -> None:
-    jsonschema.Draft202012Validator.check_schema(schema())
+    jsonschema.Draft202012Validator.check_schema(json.loads(SCHEMA))
     good = json.loads(treceval(["score", QRELS, *RUNS, *FEW, "-q", "--format", "json"], folder=ROOT).out)
     keys = ["treceval_py", "kind", "judgments", "profile", "complete", "signatures", "runs"]
     assert list(good)[:7] == keys
@@ -223,6 +207,11 @@ HOSTILE = [
 ]
 
 
+def rendered(made: Table | Document, name: str, **style: Any) -> str:
+    document = Document("x", [made], lambda _: Made()) if isinstance(made, Table) else made
+    return render(document, name, Style(**style))
+
+
 def hostile_table(label: str = "") -> Document:
     columns = [
         Column("run", HOSTILE, text=True, head=True),
@@ -246,14 +235,14 @@ def hostile_sections() -> Document:
 @pytest.mark.parametrize("document", [hostile_table(), hostile_sections()], ids=["plain", "sections"])
 def test_no_character_that_steers_reaches_people(document: Document, name: str) -> None:
     for colour in (False, True):
-        text = render(document, name, Style(colour=colour, width=40))
+        text = rendered(document, name, colour=colour, width=40)
         text = re.sub("\x1b\\[[012]m", "", text) if colour and name == "table" else text
         assert [each for each in text if not each.isprintable() and each != "\n"] == []
 
 
 @pytest.mark.parametrize(("name", "delimiter"), [("csv", ","), ("tsv", "\t")])
 def test_no_cell_is_computed_by_a_spreadsheet(name: str, delimiter: str) -> None:
-    text = render(hostile_table(), name, Style())
+    text = rendered(hostile_table(), name)
     header, *rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     assert [active(row[0]) for row in rows] == HOSTILE
     assert [active(row[1]) for row in rows] == HOSTILE[::-1]
@@ -264,7 +253,7 @@ def test_no_cell_is_computed_by_a_spreadsheet(name: str, delimiter: str) -> None
 
 
 def test_no_sign_of_markdown_is_one() -> None:
-    text = render(hostile_table(), "markdown", Style())
+    text = rendered(hostile_table(), "markdown")
     rows = [line for line in text.split("\n") if line.startswith("|")]
     assert len(rows) == 2 + 1 + len(HOSTILE)
     assert {len(re.findall(r"(?<!\\)\|", re.sub(r"\\\\", "", row))) for row in rows} == {4}
@@ -277,8 +266,8 @@ def test_no_sign_of_markdown_is_one() -> None:
 
 
 def test_no_text_of_html_is_a_tag() -> None:
-    assert "script" not in Tags(render(hostile_sections(), "html", Style())).seen
-    tags = Tags(render(hostile_table(), "html", Style()))
+    assert "script" not in Tags(rendered(hostile_sections(), "html")).seen
+    tags = Tags(rendered(hostile_table(), "html"))
     assert set(tags.seen) == {
         "section", "style", "div", "table", "caption", "thead", "tbody", "tr", "th", "td", "bdi", "b", "span", "sup",
         "ul", "li", "code",
@@ -299,7 +288,7 @@ def test_no_sign_of_tex_is_one() -> None:
 @pytest.mark.parametrize("label", ["", "tab:x"])
 def test_latex_compiles(tmp_path: Path, label: str) -> None:
     packages = "\\usepackage{booktabs}\\usepackage[T1]{fontenc}"
-    text = render(hostile_table(label), "latex", Style())
+    text = rendered(hostile_table(label), "latex")
     document = f"\\documentclass{{article}}{packages}\\begin{{document}}\n{text}\\end{{document}}\n"
     (tmp_path / "x.tex").write_text(document, "utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-draftmode", "x.tex"]
@@ -308,7 +297,7 @@ def test_latex_compiles(tmp_path: Path, label: str) -> None:
 
 
 def test_json_is_the_text_itself() -> None:
-    document = json.loads(render(hostile_table(), "json", Style()))
+    document = json.loads(rendered(hostile_table(), "json"))
     plain = [each for each in HOSTILE if each != "\udcff\ud800"]  # which Unicode has not
     assert [row["run"] for row in document["rows"] if row["run"] in plain] == plain
     assert "\\xff" in document["rows"][3]["run"] or "\\udcff" in document["rows"][3]["run"]
@@ -327,37 +316,15 @@ def test_what_is_made_inert_is_read_back(text: str) -> None:
 def test_a_run_may_have_the_name_of_a_column_of_signs() -> None:
     """A column of values is one in HTML, whatever its name."""
     table = Table((Column("measure", ["map"], text=True, head=True), Column("mark", [-0.5])))
-    assert "<td>−0.5000</td>" in html_of(table)
-
-
-def html_of(table: Table) -> str:
-    return render(Document("x", [table], lambda _: Made()), "html", Style()).replace("&#8722;", "−")
+    assert "<td>−0.5000</td>" in rendered(table, "html").replace("&#8722;", "−")
 
 
 def test_relevance_strings_keep_their_hyphens() -> None:
     table = Table((Column("run", ["-10-", -0.5]), Column("interval", ["[-0.1, +0.2]", ""], joint=", ")))
-    latex = render(Document("x", [table], lambda _: Made()), "latex", Style())
+    latex = rendered(table, "latex")
     assert "-10- & {[}$-$0.1, 0.2] \\\\" in latex
     assert "$-$0.5000 &  \\\\" in latex
-    assert "<tr><td>-10-</td><td>[−0.1, +0.2]</td></tr>" in html_of(table)
-
-
-def on_terminal(arguments: list[str], folder: Path) -> bytes:
-    """Return what a command writes to a terminal."""
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "treceval_py", *arguments]
-    environment = {**os.environ, "NO_COLOR": "1", "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, cwd=folder, env=environment) as done:
-        os.close(theirs)
-        seen = b""
-        try:
-            while block := os.read(ours, 1 << 16):
-                seen += block
-        except OSError:  # the other end is closed
-            pass
-    os.close(ours)
-    assert done.returncode == 0
-    return seen.replace(b"\r\n", b"\n")
+    assert "<tr><td>-10-</td><td>[−0.1, +0.2]</td></tr>" in rendered(table, "html").replace("&#8722;", "−")
 
 
 class Terminal(io.TextIOWrapper):
@@ -384,7 +351,13 @@ def test_a_terminal_gets_no_control_characters_and_a_pipe_gets_the_bytes(
             shown = sys.stdout.buffer.getvalue().decode()  # type: ignore[attr-defined]
         assert [each for each in shown if not each.isprintable() and each not in "\n\t"] == []
         assert "\\x1b" in shown or "\\u001b" in shown
-    assert shown.encode() == on_terminal([*arguments, "table"], tmp_path)
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "treceval_py", *arguments, "table"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run(command, stdout=theirs, stderr=subprocess.DEVNULL, env=environment, check=True)
+    os.close(theirs)
+    with os.fdopen(ours, "rb", buffering=0) as terminal:
+        assert terminal.read(1 << 16).replace(b"\r\n", b"\n") == shown.encode()
     first = treceval([*arguments, "trec"]).out.split(b"\n")[0]
     assert first == b"map                   \t" + qid + b"\t1.0000"
 
@@ -392,38 +365,26 @@ def test_a_terminal_gets_no_control_characters_and_a_pipe_gets_the_bytes(
 # Sections -------------------------------------------------------------------------------------------
 
 
-def sections_drawn(name: str, colour: bool = False) -> str:
+@pytest.mark.parametrize("name", ["table", "markdown", "latex", "html"])
+def test_sections_have_headings_and_rows_further_in(name: str, snapshot: SnapshotAssertion) -> None:
     columns = (
         Column("docid", ["a", "3 more documents", "b"], text=True, head=True),
         Column("rank", ["12 → 3", None, "– → 1"], joint=" → "),
         Column("change", [-0.25, 0.125, 0.5], signed=True, digits=2),
     )
-    sections = (
-        Section(0, "q1", ("0.1", "+0.2"), "what"),
-        Section(2, "q22", ("0.3", "-0.1")),
-        Section(3, "q3", ("0", "1")),
-    )
-    table = Table(columns, title="Moved", sections=sections, across=frozenset({1}))
-    return render(Document("x", [table], lambda _: Made()), name, Style(colour=colour))
-
-
-@pytest.mark.parametrize("name", ["table", "markdown", "latex", "html"])
-def test_sections_have_headings_and_rows_further_in(name: str, snapshot: SnapshotAssertion) -> None:
-    text = sections_drawn(name)
+    headed = ((0, "q1", ("0.1", "+0.2"), "what"), (2, "q22", ("0.3", "-0.1")), (3, "q3", ("0", "1")))
+    sections = tuple(Section(*each) for each in headed)  # type: ignore[arg-type]
+    text = rendered(Table(columns, title="Moved", sections=sections, across=frozenset({1})), name)
     assert text == snapshot
     if name == "html":
-        page = Tags(text)
-        assert page.seen.count("tbody") == 3
-        assert [each for each in page.data if each in ("q1", "what", "q22", "3 more documents")] == [
-            "q1", "what", "3 more documents", "q22",
-        ]  # fmt: skip
+        assert Tags(text).seen.count("tbody") == 3
 
 
 # Cells ----------------------------------------------------------------------------------------------
 
 
-def drawn(name: str, column: Column, style: Style | None = None) -> str:
-    return render(Document("x", [Table((column,), naming=0)], lambda _: Made()), name, style or Style())
+def drawn(name: str, column: Column, **style: Any) -> str:
+    return rendered(Table((column,), naming=0), name, **style)
 
 
 def test_what_is_not_known_has_a_sign_for_people_and_none_for_programs() -> None:
@@ -434,10 +395,10 @@ def test_what_is_not_known_has_a_sign_for_people_and_none_for_programs() -> None
 
 
 def test_digits_are_those_of_values() -> None:
-    assert drawn("csv", Column("p", [0.123456]), Style(digits=2)) == "p\n0.12\n"
-    assert drawn("csv", Column("p", [0.123456], exact=True), Style(digits=2)) == "p\n0.123456\n"
-    assert json.loads(drawn("json", Column("p", [0.126]), Style(digits=2)))["rows"] == [{"p": 0.13}]
-    assert "+0.1\n" in drawn("table", Column("d", [0.126], digits=1, signed=True), Style(digits=3))
+    assert drawn("csv", Column("p", [0.123456]), digits=2) == "p\n0.12\n"
+    assert drawn("csv", Column("p", [0.123456], exact=True), digits=2) == "p\n0.123456\n"
+    assert json.loads(drawn("json", Column("p", [0.126]), digits=2))["rows"] == [{"p": 0.13}]
+    assert "+0.1\n" in drawn("table", Column("d", [0.126], digits=1, signed=True), digits=3)
 
 
 def test_numbers_are_written_for_people() -> None:
@@ -468,16 +429,15 @@ def test_numbers_are_written_for_people() -> None:
 
 def test_a_table_is_cut_into_blocks_just_beyond_the_width_of_the_terminal() -> None:
     columns = (Column("run", ["a"], text=True), Column("x1", [0.5]), Column("x2", [0.25]))
-    document = Document("x", [Table(columns)], lambda _: Made())
-    wide = len(render(document, "table", Style()).split("\n")[0])  # 3 + 2 * (3 + 6)
-    assert wide == 21
-    assert render(document, "table", Style(width=wide)) == render(document, "table", Style())
-    assert render(document, "table", Style(width=wide - 1)).count("run") == 2
+    whole = rendered(Table(columns), "table")
+    assert len(whole.split("\n")[0]) == 21  # 3 + 2 * (3 + 6)
+    assert rendered(Table(columns), "table", width=21) == whole
+    assert rendered(Table(columns), "table", width=20).count("run") == 2
 
 
 def test_a_long_table_that_folds_is_closed_in_html() -> None:
     def folded(rows: int) -> str:
-        return html_of(Table((Column("x", [0.5] * rows),), title="Many", folds=True))
+        return rendered(Table((Column("x", [0.5] * rows),), title="Many", folds=True), "html")
 
     assert ["<details open>" in folded(rows) for rows in (40, 41)] == [True, False]
     assert "<details>" in folded(41)
@@ -485,24 +445,23 @@ def test_a_long_table_that_folds_is_closed_in_html() -> None:
 
 def test_columns_with_a_common_head() -> None:
     columns = (Column("q", ["1"], text=True), Column("low", [0.0], group="range"), Column("high", [1.0], group="range"))
-    document = Document("x", [Table(columns)], lambda _: Made())
-    lines = render(document, "latex", Style()).split("\n")
+    lines = rendered(Table(columns), "latex").split("\n")
     assert lines[4:7] == [
         "\\multicolumn{1}{c}{} & \\multicolumn{2}{c}{range} \\\\", "\\cmidrule(lr){2-3}", "q & low & high \\\\",
     ]  # fmt: skip
-    assert '<td colspan="1"></td><th scope="colgroup" colspan="2">range</th>' in render(document, "html", Style())
+    assert '<td colspan="1"></td><th scope="colgroup" colspan="2">range</th>' in rendered(Table(columns), "html")
 
 
 def test_a_table_wider_than_a_page_is_cut_or_squeezed_in_latex() -> None:
     columns = (Column("run", ["a"], text=True), *(Column(f"measure{number}", [0.5]) for number in range(12)))
     table = Table(columns, label="tab:x", notes=("Said.", "Judged."))
     # A page of 345 points has room for five columns of about 44 points with 12 between, beside the name.
-    cut = render(Document("x", [table], lambda _: Made()), "latex", Style())
+    cut = rendered(table, "latex")
     assert cut.count("\nrun & measure") > 1
     assert cut.count("\\begin{tabular}") == 1
     spare = columns[-1]._replace(spare=True, note="Judged.")
     squeezed = table._replace(columns=(*columns[:-1], spare), tight=True)
-    tight = render(Document("x", [squeezed], lambda _: Made()), "latex", Style())
+    tight = rendered(squeezed, "latex")
     assert tight.count("\nrun & measure0") == 1
     assert "\\footnotesize\n\\setlength{\\tabcolsep}{2pt}" in tight
     assert tight.startswith("% ")
@@ -514,11 +473,7 @@ def test_a_table_wider_than_a_page_is_cut_or_squeezed_in_latex() -> None:
 def test_a_long_table_goes_over_pages_in_latex() -> None:
     def tall(rows: int, columns: int = 1) -> str:
         table = Table((Column("run", [str(row) for row in range(rows)], text=True), Column("x", [0.5] * rows)))
-        return render(
-            Document("x", [table._replace(label="tab:x", notes=("Said.",))], lambda _: Made()),
-            "latex",
-            Style(columns=columns),
-        )
+        return rendered(table._replace(label="tab:x", notes=("Said.",)), "latex", columns=columns)
 
     text = tall(41)
     # Two floats of one number: longtable stops with an error in two columns.

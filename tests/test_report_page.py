@@ -34,50 +34,33 @@ pytest.importorskip("jinja2", reason="a report needs jinja2: .[report] has it")
 
 DATA = Path(__file__).parent.parent / "data"
 SAMPLE = ("bm25", "jaccard", "minilm")
+QRELS = str(DATA / "qrels.tsv")
+PAIR = [str(DATA / "runs" / f"{name}.txt") for name in ("bm25", "minilm")]
 MINUS = "\N{MINUS SIGN}"
 
 
 # Without a browser ----------------------------------------------------------------------------------
 
 
-def policy_of(made: str) -> dict[str, str]:
+def test_a_page_names_its_scripts_by_their_hashes_and_fetches_nothing() -> None:
+    given = drawn_payload(2, 5, 1)
+    made = page(given)
     found = re.search(r'Content-Security-Policy" content="([^"]*)"', made)
     assert found is not None
-    return dict(part.strip().split(" ", 1) for part in found[1].replace("&#39;", "'").split(";"))
-
-
-def test_a_page_names_its_scripts_by_their_hashes_and_allows_nothing_else() -> None:
-    allowed = policy_of(page(drawn_payload()))
+    allowed = dict(part.strip().split(" ", 1) for part in found[1].replace("&#39;", "'").split(";"))
     assert allowed["default-src"] == "'none'"
     assert re.fullmatch(r"('sha256-[A-Za-z0-9+/=]+' ?){2}", allowed["script-src"])
     assert (allowed["img-src"], allowed["font-src"]) == ("data: blob:", "data:")
     assert "connect-src" not in allowed
     assert "unsafe-eval" not in str(allowed)
-
-
-def test_a_page_fetches_nothing() -> None:
-    made = page(drawn_payload())
     markup = re.sub(r"<script.*?</script>", "", made, flags=re.DOTALL)
     assert re.findall(r"(?:src|href)=\"(?!#)", markup) == []
     assert "@import" not in markup
     assert set(re.findall(r"url\(([a-z]+:)", markup)) == {"data:"}
-
-
-def test_hostile_names_are_text_in_the_markup() -> None:
-    made = page(drawn_payload())
-    assert "<script>alert" not in made
-    assert "<img src=x" not in made
-
-
-def test_the_data_in_the_page_are_the_payload() -> None:
-    given = drawn_payload(2, 5, 1)
-    packed = re.search(r'<script type="text/plain" id="data">([^<]*)</script>', page(given))
+    packed = re.search(r'<script type="text/plain" id="data">([^<]*)</script>', made)
     assert packed is not None
     assert json.loads(gzip.decompress(base64.b64decode(packed[1]))) == json.loads(json.dumps(given))
-
-
-def test_the_same_payload_gives_the_same_page() -> None:
-    assert page(drawn_payload(2, 5, 1)) == page(drawn_payload(2, 5, 1))
+    assert page(drawn_payload(2, 5, 1)) == made
 
 
 def test_all_parts_of_the_script_are_in_the_page() -> None:
@@ -85,9 +68,11 @@ def test_all_parts_of_the_script_are_in_the_page() -> None:
     assert sorted(path.name for path in folder.iterdir()) == sorted(SCRIPTS)
 
 
-def test_means_finding_and_files_can_be_read_without_a_script() -> None:
+def test_means_finding_and_files_can_be_read_without_a_script_and_hostile_names_are_text() -> None:
     given = drawn_payload()
     made = page(given)
+    assert "<script>alert" not in made
+    assert "<img src=x" not in made
     for measure in given["measures"]:
         for mean in measure["means"]:
             assert f">{mean:.4f}<" in made
@@ -203,7 +188,7 @@ def opened(browser: Any) -> Iterator[Open]:
 
 def sample_comparison(runs: tuple[str, ...] = SAMPLE, measures: Any = ("map", "nDCG@10", "RR", "P@10")) -> Any:
     files = [str(DATA / "runs" / f"{name}.txt") for name in runs]
-    return te.compare(str(DATA / "qrels.tsv"), files, measures=list(measures), names=list(runs))
+    return te.compare(QRELS, files, measures=list(measures), names=list(runs))
 
 
 def sample_payload(comparison: Any) -> dict[str, Any]:
@@ -215,7 +200,7 @@ def sample_payload(comparison: Any) -> dict[str, Any]:
 
     payload = te.report_payload(
         comparison,
-        qrels=str(DATA / "qrels.tsv"),
+        qrels=QRELS,
         runs=[str(DATA / "runs" / f"{name}.txt") for name in comparison.runs],
         texts=read("queries.tsv"),
         passages=read("collection.tsv"),
@@ -323,7 +308,7 @@ def test_the_page_and_the_command_say_the_same_of_what_came_out(
 ) -> None:
     files = [str(DATA / "runs" / f"{name}.txt") for name in runs]
     made = te.compare(
-        str(DATA / "qrels.tsv"),
+        QRELS,
         files,
         measures=["map", "P@10", "RR"],
         names=[f"{name} {n}" for n, name in enumerate(runs)],
@@ -411,7 +396,9 @@ def test_what_documents_add_is_what_the_measure_says_and_sums_to_the_difference(
 
 
 @browser_test
-def test_both_rankings_are_those_of_the_files(opened: Open, sample: Path) -> None:
+def test_both_rankings_are_those_of_the_files_with_texts_and_lines_to_the_run_that_they_help(
+    opened: Open, sample: Path
+) -> None:
     shown = opened(sample, "#run=minilm&ref=bm25&q=63")
     _, *rows = shown.rows("rankings")
     rels = judged("63")
@@ -423,21 +410,6 @@ def test_both_rankings_are_those_of_the_files(opened: Open, sample: Path) -> Non
     assert shown.count("#rankings .joined") == len(set(ranked("bm25", "63")[:20]) & set(ranked("minilm", "63")[:20]))
     grades = shown.texts("#rankings .badge-text")
     assert grades == [str(rels.get(docid, "?")) for run in ("bm25", "minilm") for docid in ranked(run, "63")[:20]]
-
-
-@browser_test
-def test_lines_have_the_colour_of_the_run_that_they_help(opened: Open, sample: Path) -> None:
-    shown = opened(sample, "#run=minilm&ref=bm25&q=63")
-    # In query 63 minilm has all relevant documents in front: each of them helps it.
-    assert shown.count("#rankings .joined.to-run") == 4
-    assert shown.count("#rankings .joined.to-ref") == 0
-    shown.press("s")
-    assert shown.count("#rankings .joined.to-ref") == 4
-
-
-@browser_test
-def test_texts_of_queries_and_snippets_of_documents_are_shown(opened: Open, sample: Path) -> None:
-    shown = opened(sample, "#run=minilm&ref=bm25&q=63")
     assert shown.text(".asked h3") == "Query 63 how does compound interest work"
     passages = dict(line.split("\t", 1) for line in (DATA / "collection.tsv").read_text("utf-8").splitlines())
     first = shown.text("table.changes tbody th")
@@ -445,13 +417,20 @@ def test_texts_of_queries_and_snippets_of_documents_are_shown(opened: Open, samp
     shown.tab.locator("#rankings summary").click()
     top = ranked("bm25", "63")[0]
     assert shown.text("#rankings table.both tbody td").startswith(f"{top} {passages[top][:40]}")
+    # In query 63 minilm has all relevant documents in front: each of them helps it.
+    assert shown.count("#rankings .joined.to-run") == 4
+    assert shown.count("#rankings .joined.to-ref") == 0
+    shown.press("s")
+    assert shown.count("#rankings .joined.to-ref") == 4
 
 
 # By mouse
 
 
 @browser_test
-def test_points_and_bars_open_their_query(opened: Open, sample: Path) -> None:
+def test_queries_are_opened_in_the_plots_and_in_the_list_which_is_searched_by_id_and_by_text(
+    opened: Open, sample: Path
+) -> None:
     shown = opened(sample)
     for mark in ("#scatter circle.mark", "#bars rect.target"):
         for number in (3, 17):
@@ -461,11 +440,6 @@ def test_points_and_bars_open_their_query(opened: Open, sample: Path) -> None:
             assert shown.count(f"#query-{query}[aria-selected=true]") == 1
             assert shown.text(".asked h3").startswith(f"Query {shown.chosen['q']} ")
             assert shown.tab.evaluate("location.hash").endswith(f"q={shown.chosen['q']}")
-
-
-@browser_test
-def test_a_query_of_the_list_is_opened_and_marked_in_the_plots(opened: Open, sample: Path) -> None:
-    shown = opened(sample)
     row = shown.tab.locator("#queries li").nth(5)
     query, qid = row.get_attribute("data-q"), row.locator("b").inner_text()
     row.click()
@@ -475,11 +449,6 @@ def test_a_query_of_the_list_is_opened_and_marked_in_the_plots(opened: Open, sam
     assert float(ring.get_attribute("cx") or "") == pytest.approx(float(point.get_attribute("cx") or ""), abs=0.1)
     assert shown.text("#bars text.here") == qid
     assert shown.text("#announced").startswith(f"Query {qid}")
-
-
-@browser_test
-def test_the_list_is_searched_by_id_and_by_text(opened: Open, sample: Path) -> None:
-    shown = opened(sample)
     shown.tab.fill("#find", "COMPOUND interest")
     assert shown.texts("#queries li b") == ["63"]
     assert shown.text(".queries .note").startswith("1 of 30 queries")
@@ -502,7 +471,9 @@ def test_queries_are_listed_in_the_order_of_their_difference(opened: Open, sampl
 
 
 @browser_test
-def test_a_group_is_chosen_and_left_by_mouse_and_by_keyboard(opened: Open, sample: Path) -> None:
+def test_a_group_is_chosen_and_left_by_mouse_and_keyboard_and_a_choice_in_the_bar_changes_all_parts(
+    opened: Open, sample: Path
+) -> None:
     shown = opened(sample)
     group = shown.tab.locator("#groups [data-group='0.1']")
     group.dispatch_event("click")
@@ -518,11 +489,6 @@ def test_a_group_is_chosen_and_left_by_mouse_and_by_keyboard(opened: Open, sampl
     assert shown.tab.evaluate("document.activeElement.dataset.group") == "0.1"
     shown.press(" ")
     assert group.get_attribute("aria-pressed") == "false"
-
-
-@browser_test
-def test_a_choice_in_the_bar_changes_all_parts(opened: Open, sample: Path) -> None:
-    shown = opened(sample)
     for place in (1, 3):
         label = shown.texts("#measures button")[place]
         shown.tab.locator("#measures button").nth(place).click()
@@ -536,17 +502,6 @@ def test_a_choice_in_the_bar_changes_all_parts(opened: Open, sample: Path) -> No
     shown.tab.click("#swap")
     assert (shown.chosen["ref"], shown.chosen["run"]) == ("bm25", "jaccard")
     assert "bm25" in shown.text("#announced")
-
-
-@browser_test
-def test_a_row_of_the_table_is_looked_at(opened: Open, drawn: Path) -> None:
-    shown = opened(drawn)
-    row = shown.tab.locator("#runs tbody tr[data-run='2']")
-    row.locator("td").nth(1).click()
-    assert shown.chosen["run"] == HOSTILE
-    row = shown.tab.locator("#runs tbody tr[data-run='1']")
-    row.locator(".pin").dispatch_event("click")
-    assert "pins=dense" in shown.tab.evaluate("location.hash")
 
 
 @browser_test
@@ -566,7 +521,7 @@ def test_a_run_or_query_is_highlighted_wherever_it_is(opened: Open, sample: Path
 
 
 @browser_test
-def test_measures_and_runs_are_changed_by_keys(opened: Open, sample: Path) -> None:
+def test_measures_runs_and_queries_are_changed_and_found_by_keys(opened: Open, sample: Path) -> None:
     shown = opened(sample)
     before = shown.chosen
     labels = shown.texts("#measures button")
@@ -584,11 +539,6 @@ def test_measures_and_runs_are_changed_by_keys(opened: Open, sample: Path) -> No
     assert f"pins={before['run']}" in shown.tab.evaluate("location.hash")
     shown.press("Escape")
     assert "pins" not in shown.tab.evaluate("location.hash")
-
-
-@browser_test
-def test_queries_are_walked_through_by_keys(opened: Open, sample: Path) -> None:
-    shown = opened(sample)
     listed = shown.texts("#queries li b")
     shown.tab.focus("#queries")
     shown.press("Home")
@@ -606,11 +556,6 @@ def test_queries_are_walked_through_by_keys(opened: Open, sample: Path) -> None:
     assert shown.chosen["q"] == listed[-1]
     shown.press("[", "[")
     assert shown.chosen["q"] == listed[-3]
-
-
-@browser_test
-def test_a_query_is_found_by_keys_alone(opened: Open, sample: Path) -> None:
-    shown = opened(sample)
     shown.press("/")
     assert shown.tab.evaluate("document.activeElement.id") == "find"
     shown.tab.keyboard.type("compound s")  # s is a letter here, and no swap
@@ -620,8 +565,21 @@ def test_a_query_is_found_by_keys_alone(opened: Open, sample: Path) -> None:
 
 
 @browser_test
-def test_parts_theme_and_help_have_keys(opened: Open, sample: Path) -> None:
+def test_table_parts_theme_and_help_have_keys_and_one_stop_of_the_tab_key(opened: Open, sample: Path) -> None:
     shown = opened(sample)
+    assert shown.count("#runs tbody [tabindex='0']") == 1
+    assert shown.count("#queries [tabindex='0']") == 0
+    assert shown.count("#scatter [tabindex], #bars [tabindex]") == 0
+    rows = shown.tab.locator("#runs tbody tr[data-run]")
+    rows.nth(0).focus()
+    shown.press("ArrowDown", "j", "k")
+    assert shown.tab.evaluate("document.activeElement.dataset.run") == rows.nth(1).get_attribute("data-run")
+    shown.press("End")
+    shown.press("Enter")
+    assert shown.chosen["run"] == shown.text("#runs tbody tr:last-child th").removesuffix("○").strip()
+    rows.nth(2).focus()
+    shown.press("r")
+    assert shown.chosen["ref"] == shown.text("#runs tbody tr:last-child th").removesuffix("○").strip()
     for key, part in (("2", "two"), ("3", "one"), ("1", "all")):
         shown.press(key)
         assert shown.tab.evaluate("document.activeElement.id") == part
@@ -638,29 +596,6 @@ def test_parts_theme_and_help_have_keys(opened: Open, sample: Path) -> None:
     shown.tab.click("#keys")
     shown.tab.locator("#help button").click()
     assert not shown.tab.is_visible("#help")
-
-
-@browser_test
-def test_the_table_of_runs_is_walked_through_by_keys(opened: Open, sample: Path) -> None:
-    shown = opened(sample)
-    rows = shown.tab.locator("#runs tbody tr[data-run]")
-    rows.nth(0).focus()
-    shown.press("ArrowDown", "j", "k")
-    assert shown.tab.evaluate("document.activeElement.dataset.run") == rows.nth(1).get_attribute("data-run")
-    shown.press("End")
-    shown.press("Enter")
-    assert shown.chosen["run"] == shown.text("#runs tbody tr:last-child th").removesuffix("○").strip()
-    rows.nth(2).focus()
-    shown.press("r")
-    assert shown.chosen["ref"] == shown.text("#runs tbody tr:last-child th").removesuffix("○").strip()
-
-
-@browser_test
-def test_one_stop_of_the_tab_key_leads_into_table_and_list(opened: Open, sample: Path) -> None:
-    shown = opened(sample)
-    assert shown.count("#runs tbody [tabindex='0']") == 1
-    assert shown.count("#queries [tabindex='0']") == 0
-    assert shown.count("#scatter [tabindex], #bars [tabindex]") == 0
 
 
 # The address
@@ -683,26 +618,30 @@ def test_what_is_chosen_stands_in_the_address_and_comes_back(opened: Open, sampl
 
 
 @browser_test
-@pytest.mark.parametrize(
-    "address",
-    [
+def test_names_in_the_address_that_are_unknown_are_passed_over(opened: Open, sample: Path) -> None:
+    chosen = opened(sample).chosen
+    for address in (
         "#m=none&ref=none&run=none&q=none&group=none&pins=none,x&heat=none&margin=-1&unfolded=7",
         "#m=%E0%A4%A&ref=&run=constructor&q=__proto__&x=y&=&&&margin=Infinity",
         "#",
-    ],
-)
-def test_names_in_the_address_that_are_unknown_are_passed_over(opened: Open, sample: Path, address: str) -> None:
-    assert opened(sample, address).chosen == opened(sample).chosen
+    ):
+        assert opened(sample, address).chosen == chosen, address
 
 
 @browser_test
-def test_hostile_names_come_back_from_the_address(opened: Open, drawn: Path) -> None:
+def test_hostile_names_come_back_from_the_address_and_rows_are_looked_at(opened: Open, drawn: Path) -> None:
     shown = opened(drawn)
     for run in (2, 3, 6):
         shown.tab.select_option("#looked-at", str(run))
         again = opened(drawn, shown.tab.evaluate("location.hash"))
         assert again.chosen["run"] == " ".join(NAMES[run].split())
         assert again.count("img") == 0
+    row = shown.tab.locator("#runs tbody tr[data-run='2']")
+    row.locator("td").nth(1).click()
+    assert shown.chosen["run"] == HOSTILE
+    row = shown.tab.locator("#runs tbody tr[data-run='1']")
+    row.locator(".pin").dispatch_event("click")
+    assert "pins=dense" in shown.tab.evaluate("location.hash")
 
 
 @browser_test
@@ -744,7 +683,7 @@ def test_each_figure_is_saved_as_svg_that_needs_nothing_else(opened: Open, sampl
 
 
 @browser_test
-def test_saved_drawings_have_what_is_shown(opened: Open, sample: Path) -> None:
+def test_saved_drawings_have_what_is_shown_and_pictures_twice_their_size(opened: Open, sample: Path) -> None:
     shown = opened(sample, "#q=63&run=minilm&ref=bm25")
     points = ET.fromstring(shown.saved("scatter", "SVG"))
     assert len(list(points.iter(f"{SVG}circle"))) == 30 + 1  # and the ring round the chosen one
@@ -753,11 +692,6 @@ def test_saved_drawings_have_what_is_shown(opened: Open, sample: Path) -> None:
     assert "Difference of the query" in texts
     assert "+0.6429" in texts
     assert any(text.startswith("Compound interest was called") for text in texts)
-
-
-@browser_test
-def test_pictures_have_twice_the_size_of_drawings(opened: Open, sample: Path) -> None:
-    shown = opened(sample, "#q=63")
     for figure in ("scatter", "rankings", "heat", "runs"):
         drawing = ET.fromstring(shown.saved(figure, "SVG"))
         png = shown.saved(figure, "PNG")
@@ -782,30 +716,23 @@ def test_tables_of_values_are_quoted_and_complete(opened: Open, drawn: Path) -> 
 
 
 @browser_test
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(opened: Open, sample: Path, scheme: str) -> None:
-    axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python: .[dev] has it"
-    )
-    shown = opened(sample, "#q=63&pins=jaccard&group=by%20half%3A%20first", scheme=scheme)
-    shown.tab.locator("#rankings summary").click()
-    for before in ("", "?"):
-        if before:
-            shown.press(before)
-        found = axe.Axe().run(shown.tab).response["violations"]
-        assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+def test_axe_finds_nothing(opened: Open, sample: Path, tmp_path: Path) -> None:
+    name = "axe_playwright_python.sync_playwright"
+    axe = pytest.importorskip(name, reason="needs axe-playwright-python: .[dev] has it")
 
+    def violations(shown: Opened) -> list[tuple[str, str]]:
+        return [(each["id"], each["nodes"][0]["html"]) for each in axe.Axe().run(shown.tab).response["violations"]]
 
-@browser_test
-def test_axe_finds_nothing_on_a_narrow_screen_and_without_documents(opened: Open, tmp_path: Path) -> None:
-    axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="needs axe-playwright-python: .[dev] has it"
-    )
+    for scheme in ("light", "dark"):
+        shown = opened(sample, "#q=63&pins=jaccard&group=by%20half%3A%20first", scheme=scheme)
+        shown.tab.locator("#rankings summary").click()
+        assert violations(shown) == []
+        shown.press("?")
+        assert violations(shown) == []
     shown = opened(written(tmp_path, drawn_payload(50, 30, 2)), wide=360)
-    for address in ("#q=q2", "#q=q1"):  # without documents, and with them
-        shown.tab.evaluate(f"location.hash = '{address}'")
-        found = axe.Axe().run(shown.tab).response["violations"]
-        assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+    for query in ("q2", "q1"):  # without documents, and with them
+        shown.tab.evaluate(f"location.hash = '#q={query}'")
+        assert violations(shown) == []
 
 
 @browser_test
@@ -890,19 +817,14 @@ def test_many_queries_are_hexagons_an_outline_and_a_list_of_the_largest_differen
 
 
 @browser_test
-def test_queries_without_documents_say_so(opened: Open, tmp_path: Path) -> None:
-    file = written(tmp_path, drawn_payload())
-    shown = opened(file, "#q=q2")
+def test_queries_without_documents_say_so_and_how_they_are_had(opened: Open, drawn: Path, tmp_path: Path) -> None:
+    shown = opened(drawn, "#q=q2")
     assert "The page has no documents of this query. It has those of 34 of 100 queries" in shown.text(".without")
     assert not shown.tab.is_visible("#rankings")
     assert shown.tab.is_visible("#query-values")
     shown.tab.evaluate("location.hash = '#q=q1'")
     shown.tab.wait_for_selector("#rankings", state="visible")
     assert not shown.tab.is_visible("#query-values")
-
-
-@browser_test
-def test_saved_results_say_how_documents_are_had(opened: Open, tmp_path: Path) -> None:
     shown = opened(written(tmp_path, drawn_payload(documents=0, curves=False)))
     assert "Made from judgments and run files" in shown.text(".without")
 
@@ -921,21 +843,11 @@ def test_a_measure_that_is_no_sum_shows_ranks_and_no_sum(opened: Open, drawn: Pa
 
 @browser_test
 def test_the_command_writes_a_page_that_opens(opened: Open, tmp_path: Path) -> None:
-    runs = [str(DATA / "runs" / f"{name}.txt") for name in ("bm25", "minilm")]
     written_to = tmp_path / "report.html"
-    arguments = [
-        "report",
-        str(DATA / "qrels.tsv"),
-        *runs,
-        "-o",
-        str(written_to),
-        "--queries",
-        str(DATA / "queries.tsv"),
-    ]
-    done = treceval(arguments)
+    done = treceval(["report", QRELS, *PAIR, "-o", str(written_to), "--queries", str(DATA / "queries.tsv")])
     assert (done.status, done.out) == (0, b"")
     shown = opened(written_to)
-    results = te.evaluate(str(DATA / "qrels.tsv"), runs[1], "map")
+    results = te.evaluate(QRELS, PAIR[1], "map")
     shown.press("/")
     shown.tab.keyboard.type("how long does it take")
     shown.press("Enter")
@@ -962,25 +874,21 @@ def test_eight_runs_of_trec_robust_are_shown(opened: Open, tmp_path: Path) -> No
         assert shown.text("table.changes tr.sum td") == difference
 
 
-def saved_results(folder: Path) -> list[str]:
-    """Save results of two runs, and return the files."""
-    saved = [str(folder / f"{name}.json") for name in ("bm25", "minilm")]
-    for name, path in zip(("bm25", "minilm"), saved, strict=True):
-        run = str(DATA / "runs" / f"{name}.txt")
-        treceval(["-q", "-m", "map", "--format", "json", "-o", path, str(DATA / "qrels.tsv"), run])
-    return saved
-
-
-def test_saved_results_make_a_page_without_curves(tmp_path: Path) -> None:
-    done = treceval(["report", *saved_results(tmp_path), "-o", str(tmp_path / "report.html")])
+def test_saved_results_make_a_page_without_curves_and_nothing_where_a_plot_cannot_be_drawn(tmp_path: Path) -> None:
+    saved = [str(tmp_path / f"{name}.json") for name in ("bm25", "minilm")]
+    for run, path in zip(PAIR, saved, strict=True):
+        treceval(["-q", "-m", "map", "--format", "json", "-o", path, QRELS, run])
+    done = treceval(["report", *saved, "-o", str(tmp_path / "report.html")])
     assert done.status == 0, done.err
     assert 'id="curves"' not in (tmp_path / "report.html").read_text("utf-8")
+    done = treceval(["report", *saved, "-o", str(tmp_path / "new.html"), "--svg", f"overlap={tmp_path}/x.svg"])
+    assert done.status == 1
+    assert not (tmp_path / "new.html").exists()
 
 
 def test_single_plots_are_written(tmp_path: Path) -> None:
-    runs = [str(DATA / "runs" / f"{name}.txt") for name in ("bm25", "minilm")]
     plots = ["--png", f"bars={tmp_path}/bars.png", "--svg", f"deltas={tmp_path}/deltas.svg", "--of", "minilm", "bm25"]
-    done = treceval(["report", str(DATA / "qrels.tsv"), *runs, *plots])
+    done = treceval(["report", QRELS, *PAIR, *plots])
     assert done.status == 0, done.err
     assert (tmp_path / "bars.png").read_bytes().startswith(b"\x89PNG")
     assert "minilm − bm25" in (tmp_path / "deltas.svg").read_text("utf-8")
@@ -993,14 +901,6 @@ def test_the_plots_of_the_command_are_those_of_the_report() -> None:
 
 
 def test_one_file_is_not_written_twice(tmp_path: Path) -> None:
-    runs = [str(DATA / "runs" / f"{name}.txt") for name in ("bm25", "minilm")]
     plots = ["--png", f"bars={tmp_path}/a.png", "--png", f"scatter={tmp_path}/a.png"]
-    done = treceval(["report", str(DATA / "qrels.tsv"), *runs, *plots])
+    done = treceval(["report", QRELS, *PAIR, *plots])
     assert done.err.decode() == f"{tmp_path}/a.png: two outputs would go to this file. Name another file.\n"
-
-
-def test_nothing_is_written_where_a_plot_cannot_be_drawn(tmp_path: Path) -> None:
-    saved = saved_results(tmp_path)
-    done = treceval(["report", *saved, "-o", str(tmp_path / "new.html"), "--svg", f"overlap={tmp_path}/x.svg"])
-    assert done.status == 1
-    assert not (tmp_path / "new.html").exists()

@@ -6,7 +6,7 @@ import gzip
 import json
 import random
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -94,6 +94,11 @@ def comparison(
     return Comparison(names, baseline, measures or (measured(),), settings, 1, files, "qrels.txt", notes)
 
 
+def zeros(runs: int, names: str, **more: Any) -> Comparison:
+    each = measured(values=np.zeros((runs, 3 if "qids" in more else 2)).tolist(), **more)
+    return comparison(each, names=tuple(names), files=tuple(names))
+
+
 def robust() -> tuple[Qrels, dict[str, Run]]:
     skip_without_shared()
     runs = {path.name[6:-3]: te.read_run(str(path)) for path in sorted(ROBUST.glob("input.*.gz"))[:3]}
@@ -107,25 +112,25 @@ def printed_by_trec_eval(run: str) -> dict[str, float]:
         return {name: float(value) for name, qid, value in rows if qid == "all" and name != "runid"}
 
 
+def payload(
+    made: Comparison | None = None, qrels: Qrels = QRELS, runs: Sequence[Run] = (), **more: Any
+) -> dict[str, Any]:
+    """Return the payload of a comparison of two runs, which are one and two unless others are given."""
+    return report_payload(made or comparison(), qrels=qrels, runs=list(runs or (ONE, TWO)), **more)
+
+
 # The payload ----------------------------------------------------------------------------------------
 
 
-def test_a_payload_has_all_that_a_page_shows() -> None:
-    assert set(report_payload(comparison())) == KEYS
-
-
-def test_a_payload_is_strict_json() -> None:
-    found = report_payload(comparison(), qrels=QRELS, runs=[ONE, TWO], texts={"1": "what"})
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
-
-
-def test_the_same_data_give_the_same_payload() -> None:
-    one, two = (report_payload(comparison(), qrels=QRELS, runs=[ONE, TWO]) for _ in range(2))
-    assert one == two
+def test_a_payload_is_strict_json_with_all_that_a_page_shows_and_the_same_each_time() -> None:
+    found, again = (payload(texts={"1": "what", "9": "of another collection"}) for _ in range(2))
+    assert set(found) == KEYS
+    assert json.loads(json.dumps(found, allow_nan=False)) == found == again
+    assert found["texts"] == {"1": "what"}  # of queries that were compared
 
 
 def test_a_payload_says_what_was_compared_and_how_it_was_made() -> None:
-    found = report_payload(comparison(), qrels=QRELS, runs=[ONE, TWO], title="Nile", command="treceval report q r")
+    found = payload(title="Nile", command="treceval report q r")
     assert (found["v"], found["title"], found["command"]) == (2, "Nile", "treceval report q r")
     assert found["version"] == te.__version__
     assert found["judgments"]["name"] == "qrels.txt"
@@ -172,27 +177,20 @@ def test_critical_values_are_those_of_the_test_of_all_pairs_and_have_the_level_o
     assert levels[0.07] == pytest.approx(largest[-70], rel=1e-5)
 
 
-def test_tags_are_empty_where_only_results_were_saved() -> None:
-    assert [run["tag"] for run in report_payload(comparison())["runs"]] == ["", ""]
-
-
 def test_the_queries_are_those_of_any_measure_and_a_value_is_none_where_a_measure_leaves_one_out() -> None:
     found = report_payload(comparison(measured("map"), measured("P_5", [[0.5], [0.25]], qids=("2",))))
     assert found["qids"] == ["1", "2"]
     assert found["measures"][1]["values"] == [[None, 0.5], [None, 0.25]]
 
 
-def test_the_page_decides_what_to_compare_with_unless_a_baseline_is_given() -> None:
-    assert report_payload(comparison())["baseline"] is None
+def test_the_page_decides_what_to_compare_with_unless_a_baseline_is_given_and_saved_results_have_no_tags() -> None:
+    saved = report_payload(comparison())
+    assert saved["baseline"] is None
+    assert [(run["tag"], run["judged"]) for run in saved["runs"]] == [("", None), ("", None)]
     assert report_payload(comparison(baseline=None))["baseline"] is None
     assert report_payload(comparison(baseline=1))["baseline"] == 1
     assert report_payload(comparison(), baseline="one")["baseline"] == 0
     assert report_payload(comparison(), baseline=1)["baseline"] == 1
-
-
-def test_only_the_texts_of_queries_that_were_compared_are_there() -> None:
-    found = report_payload(comparison(), texts={"1": "how long is the nile", "9": "of another collection"})
-    assert found["texts"] == {"1": "how long is the nile"}
 
 
 def test_a_measure_has_means_intervals_and_values() -> None:
@@ -204,15 +202,11 @@ def test_a_measure_has_means_intervals_and_values() -> None:
     assert found["values"] == [[0.75, 1.0], [0.25, 0.5]]
 
 
-def test_a_measure_has_both_forms_of_its_signature() -> None:
+def test_a_measure_has_both_forms_of_its_signature_or_none() -> None:
     made = signature(ONE)
-    (found,) = report_payload(comparison(measured(signature=made)))["measures"]
+    found, unknown = report_payload(comparison(measured(signature=made), measured()))["measures"]
     assert (found["sig"], found["siglong"]) == (made.short, made.long)
-
-
-def test_a_measure_of_which_it_is_not_known_how_it_was_made_has_no_signature() -> None:
-    (found,) = report_payload(comparison(measured()))["measures"]
-    assert (found["sig"], found["siglong"], found["sum"], found["ties"], found["unj"]) == (None,) * 5
+    assert (unknown["sig"], unknown["siglong"], unknown["sum"], unknown["ties"], unknown["unj"]) == (None,) * 5
 
 
 def test_values_of_queries_have_five_significant_digits_and_means_all_of_theirs() -> None:
@@ -247,15 +241,19 @@ def test_without_runs_there_are_no_curves_documents_ranges_nor_commands_but_the_
 # How to reproduce -----------------------------------------------------------------------------------
 
 
-def test_a_command_repeats_the_signatures() -> None:
+def test_a_command_repeats_the_signatures_unless_it_would_give_other_numbers() -> None:
     made = signature(ONE)
-    found = report_payload(
-        comparison(measured(signature=made)), qrels=QRELS, runs=[ONE, TWO], command="treceval report x"
-    )
-    assert found["reproduce"] == [
-        "treceval report x",
-        f"treceval --repeat '{made.short}' qrels.txt one.txt two.txt",
-    ]
+    whole, mine = comparison(measured(signature=made)), te.Profile("mine", "my own", Conventions(ties="line"))
+    repeated = f"treceval --repeat '{made.short}' qrels.txt one.txt two.txt"
+    assert payload(whole, command="treceval report x")["reproduce"] == ["treceval report x", repeated]
+    part = comparison(measured(signature=made, left_out=("3",)))
+    assert payload(part, command="c")["reproduce"] == ["c"]
+    assert report_payload(whole, runs=[ONE, TWO], command="c")["reproduce"] == ["c"]
+    for files in (("<run>", "two.txt"), ("-", "two.txt")):  # from Python, or a pipe
+        assert payload(comparison(measured(signature=made), files=files))["reproduce"] == []
+    written_out = signature(ONE, profile=mine)
+    (command,) = payload(comparison(measured(signature=written_out)))["reproduce"]
+    assert command == f"treceval --repeat '{written_out.long}' qrels.txt one.txt two.txt"
 
 
 def test_the_command_gives_the_means_of_the_report(tmp_path: Path) -> None:
@@ -279,31 +277,14 @@ def test_the_command_gives_the_means_of_the_report(tmp_path: Path) -> None:
     assert done.out.decode().splitlines() == ["query,measure,one,two", "all,AP(rel=2),0.0,1.0"]
 
 
-def test_a_profile_of_ones_own_is_written_out() -> None:
-    mine = te.Profile("mine", "my own", Conventions(ties="line"))
-    made = signature(ONE, profile=mine)
-    (command,) = report_payload(comparison(measured(signature=made)), qrels=QRELS, runs=[ONE, TWO])["reproduce"]
-    assert command == f"treceval --repeat '{made.long}' qrels.txt one.txt two.txt"
-
-
-@pytest.mark.parametrize("files", [("<run>", "two.txt"), ("-", "two.txt")])
-def test_what_comes_from_python_or_a_pipe_is_not_repeated(files: tuple[str, ...]) -> None:
-    found = comparison(measured(signature=signature(ONE)), files=files)
-    assert report_payload(found, qrels=QRELS, runs=[ONE, TWO])["reproduce"] == []
-
-
 # Curves ---------------------------------------------------------------------------------------------
 
 
-def rankings(found: Comparison, runs: Sequence[Run], qrels: Qrels = QRELS) -> Rankings:
-    made = Rankings(qrels, basis_of(found).conventions, {})
-    for run in runs:
-        made.add(run)
-    return made
-
-
 def curves(found: Comparison, runs: Sequence[Run], qrels: Qrels = QRELS) -> Curves:
-    return curves_of(basis_of(found), qrels, [run.judged for run in rankings(found, runs, qrels).runs])
+    rankings = Rankings(qrels, basis_of(found).conventions, {})
+    for run in runs:
+        rankings.add(run)
+    return curves_of(basis_of(found), qrels, [run.judged for run in rankings.runs])
 
 
 def test_precision_over_recall_is_the_interpolated_one_averaged_over_queries() -> None:
@@ -314,30 +295,18 @@ def test_precision_over_recall_is_the_interpolated_one_averaged_over_queries() -
     assert found.precision.tolist() == [[1.0] * 8 + [(0.5 + 1) / 2] * 3]
 
 
-def test_recall_over_depth_ends_at_the_longest_list() -> None:
+def test_recall_over_depth_ends_at_the_longest_list_or_a_thousand_or_where_the_lists_were_cut() -> None:
     found = curves(comparison(), [ONE, TWO])
     # Run one: 1 of 2 and 1 of 1 at rank 1, the second of query 1 at rank 4. Run two: none at 1, 1 of 2 and 1 of 1 at 2.
     assert found.depths == (1, 2, 4)
     assert found.recall.tolist() == [[0.75, 0.75, 1.0], [0.0, 0.75, 0.75]]
-
-
-def test_recall_over_depth_ends_at_a_thousand() -> None:
-    long = Run({"1": {f"d{rank}": float(-rank) for rank in range(1500)}})
-    one = measured(values=[[0.0]], qids=("1",))
-    assert curves(comparison(one), [long]).depths == (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-
-
-def test_recall_over_depth_ends_where_the_lists_were_cut() -> None:
-    one = measured(signature=signature(ONE, depth=2))
-    found = curves(comparison(one), [ONE])
-    assert found.depths == (1, 2)
-    assert found.precision.tolist() == [[1.0] * 8 + [(0 + 1) / 2] * 3]  # the document at rank 4 is not retrieved
-
-
-def test_the_list_of_a_query_that_was_not_compared_does_not_count() -> None:
-    long = Run({"1": {"a": 1.0}, "3": {f"d{rank}": float(-rank) for rank in range(50)}})
-    one = measured(values=[[1.0]], qids=("1",))
-    assert curves(comparison(one), [long]).depths == (1,)
+    one = comparison(measured(values=[[0.0]], qids=("1",)))
+    long = {f"d{rank}": float(-rank) for rank in range(1500)}
+    assert curves(one, [Run({"1": long})]).depths == (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+    assert curves(one, [Run({"1": {"a": 1.0}, "3": long})]).depths == (1,)  # query 3 was not compared
+    cut = curves(comparison(measured(signature=signature(ONE, depth=2))), [ONE])
+    assert cut.depths == (1, 2)
+    assert cut.precision.tolist() == [[1.0] * 8 + [(0 + 1) / 2] * 3]  # the document at rank 4 is not retrieved
 
 
 def test_runs_without_documents_have_curves_of_zeros() -> None:
@@ -348,7 +317,7 @@ def test_runs_without_documents_have_curves_of_zeros() -> None:
 
 def test_curves_are_over_the_queries_of_the_first_measure() -> None:
     one = measured(values=[[1.0], [0.5]], qids=("2",))
-    found = report_payload(comparison(one, measured("P_5")), qrels=QRELS, runs=[ONE, TWO])
+    found = payload(comparison(one, measured("P_5")))
     assert found["rd"] == {"x": [1, 2], "y": [[1.0, 1.0], [0.0, 1.0]]}
 
 
@@ -358,35 +327,23 @@ def test_a_missing_query_that_counts_counts_as_an_empty_ranking() -> None:
     assert found.recall.tolist() == [pytest.approx([1.5 / 3, 1.5 / 3, 2 / 3], abs=1e-15)]
 
 
-def test_curves_take_the_level_of_the_first_measure_that_has_one() -> None:
-    measures = [
-        measured("ndcg", signature=signature(ONE, "ndcg")),
-        measured("P_5", signature=signature(ONE, "P_5", level=2)),
-    ]
-    found = curves(comparison(*measures), [ONE])
+def test_curves_take_the_level_of_the_first_measure_that_has_one_and_leave_out_what_the_comparison_did() -> None:
+    level = measured("P_5", signature=signature(ONE, "P_5", level=2))
+    found = curves(comparison(measured("ndcg", signature=signature(ONE, "ndcg")), level), [ONE])
     # With 2 for relevant, query 1 has one relevant document, at rank 4, and query 2 has none.
     assert found.recall.tolist() == [[0.0, 0.0, 0.5]]
-
-
-def test_curves_leave_unjudged_documents_out_where_the_comparison_did() -> None:
-    one = measured(signature=signature(ONE, judged_only=True))
-    found = curves(comparison(one), [ONE])
+    found = curves(comparison(measured(signature=signature(ONE, judged_only=True))), [ONE])
     assert found.precision[0, -1] == (2 / 3 + 1) / 2  # the second relevant document moves up to rank 3
 
 
-def test_curves_rank_as_the_profile_of_the_comparison() -> None:
-    """Ranx leaves equal scores as they stand, trec_eval puts the larger id first."""
-    tied = Run({"1": {"a": 1.0, "x": 1.0}})
-    for profile, recall in (("ranx", 0.5), ("trec_eval-10", 0.0)):
-        one = measured(values=[[0.5]], qids=("1",), signature=signature(tied, profile=profile))
-        assert curves(comparison(one), [tied]).recall[0, 0] == recall
-
-
-def test_curves_rank_as_a_profile_of_ones_own() -> None:
-    tied = Run({"1": {"a": 1.0, "x": 1.0}})
+def test_curves_and_lists_are_ranked_as_the_comparison_ranks() -> None:
+    """Ranx and a profile of ones own leave equal scores as they stand, trec_eval puts the larger id first."""
+    tied, other = Run({"1": {"a": 1.0, "x": 1.0}}), Run({"1": {"a": 2.0, "x": 1.0}})
     mine = te.Profile("mine", "my own", Conventions(ties="line"))
-    one = measured(values=[[0.5]], qids=("1",), signature=signature(tied, profile=mine))
-    assert curves(comparison(one), [tied]).recall[0, 0] == 0.5
+    for profile, recall in (("ranx", 0.5), ("trec_eval-10", 0.0), (mine, 0.5)):
+        one = measured(values=[[1.0], [1.0]], qids=("1",), signature=signature(tied, profile=profile))
+        assert curves(comparison(one), [tied]).recall[0, 0] == recall
+        assert (payload(comparison(one), runs=[tied, other])["overlap"]["rbo"][0][1] == 1) == (recall > 0)
 
 
 def test_curves_of_robust_runs_are_what_trec_eval_prints() -> None:
@@ -411,11 +368,7 @@ def test_curves_of_robust_runs_are_what_trec_eval_prints() -> None:
 
 def test_equal_lists_overlap_entirely_and_lists_without_a_common_document_not_at_all() -> None:
     other = Run({"1": {"p": 1.0, "q": 0.5}, "2": {"p": 1.0, "q": 0.5}})
-    found = report_payload(
-        comparison(measured(values=np.zeros((3, 2)).tolist()), names=("a", "b", "c"), files=("a", "b", "c")),
-        qrels=QRELS,
-        runs=[ONE, other, ONE],
-    )["overlap"]
+    found = payload(zeros(3, "abc"), runs=[ONE, other, ONE])["overlap"]
     assert (found["depth"], found["p"], found["queries"]) == (100, 0.9, 2)
     assert found["rbo"] == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
     assert found["order"] in ([0, 2, 1], [1, 0, 2], [2, 0, 1], [1, 2, 0])  # the equal ones side by side
@@ -452,31 +405,17 @@ def test_lists_are_compared_as_deep_as_values_are_computed() -> None:
         assert (found["depth"], found["rbo"][0][1] == 1) == (shown, alike)
 
 
-def test_lists_are_ranked_as_the_comparison_ranks() -> None:
-    """Ranx leaves equal scores as they stand, trec_eval puts the larger id first."""
-    tied, other = Run({"1": {"a": 1.0, "b": 1.0}}), Run({"1": {"a": 2.0, "b": 1.0}})
-    for profile, alike in (("ranx", True), ("trec_eval-10", False)):
-        each = measured(values=[[1.0], [1.0]], qids=("1",), signature=signature(tied, profile=profile))
-        found = report_payload(comparison(each), qrels=QRELS, runs=[tied, other])["overlap"]
-        assert (found["rbo"][0][1] == 1) == alike
-
-
-def test_there_is_no_overlap_where_no_query_has_documents_of_all_runs() -> None:
-    each = measured(signature=signature(ONE, complete=True))
-    found = report_payload(comparison(each), qrels=QRELS, runs=[Run({"1": {"a": 1.0}}), Run({"2": {"a": 1.0}})])
-    assert found["overlap"] is None
-
-
-def test_there_is_no_overlap_of_lists_cut_to_nothing() -> None:
-    each = measured(signature=signature(ONE, depth=0))
-    assert report_payload(comparison(each), qrels=QRELS, runs=[ONE, TWO])["overlap"] is None
+def test_there_is_no_overlap_of_lists_cut_to_nothing_or_where_no_query_has_documents_of_all_runs() -> None:
+    each = comparison(measured(signature=signature(ONE, complete=True)))
+    assert payload(each, runs=[Run({"1": {"a": 1.0}}), Run({"2": {"a": 1.0}})])["overlap"] is None
+    assert payload(comparison(measured(signature=signature(ONE, depth=0))))["overlap"] is None
 
 
 # Documents ------------------------------------------------------------------------------------------
 
 
 def test_documents_of_a_query_are_named_once_relevant_ones_first() -> None:
-    found = report_payload(comparison(), qrels=QRELS, runs=[ONE, TWO])
+    found = payload()
     one, two = found["docs"]
     # Of query 1, c has grade 2 and a grade 1; run one has a b x c, run two x a.
     assert one["d"] == ["c", "a", "b", "x"]
@@ -488,10 +427,15 @@ def test_documents_of_a_query_are_named_once_relevant_ones_first() -> None:
     assert (found["K"], found["R"]) == (20, [2, 1])
 
 
+def alone(**signed: Any) -> Comparison:
+    """Return a comparison of one run, of query 1."""
+    one = measured(values=[[0.5]], qids=("1",), **signed)
+    return comparison(one, names=("x",), files=("x",))
+
+
 def test_relevant_documents_below_the_first_have_ranks_without_names() -> None:
     run = Run({"1": [*(f"n{rank}" for rank in range(1, 25)), "c", "a"]})
-    one = measured(values=[[0.1]], qids=("1",))
-    (found,) = report_payload(comparison(one, names=("x",), files=("x",)), qrels=QRELS, runs=[run])["docs"]
+    (found,) = payload(alone(), runs=[run])["docs"]
     assert len(found["d"]) == 20
     assert (found["u"], found["r"], found["n"]) == ([2, 1], [[25, 26]], [26])
 
@@ -506,8 +450,7 @@ def test_documents_are_in_the_order_of_the_comparison() -> None:
         "judged": ({"judged_only": True}, ["a", "c"], [2, 1]),
     }
     for options, docids, ranks in cases.values():
-        one = measured(values=[[0.5]], qids=("1",), signature=signature(run, **options))
-        (found,) = report_payload(comparison(one, names=("x",), files=("x",)), qrels=QRELS, runs=[run])["docs"]
+        (found,) = payload(alone(signature=signature(run, **options)), runs=[run])["docs"]
         assert [found["d"][number] for number in found["t"][0]] == docids
         relevant = dict(zip(["c", "a"], ranks, strict=True))
         named = [docid for docid, grade in zip(found["d"], found["g"], strict=True) if grade > 0]
@@ -520,9 +463,7 @@ def test_a_document_stands_at_the_rank_of_its_column() -> None:
         ("1",), np.array([0, 2]), Run({"1": {"a": 1.0, "c": 2.0}}).docids, np.array([1.0, 2.0]), ranks=np.array([1, 4])
     )
     made = signature(ONE)._replace(profile="msmarco", conventions=Conventions(order="rank"))
-    one = measured(values=[[0.5]], qids=("1",), signature=made)
-    found = report_payload(comparison(one, names=("x",), files=("x",)), qrels=QRELS, runs=[run])
-    (docs,) = found["docs"]
+    (docs,) = payload(alone(signature=made), runs=[run])["docs"]
     assert docs["t"] == [[1, -1, -1, 0]]  # a, nothing, nothing, c
     assert docs["r"] == [[4, 1]]
 
@@ -558,19 +499,14 @@ def test_a_sum_says_what_a_document_adds() -> None:
     """The discounts of nDCG are 1/log2(1 + rank), by hand: 1, 0.63093, 0.5; those of P@2 a half each."""
     names = ("map", "ndcg_cut_3", "recip_rank", "P_2", "bpref")
     made = te.compare(QRELS, [ONE, TWO], list(names))
-    found = {each["name"]: each["sum"] for each in report_payload(made, qrels=QRELS, runs=[ONE, TWO])["measures"]}
+    found = {each["name"]: each["sum"] for each in payload(made)["measures"]}
     assert found["map"] == {"kind": "precisions", "level": 1, "cutoff": None}
     assert found["recip_rank"] == {"kind": "first", "level": 1, "cutoff": None}
     assert found["ndcg_cut_3"] == {"kind": "weights", "gains": [0.0, 0.5, 1.0], "weights": [1.0, 0.63093, 0.5]}
     assert found["P_2"] == {"kind": "weights", "gains": [0.0, 1.0, 1.0], "weights": [1.0, 1.0]}
     assert found["bpref"] is None
-
-
-def test_there_is_no_sum_of_a_measure_that_ranks_otherwise() -> None:
     made = te.compare(QRELS, [ONE, TWO], signature=[signature(ONE), signature(ONE, "P_5", depth=2)])
-    assert [each["sum"] is None for each in report_payload(made, qrels=QRELS, runs=[ONE, TWO])["measures"]] == [
-        False, True
-    ]  # fmt: skip
+    assert [each["sum"] is None for each in payload(made)["measures"]] == [False, True]  # which ranks otherwise
 
 
 def test_where_room_is_short_the_queries_that_differ_most_keep_documents(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -604,29 +540,24 @@ def test_where_room_is_shorter_still_only_the_best_runs_keep_lists(monkeypatch: 
 
 def test_texts_of_documents_begin_with_whole_words() -> None:
     texts = {"a": "  How long\tis\nthe   Nile ", "b": "word " * 100, "x": "x" * 500, "z": "of no list"}
-    found = report_payload(comparison(), qrels=QRELS, runs=[ONE, TWO], passages=texts)["passages"]
+    found = payload(passages=texts)["passages"]
     assert found["a"] == "How long is the Nile"
     assert found["b"] == "word " * 39 + "word …"
     assert found["x"] == "x" * 200 + " …"
     assert set(found) == {"a", "b", "x"}
     for text, shown in {"x" * 200: "x" * 200, "x" * 201: "x" * 200 + " …", "a" + " " * 800 + "b": "a …"}.items():
-        assert report_payload(comparison(), qrels=QRELS, runs=[ONE, TWO], passages={"a": text})["passages"] == {
-            "a": shown
-        }
+        assert payload(passages={"a": text})["passages"] == {"a": shown}
 
 
-def test_documents_of_the_first_five_ranks_and_relevant_ones_have_texts() -> None:
+def test_documents_of_the_first_five_ranks_and_relevant_ones_have_texts_and_the_highest_keep_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     run = Run({"1": [*(f"n{rank}" for rank in range(1, 8)), "c"], "2": ["a"]})
-    texts = dict.fromkeys([*run["1"]], "x")
-    found = report_payload(comparison(), qrels=QRELS, runs=[run, run], passages=texts)["passages"]
+    found = payload(runs=[run, run], passages=dict.fromkeys([*run["1"]], "x"))["passages"]
     assert set(found) == {"n1", "n2", "n3", "n4", "n5", "c"}
-
-
-def test_the_highest_ranks_keep_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("treceval_py.report.documents.TEXTS", 8)
-    texts = dict.fromkeys("abcdx", "abc")
-    found = report_payload(comparison(), qrels=QRELS, runs=[ONE, TWO], passages=texts)["passages"]
-    assert found == {"a": "abc", "d": "abc"}  # both are first in some list, four bytes each
+    # Both are first in some list, four bytes each.
+    assert payload(passages=dict.fromkeys("abcdx", "abc"))["passages"] == {"a": "abc", "d": "abc"}
 
 
 # Groups ---------------------------------------------------------------------------------------------
@@ -636,17 +567,13 @@ def test_queries_are_shown_by_thirds_of_relevant_documents_and_of_difficulty() -
     qids = [f"{number}" for number in range(1, 10)]
     qrels = Qrels({qid: {f"d{rank}": 1 for rank in range(int(qid))} for qid in qids})
     run = Run({qid: {"d0": 1.0} for qid in qids})
-    values = [[0.9, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8], [0.9, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]]
-    found = report_payload(comparison(measured(values=values, qids=tuple(qids))), qrels=qrels, runs=[run, run])
-    assert found["groups"] == [
-        {
-            "name": "by number of relevant documents",
-            "sets": [["1–3 relevant", [0, 1, 2]], ["4–6 relevant", [3, 4, 5]], ["7–9 relevant", [6, 7, 8]]],
-        },
-        {
-            "name": "by difficulty",
-            "sets": [["hardest by MAP", [1, 2, 3]], ["middle", [4, 5, 6]], ["easiest", [0, 7, 8]]],
-        },
+    values = [[0.9, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]] * 2
+    found = payload(comparison(measured(values=values, qids=tuple(qids))), qrels, [run, run])["groups"]
+    by_number = [["1–3 relevant", [0, 1, 2]], ["4–6 relevant", [3, 4, 5]], ["7–9 relevant", [6, 7, 8]]]
+    by_difficulty = [["hardest by MAP", [1, 2, 3]], ["middle", [4, 5, 6]], ["easiest", [0, 7, 8]]]
+    assert [(each["name"], each["sets"]) for each in found] == [
+        ("by number of relevant documents", by_number),
+        ("by difficulty", by_difficulty),
     ]
 
 
@@ -657,7 +584,7 @@ def test_fewer_than_nine_queries_are_in_no_groups_but_those_given() -> None:
         made = comparison(measured(values=np.ones((2, count)).tolist(), qids=qids))
         assert len(report_payload(made, qrels=qrels, runs=[run, run])["groups"]) == groups
     made = te.compare(QRELS, [ONE, TWO], "map", groups=te.QueryGroups.from_labels("set", {"1": "old", "2": "new"}))
-    found = report_payload(made, qrels=QRELS, runs=[ONE, TWO])["groups"]
+    found = payload(made)["groups"]
     assert found == [{"name": "by set", "sets": [["old", [0]], ["new", [1]]]}]
 
 
@@ -680,31 +607,26 @@ def test_ranges_over_labels_are_left_out_of_many_runs_and_a_note_says_so(monkeyp
     for most in (2, 1):
         for module in ("documents", "payload"):
             monkeypatch.setattr(f"treceval_py.report.{module}.MANY", most)
-        found = report_payload(made, qrels=QRELS, runs=[ONE, TWO])
+        found = payload(made)
         assert (found["measures"][0]["unj"] is None, len(found["measures"][0]["ties"])) == (most < 2, 2)
         assert found["notes"][-1].startswith("Ranges over labels") is (most < 2)
     assert found["notes"][-1] == "Ranges over labels of unjudged documents are computed for up to 1 runs."
 
 
-def test_there_are_no_ranges_of_a_measure_without_them() -> None:
-    made = te.compare(QRELS, [ONE, TWO], ["map", "infAP"])
-    found = report_payload(made, qrels=QRELS, runs=[ONE, TWO])["measures"]
+def test_there_are_ranges_of_measures_that_have_them_over_the_queries_that_were_compared() -> None:
+    found = payload(te.compare(QRELS, [ONE, TWO], ["map", "infAP"]))["measures"]
     assert [each["unj"] is None for each in found] == [False, True]
-
-
-def test_ranges_of_queries_that_were_not_compared_do_not_count() -> None:
-    tied = Run({"1": {"a": 1.0, "b": 1.0}, "2": {"a": 1.0}})
-    made = te.compare(QRELS, [tied, Run({"2": {"a": 1.0}})], "recip_rank")
+    tied, other = Run({"1": {"a": 1.0, "b": 1.0}, "2": {"a": 1.0}}), Run({"2": {"a": 1.0}})
+    made = te.compare(QRELS, [tied, other], "recip_rank")
     assert made["recip_rank"].qids == ("2",)
-    (found,) = report_payload(made, qrels=QRELS, runs=[tied, Run({"2": {"a": 1.0}})])["measures"]
-    assert found["ties"] == [[1.0, 1.0, 0], [1.0, 1.0, 0]]
+    (only,) = payload(made, runs=[tied, other])["measures"]
+    assert only["ties"] == [[1.0, 1.0, 0], [1.0, 1.0, 0]]
 
 
 def test_a_run_has_the_share_of_judged_documents_among_its_first_ten() -> None:
     # Run one has x, one of four, in query 1; run two has x, one of two. In query 2 all are judged.
-    found = report_payload(comparison(), qrels=QRELS, runs=[ONE, TWO])["runs"]
+    found = payload()["runs"]
     assert [run["judged"] for run in found] == [1 - 0.125, 1 - 0.25]
-    assert [run["judged"] for run in report_payload(comparison())["runs"]] == [None, None]
 
 
 def test_shares_of_unjudged_documents_are_of_the_first_ranks() -> None:
@@ -723,11 +645,6 @@ def test_shares_of_unjudged_documents_of_robust_runs_are_what_trec_eval_prints()
 
 
 # Missing queries ------------------------------------------------------------------------------------
-
-
-def zeros(runs: int, names: str, **more: Any) -> Comparison:
-    each = measured(values=np.zeros((runs, 3 if "qids" in more else 2)).tolist(), **more)
-    return comparison(each, names=tuple(names), files=tuple(names))
 
 
 ALL = {"qids": ("1", "2", "3")}
@@ -765,45 +682,18 @@ def test_notes_are_in_the_payload() -> None:
 # Files ----------------------------------------------------------------------------------------------
 
 
-def test_a_report_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stand_in(monkeypatch, lambda payload: f"<title>{payload['title']}</title>")
+def test_a_report_is_written_and_where_it_cannot_be_nothing_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = ModuleType("page")  # in the place of the page, which has tests of its own
+    module.page = lambda payload: f"<title>{payload['title']}</title>"  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "treceval_py.report.page", module)
     write_report(tmp_path / "report.html", report_payload(comparison(), title="Ägypten"))
-    assert (tmp_path / "report.html").read_bytes() == "<title>Ägypten</title>".encode()
-
-
-def test_a_report_that_cannot_be_made_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(payload: Mapping[str, Any]) -> str:
-        raise EvaluationError("no")
-
-    stand_in(monkeypatch, fails)
-    (tmp_path / "report.html").write_text("before")
-    with pytest.raises(EvaluationError):
-        write_report(tmp_path / "report.html", report_payload(comparison()))
-    assert [path.read_text() for path in tmp_path.iterdir()] == ["before"]
-
-
-def test_a_report_in_a_folder_that_is_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stand_in(monkeypatch, lambda payload: "")
     with pytest.raises(OutputError, match="cannot be written: No such file or directory"):
         write_report(tmp_path / "none" / "report.html", report_payload(comparison()))
-
-
-def stand_in(monkeypatch: pytest.MonkeyPatch, page: Any) -> None:
-    """Put another page in the place of the report's, which has tests of its own."""
-    module = ModuleType("page")
-    module.page = page  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "treceval_py.report.page", module)
-
-
-def test_a_command_that_would_give_other_numbers_is_not_shown() -> None:
-    made = signature(ONE)
-    whole = report_payload(
-        comparison(measured(signature=made)), qrels=QRELS, runs=[ONE, TWO], command="treceval report q"
-    )
-    assert len(whole["reproduce"]) == 2
-    part = measured(signature=made, left_out=("3",))
-    assert report_payload(comparison(part), qrels=QRELS, runs=[ONE, TWO], command="c")["reproduce"] == ["c"]
-    assert report_payload(comparison(measured(signature=made)), runs=[ONE, TWO], command="c")["reproduce"] == ["c"]
+    with pytest.raises(KeyError):  # of a page that cannot be made
+        write_report(tmp_path / "report.html", {"measures": []})
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == ["<title>Ägypten</title>".encode()]
 
 
 def test_what_does_not_belong_to_the_comparison_is_refused(snapshot: SnapshotAssertion) -> None:

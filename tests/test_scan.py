@@ -14,9 +14,10 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -60,6 +61,9 @@ many = settings(max_examples=700, deadline=None, derandomize=True, database=None
 pytestmark = pytest.mark.both_readers
 
 MEASURES = ["map", "P.1,5", "ndcg", "bpref", "num_ret"]
+
+TEXTS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("scan_texts.toml").read_text("utf-8"))
+"""Scores, whole numbers and blocks, and which of them the scanner takes."""
 
 
 @contextmanager
@@ -250,42 +254,11 @@ def test_every_power_of_ten_and_its_neighbours_are_read_as_float_reads_them() ->
         )
 
 
-TAKEN = (
-    "0", "-0", "+0", "0.0", "-0.0", ".0", "-.0", "0.", "00", "-000.000", "0e0", "-0e5", "0e999999999999", "-0e-999",
-    ".5", "5.", "+.5", "-5.", "+5", "5.e1", ".5e1", "5e+1", "5E-1", "+.5E+01", "-1", "-1.0", "-1.00000000000000000000",
-    "007", "0007.5000", "1.0000000000000000000000000000000", "0.00000000000000000000000000000000000001",
-    "000000000000000000000000000000000000000000001", "0000000000000000000.00000000000000000000000000012345",
-    "9007199254740991", "9007199254740992", "9007199254740993", "9007199254740994", "9007199254740995",
-    "-9007199254740993", "9007199254740993.0", "9007199254740993.00000000000000000000000000000001",
-    "9007199254740992.99999999999999999999999", "900719925474099300000e-5", ".9007199254740993e16",
-    "123456789012345678", "1234567890123456789", "12345678901234567890", "18446744073709551615",
-    "18446744073709551616", "99999999999999999999999999999999999999", "1e22", "1e23", "1e-22", "1e-23",
-    "9007199254740992e22", "3e-23", "8.5e22", "8.589934592e9", "1.7976931348623157e308", "1.7976931348623158e308",
-    "-1.7976931348623157e308", "2.2250738585072014e-308", "2.2250738585072011e-308", "2.225073858507201e-308",
-    "5e-324", "3e-324", "4.9e-324", "2.4703282292062327e-324", "2.4703282292062328e-324", "2e-324", "1e-999",
-    "-1e-999", "1e-99999999999999999999", "1e120", "1e121", "1e-120", "1e-121", "1e-139", "1e138", "123e120",
-    "1.23e-119", "6.62607015e-34", "inf", "-inf", "+inf", "Inf", "INF", "iNf", "infinity", "-Infinity", "+INFINITY",
-    "iNfInItY", "0" * 511, "1" + "0" * 300, "0." + "0" * 300 + "1", "." + "9" * 510, "1" * 308, "1e" + "0" * 200 + "5",
-)  # fmt: skip
-"""Scores that are read without Python."""
-
-LEFT = (
-    "1_0", "1_000.5", "_1", "1_", "1e1_0", "nan", "NaN", "-nan", "+NAN", "nan(1)", "1e", "1e+", "1e-", "e5", ".e5",
-    "0x10", "0x1p3", "1.2.3", "1..2", "--1", "+-1", "-+1", "1-", "1+", "-", "+", ".", "-.", "+.", "..", "e", "1e5e5",
-    "1e5.0", "1e999", "-1e999", "1e309", "1.7976931348623159e308", "1e99999999999999999999", "1" * 310, "9" * 5000,
-    "in", "infi", "infinit", "infinity5", "infx", "inf.", "inf0", "--inf", "-+inf", ".inf", "1inf", "1.inf", "+.inf",
-    "1,5", "1,000.5", "1.0f", "1d5", "1l", "1%", "$1", "(1)", "True", "None", "#", "x", "score", "1\\n", "'1'",
-    "٣", "１", "1\u00a0", "\u00a01", "1é", "−1", "½", "1\x1c", "\x1c1", "1\x7f", "\x011", "1\x85",
-)  # fmt: skip
-"""Scores that only Python can read, or refuse."""
-
-
-def test_scores_that_are_read_without_python() -> None:
-    assert [text for text in TAKEN if not check_score(text)] == []
-
-
-def test_scores_that_are_left_to_python() -> None:
-    assert [text for text in LEFT if check_score(text) or check_score(text.encode() + b"\xff")] == []
+def test_scores_are_read_without_python_or_left_to_it() -> None:
+    long = ["0" * 511, "1" + "0" * 300, "0." + "0" * 300 + "1", "." + "9" * 510, "1" * 308, "1e" + "0" * 200 + "5"]
+    assert [text for text in TEXTS["taken"] + long if not check_score(text)] == []
+    left = [*TEXTS["left"], "1" * 310, "9" * 5000]
+    assert [text for text in left if check_score(text) or check_score(text.encode() + b"\xff")] == []
     assert _scan.scan(b"q Q0 d 1  t\n", True) is None
     assert _scan.scan(b"q Q0 d 1\n", True) is None
 
@@ -374,20 +347,13 @@ def test_whole_numbers_of_up_to_18_digits_are_read_and_longer_ones_left_to_pytho
             assert rank_of(sign + digits) == expected
 
 
-NO_WHOLE = (
-    "1.0", "1_0", "1e3", "+", "-", "--1", "+-1", "1-", "x", "0x1", "1,5", "٣", "１", "1\x1c", "\x1c1", "inf", "#1",
-    "1\xa0", "-x", "+1x", "1" * 30 + "x", "_1", ".",
-)  # fmt: skip
-"""Fields that are no whole numbers."""
-
-
 def check_whole(text: str) -> None:
     check_same(lambda: read_run(io.BytesIO(f"q Q0 d {text} 1 t\nq Q0 e 1 1 t\n".encode())), given=text)
     check_same(lambda: read_qrels(io.BytesIO(f"q 0 d 1\nq 0 e {text}\n".encode())), given=text)
 
 
 def test_what_is_no_whole_number_is_no_judgment_and_no_rank() -> None:
-    for text in NO_WHOLE:
+    for text in [*TEXTS["no_whole"], "1" * 30 + "x"]:
         assert (judgment_of(text), rank_of(text)) == (None, "none"), text
         check_whole(text)
 
@@ -486,49 +452,10 @@ def judgments_of(case: Case) -> Qrels:
     return Qrels(found)
 
 
-BLOCKS = [
-    b"\n",
-    b"\n\n\n",
-    b"# only a comment\n",
-    b"1 Q0 a 1 1 t\n",
-    b"1 Q0 a 1 1 t\r\n2 Q0 a 1 1 t\r\n",
-    b"1\rQ0\ra\r1\r1\rt\n",
-    b"1 Q0 a 1 1 t u v w\n",
-    b"1 Q0 a 1 1 t u v w\r\n",
-    b"1 Q0 a 1 1 t u\rv w\n",
-    b"1 Q0 a 1 1\rt u\n",
-    b"\r1 Q0 a 1 1 t u \r \n",
-    b"1 Q0 a 1 1 t\r2 Q0 a 1 1 t\n",
-    b"1 Q0 a 1 1\n",
-    b"1 Q0 a 1 1 tag\n1 Q0 b 2 1 ta\n1 Q0 c 3 1 tagg\n1 Q0 d 4 1 tag\n1 Q0 e 5 1 tag \n1 Q0 f 6 1 tag x\n",
-    b"1 Q0 a 1 1 t x\n1 Q0 b 2 1 t\n",
-    b"1 Q0 a 1 1 t\n1 Q0 b 2 1 t x\n",
-    b"1 Q0 a 1 1 t\n12 Q0 b 2 1 t\n1 Q0 c 3 1 t\n",
-    b"12 Q0 a 1 1 t\n1 2 b 2 1 t\n12 Q0 c 3 1 t\n",
-    b"1 Q0 a 1 1 t\n\t1\tQ0 b 2 1 t\n 2 Q0 c 1 1 t\n",
-    b"1 Q0 a 1 1 t\n# 1\n1 Q0 b 2 1 t\n\n2 Q0 c 1 1 t\n#\n",
-    b"# 1\n\n1 Q0 a 1 1 t\n",
-    b"1 #Q0 #a 1 1 #t\n1# Q0 a 2 1 t\n",
-    b"1 Q0 \xff\xfe 1 1 \xc3\n\xe6\x97\xa5 Q0 \xc2\x85 1 1 t\n",
-    b"1 Q0 a\x1cb 1 1 t\n1\x1f Q0 a 1 1 t\n",
-    b"1 Q0 a\0b 1 1 t\n",
-    b"1 Q0 a 1 1 t\n#\0\n",
-    b"\0\n",
-    b"1 Q0 " + b"d" * 15 + b" 1 1 t\n1 Q0 " + b"e" * 16 + b" 2 1 t\n1 Q0 " + b"f" * 17 + b" 3 1 t\n1 Q0 g 4 1 t\n",
-    b"q" * 400 + b" " + b"Q" * 400 + b" " + b"d" * 400 + b" 1 1 " + b"t" * 400 + b"\n",
-    b"q" * 400 + b" Q0 a 1 1 t\n" + b"q" * 399 + b"p Q0 a 1 1 t\n" + b"q" * 401 + b" Q0 a 1 1 t\n",
-    b"1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n2 Q0 a 1 9 t\n2 Q0 b 2 9 t\n",
-    b"1 Q0 a 1 1 t\n1 Q0 b 2 2 t\n",
-    b"1 Q0 a 1 2 t\n1 Q0 b 1 1 t\n",
-    b"1 Q0 a 2 2 t\n1 Q0 b 1 2 t\n",
-    b"1 Q0 a 2 inf t\n1 Q0 b 3 -inf t\n",
-    b"1 Q0 a x 2 t\n1 Q0 b 3 1 t\n",
-    b"1 Q0 a 9999999999999999999 2 t\n",
-]
-
-
 def test_blocks_become_the_columns_that_python_makes() -> None:
-    for text in BLOCKS:
+    long = [" ".join(letter * 400 if letter.isalpha() else letter for letter in "qQd11t") + "\n"]
+    long.append("".join(f"{qid} Q0 a 1 1 t\n" for qid in ("q" * 400, "q" * 399 + "p", "q" * 401)))
+    for text in [each.encode("latin-1") for each in TEXTS["blocks"] + long]:
         check_block(text, RUN)
         check_block(text.replace(b" 1 t", b""), QRELS)
 
@@ -678,58 +605,52 @@ class Number(float):
 QRELS_DICT = {"1": {"a": 1, "b": 0, "c": 2, "é": 1, "\U0001f600": 1, "\udcff": 1}, "2": {"a": -1, "d": 1}}
 
 
+VALUES: list[list[Any]] = [
+    *([each] for each in (10**400, "1.0", None, b"1", 1 + 0j, Decimal(1), Fraction(1), np.array(1.0))),
+    *([each] for each in (np.float64("nan"), np.float32("nan"))),
+    [1, 2, 3],
+    [2**53, 2**53 + 1, float(2**53)],
+    [-(2**53) - 1, -(2**53)],
+    [2**63, 2**64, 10**30, -(10**300)],
+    [True, False, 0.5],
+    [np.float64(1), np.float32(0.1), np.float16(3), np.int64(-2)],
+    [np.uint8(200), np.longdouble(1.5), np.int32(7)],
+    [np.float64(0.1), np.float64(0.2)],
+    [Number(1.5), 1.25],
+    [math.nan, 1.0],
+    [math.inf, math.inf, -math.inf],
+    [1e39, 2e39, 3.4028235677973366e38],
+]
+"""Scores of a, b and so on, in query 1."""
+
+NAMES: list[list[Any]] = [
+    *([each] for each in ("\ud800", 1, b"a", None)),
+    ["é", "a", "ÿ", "z"],
+    ["\U0001f600", "\uffff", "a", "日"],
+    ["\udcff", "a", "é"],
+]
+"""Documents of query 1 that tie."""
+
 DICTIONARIES: list[Any] = [
+    *({"1": dict(zip("abcd", values, strict=False))} for values in VALUES),
+    *({"1": dict.fromkeys(ids, 1.0)} for ids in NAMES),
+    *({"1": every} for every in ({}, [("a", 1.0)], None, OrderedDict(a=1.0, b=2.0), Counter("abca"))),
+    {"1": MappingProxyType({"a": 1.0, "b": 2.0})},
+    *(kind({"1": {"a": 1.0}, "2": {"d": 1.0}}) for kind in (OrderedDict, MappingProxyType)),
     {},
-    {"1": {}},
     {"1": {}, "2": {"a": 1.0}},
     {"9": {"a": 1.0}},
     {"9": {}, "8": {"a": math.nan}},
-    {"1": {"a": 1, "b": 2, "c": 3}},
-    {"1": {"a": 2**53, "b": 2**53 + 1, "c": float(2**53)}},
-    {"1": {"a": -(2**53) - 1, "b": -(2**53)}},
-    {"1": {"a": 2**63, "b": 2**64, "c": 10**30, "d": -(10**300)}},
-    {"1": {"a": 10**400}},
-    {"1": {"a": True, "b": False, "c": 0.5}},
-    {"1": {"a": np.float64(1), "b": np.float32(0.1), "c": np.float16(3), "d": np.int64(-2)}},
-    {"1": {"a": np.uint8(200), "b": np.longdouble(1.5), "c": np.int32(7)}},
-    {"1": {"a": np.float64(0.1), "b": np.float64(0.2)}},
-    {"1": {"a": Number(1.5), "b": 1.25}},
     {"1": {Text("a"): 1.0, "b": 0.5}, Text("2"): {"d": 1.0, Text("a"): 2.0}},
-    {"1": {"é": 1.0, "a": 1.0, "ÿ": 1.0, "z": 1.0}},
-    {"1": {"\U0001f600": 1.0, "\uffff": 1.0, "a": 1.0, "日": 1.0}},
-    {"1": {"\udcff": 1.0, "a": 1.0, "é": 1.0}},
     {"1": {"\udcc3\udca9": 1.0, "a": 0.5}},
-    {"1": {"\ud800": 1.0}},
     {"\ud800": {"a": 1.0}, "1": {"a": 1.0}},
     {"1": {"": 1.0, "a": 1.0}, "": {"a": 1.0}},
-    {"1": {"a": math.nan, "b": 1.0}},
     {"1": {"b": 1.0}, "2": {"a": 0.0, "x": -math.nan}},
-    {"1": {"a": np.float64("nan")}},
-    {"1": {"a": np.float32("nan")}},
-    {"1": {"a": math.inf, "b": math.inf, "c": -math.inf}},
-    {"1": {"a": 1e39, "b": 2e39, "c": 3.4028235677973366e38}},
-    {"1": {"a": "1.0"}},
-    {"1": {"a": None}},
-    {"1": {"a": b"1"}},
-    {"1": {"a": 1 + 0j}},
-    {"1": {"a": Decimal(1)}},
-    {"1": {"a": Fraction(1)}},
-    {"1": {"a": np.array(1.0)}},
-    {"1": {1: 1.0}},
-    {"1": {b"a": 1.0}},
-    {"1": {None: 1.0}},
     {1: {"a": 1.0}},
     {None: {}},
-    {"1": [("a", 1.0)]},
-    {"1": None},
     {"1": {"a": 1.0}, "2": "ad"},
     {"2": {"d": 1.0}, "1": {"a": "x"}, "3": {3: 1.0}},
     {"2": {"d": "x"}, "1": {"a": math.nan}},
-    {"1": OrderedDict(a=1.0, b=2.0)},
-    {"1": MappingProxyType({"a": 1.0, "b": 2.0})},
-    {"1": Counter("abca")},
-    OrderedDict({"1": {"a": 1.0}, "2": {"d": 1.0}}),
-    MappingProxyType({"1": {"a": 1.0}, "2": {"d": 1.0}}),
     {"2": {"d": True}, "1": {"a": 1.0}, "3": {"x": 1.0}},
     [("1", {"a": 1.0})],
     None,
@@ -994,13 +915,8 @@ def test_the_cases_of_runs_are_what_their_names_say() -> None:
 
 
 def test_pieces_are_judged_by_the_same_rules() -> None:
-    every: list[dict[str, Any]] = [
-        {"depth": 0},
-        {"depth": 1, "complete": False},
-        {"depth": 4, "judged_only": True},
-        {"judged_only": True},
-        {"score_type": "float32", "complete": False},
-    ]
+    every: list[dict[str, Any]] = [{"depth": 0}, {"judged_only": True}, {"depth": 4, "judged_only": True}]
+    every += [{"depth": 1, "complete": False}, {"score_type": "float32", "complete": False}]
     for name in ("together", "scattered", "a query longer than a piece", "a rank that Python reads"):
         for ranking in every:
             check_streams(RUNS[name], name, **ranking)
@@ -1078,61 +994,40 @@ def test_damage_is_reported_at_the_line_that_it_follows() -> None:
 
 
 @contextmanager
-def as_path(data: bytes, folder: Path) -> Iterator[Any]:
-    (folder / "run").write_bytes(data)
-    yield str(folder / "run")
-
-
-@contextmanager
-def as_bytes(data: bytes, folder: Path) -> Iterator[Any]:
-    yield io.BytesIO(data)
-
-
-@contextmanager
-def as_stream_in_its_middle(data: bytes, folder: Path) -> Iterator[Any]:
-    stream = io.BytesIO(b"q1 Q0 before 1 1 t\nq1" + data)
-    stream.seek(21)
-    yield stream
-
-
-@contextmanager
-def as_open_file_in_its_middle(data: bytes, folder: Path) -> Iterator[Any]:
-    (folder / "run").write_bytes(b"something else\n" + data)
-    with open(folder / "run", "rb") as stream:
-        stream.readline()
+def given_as(way: str, data: bytes, path: Path) -> Iterator[Any]:
+    """Give data as one of the ``WAYS`` to give a run."""
+    if way == "path":
+        path.write_bytes(data)
+        yield str(path)
+    elif way == "bytes":
+        yield io.BytesIO(data)
+    elif way == "a stream in its middle":
+        stream = io.BytesIO(b"q1 Q0 before 1 1 t\nq1" + data)
+        stream.seek(21)
         yield stream
+    elif way == "an open file in its middle":
+        path.write_bytes(b"something else\n" + data)
+        with open(path, "rb") as file:
+            file.readline()
+            yield file
+    else:
+        reading, writing = os.pipe() if way == "a pipe" else (None, path)
+        if reading is None:
+            os.mkfifo(path)
+
+        def write() -> None:
+            with suppress(BrokenPipeError), open(writing, "wb", buffering=0) as stream:
+                for start in range(0, len(data), 100):
+                    stream.write(data[start : start + 100])
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        with nullcontext(path) if reading is None else open(reading, "rb") as source:
+            yield source
+        thread.join()
 
 
-def _write(open_it: Callable[[], Any], data: bytes, portion: int) -> threading.Thread:
-    def write() -> None:
-        with suppress(BrokenPipeError), open_it() as stream:
-            for start in range(0, len(data), portion):
-                stream.write(data[start : start + portion])
-
-    thread = threading.Thread(target=write)
-    thread.start()
-    return thread
-
-
-@contextmanager
-def as_pipe(data: bytes, folder: Path) -> Iterator[Any]:
-    reading, writing = os.pipe()
-    with os.fdopen(reading, "rb") as stream:
-        thread = _write(lambda: os.fdopen(writing, "wb", buffering=0), data, 100)
-        yield stream
-    thread.join()
-
-
-@contextmanager
-def as_fifo(data: bytes, folder: Path) -> Iterator[Any]:
-    path = folder / "fifo"
-    os.mkfifo(path)
-    thread = _write(lambda: open(path, "wb", buffering=0), data, 1000)  # noqa: SIM115 - closed where it is used
-    yield path
-    thread.join()
-
-
-WAYS = (as_path, as_bytes, as_stream_in_its_middle, as_open_file_in_its_middle, as_pipe, as_fifo)
+WAYS = ("path", "bytes", "a stream in its middle", "an open file in its middle", "a pipe", "a FIFO")
 
 
 def without_name(found: Any) -> Any:
@@ -1154,15 +1049,13 @@ FROM_ANYWHERE = (
 )
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-def test_a_run_comes_to_the_same_from_wherever_it_is_read(way: Callable[[bytes, Path], Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_a_run_comes_to_the_same_from_wherever_it_is_read(way: str, tmp_path: Path) -> None:
     qrels = Qrels(STREAM_QRELS)
     how = [("python", 1, 100), ("compiled", 1, 100), ("compiled", 3, 64)]
     for number, (name, pack, each) in enumerate(product(FROM_ANYWHERE, (bytes, gzip.compress), how)):
         reader, threads, size = each
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        with under(reader), way(pack(RUNS[name]), folder) as given_source:
+        with under(reader), given_as(way, pack(RUNS[name]), tmp_path / str(number)) as given_source:
             found = streamed(given_source, qrels, threads=threads, size=size)
         assert without_name(found) == without_name(definition(RUNS[name], qrels)), (name, pack, each)
 
@@ -1177,24 +1070,20 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
     data = text_lines(lines_of({f"q{number}": 10 for number in range(50)}))
     path.write_bytes(data)
     os.utime(path, (1e9, 1e9))
+    changed = {
+        "grows": data + b"z Q0 d1 1 1 tag\n" * 3,
+        "shrinks": data[: len(data) // 2],
+        "becomes empty": b"",
+        "is rewritten": data.replace(b" d", b" e"),
+        "is turned round": b"".join(reversed(data.splitlines(keepends=True))),
+    }
     calls = []
 
     def watch(read: int, size: int | None) -> None:
         assert size == len(data)
         calls.append(read)
-        if len(calls) != 5:
-            return
-        if change == "grows":
-            with open(path, "ab") as stream:
-                stream.write(b"z Q0 d1 1 1 tag\n" * 3)
-        elif change == "is rewritten":
-            with open(path, "r+b") as stream:
-                stream.write(data.replace(b" d", b" e"))
-        elif change == "is turned round":
-            with open(path, "r+b") as stream:
-                stream.write(b"".join(reversed(data.splitlines(keepends=True))))
-        else:
-            os.truncate(path, len(data) // 2 if change == "shrinks" else 0)
+        if len(calls) == 5:
+            path.write_bytes(changed[change])
 
     message = f"{path}: the file changed while it was read. Run again when nothing writes to it."
     with under(reader), pytest.raises(InputError) as caught:
@@ -1313,9 +1202,6 @@ def test_there_is_a_thread_for_each_core_up_to_256(cores: int, threads: int, mon
     assert available_threads() == 1
 
 
-# --- threads ---
-
-
 def settled(function: Callable[[], bool]) -> bool:
     """Wait until something is so, but not for ever."""
     end = time.monotonic() + 5
@@ -1327,17 +1213,22 @@ def settled(function: Callable[[], bool]) -> bool:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_results_come_in_the_order_of_their_items(threads: int) -> None:
-    before = threading.active_count()
+def test_results_come_in_the_order_of_items_that_one_thread_at_a_time_takes(threads: int) -> None:
+    before, inside, rng = threading.active_count(), threading.Lock(), random.Random(0)
+
+    def items(count: int) -> Iterator[int]:
+        for item in range(count):
+            assert inside.acquire(blocking=False)
+            time.sleep(0.0005)
+            inside.release()
+            yield item
+
+    def work(item: int) -> int:
+        time.sleep(rng.choice((0.0, 0.0, 0.001, 0.004)))
+        return item * item
+
     for count in (0, 1, 2, 3, 60):
-        rng = random.Random(count)
-        delays = [rng.choice((0.0, 0.0, 0.001, 0.004)) for _ in range(count)]
-
-        def work(item: int, delays: list[float] = delays) -> int:
-            time.sleep(delays[item])
-            return item * item
-
-        assert list(in_order(iter(range(count)), work, threads)) == [item * item for item in range(count)]
+        assert list(in_order(items(count), work, threads)) == [item * item for item in range(count)]
     assert settled(lambda: threading.active_count() <= before)
 
 
@@ -1401,19 +1292,6 @@ def test_whoever_stops_early_leaves_no_threads_behind(threads: int) -> None:
     assert settled(lambda: threading.active_count() <= before)
 
 
-def test_an_iterator_is_never_in_two_threads() -> None:
-    inside = threading.Lock()
-
-    def items() -> Iterator[int]:
-        for item in range(50):
-            assert inside.acquire(blocking=False)
-            time.sleep(0.0005)
-            inside.release()
-            yield item
-
-    assert list(in_order(items(), lambda item: item, 5)) == list(range(50))
-
-
 def test_a_run_is_read_by_several_threads_at_once() -> None:
     seen = set()
 
@@ -1440,24 +1318,22 @@ def test_columns_in_another_layout_and_width_are_judged_like_others(reader: str)
 
 # --- dictionaries that change while they are looked at ---
 
-MORE = "more = dict.fromkeys(map(str, range(900, 100_000)), 1.0)"
 CHANGING = {
-    "by the look-up of a query": """
-class Query(str):
+    "before all": """
+from treceval_py.scan import _scan
+more = dict.fromkeys(map(str, range(900, 100_000)), 1.0)
+class Changing(str):
     __hash__ = str.__hash__
     def __eq__(self, other):
         documents.update(more)
         return str.__eq__(self, other)
+""",
+    "by the look-up of a query": """
 documents = {"a": 1.0, "b": 1.0}
-_scan.judge_nested({"1": {"a": 1}}, {Query("1"): documents}, False, -1, False)
+_scan.judge_nested({"1": {"a": 1}}, {Changing("1"): documents}, False, -1, False)
 """,
     "by the look-up of a document": """
-class Document(str):
-    __hash__ = str.__hash__
-    def __eq__(self, other):
-        documents.update(more)
-        return str.__eq__(self, other)
-documents = {Document("a"): 1.0, "b": 1.0}
+documents = {Changing("a"): 1.0, "b": 1.0}
 _scan.judge_nested({"1": {"a": 1, "b": 1}}, {"1": documents}, False, -1, False)
 """,
     # Up to Python 3.11 any allocation may run them.
@@ -1483,17 +1359,10 @@ for allocations in range(0, 900, 100):
 
 
 def test_nothing_is_read_or_written_outside_of_a_dictionary_that_changes() -> None:
-    code = f"from treceval_py.scan import _scan\n{MORE}\n"
-    for changed, script in CHANGING.items():
-        code += f"print({changed!r}, flush=True){script}"
+    code = "".join(f"print({changed!r}, flush=True){script}" for changed, script in CHANGING.items())
     # Python's debugging allocator overwrites memory that is freed.
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONMALLOC": "debug"},
-    )
+    environment = {**os.environ, "PYTHONMALLOC": "debug"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
     assert (done.returncode, done.stderr, done.stdout.splitlines()) == (0, "", list(CHANGING))
 
 
