@@ -412,7 +412,7 @@ NOT_CLEAR = [
 
 
 def unversioned(text: str) -> str:
-    return text.replace(te.__version__, "VERSION").replace("9" * 5000, "9…")
+    return re.sub("9{99,}", "9…", text.replace(te.__version__, "VERSION"))
 
 
 def test_what_is_no_signature_is_refused(folder: Path, snapshot: SnapshotAssertion) -> None:
