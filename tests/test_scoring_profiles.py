@@ -597,6 +597,16 @@ AGREEING = ["num_q", "num_rel", "map", "gm_map", "Rprec", "bpref", "recip_rank",
             "nDCG(gain=exp)@5", "nDCG(ideal=retrieved)", "DCG", "gRBP"]  # fmt: skip
 
 
+def lines_with_ranks(run: dict[str, dict[str, float]], rng: random.Random) -> list[str]:
+    """Return a run's lines, with a rank column that has gaps."""
+    lines = []
+    for qid, row in run.items():
+        ranks = rng.sample(range(1, 3 * len(row) + 1), len(row))
+        for (docid, score), rank in zip(row.items(), ranks, strict=True):
+            lines.append(f"{qid} Q0 {docid} {rank} {score!r} t\n")
+    return lines
+
+
 QUICK = ("lightgbm", "catboost", "torchmetrics", "torchmetrics-pos", "ranx", "pytorch-ignite")
 
 
@@ -612,16 +622,12 @@ def test_both_readers_and_all_ways_in_agree(
         rng = random.Random(seed)
         qrels, run = random_pair(rng)
         te.write_qrels(te.Qrels(qrels), tmp_path / "qrels")
-        rows = []
-        for qid, row in run.items():
-            ranks = rng.sample(range(1, 3 * len(row) + 1), len(row))
-            rows += [
-                (nth, f"{qid} Q0 {docid} {rank} {score!r} t\n")
-                for nth, ((docid, score), rank) in enumerate(zip(row.items(), ranks, strict=True))
-            ]
-        (tmp_path / "run").write_text("".join(line for _, line in rows))
+        lines = lines_with_ranks(run, rng)
+        (tmp_path / "run").write_text("".join(lines))
         # Lines of the queries in turn, so that none of them stands together.
-        (tmp_path / "scattered").write_text("".join(line for _, line in sorted(rows, key=lambda each: each[0])))
+        nth = [number for row in run.values() for number in range(len(row))]
+        scattered = [lines[place] for place in sorted(range(len(lines)), key=nth.__getitem__)]
+        (tmp_path / "scattered").write_text("".join(scattered))
         found: list[tuple[str, te.Results]] = []
         for reader in READERS:
             monkeypatch.setenv("TRECEVAL_READER", reader)
