@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import scipy.stats
 from command import treceval
+from refused import refusal
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 from statsmodels.stats.weightstats import ttost_paired
@@ -79,17 +80,13 @@ def test_p_values_are_those_of_scipy_corrected_by_statsmodels() -> None:
     assert found.family == 4
 
 
-def test_each_two_runs_are_compared_when_that_is_asked() -> None:
+def test_runs_are_compared_with_a_baseline_or_each_two_when_that_is_asked() -> None:
     found = te.compare(QRELS, RUNS, "map", pairs=True)
     assert [(each.run, each.other) for each in found["map"].differences] == [(1, 0), (2, 0), (2, 1)]
-    assert found.baseline is None
-    assert found.family == 3
-
-
-def test_the_baseline_is_chosen_by_name_or_number() -> None:
-    by_name, by_number = te.compare(QRELS, RUNS, "map", baseline="minilm"), te.compare(QRELS, RUNS, "map", baseline=2)
-    assert by_name.baseline == by_number.baseline == 2
-    assert [each.other for each in by_name["map"].differences] == [2, 2]
+    assert (found.baseline, found.family) == (None, 3)
+    for baseline in ("minilm", 2):
+        found = te.compare(QRELS, RUNS, "map", baseline=baseline)
+        assert (found.baseline, [each.other for each in found["map"].differences]) == (2, [2, 2])
 
 
 def test_every_test_can_be_asked_for() -> None:
@@ -154,31 +151,18 @@ def test_trec_evals_output_gives_the_numbers_of_its_four_decimals(tmp_path: Path
     assert found.notes[-2:] == snapshot
 
 
-def test_a_run_beside_saved_results_is_scored_as_they_were(tmp_path: Path) -> None:
-    found = te.compare(QRELS, [*saved(tmp_path, "-m", "map", "-l", "2", runs=RUNS[:1]), RUNS[1]])
-    assert found["map"].means[1] == pytest.approx(te.evaluate(QRELS, RUNS[1], "map", level=2).mean["map"], abs=1e-15)
-
-
-def test_dictionaries_are_numbered_and_a_mapping_names_them() -> None:
-    qrels = {"1": {"a": 1}, "2": {"a": 1}}
-    run = {"1": {"a": 1.0}, "2": {"b": 2.0, "a": 1.0}}
-    assert te.compare(qrels, [run, run], "RR").runs == ("run 1", "run 2")
-    assert te.compare(qrels, {"x": run, "y": run}, "RR").runs == ("x", "y")
-
-
 def test_runs_with_the_same_values_are_said_to_have_them() -> None:
     found = te.compare(QRELS, {"x": RUNS[0], "y": RUNS[0]}, "map")
     assert found["map"].differences[0].tests["simultaneous"].p == 1
-    assert found["map"].letters == ("a", "a")
+    assert (found.runs, found["map"].letters) == (("x", "y"), ("a", "a"))
     assert found.notes == ("x and y have the same values in every query.",)
 
 
 def test_one_query_is_compared_without_tests() -> None:
-    qrels, run = {"1": {"a": 1}}, {"1": {"b": 2.0, "a": 1.0}}
-    found = te.compare(qrels, [run, {"1": {"a": 1.0}}], "RR")
+    found = te.compare({"1": {"a": 1}}, [{"1": {"b": 2.0, "a": 1.0}}, {"1": {"a": 1.0}}], "RR")
     assert np.isnan(found["RR"].differences[0].tests["simultaneous"].p)
     assert np.isnan(found["RR"].differences[0].needed)
-    assert found["RR"].anova is None
+    assert (found.runs, found["RR"].anova) == (("run 1", "run 2"), None)
     assert found.notes == ("there is one query, so that nothing can be tested.",)
     assert "nan" not in str(found).lower()
 
@@ -220,12 +204,9 @@ REFUSED: list[dict[str, object]] = [
 
 
 def test_settings_out_of_range_are_refused(snapshot: SnapshotAssertion) -> None:
-    said = {}
-    for options in REFUSED:
-        with pytest.raises(te.TrecevalError) as refused:
-            te.compare(**{"qrels": QRELS, "runs": RUNS, "measures": "map", **options})  # type: ignore[arg-type]
-        said[str(options).replace(str(HOME), "")] = f"{type(refused.value).__name__}: {refused.value}"
-    assert said == snapshot
+    usual: dict[str, Any] = {"qrels": QRELS, "runs": RUNS, "measures": "map"}
+    said = {str(options): refusal(te.compare, **usual | options) for options in REFUSED}
+    assert {options.replace(str(HOME), ""): message for options, message in said.items()} == snapshot
 
 
 def test_settings_at_the_ends_of_their_ranges_are_taken() -> None:
@@ -240,15 +221,12 @@ def test_settings_at_the_ends_of_their_ranges_are_taken() -> None:
         checked(Settings(), threads)
 
 
-def test_a_measure_is_found_in_any_notation() -> None:
-    found = te.compare(QRELS, RUNS, ["P.10"])
+def test_the_usual_measures_are_compared_and_found_in_any_notation() -> None:
+    found = te.compare(QRELS, RUNS)
+    assert [each.measure for each in found.measures] == [name.replace(".", "_") for name in USUAL]
     assert found["P@10"] is found["P_10"] is found["P.10"]
     with pytest.raises(KeyError, match="P@5"):
         found["P@5"]
-
-
-def test_the_usual_measures_are_compared() -> None:
-    assert [each.measure for each in te.compare(QRELS, RUNS).measures] == [name.replace(".", "_") for name in USUAL]
 
 
 # The command.
@@ -261,13 +239,15 @@ def test_the_command_prints_a_table_of_files_of_a_folder_and_of_a_pattern() -> N
     assert files.out == folder.out == pattern.out
 
 
-def test_saved_results_need_no_judgments(tmp_path: Path) -> None:
+def test_saved_results_need_no_judgments_and_a_run_beside_them_is_scored_as_they_were(tmp_path: Path) -> None:
     files = saved(tmp_path)
     runs = treceval(["compare", QRELS, *sorted(RUNS), "-m", "map", "--format", "json"])
     for given in (sorted(files), [str(tmp_path)]):
         done = treceval(["compare", *given, "--format", "json"])
         assert (done.status, done.err) == (0, b"")
         assert json.loads(done.out)["measures"] == json.loads(runs.out)["measures"]
+    found = te.compare(QRELS, [*saved(tmp_path, "-m", "map", "-l", "2", runs=RUNS[:1]), RUNS[1]])
+    assert found["map"].means[1] == pytest.approx(te.evaluate(QRELS, RUNS[1], "map", level=2).mean["map"], abs=1e-15)
 
 
 def test_runs_and_saved_results_without_judgments_are_refused(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
@@ -295,16 +275,11 @@ def test_arguments_that_do_not_go_together_are_refused(snapshot: SnapshotAsserti
 def test_every_format_is_printed() -> None:
     for form in FORMATS:
         done = treceval(["compare", QRELS, *RUNS, "--format", form, "--test", "all", "--resamples", "99", "-m", "map"])
-        assert done.status == 0, done.err
-        assert b"minilm" in done.out
-
-
-def test_explain_says_what_each_test_is() -> None:
-    every = treceval(["compare", "--explain"]).out.decode()
-    for words in ("Wilcoxon", "randomisation", "Tukey", "Holm", "bootstrap", "Kendall"):
-        assert words.lower() in every.lower()
-    used = treceval(["compare", QRELS, *RUNS, "--explain"]).out.decode()
-    assert "Wilcoxon" not in used.split("\n\n", 1)[1] or "signed" not in used
+        assert (done.status, b"minilm" in done.out) == (0, True), done.err
+    every = treceval(["compare", "--explain"]).out.decode().lower()
+    assert [
+        words for words in ["wilcoxon", "randomisation", "tukey", "holm", "bootstrap", "kendall"] if words not in every
+    ] == []
 
 
 def test_the_queries_with_the_largest_differences_are_printed_with_what_moved() -> None:
@@ -335,76 +310,41 @@ UNUSUAL = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def unusual() -> tuple[te.Comparison, np.ndarray]:
-    """Three runs of 40 queries whose values are drawn, and the differences of the second from the first."""
-    found = te.compare(drawn_results(3, 40), correction="none", **UNUSUAL)
-    values = found.measures[0].values
-    return found, values[1] - values[0]
-
-
 def drawn_results(runs: int, queries: int, *, seed: int = 3) -> dict[str, Scored]:
     values = np.random.default_rng(seed).beta(1.5, 3, (runs, queries)) + 0.03 * np.arange(runs)[:, None]
-    qids = tuple(f"{number:04}" for number in range(queries))
-    return {
-        f"r{run}": Scored("", f"r{run}.json", f"r{run}", ("AP",), qids, values[run][:, None], (None,))
-        for run in range(runs)
-    }
+    return {f"r{run}": one_of(f"r{run}", values[run]) for run in range(runs)}
 
 
-def test_the_interval_is_the_bootstrap_that_was_asked_for(unusual: tuple[te.Comparison, np.ndarray]) -> None:
-    found, d = unusual
-    expected = scipy.stats.bootstrap(
-        (d,), np.mean, n_resamples=300, confidence_level=0.8, method="BCa", rng=np.random.default_rng(7)
-    ).confidence_interval
-    first = found.measures[0].differences[0]
-    assert (first.low, first.high) == pytest.approx(tuple(expected), rel=1e-9)
+def one_of(name: str, values: np.ndarray) -> Scored:
+    """Return a run's values of AP."""
+    qids = tuple(f"{number:04}" for number in range(len(values)))
+    return Scored("", f"{name}.json", name, ("AP",), qids, values[:, None], (None,))
 
 
-@pytest.mark.slow
-def test_equivalence_is_tested_within_the_margin(unusual: tuple[te.Comparison, np.ndarray]) -> None:
-    found, d = unusual
-    assert found.measures[0].differences[0].equivalence == pytest.approx(
-        ttost_paired(d, np.zeros_like(d), -0.03, 0.03)[0], rel=1e-9
-    )
-
-
-@pytest.mark.slow
-def test_queries_needed_are_those_of_alpha_and_power(unusual: tuple[te.Comparison, np.ndarray]) -> None:
-    found, d = unusual
+def test_each_number_of_a_difference_follows_its_settings() -> None:
+    found = te.compare(drawn_results(3, 40), correction="none", **UNUSUAL)
+    values = found.measures[0].values
+    d, first = values[1] - values[0], found.measures[0].differences[0]
+    generator = np.random.default_rng(7)
+    bootstrap = scipy.stats.bootstrap((d,), np.mean, n_resamples=300, confidence_level=0.8, method="BCa", rng=generator)
+    assert (first.low, first.high) == pytest.approx(tuple(bootstrap.confidence_interval), rel=1e-9)
+    assert first.equivalence == pytest.approx(ttost_paired(d, np.zeros_like(d), -0.03, 0.03)[0], rel=1e-9)
     effect = d.mean() / d.std(ddof=1)
-    expected = TTestPower().solve_power(effect_size=abs(effect), alpha=0.2, power=0.6)
-    assert found.measures[0].differences[0].needed == np.ceil(expected)
-
-
-def test_the_interval_of_the_effect_has_its_confidence(unusual: tuple[te.Comparison, np.ndarray]) -> None:
-    found, d = unusual
-    first = found.measures[0].differences[0]
-    t = first.effect * np.sqrt(40)
-    assert first.effect == pytest.approx(d.mean() / d.std(ddof=1), rel=1e-9)
+    assert first.needed == np.ceil(TTestPower().solve_power(effect_size=abs(effect), alpha=0.2, power=0.6))
+    assert first.effect == pytest.approx(effect, rel=1e-9)
+    t = effect * np.sqrt(40)
     assert scipy.stats.nct.cdf(t, 39, first.effect_high * np.sqrt(40)) == pytest.approx(0.1, abs=1e-8)
     assert scipy.stats.nct.cdf(t, 39, first.effect_low * np.sqrt(40)) == pytest.approx(0.9, abs=1e-8)
-
-
-def test_intervals_of_means_have_their_confidence(unusual: tuple[te.Comparison, np.ndarray]) -> None:
-    found, _ = unusual
-    one = found.measures[0]
-    for run in range(3):
-        values = one.values[run]
-        expected = scipy.stats.t.interval(0.8, 39, values.mean(), scipy.stats.sem(values))
-        assert (one.low[run], one.high[run]) == pytest.approx(expected, rel=1e-9)
-
-
-def test_every_test_is_computed_with_its_seed_and_not_corrected(unusual: tuple[te.Comparison, np.ndarray]) -> None:
-    found, d = unusual
-    tests = found.measures[0].differences[0].tests
-    assert list(tests) == ["wilcoxon", "t", "sign", "randomisation"]
-    assert tests["t"].p == pytest.approx(scipy.stats.ttest_1samp(d, 0).pvalue, rel=1e-9)
-    assert tests["wilcoxon"].p == pytest.approx(scipy.stats.wilcoxon(np.round(d, 12)).pvalue, rel=1e-9)
-    assert tests["sign"].p == pytest.approx(scipy.stats.binomtest(int((d > 0).sum()), 40).pvalue, rel=1e-9)
-    assert [each.adjusted for each in tests.values()] == [each.p for each in tests.values()]
-    other = te.compare(drawn_results(3, 40), correction="none", **{**UNUSUAL, "seed": 8})
-    assert other.measures[0].differences[0].tests["randomisation"].p != tests["randomisation"].p
+    for row, low, high in zip(values, found.measures[0].low, found.measures[0].high, strict=True):
+        expected = scipy.stats.t.interval(0.8, 39, row.mean(), scipy.stats.sem(row))
+        assert (low, high) == pytest.approx(expected, rel=1e-9)
+    assert list(first.tests) == ["wilcoxon", "t", "sign", "randomisation"]
+    assert first.tests["t"].p == pytest.approx(scipy.stats.ttest_1samp(d, 0).pvalue, rel=1e-9)
+    assert first.tests["wilcoxon"].p == pytest.approx(scipy.stats.wilcoxon(np.round(d, 12)).pvalue, rel=1e-9)
+    assert first.tests["sign"].p == pytest.approx(scipy.stats.binomtest(int((d > 0).sum()), 40).pvalue, rel=1e-9)
+    assert [each.adjusted for each in first.tests.values()] == [each.p for each in first.tests.values()]
+    other = te.compare(drawn_results(3, 40), correction="none", **{**UNUSUAL, "seed": 8}).measures[0].differences[0]
+    assert other.tests["randomisation"].p != first.tests["randomisation"].p
 
 
 @pytest.mark.parametrize("letters", ["simultaneous", "tukey", "randomised-tukey"])
@@ -439,11 +379,7 @@ def test_each_test_is_corrected_over_the_pairs_of_all_measures(name: str, theirs
 
 def test_means_that_differ_by_rounding_are_all_the_best() -> None:
     values = np.array([0.1, 0.2, 0.3, 0.4] * 5)
-    qids = tuple(map(str, range(20)))
-    runs = {
-        name: Scored("", name, name, ("AP",), qids, (values + add)[:, None], (None,))
-        for name, add in (("x", 0.0), ("y", 1e-14), ("z", -0.01))
-    }
+    runs = {name: one_of(name, values + add) for name, add in (("x", 0.0), ("y", 1e-14), ("z", -0.01))}
     found = te.compare(runs).measures[0]
     assert found.best == (0, 1)
     assert found.letters == ("a", "a", "b")
@@ -452,12 +388,7 @@ def test_means_that_differ_by_rounding_are_all_the_best() -> None:
 def test_a_test_that_speaks_for_the_lower_mean_does_not_mark_the_higher_one(snapshot: SnapshotAssertion) -> None:
     # 50 queries a little worse, ten a lot better: the mean is higher, most ranks are against it.
     d = np.r_[-0.01 - 1e-5 * np.arange(50), 0.1 + 1e-4 * np.arange(10)]
-    qids = tuple(f"{number:02}" for number in range(60))
-    base = np.full(60, 0.5)
-    runs = {
-        name: Scored("", name, name, ("AP",), qids, column[:, None], (None,))
-        for name, column in (("x", base), ("y", base + d), ("z", base + d))
-    }
+    runs = {name: one_of(name, np.full(60, 0.5) + add) for name, add in (("x", 0), ("y", d), ("z", d))}
     found, two = te.compare(dict(list(runs.items())[:2]), test="wilcoxon"), te.compare(runs, test="wilcoxon")
     first = found.measures[0].differences[0]
     assert first.mean > 0
@@ -467,54 +398,45 @@ def test_a_test_that_speaks_for_the_lower_mean_does_not_mark_the_higher_one(snap
     assert [each.notes[-1] for each in (found, two)] == snapshot
 
 
-@pytest.mark.parametrize(
-    ("options", "family", "few"),
-    [
-        # p is at least 1 / (resamples + 1), and with Holm's correction 15 times that
-        ({"test": "randomisation", "correction": "holm", "resamples": 298}, 15, 1),
-        ({"test": "randomisation", "correction": "holm", "resamples": 299}, 15, 0),
-        ({"test": "randomisation", "correction": "benjamini-hochberg", "resamples": 18}, 15, 1),
-        ({"test": "randomisation", "correction": "benjamini-hochberg", "resamples": 19}, 15, 0),
-        ({"test": "randomisation", "correction": "holm", "resamples": 1}, 0, 0),
-        ({"test": "t", "letters": "none", "resamples": 1, "bootstrap": 1}, 15, 0),
-        ({"bootstrap": 18}, 3, 1),
-        ({"bootstrap": 19}, 3, 0),
-        ({"test": "t", "correction": "holm", "letters": "simultaneous", "bootstrap": 18}, 15, 1),
-        ({"letters": "randomised-tukey", "resamples": 18}, 3, 1),
-        ({"letters": "randomised-tukey", "resamples": 19}, 3, 0),
-    ],
-)
-def test_too_few_resamples_for_anything_to_be_significant_are_noted(
-    options: dict[str, Any], family: int, few: int, snapshot: SnapshotAssertion
-) -> None:
-    found = about_resamples(checked(Settings())._replace(**options), family)
-    assert len(found) == few
+RANDOM, TUKEY = {"test": "randomisation", "correction": "holm"}, {"letters": "randomised-tukey"}
+FDR = {"test": "randomisation", "correction": "benjamini-hochberg"}
+
+RESAMPLES: list[tuple[dict[str, Any], int, int]] = [
+    # p is at least 1 / (resamples + 1), and with Holm's correction 15 times that
+    (RANDOM | {"resamples": 298}, 15, 1), (RANDOM | {"resamples": 299}, 15, 0), (RANDOM | {"resamples": 1}, 0, 0),
+    (FDR | {"resamples": 18}, 15, 1), (FDR | {"resamples": 19}, 15, 0),
+    ({"bootstrap": 18}, 3, 1), ({"bootstrap": 19}, 3, 0),
+    ({"test": "t", "correction": "holm", "letters": "simultaneous", "bootstrap": 18}, 15, 1),
+    ({"test": "t", "letters": "none", "resamples": 1, "bootstrap": 1}, 15, 0),
+    (TUKEY | {"resamples": 18}, 3, 1), (TUKEY | {"resamples": 19}, 3, 0),
+]  # fmt: skip
+
+
+def test_too_few_resamples_for_anything_to_be_significant_are_noted(snapshot: SnapshotAssertion) -> None:
+    found = [about_resamples(checked(Settings())._replace(**options), family) for options, family, _ in RESAMPLES]
+    assert [len(notes) for notes in found] == [few for _, _, few in RESAMPLES]
     assert found == snapshot
+    by_compare = te.compare(drawn_results(6, 40), pairs=True, test="randomisation", resamples=99)
+    assert "that takes 300 resamples or more" in by_compare.notes[-1]  # 15 / 0.05
 
 
-def test_resamples_are_noted_by_a_comparison() -> None:
-    found = te.compare(drawn_results(6, 40), pairs=True, test="randomisation", resamples=99)
-    assert "that takes 300 resamples or more" in found.notes[-1]  # 15 / 0.05
-
-
-@pytest.mark.parametrize("queries", [2, 9, 10])
-def test_few_queries_are_noted(queries: int, snapshot: SnapshotAssertion) -> None:
-    notes = [note for note in te.compare(drawn_results(2, queries)).notes if "queries" in note and "made" not in note]
-    assert len(notes) == (queries < 10)
+def test_few_queries_are_noted(snapshot: SnapshotAssertion) -> None:
+    notes = {
+        queries: [
+            note for note in te.compare(drawn_results(2, queries)).notes if "queries" in note and "made" not in note
+        ]
+        for queries in (2, 9, 10)
+    }
+    assert {queries: len(said) for queries, said in notes.items()} == {2: 1, 9: 1, 10: 0}
     assert notes == snapshot
 
 
 def test_options_of_scoring_are_refused_where_nothing_is_scored(snapshot: SnapshotAssertion) -> None:
     results = [te.evaluate(QRELS, run, "map") for run in RUNS[:2]]
-    large = dataclasses.replace(
-        results[0], matrix=np.where(np.arange(30)[:, None] == 3, np.inf, results[0].matrix), _rows={}
-    )
-    said = []
-    for arguments in ({"runs": results, "complete": True}, {"qrels": QRELS, "runs": results}, {"runs": [large, large]}):
-        with pytest.raises(te.EvaluationError) as refused:
-            te.compare(**arguments)  # type: ignore[arg-type]
-        said.append(str(refused.value).replace(str(HOME), ""))
-    assert said == snapshot
+    infinite = np.where(np.arange(30)[:, None] == 3, np.inf, results[0].matrix)
+    large = dataclasses.replace(results[0], matrix=infinite, _rows={})
+    given = ({"runs": results, "complete": True}, {"qrels": QRELS, "runs": results}, {"runs": [large, large]})
+    assert [refusal(te.compare, **each).replace(str(HOME), "") for each in given] == snapshot
 
 
 def test_a_set_of_measures_is_compared_but_for_those_without_numbers_of_queries(snapshot: SnapshotAssertion) -> None:
@@ -554,11 +476,11 @@ def test_the_output_of_before_is_no_run(tmp_path: Path) -> None:
 def test_a_file_that_is_read_is_not_written_over(command: list[str], tmp_path: Path) -> None:
     files = copied(tmp_path)
     is_input, is_run = ("this file is an input", files[0]), ("this file is one of the runs", files[1])
-    for given, (what, output) in {
-        (QRELS, *files[:2]): is_input,
-        **({} if command == ["score"] else {(QRELS, str(tmp_path)): is_run, (QRELS, str(tmp_path / "*.txt")): is_run}),
-    }.items():
-        done = treceval([*command, *given, "-o", output])
+    given: dict[tuple[str, ...], tuple[str, str]] = {(QRELS, *files[:2]): is_input}
+    if command != ["score"]:
+        given |= {(QRELS, str(tmp_path)): is_run, (QRELS, str(tmp_path / "*.txt")): is_run}
+    for arguments, (what, output) in given.items():
+        done = treceval([*command, *arguments, "-o", output])
         assert (done.status, done.out) == (1, b"")
         assert done.err.decode() == f"{output}: {what}, and would be overwritten. Name another file.\n"
     assert [Path(file).read_bytes() for file in files] == [Path(run).read_bytes() for run in RUNS]

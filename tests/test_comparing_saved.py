@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import os
 import random
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+import refused
 from command import treceval
 from shared import SHARED, needs_shared
 from syrupy.assertion import SnapshotAssertion
@@ -70,9 +73,7 @@ def same(found: Scored, expected: Scored, *, decimals: int | None = None) -> Non
 
 def refusal(path: str) -> str:
     """Return what is said of a file, without its folder."""
-    with pytest.raises(te.InputError) as error:
-        read_saved(path)
-    return str(error.value).replace(path, Path(path).name)
+    return refused.refusal(read_saved, path).replace(path, Path(path).name).removeprefix("InputError: ")
 
 
 # --- what was saved comes back -----------------------------------------------------------------------------------
@@ -86,11 +87,15 @@ def test_full_precision_comes_back_exactly_and_lines_to_four_decimals(tmp_path: 
         assert (found.name, found.digits) == ("saved" if form == "trec" else "bm25", digits)
 
 
-@pytest.mark.parametrize("format", [*TEXT_FORMATS, "json"])
-def test_as_many_digits_come_back_as_were_asked_for(tmp_path: Path, format: str) -> None:
-    (found,) = read_saved(scored(tmp_path, format, "--digits", "6"))
-    same(found, now(RUNS[0]), decimals=6)
-    assert found.digits == 6
+def test_as_many_digits_and_runs_come_back_as_were_asked_for(tmp_path: Path) -> None:
+    for form in (*TEXT_FORMATS, "json"):
+        (found,) = read_saved(scored(tmp_path, form, "--digits", "6"))
+        same(found, now(RUNS[0]), decimals=6)
+        assert found.digits == 6
+        several = read_saved(scored(tmp_path, form, "-m", "runid", runs=RUNS))
+        assert [run.name for run in several] == ["bm25", "jaccard", "minilm"]
+        for run, path in zip(several, RUNS, strict=True):
+            same(run, now(path), decimals=4 if form == "trec" else None)
 
 
 def test_lines_with_more_than_twelve_decimals_were_not_rounded(tmp_path: Path) -> None:
@@ -98,14 +103,6 @@ def test_lines_with_more_than_twelve_decimals_were_not_rounded(tmp_path: Path) -
         (found,) = read_saved(scored(tmp_path, "trec", "--digits", str(digits)))
         np.testing.assert_allclose(found.values, now(RUNS[0]).values, rtol=0, atol=0.51 * 10**-digits)
         assert found.digits == rounded
-
-
-@pytest.mark.parametrize("format", [*TEXT_FORMATS, "json"])
-def test_several_runs_of_a_file_come_back(tmp_path: Path, format: str) -> None:
-    found = read_saved(scored(tmp_path, format, "-m", "runid", runs=RUNS))
-    assert [run.name for run in found] == ["bm25", "jaccard", "minilm"]
-    for run, path in zip(found, RUNS, strict=True):
-        same(run, now(path), decimals=4 if format == "trec" else None)
 
 
 @pytest.mark.parametrize(
@@ -121,28 +118,24 @@ def test_long_signatures_come_back_and_json_always_has_them(tmp_path: Path, form
     assert [run.name for run in found] == (numbered if format == "trec" else ["bm25", "jaccard", "minilm"])
 
 
-@pytest.mark.parametrize("format", TEXT_FORMATS)
-def test_short_signatures_come_back_but_for_the_hash_of_the_queries(tmp_path: Path, format: str) -> None:
-    found = read_saved(scored(tmp_path, format, "--signature", runs=RUNS, profile="msmarco"))
-    for run, path in zip(found, RUNS, strict=True):
-        expected = [signature for signature in now(path, profile="msmarco").signatures if signature is not None]
-        assert run.signatures == tuple(signature._replace(query_set="") for signature in expected)
-
-
-def test_a_column_signature_of_a_single_run_is_no_run(tmp_path: Path) -> None:
-    (found,) = read_saved(scored(tmp_path, "csv", "--signature"))
-    assert found.name == "bm25"
-    assert found.signatures[0] is not None
+def test_short_signatures_come_back_but_for_the_hash_of_the_queries(tmp_path: Path) -> None:
+    for form in TEXT_FORMATS:
+        # A column "signature" of a single run is no run.
+        for paths in (RUNS, RUNS[:1]):
+            found = read_saved(scored(tmp_path, form, "--signature", runs=paths, profile="msmarco"))
+            for run, path in zip(found, paths, strict=True):
+                expected = [each for each in now(path, profile="msmarco").signatures if each is not None]
+                assert run.signatures == tuple(each._replace(query_set="") for each in expected)
 
 
 @pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
-@pytest.mark.parametrize("format", [*TEXT_FORMATS, "json"])
-def test_a_query_that_the_run_lacks_has_no_values(tmp_path: Path, format: str) -> None:
+def test_a_query_that_the_run_lacks_has_no_values(tmp_path: Path) -> None:
     run = lacking(tmp_path, "377", "1043")
-    (found,) = read_saved(scored(tmp_path, format, runs=[run]))
-    same(found, now(run), decimals=4 if format == "trec" else None)
-    assert len(found.qids) == 28
-    assert found.missing == (("1043", "377") if format == "json" else ())
+    for form in (*TEXT_FORMATS, "json"):
+        (found,) = read_saved(scored(tmp_path, form, runs=[run]))
+        same(found, now(run), decimals=4 if form == "trec" else None)
+        assert len(found.qids) == 28
+        assert found.missing == (("1043", "377") if form == "json" else ())
 
 
 @pytest.mark.parametrize("profile", ["trec_eval-10", "trec_eval-9", "msmarco"])
@@ -164,16 +157,14 @@ def test_signatures_and_the_other_runs_tell_which_queries_count_0_unlisted(
     assert [run.missing for run in found] == [("1043", "377"), ()]
 
 
-@pytest.mark.parametrize(
-    ("option", "part", "other"), [("--long-signature", "set:", "set:0000"), ("--signature", "#:30|", "#:31|")]
-)
-def test_nothing_is_put_in_where_signatures_are_of_other_queries(
-    tmp_path: Path, option: str, part: str, other: str
-) -> None:
+def test_nothing_is_put_in_where_signatures_are_of_other_queries_or_missing(tmp_path: Path) -> None:
     runs = [lacking(tmp_path, "377", "1043"), RUNS[1]]
-    path = Path(scored(tmp_path, "tsv", "-c", option, runs=runs, profile="trec_eval-9"))
-    path.write_text(path.read_text().replace(part, other))
-    assert [len(run.qids) for run in read_saved(path)] == [28, 30]
+    for option, part, other in (("--long-signature", "set:", "set:0000"), ("--signature", "#:30|", "#:31|")):
+        path = Path(scored(tmp_path, "tsv", "-c", option, runs=runs, profile="trec_eval-9"))
+        path.write_text(path.read_text().replace(part, other))
+        assert [len(run.qids) for run in read_saved(path)] == [28, 30]
+    (found,) = read_saved(scored(tmp_path, "trec", "-c", runs=runs[:1], profile="trec_eval-9"))
+    assert len(found.qids) == 28
 
 
 def test_how_many_relevant_documents_a_missing_query_has_is_not_known(tmp_path: Path) -> None:
@@ -183,71 +174,31 @@ def test_how_many_relevant_documents_a_missing_query_has_is_not_known(tmp_path: 
     assert [name for name, value in zip(found.measures, row, strict=True) if np.isnan(value)] == ["num_rel"]
 
 
-def test_without_signatures_a_query_that_is_not_listed_is_not_there(tmp_path: Path) -> None:
-    run = lacking(tmp_path, "377", "1043")
-    (found,) = read_saved(scored(tmp_path, "trec", "-c", runs=[run], profile="trec_eval-9"))
-    assert len(found.qids) == 28
-
-
-@pytest.mark.parametrize("format", [*TEXT_FORMATS, "json"])
-def test_averages_and_what_has_no_number_for_each_query_are_left_out(tmp_path: Path, format: str) -> None:
+def test_averages_and_what_has_no_number_for_each_query_are_left_out(tmp_path: Path) -> None:
     others = [word for name in ("num_q", "gm_map", "runid", "relstring") for word in ("-m", name)]
-    for options in (["-n"], others):
-        (found,) = read_saved(scored(tmp_path, format, *options))
-        same(found, now(RUNS[0]), decimals=4 if format == "trec" else None)
+    for form, options in itertools.product((*TEXT_FORMATS, "json"), (["-n"], others)):
+        (found,) = read_saved(scored(tmp_path, form, *options))
+        same(found, now(RUNS[0]), decimals=4 if form == "trec" else None)
         assert found.measures == MEASURES
 
 
 # --- what files of any program say -------------------------------------------------------------------------------
 
+
 HOW = "AP(rel=1)|p:trec_eval-10|#:1|q:0123abcd|v:0.1.0"
-OTHER = HOW.replace("AP", "WorstRank")
+TEXTS = tomllib.loads(Path(__file__).with_name("saved_results.toml").read_text("utf-8"))
 
 
-def document(per_query: object, **more: object) -> str:
-    """Return JSON of one run, ``a``."""
-    return json.dumps({"treceval_py": "0.1.0", "runs": [{"name": "a", "per_query": per_query, **more}]})
-
-
-READ = {
-    "a line is a measure, a query and a value": "map                   \t301\t0.2500\nP_5  \t301\t0.4000\n"
-    "map\t9\t0.5\nP_5 9 0.2\n",
-    "queries are in the order of their bytes": "map\té\t1.0000\nmap\tz\t0.5000\nmap\t9\t0.2500\nmap\t10\t0.0000\n",
-    "a query may have some measures only": "map\t1\t0.2500\nP_5\t1\t0.4000\nmap\t2\t0.5000\n",
-    "the first query may lack the first measure": "P_5\t1\t0.2\nmap\t2\t0.5\nP_5\t2\t0.4\nmap\tall\t0.5\nP_5\tall\t0.3\n",
-    "in rows too": "query,measure,a\n1,map,\n1,P_5,0.2\n2,map,0.5\n2,P_5,0.4\nall,map,0.5\nall,P_5,0.3\n",
-    "and in JSON": '{"treceval_py": "0", "measures": {"map": "AP", "P_5": "P@5"}, '
-    '"runs": [{"per_query": {"1": {"P_5": 0.2}, "2": {"map": 0.5, "P_5": 0.4}}}]}',
-    "the least JSON": document({"1": {"map": 0.5}, "all": {"map": 1}}),
-    "spaces between tabs": "map\t1\t0.5\nmap\twhat is it\t0.2500\n",
-    "white space that is not ASCII": "map\t\u3000a\xa0\t0.2500\nmap b\u3000c 0.5\n",
-    "an id that is not UTF-8": "map\t\udcff\t0.2500\n",
-    "Windows line ends and a byte order mark": "\ufeffmap\t1\t0.2500\r\n\r\nmap\tall\t0.2500\r\n",
-    "measures of other programs": "map\t1\t0.2500\nmy_measure\t1\t0.4000\nmy_measure\tall\tgood\n",
-    "the tag is the name": "map\t1\t0.2500\nrunid\tall\tstandard\n",
-    "a query after averages begins another run": "map\t1\t0.2500\nrunid\tall\tone\nmap\tall\t0.2500\nmap\t1\t0.5000\n"
-    "runid\tall\ttwo\nmap\tall\t0.5000\n",
-    "runs with the same name are numbered": "map\t1\t0.2500\nmap\tall\t0.2500\nmap\t1\t0.5000\nmap\tall\t0.5000\n",
-    "comments that are not signatures": "# made: by hand | yesterday\n#\nmap\t1\t0.2500\n# map: good\n",
-    "a signature before the values": f"# map: {HOW}\nmap\t1\t0.2500\nmap\t2\t0.2500\n",
-    "a row without a signature": f"query,measure,a,signature\n1,map,0.5,\n2,map,0.5,{HOW}\n",
-    "the signature of an unknown measure": f"map\t1\t0.5\nWorstRank\t1\t7\n# map: {HOW}\n# WorstRank: {OTHER}\n",
-    "also in a row": f"query,measure,a,signature\n1,map,0.5,{HOW}\n1,WorstRank,7,{OTHER}\n",
-    "also in JSON": document(
-        {"1": {"map": 0.5, "WorstRank": 7}}, signatures={"map": {"short": HOW}, "WorstRank": {"short": OTHER}}
-    ),
-    "ir_measures has the query first": "q1\tAP\t0.2500\nq1\tnDCG@10\t0.5000\nq1\tmine\t1.0000\nall\tAP\t0.2500\n",
-    "a query named like a measure": "map\tG\t0.5000\n",
-    "counts have no decimals": "num_ret\t1\t500\nmap\t1\t0.250\n",
-    "numbers of different lengths were not rounded": "query,measure,a\n1,map,0.25\n2,map,0.125\n",
-    "nor were short ones": "query,measure,a\n1,map,0.5\n2,map,1.0\n",
-    "a quoted cell with commas and line ends": 'query,measure,"a, b"\n"1\n2",map,0.5\n',
-}
+def read_table() -> dict[str, str]:
+    """Return texts that are read, with their signatures."""
+    other = HOW.replace("AP", "WorstRank")
+    texts = {case: text.replace("{HOW}", HOW).replace("{OTHER}", other) for case, text in TEXTS["read"].items()}
+    return texts | {"an id that is not UTF-8": "map\t\udcff\t0.2500\n"}
 
 
 def test_files_of_any_program_are_read(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     said = {}
-    for case, text in READ.items():
+    for case, text in read_table().items():
         path = written(tmp_path, text)
         assert is_saved(path), case
         said[case] = [
@@ -318,6 +269,7 @@ def test_averages_and_z_scores_of_trec_eval_are_refused(name: str, snapshot: Sna
 
 # --- what is refused ---------------------------------------------------------------------------------------------
 
+TABLES = {"queries": ["-q"], "averages": [], "differences": ["compare"], "runs": ["board", "--no-cache"]}
 PRINTED = {
     **{f"averages alone, {form}": ["--format", form] for form in (*TEXT_FORMATS, "json")},
     **{f"z-scores, {form}": ["-q", "-m", "map", "-Z", "norms", "--format", form] for form in ("csv", "json")},
@@ -329,12 +281,10 @@ PRINTED = {
     "a board, json": ["board", "--no-cache", "-m", "map", "--format", "json"],
     **{
         f"a table of {name}, {form}": [*options, "-m", "map", "--format", form]
+        for name, options in TABLES.items()
         for form in ("table", "markdown", "latex")
-        for name, options in {
-            "queries": ["-q"], "averages": [], "differences": ["compare"], "runs": ["board", "--no-cache"],
-        }.items()
     },
-}  # fmt: skip
+}
 
 
 def test_other_output_of_treceval_is_refused(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
@@ -351,56 +301,10 @@ def test_other_output_of_treceval_is_refused(tmp_path: Path, snapshot: SnapshotA
     assert said == snapshot
 
 
-REFUSED = {
-    "map\t1\t0.25\nmap\t1\t0.5\n": 2,
-    "map\t1\t0.25\nmap\tall\t0.5\nmap\tall\t0.5\n": 3,
-    "map\t1\tgood\n": 1,
-    "map\t1\t1_0\n": 1,
-    "map\t1\tNaN\n": 1,
-    "map\t1\t0.5\nmap\tall\t-inf\n": 2,
-    "map\t1\t1e999\n": 1,
-    "map\t1\t0.5\nmap\t2\n": 2,
-    "map\t1\t0.5\nm\n": 2,
-    "1 Q0 a 1 0.5 t\n": 1,
-    "1 0 a 1\n": 1,
-    "1\ta\t1\n": None,
-    "relstring\t1\t'01'\nrunid\tall\tmine\n": None,
-    "map\t1\t0.5\0\n": 1,
-    "# nothing\n": None,
-    "": None,
-    f"map\t1\t0.5\n# map: {OTHER.replace('(rel=1)', '')}\n": 2,
-    "map\t1\t0.5\n# map: AP|x\n": 2,
-    f"query   measure   {'run   ' * 9999}\n{'─' * 9999}\n": None,
-    "query,measure,a\n1,map\n": 2,
-    "query,measure,a\n1,map,0.5\n\n1,map,0.5\n": 4,
-    "query,measure,a\n,map,0.5\n": 2,
-    "query,measure,a\n1,,0.5\n": 2,
-    'query,measure,a\n1,map,"0.5\n': 2,
-    "query,measure,a\n1,map,\n": None,
-    "query,measure,a,\n1,map,0.5,0.5\n": 1,
-    "query,measure,a,a\n1,map,0.5,0.5\n": 1,
-    "query,measure,a,signature\n1,map,0.5,one\n2,map,0.5,two\n": 3,
-    '{"treceval_py": "0.1.0", "runs": ' + "[" * 200_000: None,
-    document({"1": {"map": "good"}}): None,
-    document({"1": {"map": float("nan")}}): None,
-    document({"1": {"map": None}}): None,
-    document({"1": {"map": True}}): None,
-    document({"1": [0.5]}): None,
-    document({"1": {"map": 0.5}}, tag=7): None,
-    document({"1": {"map": 0.5}}, missing=[1]): None,
-    document({"": {"map": 0.5}}): None,
-    document({"\ud800": {"map": 0.5}}): None,
-    document({"1": {"map": 0.5}}).replace('"map": 0.5', '"map": 0.5, "map": 0.5'): None,
-    '{"treceval_py": "0.1.0", "runs": []}': None,
-    '{"1": {"a": 0.5}}': None,
-    document({"1": {"map": 0.5}}) + "\n}": 2,
-}
-"""Texts that are not results, with the line that is at fault."""
-
-
 def test_malformed_results_are_refused_with_their_place(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    long = [f"query   measure   {'run   ' * 9999}\n{'─' * 9999}\n", '{"treceval_py": "0.1.0", "runs": ' + "[" * 200_000]
     said = {}
-    for text, line in REFUSED.items():
+    for text, line in {**TEXTS["refused"], **dict.fromkeys(long)}.items():
         message = refusal(written(tmp_path, text))
         assert message.startswith(f"saved.txt:{line}: " if line else "saved.txt: "), message
         said[repr(text[:90])] = message
@@ -436,39 +340,11 @@ def test_a_damaged_file_is_read_or_refused_in_one_line(tmp_path: Path, name: str
 
 # --- which files have saved results ------------------------------------------------------------------------------
 
-SAVED = {
-    "a run": ("1 Q0 a 1 0.5 t\n", False),
-    "judgments": ("1 0 a 1\n", False),
-    "a run of MS MARCO": ("1048585\t7187158\t1\n1048585\t7187157\t2\n", False),
-    "a run of MS MARCO whose query is named like a measure": ("map\tD12\t1\nmap\tD13\t2\n", False),
-    "a run of MS MARCO whose document is named like a measure": ("q1\tmap\t1\n", False),
-    "a run of MS MARCO whose document is named like a count": ("q1\tnum_ret\t1\n", False),
-    "judgments of BEIR": ("query-id\tcorpus-id\tscore\n1\ta\t1\n", False),
-    "a run in JSON": ('{"1": {"a": 0.5}}', False),
-    "a run in JSON Lines": ('{"qid": "1", "docid": "a", "score": 0.5}\n{"qid": "1", "docid": "b"}\n', False),
-    "nothing": ("", False),
-    "comments": ("# map: AP\n", False),
-    "other CSV": ("query,docid,score\n1,a,0.5\n", False),
-    "lines": ("map\t1\t0.5000\n", True),
-    "counts": ("num_rel_ret\t1\t5\n", True),
-    "lines after comments": ("# made by hand\n\nmap 1 0.5\n", True),
-    "lines after many comments": ("# made by hand\n" * 400 + "map 1 0.5\n", True),
-    "lines after seven of another program": ("mine\t1\t0.1\n" * 7 + "map\t1\t0.5000\n", True),
-    "lines after eight of another program": ("mine\t1\t0.1\n" * 8 + "map\t1\t0.5000\n", False),
-    "averages": ("runid\tall\tmine\n", True),
-    "z-scores": ("Zmap\t1\t-0.5\n", True),
-    "lines of ir_measures": ("q1\tAP\t0.2500\n", True),
-    "CSV": ("query,measure,a\n", True),
-    "TSV": ("query\tmeasure\ta\n", True),
-    "CSV with quotes": ('"query","measure","a"\n', True),
-    "JSON": ('{"treceval_py": "0.1.0", "profile": "trec_eval-10"', True),
-    "JSON with sorted keys": ('{"complete": false, "judgments": "qrels.txt"', True),
-}
-
 
 def test_saved_results_are_recognised_by_their_beginning(tmp_path: Path) -> None:
-    found = {what: is_saved(written(tmp_path, text)) for what, (text, _) in SAVED.items()}
-    assert found == {what: saved for what, (_, saved) in SAVED.items()}
+    results = TEXTS["results"] | {"lines after many comments": "# made by hand\n" * 400 + "map 1 0.5\n"}
+    assert [what for what, text in results.items() if not is_saved(written(tmp_path, text))] == []
+    assert [what for what, text in TEXTS["others"].items() if is_saved(written(tmp_path, text))] == []
     assert not any(map(is_saved, ["-", "", str(tmp_path), str(tmp_path / "none")]))
 
 
@@ -486,27 +362,16 @@ def test_a_pipe_is_no_saved_result_and_is_left_untouched() -> None:
 # --- one spelling ------------------------------------------------------------------------------------------------
 
 
-def named(*measures: str) -> Scored:
-    values = np.zeros((1, len(measures)))
-    return Scored("a", "a.txt", "a", measures, ("1",), values, (None,) * len(measures))
-
-
-@pytest.mark.parametrize(
-    ("runs", "expected"),
-    [
-        pytest.param(
-            [("nDCG@10", "mine"), ("P@5", "ndcg_cut_10"), ("P_5", "ndcg_cut.10", "mine")],
-            [("nDCG@10", "mine"), ("P@5", "nDCG@10"), ("P@5", "nDCG@10", "mine")],
-            id="the first spelling",
-        ),
-        pytest.param([("map",), ("AP(rel=2)",)], [("map",), ("AP(rel=2)",)], id="other parameters"),
-        pytest.param(
-            [("map",), ("AP", "map"), ("AP", "MAP")], [("map",), ("AP", "map"), ("map", "MAP")], id="two equal ones"
-        ),
-    ],
-)
-def test_measures_are_spelled_as_in_the_first_run(runs: list[tuple[str]], expected: list[tuple[str]]) -> None:
-    assert [run.measures for run in harmonised([named(*each) for each in runs])] == expected
+def test_measures_are_spelled_as_in_the_first_run() -> None:
+    for given, expected in (
+        # the first spelling, other parameters, two equal ones
+        ("nDCG@10 mine|P@5 ndcg_cut_10|P_5 ndcg_cut.10 mine", "nDCG@10 mine|P@5 nDCG@10|P@5 nDCG@10 mine"),
+        ("map|AP(rel=2)", "map|AP(rel=2)"),
+        ("map|AP map|AP MAP", "map|AP map|map MAP"),
+    ):
+        runs = [each.split() for each in given.split("|")]
+        made = [Scored("a", "", "a", tuple(run), ("1",), np.zeros((1, len(run))), (None,) * len(run)) for run in runs]
+        assert "|".join(" ".join(run.measures) for run in harmonised(made)) == expected
 
 
 # --- which files are meant ---------------------------------------------------------------------------------------
@@ -557,16 +422,10 @@ def test_files_are_in_the_order_of_the_bytes_of_their_names(tmp_path: Path) -> N
 
 
 def test_what_stands_for_no_file_or_occurs_twice_is_refused(runs: Path, snapshot: SnapshotAssertion) -> None:
-    said = {}
     given = "runs/older|runs/*.run|runs/old*|runs/b.txt runs|runs/b.txt ./runs/older/../b.txt|- -|runs/b.txt latest.txt"
-    for paths in given.split("|"):
-        with pytest.raises(te.InputError) as error:
-            run_files(paths.split())
-        said[paths] = str(error.value)
+    said = {paths: refused.refusal(run_files, paths.split()) for paths in given.split("|")}
     (runs / "runs" / "older" / "one").touch()
-    with pytest.raises(te.InputError) as error:
-        run_files(["runs/older"], without=["runs/older/one"])
-    said["without its only file"] = str(error.value)
+    said["without its only file"] = refused.refusal(run_files, ["runs/older"], without=["runs/older/one"])
     assert said == snapshot
 
 
@@ -605,12 +464,10 @@ def test_files_with_the_same_name_are_named_with_their_hashes() -> None:
 
 
 def test_names_that_runs_share_are_refused(snapshot: SnapshotAssertion) -> None:
-    said = []
-    for tags, files, by in (
-        ("x x", "a.txt b.txt", "tag"), ("x y", "x/a.txt y/a.txt", "file"), ("x x", "a a", "tag"), ("x ", "a b", "tag"),
-        ("x y", "a b", "name"),
-    ):  # fmt: skip
-        with pytest.raises(te.EvaluationError) as error:
-            unique_names(tags.split(" "), files.split(), by)
-        said.append(str(error.value))
-    assert said == snapshot
+    assert [
+        refused.refusal(unique_names, tags.split(" "), files.split(), by)
+        for tags, files, by in (
+            ("x x", "a.txt b.txt", "tag"), ("x y", "x/a.txt y/a.txt", "file"), ("x x", "a a", "tag"),
+            ("x ", "a b", "tag"), ("x y", "a b", "name"),
+        )
+    ] == snapshot  # fmt: skip

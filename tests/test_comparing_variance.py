@@ -13,9 +13,11 @@ import re
 import numpy as np
 import pytest
 from shared import ROBUST, skip_without_shared
+from test_comparing_paired import ONE, OTHER
 
 import treceval_py as te
 from treceval_py.comparing.variance import (
+    Anova,
     _integrated,
     letters,
     tukey,
@@ -25,28 +27,12 @@ from treceval_py.comparing.variance import (
 pandas = pytest.importorskip("pandas")
 stats = pytest.importorskip("scipy.stats")
 
-RUNS = ["MU03rob01", "NLPR03vb10", "SABIR03BASE", "UIUC03Rd1", "aplrob03a", "pircRBa1", "rutcor03100", "uic0301"]
 
 SOYBEANS = np.array(
-    [
-        [8, 10, 12, 13, 11],
-        [2, 6, 7, 11, 5],
-        [4, 10, 9, 8, 10],
-        [3, 5, 9, 10, 6],
-        [9, 7, 5, 5, 3],
-    ],
-    dtype=float,
+    [[8, 10, 12, 13, 11], [2, 6, 7, 11, 5], [4, 10, 9, 8, 10], [3, 5, 9, 10, 6], [9, 7, 5, 5, 3]], dtype=float
 )
 """Seeds of 100 that failed after five treatments (check, Arasan, Spergon, Semesan Jr., Fermate) in five replications: the
 example of two-way analysis in G. W. Snedecor and W. G. Cochran, Statistical Methods, seventh edition, 1980."""
-
-SLEEP = np.array(
-    [
-        [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0],
-        [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4],
-    ]
-)
-"""Student's data of two drugs and ten patients, `sleep` in R."""
 
 
 def simulated(runs: int, queries: int, *, seed: int, spread: float = 0.05) -> np.ndarray:
@@ -66,94 +52,67 @@ def table_of(values: np.ndarray):
     return anova_lm(ols("value ~ C(query) + C(run)", frame).fit())
 
 
-def tukey_of(values: np.ndarray) -> np.ndarray:
-    """Return statsmodels' p-values of Tukey's test, from its two-way analysis of variance."""
+def analysis(values: np.ndarray) -> Anova:
+    found = two_way_anova(values)
+    assert found is not None
+    return found
+
+
+def check(values: np.ndarray) -> None:
+    """Assert that the analysis and Tukey's p-values are those of statsmodels."""
     pytest.importorskip("statsmodels")
     from statsmodels.sandbox.stats.multicomp import tukeyhsd
 
-    residual = table_of(values).loc["Residual"]
-    # It multiplies the degrees of freedom by the number of samples.
-    found = tukeyhsd(
-        values.mean(axis=1), values.shape[1], residual["mean_sq"], df=residual["df"] / len(values), q_crit=1.0
-    )
-    first, second = found[0]
-    p = np.ones((len(values), len(values)))
-    p[first, second] = p[second, first] = found[-1]
-    return p
-
-
-def robust(measure: str) -> np.ndarray:
-    skip_without_shared()
-    qrels = str(ROBUST / "qrels.txt.gz")
-    found = [te.evaluate(qrels, str(ROBUST / f"input.{name}.gz"), [measure]) for name in RUNS]
-    return np.array([[results[qid][measure] for qid in results] for results in found])
-
-
-def check_anova(values: np.ndarray) -> None:
-    table, anova = table_of(values), two_way_anova(values)
-    assert anova is not None
+    table, anova = table_of(values), analysis(values)
     systems, queries, error = table.loc["C(run)"], table.loc["C(query)"], table.loc["Residual"]
     assert (anova.systems_df, anova.queries_df, anova.error_df) == (systems["df"], queries["df"], error["df"])
     found = [anova.systems_ss, anova.queries_ss, anova.error_ss, anova.error_ms]
     assert found == pytest.approx([systems.sum_sq, queries.sum_sq, error.sum_sq, error.mean_sq], rel=1e-9)
     assert [anova.systems_f, anova.queries_f] == pytest.approx([systems["F"], queries["F"]], rel=1e-9)
     assert [anova.systems_p, anova.queries_p] == pytest.approx([systems["PR(>F)"], queries["PR(>F)"]], abs=1e-9)
+    # It multiplies the degrees of freedom by the number of samples.
+    (first, second), *_, p = tukeyhsd(
+        values.mean(axis=1), values.shape[1], error["mean_sq"], df=error["df"] / len(values), q_crit=1.0
+    )
+    np.testing.assert_allclose(tukey(values)[first, second], p, rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(tukey(values), tukey(values).T)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("runs", "queries"), [(2, 12), (3, 5), (8, 40)])
-def test_the_analysis_of_variance_is_that_of_statsmodels(runs: int, queries: int) -> None:
-    check_anova(simulated(runs, queries, seed=runs))
+@pytest.mark.parametrize(("runs", "queries"), [(2, 12), (3, 5), (4, 25), (8, 60)])
+def test_the_analysis_of_variance_and_tukeys_test_are_those_of_statsmodels(runs: int, queries: int) -> None:
+    check(simulated(runs, queries, seed=runs))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("measure", ["map", "ndcg_cut.10"])
 def test_the_analysis_of_the_robust_runs_is_that_of_statsmodels(measure: str) -> None:
-    check_anova(robust(measure))
+    skip_without_shared()
+    qrels = te.read_qrels(ROBUST / "qrels.txt.gz")
+    found = [te.evaluate(qrels, path, [measure]) for path in sorted(ROBUST.glob("input.*.gz"))]
+    assert len(found) == 8
+    check(np.array([[results[qid][measure] for qid in results] for results in found]))
 
 
 def test_the_analysis_of_soybeans_is_that_of_the_textbook() -> None:
-    anova = two_way_anova(SOYBEANS)
-    assert anova is not None
+    anova = analysis(SOYBEANS)
     # Totals 54, 31, 41, 33, 29 and 26, 38, 42, 47, 35; squares 1634; correction 188² / 25 = 1413.76.
     # Treatments 7488 / 5 - 1413.76, replications 7318 / 5 - 1413.76, total 220.24.
     assert [anova.systems_ss, anova.queries_ss, anova.error_ss] == pytest.approx([83.84, 49.84, 86.56])
     assert (anova.systems_df, anova.queries_df, anova.error_df) == (4, 4, 16)
     assert anova.error_ms == pytest.approx(5.41)
     assert anova.systems_f == pytest.approx(20.96 / 5.41)
-
-
-def test_the_effects_and_the_error_make_up_the_whole_variance() -> None:
     values = simulated(5, 17, seed=2)
-    anova = two_way_anova(values)
-    assert anova is not None
     whole = ((values - values.mean()) ** 2).sum()
-    assert anova.systems_ss + anova.queries_ss + anova.error_ss == pytest.approx(whole)
+    assert sum(getattr(analysis(values), name) for name in ("systems_ss", "queries_ss", "error_ss")) == pytest.approx(
+        whole
+    )
 
 
-@pytest.mark.parametrize("shape", [(1, 5), (5, 1), (1, 1)])
-def test_one_run_or_one_query_has_no_analysis(shape: tuple[int, int]) -> None:
-    values = np.full(shape, 0.5)
-    assert two_way_anova(values) is None
-
-
-def test_one_query_has_no_p_values() -> None:
+def test_one_run_or_one_query_has_no_analysis() -> None:
+    for shape in ((1, 5), (5, 1), (1, 1)):
+        assert two_way_anova(np.full(shape, 0.5)) is None
     assert np.array_equal(tukey(np.array([[0.5], [0.25]])), [[1, np.nan], [np.nan, 1]], equal_nan=True)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("runs", "queries"), [(3, 4), (4, 25), (8, 60)])
-def test_p_values_of_tukey_are_those_of_statsmodels(runs: int, queries: int) -> None:
-    values = simulated(runs, queries, seed=10 + runs)
-    np.testing.assert_allclose(tukey(values), tukey_of(values), rtol=0, atol=1e-9)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("measure", ["map", "ndcg_cut.10"])
-def test_p_values_of_the_robust_runs_are_those_of_statsmodels(measure: str) -> None:
-    values = robust(measure)
-    assert len(values) == 8
-    np.testing.assert_allclose(tukey(values), tukey_of(values), rtol=0, atol=1e-9)
 
 
 @pytest.mark.slow
@@ -194,14 +153,9 @@ def test_two_runs_have_the_p_value_of_the_paired_t_test() -> None:
     values = simulated(2, 30, seed=4)
     expected = stats.ttest_rel(values[0], values[1]).pvalue
     assert tukey(values)[0, 1] == pytest.approx(expected, rel=1e-9)
-
-
-def test_sleep_has_the_p_value_that_r_prints() -> None:
     # R 4: t.test(Pair(extra1, extra2) ~ 1): t = -4.0621, df = 9, p-value = 0.002833
-    assert tukey(SLEEP)[0, 1] == pytest.approx(0.002833, abs=5e-7)
-    anova = two_way_anova(SLEEP)
-    assert anova is not None
-    assert anova.systems_f == pytest.approx(4.0621**2, abs=1e-3)
+    assert tukey(np.array([ONE, OTHER]))[0, 1] == pytest.approx(0.002833, abs=5e-7)
+    assert analysis(np.array([ONE, OTHER])).systems_f == pytest.approx(4.0621**2, abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -214,26 +168,17 @@ def test_critical_values_are_those_of_the_tables(runs: int, df: int, alpha: floa
     assert low < alpha < high  # as tables round them
 
 
-def test_equal_runs_do_not_differ() -> None:
+def test_runs_that_are_equal_do_not_differ_and_those_apart_by_constants_do_for_certain() -> None:
     values = np.tile([0.1, 0.7, 0.3], (4, 1))
-    anova = two_way_anova(values)
-    assert anova is not None
+    anova = analysis(values)
     assert (anova.error_ms, anova.systems_f, anova.systems_p) == (0.0, 0.0, 1.0)
     assert (anova.queries_f, anova.queries_p) == (float("inf"), 0.0)
     assert tukey(values).tolist() == np.ones((4, 4)).tolist()
-
-
-def test_runs_that_differ_by_constants_differ_for_certain() -> None:
     query = np.array([0.1, 0.7, 0.3, 0.123])
     values = np.array([query, query + 0.2, query])  # 0.1 + 0.2 is not 0.3: the residuals are not quite 0
-    anova = two_way_anova(values)
-    assert anova is not None
+    anova = analysis(values)
     assert (anova.error_ms, anova.systems_f, anova.systems_p) == (0.0, float("inf"), 0.0)
     assert tukey(values).tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
-
-
-def test_runs_that_are_0_or_equal_but_for_rounding_do_not_differ() -> None:
-    query = np.array([0.1, 0.7, 0.3, 0.123])
     again = (query + 0.2) - 0.2
     assert again.mean() != query.mean()
     assert tukey(np.array([query, again])).tolist() == [[1, 1], [1, 1]]
@@ -246,9 +191,7 @@ def test_tukey_is_calibrated() -> None:
     rejected = 0
     for _ in range(1000):
         values = generator.normal(0.4, 0.2, 30) + generator.normal(0, 0.1, (4, 30))
-        anova = two_way_anova(values)
-        assert anova is not None
-        rejected += bool(np.ptp(values.mean(axis=1)) > critical * np.sqrt(anova.error_ms / 30))
+        rejected += bool(np.ptp(values.mean(axis=1)) > critical * np.sqrt(analysis(values).error_ms / 30))
     assert 0.033 < rejected / 1000 < 0.067
 
 

@@ -10,7 +10,6 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ import pytest
 from command import treceval
 from refused import refusal
 from scipy import stats
+from shared import ROBUST, needs_shared
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
@@ -27,9 +27,7 @@ from treceval_py.comparing.by_group import welch_anova
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "data"
-ROBUST = ROOT.parent / "shared" / "data" / "robust03"
 
-needs_robust = pytest.mark.skipif(not ROBUST.is_dir(), reason="the runs of TREC 2003 Robust are not at hand")
 
 # The relevant document is on rank 1, 2 or 4: reciprocal ranks of 1, 0.5 and 0.25.
 QRELS = {qid: {"a": 1} for qid in "123456"}
@@ -44,6 +42,7 @@ def ranked(*ranks: int) -> dict[str, dict[str, float]]:
 
 
 FIRST, SECOND = ranked(1, 2, 4, 1, 1, 2), ranked(2, 2, 4, 4, 2, 4)
+THIRD = ranked(1, 1, 2, 4, 2, 4)
 SETS = {"1": "old", "2": "old", "3": "old", "4": "new", "5": "new", "6": "new"}
 
 
@@ -57,71 +56,66 @@ def read(folder: Path, text: str, columns: str = "") -> list[tuple[str, tuple[st
     return [(each.attribute, each.labels, dict(each.of)) for each in found]
 
 
-def test_lines_have_a_query_and_its_label(tmp_path: Path) -> None:
-    found = read(tmp_path, "601\tnew\n303\told\r\n\n602\tnew\n")
-    assert found == [("group", ("new", "old"), {"601": "new", "303": "old", "602": "new"})]
+LENGTHS = [("set", ("old", "new"), {"1": "old", "2": "new"}), ("length", ("short",), {"1": "short"})]
+COLUMNS = "qid\ttext\tset\tkind\n1\twhat is it\told\tfact\n2\twhy is it\told\treason\n3\twhat\tnew\tfact\n"
+OF_THREE = ("set", ("old", "new"), {"1": "old", "2": "old", "3": "new"})
+KINDS = ("kind", ("fact", "reason"), {"1": "fact", "2": "reason", "3": "fact"})
+BEIR = (
+    '{"_id": "1", "text": "x", "metadata": {"set": "old", "hops": 2, "hard": true}}\n'
+    '{"_id": "2", "text": "y", "metadata": {"set": "new", "hops": null}}\n{"_id": "3", "text": "z"}'
+)
+HOPS = ("hops", ("2",), {"1": "2"})
 
 
-def test_several_labels_without_a_header_are_numbered(tmp_path: Path) -> None:
-    found = read(tmp_path, "1\ta\tx\n2\ta\ty\n")
-    assert [each[:2] for each in found] == [("group1", ("a",)), ("group2", ("x", "y"))]
+READ = [
+    ("601\tnew\n303\told\r\n\n602\tnew\n", "", [("group", ("new", "old"), {"601": "new", "303": "old", "602": "new"})]),
+    # Several labels without a header are numbered.
+    (
+        "1\ta\tx\n2\ta\ty\n",
+        "",
+        [("group1", ("a",), {"1": "a", "2": "a"}), ("group2", ("x", "y"), {"1": "x", "2": "y"})],
+    ),
+    *(
+        (f"{first}\tset\tlength\n1\told\tshort\n2\tnew\t\n", "", LENGTHS)
+        for first in ("qid", "#qid", "Query_ID", "query-id", "query", "_id", "topic")
+    ),
+    (COLUMNS, ":set", [OF_THREE]),
+    (COLUMNS, ":kind,set", [KINDS, OF_THREE]),
+    (BEIR, "", [LENGTHS[0], HOPS, ("hard", ("true",), {"1": "true"})]),
+    (BEIR, ":hops", [HOPS]),
+]
 
 
-def test_a_header_names_the_attributes(tmp_path: Path) -> None:
-    for first in ("qid", "#qid", "Query_ID", "query-id", "query", "_id", "topic"):
-        found = read(tmp_path, f"{first}\tset\tlength\n1\told\tshort\n2\tnew\t\n")
-        assert found == [("set", ("old", "new"), {"1": "old", "2": "new"}), ("length", ("short",), {"1": "short"})]
+def test_groups_are_read_from_lines_and_columns(tmp_path: Path) -> None:
+    for text, columns, expected in READ:
+        assert read(tmp_path, text, columns) == expected
 
 
-def test_a_column_of_the_queries_is_named_behind_a_colon(tmp_path: Path) -> None:
-    text = "qid\ttext\tset\tkind\n1\twhat is it\told\tfact\n2\twhy is it\told\treason\n3\twhat\tnew\tfact\n"
-    assert read(tmp_path, text, ":set") == [("set", ("old", "new"), {"1": "old", "2": "old", "3": "new"})]
-    assert [each[0] for each in read(tmp_path, text, ":kind,set")] == ["kind", "set"]
-
-
-def test_a_file_whose_name_has_a_colon_is_that_file(tmp_path: Path) -> None:
+def test_compressed_files_pipes_and_names_with_a_colon_are_read(tmp_path: Path) -> None:
     (tmp_path / "groups:set").write_text("1\ta\n")
     (tmp_path / "groups").write_text("qid\tset\n1\tb\n")
     assert te.read_query_groups(tmp_path / "groups:set")[0].labels == ("a",)
-
-
-def test_the_metadata_of_beir_queries_are_attributes(tmp_path: Path) -> None:
-    lines = [
-        {"_id": "1", "text": "x", "metadata": {"set": "old", "hops": 2, "hard": True}},
-        {"_id": "2", "text": "y", "metadata": {"set": "new", "hops": None}},
-        {"_id": "3", "text": "z"},
-    ]
-    text = "\n".join(map(json.dumps, lines))
-    assert read(tmp_path, text) == [
-        ("set", ("old", "new"), {"1": "old", "2": "new"}),
-        ("hops", ("2",), {"1": "2"}),
-        ("hard", ("true",), {"1": "true"}),
-    ]
-    assert [each[0] for each in read(tmp_path, text, ":hops")] == ["hops"]
-
-
-def test_compressed_files_and_pipes_are_read(tmp_path: Path) -> None:
     (tmp_path / "groups.gz").write_bytes(gzip.compress(b"1\ta\n2\tb\n"))
-    assert te.read_query_groups(tmp_path / "groups.gz")[0].labels == ("a", "b")
-    assert te.read_query_groups(io.BytesIO(b"1\ta\n2\tb\n"))[0].labels == ("a", "b")
+    for given in (tmp_path / "groups.gz", io.BytesIO(b"1\ta\n2\tb\n")):
+        assert te.read_query_groups(given)[0].labels == ("a", "b")
 
 
-NO_GROUPS: dict[str, tuple[str, str]] = {
-    "two labels": ("1\told\n2\told\n1\tnew\n", ""),
-    "no tab": ("1 old\n", ""),
-    "a field more": ("1\told\n2\tnew\tlong\n", ""),
-    "no id": ("qid\tset\n\told\n", ""),
-    "a name twice": ("qid\tset\tset\n1\ta\tb\n", ""),
+NO_GROUPS: dict[str, tuple[str, ...]] = {
+    "two labels": ("1\told\n2\told\n1\tnew\n",),
+    "no tab": ("1 old\n",),
+    "a field more": ("1\told\n2\tnew\tlong\n",),
+    "no id": ("qid\tset\n\told\n",),
+    "a name twice": ("qid\tset\tset\n1\ta\tb\n",),
     "another attribute": ("qid\tset\n1\ta\n", ":kind"),
-    "only a header": ("qid\tset\n", ""),
-    "all differ": ("qid\ttext\n1\ta\n2\tb\n3\tc\n", ""),
-    "no label": ("qid\tset\n1\t\n", ""),
-    "no metadata": ('{"_id": "1", "text": "x"}\n', ""),
-    "a list": ('{"_id": "1", "metadata": {"set": ["a"]}}\n', ""),
-    "an id that is a number": ('{"_id": 1}\n', ""),
-    "not JSON": ('{"_id": "1", "metadata": {"a": "b"}}\n{"_id"', ""),
-    "metadata that are a number": ('{"_id": "1", "metadata": 3}\n', ""),
-    "empty": ("", ""),
+    "only a header": ("qid\tset\n",),
+    "all differ": ("qid\ttext\n1\ta\n2\tb\n3\tc\n",),
+    "no label": ("qid\tset\n1\t\n",),
+    "no metadata": ('{"_id": "1", "text": "x"}\n',),
+    "a list": ('{"_id": "1", "metadata": {"set": ["a"]}}\n',),
+    "an id that is a number": ('{"_id": 1}\n',),
+    "not JSON": ('{"_id": "1", "metadata": {"a": "b"}}\n{"_id"',),
+    "metadata that are a number": ('{"_id": "1", "metadata": 3}\n',),
+    "empty": ("",),
 }
 
 
@@ -170,8 +164,6 @@ def test_labels_break_no_lines(home: Path) -> None:
 
 
 def test_objects_that_are_no_groups_are_refused(snapshot: SnapshotAssertion) -> None:
-    one = te.QueryGroups.from_labels("set", {"1": "a"}, name="a.tsv")
-    two = te.QueryGroups.from_labels("set", {"1": "b"}, name="b.tsv")
     wrong: dict[str, Any] = {
         "large": {"1": 10**400},
         "mixed": {"1": "a", "2": {"set": "b"}},
@@ -182,7 +174,7 @@ def test_objects_that_are_no_groups_are_refused(snapshot: SnapshotAssertion) -> 
         "frame": pd.DataFrame({"set": ["a"]}),
         "twice": pd.DataFrame({"qid": ["1", "1"], "set": ["a", "b"]}),
         "all differ": {"1": "a", "2": "b", "3": "c"},
-        "two attributes of one name": [one, two],
+        "two attributes of one name": [te.QueryGroups.from_labels("set", {"1": x}, name=f"{x}.tsv") for x in "ab"],
     }
     assert {what: refusal(te.read_query_groups, given) for what, given in wrong.items()} == snapshot
 
@@ -227,9 +219,9 @@ def test_z_scores_are_averaged_by_group() -> None:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A folder with judgments, two runs and groups."""
+    """A folder with judgments, three runs and groups."""
     (tmp_path / "qrels").write_text("".join(f"{qid} 0 a 1\n" for qid in QRELS))
-    for name, run in (("first", FIRST), ("second", SECOND)):
+    for name, run in {"first": FIRST, "second": SECOND, "third": THIRD}.items():
         lines = [f"{q} Q0 {d} 1 {score} {name}\n" for q, docs in run.items() for d, score in docs.items()]
         (tmp_path / name).write_text("".join(lines))
     (tmp_path / "groups").write_text("qid\tset\n" + "".join(f"{qid}\t{label}\n" for qid, label in SETS.items()))
@@ -237,24 +229,18 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_score_prints_groups_below_all(home: Path) -> None:
-    plain = treceval(["qrels", "first", "-m", "recip_rank", "-m", "num_q"], folder=home)
-    done = treceval(["qrels", "first", "-m", "recip_rank", "-m", "num_q", "--groups", "groups"], folder=home)
-    assert done.out.decode().removeprefix(plain.out.decode()) == (
+    arguments = ["qrels", "first", "-m", "recip_rank", "-m", "num_q"]
+    plain, done = (treceval([*arguments, *more], folder=home).out for more in ([], ["--groups", "groups"]))
+    assert done.decode().removeprefix(plain.decode()) == (
         "num_q                 \tall:set=old\t3\n"
         "recip_rank            \tall:set=old\t0.5833\n"  # (1 + 0.5 + 0.25) / 3
         "num_q                 \tall:set=new\t3\n"
         "recip_rank            \tall:set=new\t0.8333\n"  # (1 + 1 + 0.5) / 3
     )
-
-
-def test_score_has_groups_in_json(home: Path) -> None:
     done = treceval(["qrels", "first", "-m", "RR", "--groups", "groups", "--format", "json"], folder=home)
-    (run,) = json.loads(done.out)["runs"]
-    assert run["groups"] == {
-        "set": {
-            "old": {"queries": 3, "mean": {"RR": pytest.approx(1.75 / 3)}},
-            "new": {"queries": 3, "mean": {"RR": pytest.approx(2.5 / 3)}},
-        }
+    assert json.loads(done.out)["runs"][0]["groups"]["set"] == {
+        "old": {"queries": 3, "mean": {"RR": pytest.approx(1.75 / 3)}},
+        "new": {"queries": 3, "mean": {"RR": pytest.approx(2.5 / 3)}},
     }
 
 
@@ -301,7 +287,7 @@ def columns(*groups: list[float]) -> list[Any]:
     return [np.array(group)[:, None] for group in groups]
 
 
-def test_two_groups_are_tested_as_r_does() -> None:
+def test_groups_are_tested_as_r_and_statsmodels_do() -> None:
     # R 4.3: t.test(extra ~ group, data = sleep), the example of its help: t = -1.8608, df = 17.776, p-value = 0.07939.
     one = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
     two = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
@@ -309,15 +295,13 @@ def test_two_groups_are_tested_as_r_does() -> None:
     assert float(found.statistic[0]) == pytest.approx(1.8608**2, abs=2e-4)
     assert (found.degrees, round(float(found.error_degrees[0]), 3)) == (1, 17.776)
     assert round(float(found.p[0]), 5) == 0.07939
-
-
-def test_three_groups_are_tested_as_statsmodels_does() -> None:
     # statsmodels 0.15.0: anova_oneway(groups, use_var="unequal", welch_correction=True)
     groups = [[0.1, 0.4, -0.2, 0.3, 0.25], [0.9, -0.5, 0.7, 1.1, -0.3, 0.2, 0.8], [0.05, 0.06, 0.01, -0.02]]
     found = welch_anova(columns(*groups))
-    assert float(found.statistic[0]) == pytest.approx(2.0572587031348553, abs=1e-13)
-    assert float(found.error_degrees[0]) == pytest.approx(6.662497681456221, abs=1e-13)
-    assert float(found.p[0]) == pytest.approx(0.20147939443127716, abs=1e-14)
+    expected = [2.0572587031348553, 6.662497681456221, 0.20147939443127716]
+    assert [float(each[0]) for each in (found.statistic, found.error_degrees, found.p)] == pytest.approx(
+        expected, 1e-13
+    )
 
 
 def test_many_pairs_at_once_are_tested_as_scipy_does_one() -> None:
@@ -331,22 +315,18 @@ def test_many_pairs_at_once_are_tested_as_scipy_does_one() -> None:
 
 
 def test_differences_that_do_not_vary_in_a_group_are_not_tested() -> None:
-    assert math.isnan(welch_anova(columns([0.1, 0.2, 0.5], [0.3, 0.3, 0.3])).p[0])
-    assert math.isnan(welch_anova(columns([0.1, 0.1], [0.3, 0.3])).p[0])
+    varying = [0.1, 0.2, 0.5]
+    for groups in ((varying, [0.3, 0.3, 0.3]), ([0.1, 0.1], [0.3, 0.3]), (varying, [0.3]), (varying,)):
+        assert math.isnan(welch_anova(columns(*groups)).p[0]), groups
     assert welch_anova(columns([0.2, 0.2], [0.3 - 0.1, 0.2])).p.tolist() == [1.0]
-    assert math.isnan(welch_anova(columns([0.1, 0.2], [0.3])).p[0])
-    assert math.isnan(welch_anova(columns([0.1, 0.2])).p[0])
 
 
 # Comparisons.
 
 
-def compared(**options: Any) -> Any:
-    return te.compare(QRELS, {"first": FIRST, "second": SECOND}, "RR", groups=SETS, **options)
-
-
 def test_differences_in_a_group_are_those_of_a_t_test() -> None:
-    found = compared(test="t", correction="none").by_group[0]
+    runs = {"first": FIRST, "second": SECOND}
+    (found,) = te.compare(QRELS, runs, "RR", groups=SETS, test="t", correction="none").by_group
     rows = {each.group: each for each in found.differences}
     # Second minus first: -0.5, 0, 0 for old, -0.75, -0.5, -0.25 for new.
     for label, expected in (("old", [-0.5, 0, 0]), ("new", [-0.75, -0.5, -0.25])):
@@ -404,29 +384,23 @@ def test_groups_in_tables_json_and_csv(home: Path, snapshot: SnapshotAssertion) 
     assert (found["groups"][0]["labels"], found["groups"][0]["of"]) == (["old", "new"], SETS)
 
 
-def test_tables_and_json_name_files_without_folders(home: Path) -> None:
+def test_tables_and_json_name_files_without_folders_and_latex_measures_as_papers_do(home: Path) -> None:
+    arguments = ["compare", "qrels", "first", "second", "-m", "map", "-m", "P.2", "--groups"]
+    text = treceval([*arguments, "groups", "--format", "latex"], folder=home).out.decode()
+    assert "Run & MAP, old (3) & MAP, new (3) & P@2, old (3) & P@2, new (3)" in text
+    assert "map" not in text[text.index("Means by") :]
     (home / "groups").write_text("1\told\n2\told\n77\tnew\n")
     for form in ("table", "latex", "json", "html"):
-        arguments = ["compare", "qrels", "first", "second", "-m", "RR", "--groups", f"{home}/groups"]
-        text = treceval([*arguments, "--format", form], folder=home).out.decode()
+        text = treceval([*arguments, f"{home}/groups", "--format", form], folder=home).out.decode()
         assert str(home) not in text
         assert "groups (sha256:" in text
         assert "groups:3: 1 query" in text
 
 
-def test_latex_names_measures_as_papers_do(home: Path) -> None:
-    arguments = ["compare", "qrels", "first", "second", "-m", "map", "-m", "P.2", "--groups", "groups"]
-    text = treceval([*arguments, "--format", "latex"], folder=home).out.decode()
-    assert "Run & MAP, old (3) & MAP, new (3) & P@2, old (3) & P@2, new (3)" in text
-    assert "map" not in text[text.index("Means by") :]
-
-
 def test_people_see_the_runs_they_ask_for(home: Path) -> None:
-    runs = ["first", "second", "third"]
-    (home / "third").write_text((home / "second").read_text().replace("second", "third"))
-    arguments = ["compare", "qrels", *runs, "-m", "RR", "--groups", "groups", "--rows", "2"]
+    arguments = ["compare", "qrels", "first", "second", "third", "-m", "RR", "--groups", "groups", "--rows", "2"]
     text = treceval(arguments, folder=home).out.decode()
-    assert "third" not in text[text.index("RR by set") :]
+    assert "second" not in text[text.index("RR by set") :]
 
 
 def test_runs_in_another_order_keep_their_groups() -> None:
@@ -446,26 +420,20 @@ def test_runs_in_another_order_keep_their_groups() -> None:
             )
 
 
-def test_without_groups_nothing_of_them_is_printed(home: Path) -> None:
+def test_only_with_groups_is_anything_of_them_printed(home: Path) -> None:
+    compare = ["compare", "qrels", "first", "second"]
     for form in ("table", "csv", "json", "latex"):
-        done = treceval(["compare", "qrels", "first", "second", "-m", "RR", "--format", form], folder=home)
+        done = treceval([*compare, "-m", "RR", "--format", form], folder=home)
         assert b"by_group" not in done.out
         assert b"Welch" not in done.out
-
-
-def test_an_explanation_names_welch(home: Path) -> None:
-    done = treceval(["compare", "qrels", "first", "second", "--groups", "groups", "--explain"], folder=home)
-    assert b"\nwelch: " in done.out
-    assert b"\nwelch: " not in treceval(["compare", "qrels", "first", "second", "--explain"], folder=home).out
+    for options, explained in (([], False), (["--groups", "groups"], True)):
+        assert (b"\nwelch: " in treceval([*compare, *options, "--explain"], folder=home).out) == explained
 
 
 def test_a_report_has_groups(home: Path) -> None:
-    done = treceval(
-        ["report", "qrels", "first", "second", "-m", "RR", "--groups", "groups", "-o", "page.html"], folder=home
-    )
-    assert done.status == 0, done.err
-    page = (home / "page.html").read_text("utf-8")
-    data = re.search('<script[^>]*id="data"[^>]*>([^<]*)</script>', page)
+    arguments = ["report", "qrels", "first", "second", "-m", "RR", "--groups", "groups", "-o", "page.html"]
+    assert treceval(arguments, folder=home).status == 0
+    data = re.search('<script[^>]*id="data"[^>]*>([^<]*)</script>', (home / "page.html").read_text("utf-8"))
     assert data is not None
     groups = json.loads(gzip.decompress(base64.b64decode(data[1])))["groups"]
     assert groups[0] == {"name": "by set", "sets": [["old", [0, 1, 2]], ["new", [3, 4, 5]]]}
@@ -475,10 +443,7 @@ def test_a_report_has_groups(home: Path) -> None:
 
 
 def test_a_board_ranks_runs_within_each_group(home: Path) -> None:
-    runs: Mapping[str, Any] = {"first": FIRST, "second": SECOND, "third": ranked(1, 1, 2, 4, 2, 4)}
-    lines = [f"{q} Q0 {d} 1 {score} third\n" for q, docs in runs["third"].items() for d, score in docs.items()]
-    (home / "third").write_text("".join(lines))
-    found = te.board(home / "qrels", [home / name for name in runs], ["RR"], groups=SETS)
+    found = te.board(home / "qrels", [home / name for name in ("first", "second", "third")], ["RR"], groups=SETS)
     assert [run.name for run in found.runs] == ["first", "third", "second"]
     old, new = found.groups
     # old: first 1.75, third 2.5, second 1.25 thirds; new: first 2.5, third 1, second 1.
@@ -514,7 +479,7 @@ def robust() -> tuple[dict[str, str], dict[str, te.Results]]:
     return {qid: "old" if int(qid) <= 450 else "new" for qid in qrels}, {p.name: evaluator.scored(p) for p in paths}
 
 
-@needs_robust
+@needs_shared
 def test_a_difference_of_robust_runs_depends_on_the_topics(robust: Any) -> None:
     sets, results = robust
     pair = [results["input.aplrob03a.gz"], results["input.uic0301.gz"]]
@@ -529,7 +494,7 @@ def test_a_difference_of_robust_runs_depends_on_the_topics(robust: Any) -> None:
     assert [round(each.mean, 4) for each in found.differences] == [0.0046, -0.1235]
 
 
-@needs_robust
+@needs_shared
 @pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(50, 50), (25, 75), (90, 10), (10, 90), (15, 15)])
 def test_the_test_of_interaction_keeps_its_level_on_real_values(robust: Any, sizes: tuple[int, int]) -> None:
