@@ -95,16 +95,8 @@ def bits(value: Any) -> Any:
         return value.qids, bits(value.hits), bits(value.ideal), bits(value.num_ret), value.tag
     if isinstance(value, Results):
         numbers = (value.matrix, value.averages, value.listed)
-        words = (
-            value.qids,
-            value.texts,
-            value.missing,
-            value.unjudged,
-            value.contradictions,
-            value.run_name,
-            value.tag,
-        )
-        return tuple(map(bits, numbers)), words
+        words = (value.qids, value.texts, value.missing, value.unjudged, value.contradictions)
+        return tuple(map(bits, numbers)), words, value.run_name, value.tag
     if isinstance(value, (tuple, list)):
         return tuple(map(bits, value))
     return value
@@ -498,23 +490,8 @@ def test_the_lines_of_rows_are_a_sequence() -> None:
 
 # --- judging ---
 
-SCORES = (
-    0.0,
-    -0.0,
-    1.0,
-    1.0,
-    2.0,
-    1.0 + 1e-9,
-    1.0 - 1e-9,
-    1e39,
-    2e39,
-    -1e39,
-    5e-324,
-    1e-50,
-    16777217.0,
-    math.inf,
-    -math.inf,
-)
+SCORES = [0.0, -0.0, 1.0, 1.0, 2.0, 1.0 + 1e-9, 1.0 - 1e-9, 1e39, 2e39, -1e39, 5e-324, 1e-50, 16777217.0]
+SCORES += [math.inf, -math.inf]
 
 
 def check_judged(qrels: Any, run: Any, **options: Any) -> None:
@@ -774,9 +751,8 @@ def random_file(rng: random.Random, damage: int = 0) -> bytes:
         lines.insert(rng.randrange(len(lines)), rng.choice(("", "# comment", "  ", "#q1 Q0 a 1 1 t")))
     if rng.random() < 0.2:
         at = rng.randrange(len(lines))
-        lines[at] = (
-            lines[at].replace(" 1 ", " 9 ").replace(" 2 ", rng.choice((" -1 ", " x ", " 99999999999999999999 ")))
-        )
+        rank = rng.choice((" -1 ", " x ", " 99999999999999999999 "))
+        lines[at] = lines[at].replace(" 1 ", " 9 ").replace(" 2 ", rank)
     for _ in range(damage):
         damaged = ("q1 Q0 a 1", "q1 Q0 a 1 x t", "q1 Q0 a 1 nan t", "q1 Q0 a\0 1 1 t", "q1,Q0", "q1 Q0 a 1 1e999 t")
         lines.insert(rng.randrange(len(lines)), rng.choice(damaged))
@@ -963,12 +939,9 @@ def test_evaluate_gives_the_same_results_with_any_number_of_threads() -> None:
     for name, data in RUNS.items():
         expected = check_same(lambda data=data: evaluate(STREAM_QRELS, io.BytesIO(data), MEASURES, complete=True))
         for threads in (1, 2, 5):
+            options: dict[str, Any] = {"complete": True, "threads": threads}
             with under("compiled", 100):
-                found = outcome(
-                    lambda data=data, threads=threads: evaluate(
-                        STREAM_QRELS, io.BytesIO(data), MEASURES, complete=True, threads=threads
-                    )
-                )
+                found = outcome(lambda: evaluate(STREAM_QRELS, io.BytesIO(data), MEASURES, **options))  # noqa: B023
             assert found == expected, name
 
 
@@ -1031,16 +1004,14 @@ def without_name(found: Any) -> Any:
     return found[:2] + found[3:]
 
 
-FROM_ANYWHERE = (
+FROM_ANYWHERE = [
     "together",
     "scattered",
     "comments and blank lines",
     "a duplicate in a scattered query",
     "a malformed line",
-    "a malformed line after scattered queries",
-    "ranks contradict in scattered queries",
-    "empty",
-)
+]
+FROM_ANYWHERE += ["a malformed line after scattered queries", "ranks contradict in scattered queries", "empty"]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -1108,9 +1079,8 @@ def test_reading_is_watched_from_the_beginning_to_the_end(threads: int, reader: 
     (tmp_path / "run").write_bytes(data)
     seen: list[tuple[int, int | None]] = []
     with under(reader):
-        judge_file(
-            Qrels(STREAM_QRELS), tmp_path / "run", threads=threads, size=100, watch=lambda *told: seen.append(told)
-        )
+        watched: dict[str, Any] = {"size": 100, "watch": lambda *told: seen.append(told)}
+        judge_file(Qrels(STREAM_QRELS), tmp_path / "run", threads=threads, **watched)
     assert [read for read, _ in seen] == sorted(read for read, _ in seen)
     assert seen[-1] == (len(data), len(data))
 
