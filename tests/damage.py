@@ -398,8 +398,8 @@ def _expected(case: Case) -> bool | None:
     return bool(judged & ranked) or "-c" in arguments
 
 
-_WHOLE = re.compile(rb"[+-]?[0-9]+")
-_NUMBER = re.compile(rb"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf(inity)?)", re.IGNORECASE)
+WHOLE = re.compile(rb"[+-]?[0-9]+")
+NUMBER = re.compile(rb"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf(inity)?)", re.IGNORECASE)
 _WIDTH = {"qrels": 4, "qrels_jg": 4, "prefs": 5, "qrels_prefs": 4, "run": 6}
 _KEY = {"qrels": (0, 2), "qrels_jg": (0, 1, 2), "run": (0, 2)}
 
@@ -425,9 +425,9 @@ def _row_is_right(row: list[bytes], kind: str) -> bool:
     if len(row) != _WIDTH[kind] and not (kind == "run" and len(row) > 6):
         return False
     if kind in ("qrels", "qrels_jg"):
-        return bool(_WHOLE.fullmatch(row[3])) and len(row[3]) < 4000 and -(2**63) <= int(row[3]) < 2**63
+        return bool(WHOLE.fullmatch(row[3])) and len(row[3]) < 4000 and -(2**63) <= int(row[3]) < 2**63
     value = row[4] if kind == "run" else row[-1]
-    return bool(_NUMBER.fullmatch(value)) and (b"i" in value.lower() or abs(float(value)) < float("inf"))
+    return bool(NUMBER.fullmatch(value)) and (b"i" in value.lower() or abs(float(value)) < float("inf"))
 
 
 # --- many cases ---

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
+import hashlib
 import json
 import random
+import re
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,12 +17,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command import table
+from command import table, treceval
+from report_payloads import drawn_payload
 from shared import ROBUST, skip_without_shared
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
 from treceval_py import Qrels, Run, Signature, judge
+from treceval_py.cli.report import PLOTS as OFFERED
 from treceval_py.comparing.agreement import overlap_of_runs, rbo_of_lists
 from treceval_py.comparing.comparison import Comparison
 from treceval_py.comparing.outcome import Compared, Difference, Settings
@@ -26,14 +32,21 @@ from treceval_py.comparing.outcome import Tested as Found  # pytest takes names 
 from treceval_py.comparing.show import sentences
 from treceval_py.comparing.simultaneous import simultaneous
 from treceval_py.errors import DataError, EvaluationError, OutputError
+from treceval_py.rendering.plots import PLOTS
 from treceval_py.report import report_payload, write_report
 from treceval_py.report.curves import Curves, basis_of, curves_of
 from treceval_py.report.documents import Rankings
+from treceval_py.report.page import SCRIPTS, page
 from treceval_py.report.robustness import notes_of, unjudged_shares
 from treceval_py.scoring.conventions import Conventions
 
+pytest.importorskip("jinja2", reason="a report needs jinja2: .[report] has it")
+
 # Runs here lack queries, so that there is something to tell.
 pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+
+DATA = Path(__file__).parent.parent / "data"
+JUDGED, PAIR = str(DATA / "qrels.tsv"), [str(DATA / "runs" / f"{name}.txt") for name in ("bm25", "minilm")]
 
 USUAL = Settings(test="t", tests=("t",))
 
@@ -141,8 +154,6 @@ def test_a_payload_says_what_was_compared_and_how_it_was_made() -> None:
 
 
 def test_no_path_is_in_a_payload_but_names_and_hashes(tmp_path: Path) -> None:
-    import hashlib
-
     (tmp_path / "runs").mkdir()
     files = {
         tmp_path / "qrels.txt": "1 0 a 1\n2 0 b 1\n",
@@ -258,10 +269,6 @@ def test_a_command_repeats_the_signatures_unless_it_would_give_other_numbers() -
 
 def test_the_command_gives_the_means_of_the_report(tmp_path: Path) -> None:
     """The measure, level and depth are not the usual ones, and a name has a blank and begins with a dash."""
-    import shlex
-
-    from command import treceval
-
     (tmp_path / "my qrels").write_text("1 0 a 1\n1 0 b 2\n1 0 c 0\n")
     (tmp_path / "-one").write_text("1 Q0 a 1 2 one\n1 Q0 b 2 1 one\n")
     (tmp_path / "two").write_text("1 Q0 b 1 2 two\n1 Q0 a 2 1 two\n")
@@ -677,6 +684,88 @@ def test_missing_queries_are_reported_once_for_all_runs_that_lack_them(snapshot:
 def test_notes_are_in_the_payload() -> None:
     found = report_payload(comparison(measured(left_out=("3",)), notes=("rounded.",)))["notes"]
     assert found == ["Note: rounded.", "1 query is left out, as some runs lack it (3)."]
+
+
+# The page -------------------------------------------------------------------------------------------
+
+
+def test_a_page_names_its_scripts_by_their_hashes_and_fetches_nothing() -> None:
+    given = drawn_payload(2, 5, 1)
+    made = page(given)
+    found = re.search(r'Content-Security-Policy" content="([^"]*)"', made)
+    assert found is not None
+    allowed = dict(part.strip().split(" ", 1) for part in found[1].replace("&#39;", "'").split(";"))
+    assert allowed["default-src"] == "'none'"
+    assert re.fullmatch(r"('sha256-[A-Za-z0-9+/=]+' ?){2}", allowed["script-src"])
+    assert (allowed["img-src"], allowed["font-src"]) == ("data: blob:", "data:")
+    assert "connect-src" not in allowed
+    assert "unsafe-eval" not in str(allowed)
+    markup = re.sub(r"<script.*?</script>", "", made, flags=re.DOTALL)
+    assert re.findall(r"(?:src|href)=\"(?!#)", markup) == []
+    assert "@import" not in markup
+    assert set(re.findall(r"url\(([a-z]+:)", markup)) == {"data:"}
+    packed = re.search(r'<script type="text/plain" id="data">([^<]*)</script>', made)
+    assert packed is not None
+    assert json.loads(gzip.decompress(base64.b64decode(packed[1]))) == json.loads(json.dumps(given))
+    assert page(drawn_payload(2, 5, 1)) == made
+
+
+def test_all_parts_of_the_script_are_in_the_page() -> None:
+    folder = Path(te.__file__).parent / "report" / "script"
+    assert sorted(path.name for path in folder.iterdir()) == sorted(SCRIPTS)
+
+
+def test_means_finding_and_files_can_be_read_without_a_script_and_hostile_names_are_text() -> None:
+    given = drawn_payload()
+    made = page(given)
+    assert "<script>alert" not in made
+    assert "<img src=x" not in made
+    for measure in given["measures"]:
+        for mean in measure["means"]:
+            assert f">{mean:.4f}<" in made
+    assert f"has the highest AP, {max(given['measures'][0]['means']):.4f}." in made
+    for run in given["runs"]:
+        assert f"<td>{run['file']}</td><td><code>{run['hash']}</code></td>" in made
+    assert "qrels.robust04.txt 0123abcd (311,410)" in made
+
+
+@pytest.mark.parametrize(
+    ("runs", "queries", "documents", "limit"),
+    [(17, 100, 20, 3_000_000), (200, 100, 0, 5_000_000), (17, 6980, 0, 5_000_000)],
+)
+def test_pages_are_small(runs: int, queries: int, documents: int, limit: int) -> None:
+    given = drawn_payload(runs, queries, 4 if queries < 1000 else 2, documents=documents)
+    assert len(page(given).encode()) < limit
+
+
+def test_saved_results_make_a_page_without_curves_and_nothing_where_a_plot_cannot_be_drawn(tmp_path: Path) -> None:
+    saved = [str(tmp_path / f"{name}.json") for name in ("bm25", "minilm")]
+    for run, path in zip(PAIR, saved, strict=True):
+        treceval(["-q", "-m", "map", "--format", "json", "-o", path, JUDGED, run])
+    done = treceval(["report", *saved, "-o", str(tmp_path / "report.html")])
+    assert done.status == 0, done.err
+    assert 'id="curves"' not in (tmp_path / "report.html").read_text("utf-8")
+    done = treceval(["report", *saved, "-o", str(tmp_path / "new.html"), "--svg", f"overlap={tmp_path}/x.svg"])
+    assert done.status == 1
+    assert not (tmp_path / "new.html").exists()
+
+
+def test_single_plots_are_written(tmp_path: Path) -> None:
+    plots = ["--png", f"bars={tmp_path}/bars.png", "--svg", f"deltas={tmp_path}/deltas.svg", "--of", "minilm", "bm25"]
+    done = treceval(["report", JUDGED, *PAIR, *plots])
+    assert done.status == 0, done.err
+    assert (tmp_path / "bars.png").read_bytes().startswith(b"\x89PNG")
+    assert "minilm − bm25" in (tmp_path / "deltas.svg").read_text("utf-8")
+
+
+def test_the_plots_of_the_command_are_those_of_the_report() -> None:
+    assert OFFERED == PLOTS
+
+
+def test_one_file_is_not_written_twice(tmp_path: Path) -> None:
+    plots = ["--png", f"bars={tmp_path}/a.png", "--png", f"scatter={tmp_path}/a.png"]
+    done = treceval(["report", JUDGED, *PAIR, *plots])
+    assert done.err.decode() == f"{tmp_path}/a.png: two outputs would go to this file. Name another file.\n"
 
 
 # Files ----------------------------------------------------------------------------------------------

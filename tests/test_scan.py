@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from damage import NUMBER, WHOLE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_runs import random_pair
@@ -94,16 +95,8 @@ def bits(value: Any) -> Any:
         return value.qids, bits(value.hits), bits(value.ideal), bits(value.num_ret), value.tag
     if isinstance(value, Results):
         numbers = (value.matrix, value.averages, value.listed)
-        words = (
-            value.qids,
-            value.texts,
-            value.missing,
-            value.unjudged,
-            value.contradictions,
-            value.run_name,
-            value.tag,
-        )
-        return tuple(map(bits, numbers)), words
+        words = (value.qids, value.texts, value.missing, value.unjudged, value.contradictions)
+        return tuple(map(bits, numbers)), words, value.run_name, value.tag
     if isinstance(value, (tuple, list)):
         return tuple(map(bits, value))
     return value
@@ -366,9 +359,6 @@ def test_numbers_at_the_end_of_64_bits_are_read_by_python() -> None:
 
 # --- lines ---
 
-_WHOLE = re.compile(rb"[+-]?[0-9]+")
-_NUMBER = re.compile(rb"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf(inity)?)", re.IGNORECASE)
-
 
 def is_plain(text: bytes, layout: Layout) -> bool | None:
     """Decide again, in a few lines, whether a block is one that the scanner takes; None if it may or may not."""
@@ -381,12 +371,12 @@ def is_plain(text: bytes, layout: Layout) -> bool | None:
             continue
         if len(row) < width or (len(row) > width and (layout is QRELS or b"\r" in line.strip())):
             return False
-        whole = bool(_WHOLE.fullmatch(row[3]))
+        whole = bool(WHOLE.fullmatch(row[3]))
         if (whole and len(row[3].lstrip(b"+-")) > 18) or (layout is QRELS and not whole):
             return False
-        if layout is RUN and _NUMBER.fullmatch(row[4]) and len(row[4]) >= 512:
+        if layout is RUN and NUMBER.fullmatch(row[4]) and len(row[4]) >= 512:
             plain = None
-        elif layout is RUN and not (_NUMBER.fullmatch(row[4]) and is_taken(row[4].decode())):
+        elif layout is RUN and not (NUMBER.fullmatch(row[4]) and is_taken(row[4].decode())):
             return False
     return plain
 
@@ -500,23 +490,8 @@ def test_the_lines_of_rows_are_a_sequence() -> None:
 
 # --- judging ---
 
-SCORES = (
-    0.0,
-    -0.0,
-    1.0,
-    1.0,
-    2.0,
-    1.0 + 1e-9,
-    1.0 - 1e-9,
-    1e39,
-    2e39,
-    -1e39,
-    5e-324,
-    1e-50,
-    16777217.0,
-    math.inf,
-    -math.inf,
-)
+SCORES = [0.0, -0.0, 1.0, 1.0, 2.0, 1.0 + 1e-9, 1.0 - 1e-9, 1e39, 2e39, -1e39, 5e-324, 1e-50, 16777217.0]
+SCORES += [math.inf, -math.inf]
 
 
 def check_judged(qrels: Any, run: Any, **options: Any) -> None:
@@ -776,9 +751,8 @@ def random_file(rng: random.Random, damage: int = 0) -> bytes:
         lines.insert(rng.randrange(len(lines)), rng.choice(("", "# comment", "  ", "#q1 Q0 a 1 1 t")))
     if rng.random() < 0.2:
         at = rng.randrange(len(lines))
-        lines[at] = (
-            lines[at].replace(" 1 ", " 9 ").replace(" 2 ", rng.choice((" -1 ", " x ", " 99999999999999999999 ")))
-        )
+        rank = rng.choice((" -1 ", " x ", " 99999999999999999999 "))
+        lines[at] = lines[at].replace(" 1 ", " 9 ").replace(" 2 ", rank)
     for _ in range(damage):
         damaged = ("q1 Q0 a 1", "q1 Q0 a 1 x t", "q1 Q0 a 1 nan t", "q1 Q0 a\0 1 1 t", "q1,Q0", "q1 Q0 a 1 1e999 t")
         lines.insert(rng.randrange(len(lines)), rng.choice(damaged))
@@ -823,6 +797,7 @@ def check_streams(data: bytes, name: str = "", **ranking: Any) -> Any:
 
 TOGETHER = lines_of({"q1": 5, "q10": 20, "q2": 1, "q3": 8, "x": 4, "q4": 3})
 SCATTERED = [*TOGETHER[::2], *TOGETHER[1::2]]
+TWICE = [*TOGETHER[:9], TOGETHER[6], *TOGETHER[9:]]
 LONG = lines_of({"q1": 3, "q2": 90, "q3": 3}, ties=True)
 
 
@@ -830,63 +805,58 @@ def text_lines(lines: Iterable[str], end: str = "\n") -> bytes:
     return "".join(line + end for line in lines).encode()
 
 
+LINES: dict[str, Iterable[str]] = {
+    "together": TOGETHER,
+    "scattered": SCATTERED,
+    "one line of a query far away": [*TOGETHER, "q1 Q0 far 6 0.5 other"],
+    "scattered within a piece": [*TOGETHER[:3], *TOGETHER[5:7], *TOGETHER[3:5], *TOGETHER[7:]],
+    "a query longer than a piece": LONG,
+    "one query": LONG[3:93],
+    "comments and blank lines": (each for line in TOGETHER for each in ("", line, "# comment", "  ", "#q1 Q0 a 1 1 t")),
+    "comments at the end": [*TOGETHER, *["# the end"] * 100, "", ""],
+    "comments at the beginning": [*["# head"] * 100, "", *TOGETHER],
+    "only comments": ["# nothing", "", "  "] * 30,
+    "empty": [],
+    "further fields": [line + " and more" for line in TOGETHER],
+    "tags differ": [f"{line}{number}" for number, line in enumerate(TOGETHER)],
+    "a score that Python reads": [*TOGETHER, "q5 Q0 d1 1 1" + "0" * 600 + "e-599 tag", "q6 Q0 d1 1 1 tag"],
+    "a rank that Python reads": [*TOGETHER, "q5 Q0 d1 9999999999999999999 1 tag", "q6 Q0 d1 1 1 tag"],
+    "a duplicate": TWICE,
+    "a duplicate in the last piece": [*TOGETHER, TOGETHER[-1]],
+    "a duplicate across pieces": [*LONG[:93], LONG[3], *LONG[93:]],
+    "a duplicate in a scattered query": [*SCATTERED, SCATTERED[0]],
+    "a duplicate in a query that comes again": [*TOGETHER, TOGETHER[0]],
+    "several duplicates": [*TWICE, TOGETHER[-1], TOGETHER[-2]],
+    "a duplicate, then a query that comes again with one": [*TWICE, TOGETHER[0]],
+    "a duplicate after comments": ["#", "", *TOGETHER[:9], "# here", TOGETHER[6], "", *TOGETHER[9:]],
+    "a duplicate without judgments": [*TOGETHER, "y Q0 a 1 2 t", "y Q0 a 2 1 t", "z Q0 a 1 1 t"],
+    "a malformed line": [*TOGETHER[:30], "q4 Q0 d9 1", *TOGETHER[30:]],
+    "a bad score": [*TOGETHER[:30], "x Q0 d9 1 1.2.3 tag", *TOGETHER[30:]],
+    "a bad score in the first line": ["x Q0 d9 1 score tag", *TOGETHER],
+    "a bad score in the last line": [*TOGETHER, "x Q0 d9 1 nan tag"],
+    "a bad score after comments": ["#", "", *TOGETHER[:30], "", "#", "x Q0 d9 1 1_0 tag", *TOGETHER[30:]],
+    "a NUL byte": [*TOGETHER[:30], "x Q0 d\0 1 1 tag", *TOGETHER[30:]],
+    "a malformed line after a duplicate": [*TWICE, "q9 Q0 d9 1"],
+    "a malformed line in the piece of a duplicate": [*TOGETHER[:9], TOGETHER[6], "q10", *TOGETHER[9:]],
+    "a malformed line after scattered queries": [*SCATTERED, "q9 Q0 d9 1 x tag"],
+    "a malformed line before scattered queries": ["q9 Q0 d9 1 x tag", *SCATTERED],
+    "ranks run backwards": [f"q{query} Q0 d{at} {20 - at} {20 - at} t" for query in (1, 2, 3) for at in range(20)],
+    "one query runs backwards": [*TOGETHER, *(f"z Q0 d{number} {number} {number} t" for number in range(9))],
+    "equal ranks": [f"{qid} Q0 d{number} 0 {number} t" for qid in ("q1", "q2") for number in range(20)],
+}
+
+PLAIN, CONTRADICTING = text_lines(TOGETHER), text_lines(TOGETHER).replace(b" 2 ", b" 77 ")
 RUNS: dict[str, bytes] = {
-    "together": text_lines(TOGETHER),
-    "scattered": text_lines(SCATTERED),
-    "one line of a query far away": text_lines([*TOGETHER, "q1 Q0 far 6 0.5 other"]),
-    "scattered within a piece": text_lines([*TOGETHER[:3], *TOGETHER[5:7], *TOGETHER[3:5], *TOGETHER[7:]]),
-    "a query longer than a piece": text_lines(LONG),
-    "one query": text_lines(LONG[3:93]),
-    "comments and blank lines": text_lines(
-        each for line in TOGETHER for each in ("", line, "# comment", "  ", "#q1 Q0 a 1 1 t")
-    ),
-    "comments at the end": text_lines([*TOGETHER, *["# the end"] * 100, "", ""]),
-    "comments at the beginning": text_lines([*["# head"] * 100, "", *TOGETHER]),
-    "only comments": text_lines(["# nothing", "", "  "] * 30),
-    "empty": b"",
-    "no newline at the end": text_lines(TOGETHER).removesuffix(b"\n"),
+    **{name: text_lines(lines) for name, lines in LINES.items()},
+    "no newline at the end": PLAIN.removesuffix(b"\n"),
     "CRLF": text_lines(TOGETHER, "\r\n"),
-    "byte-order mark": b"\xef\xbb\xbf" + text_lines(TOGETHER),
-    "further fields": text_lines(line + " and more" for line in TOGETHER),
-    "tags differ": text_lines(f"{line}{number}" for number, line in enumerate(TOGETHER)),
-    "ids that are no UTF-8": text_lines(TOGETHER).replace(b"q2 ", b"\xff\xfe ").replace(b" d3 ", b" \xc3 "),
-    "long ids": text_lines(TOGETHER).replace(b"q3 ", b"q" * 300 + b" ").replace(b"q4 ", b"q" * 299 + b"p "),
-    "a score that Python reads": text_lines([*TOGETHER, "q5 Q0 d1 1 1" + "0" * 600 + "e-599 tag", "q6 Q0 d1 1 1 tag"]),
-    "a rank that Python reads": text_lines([*TOGETHER, "q5 Q0 d1 9999999999999999999 1 tag", "q6 Q0 d1 1 1 tag"]),
-    "a duplicate": text_lines([*TOGETHER[:9], TOGETHER[6], *TOGETHER[9:]]),
-    "a duplicate in the last piece": text_lines([*TOGETHER, TOGETHER[-1]]),
-    "a duplicate across pieces": text_lines([*LONG[:93], LONG[3], *LONG[93:]]),
-    "a duplicate in a scattered query": text_lines([*SCATTERED, SCATTERED[0]]),
-    "a duplicate in a query that comes again": text_lines([*TOGETHER, TOGETHER[0]]),
-    "several duplicates": text_lines([*TOGETHER[:9], TOGETHER[6], *TOGETHER[9:], TOGETHER[-1], TOGETHER[-2]]),
-    "a duplicate, then a query that comes again with one": text_lines(
-        [*TOGETHER[:9], TOGETHER[6], *TOGETHER[9:], TOGETHER[0]]
-    ),
-    "a duplicate after comments": text_lines(["#", "", *TOGETHER[:9], "# here", TOGETHER[6], "", *TOGETHER[9:]]),
-    "a duplicate without judgments": text_lines([*TOGETHER, "y Q0 a 1 2 t", "y Q0 a 2 1 t", "z Q0 a 1 1 t"]),
-    "a malformed line": text_lines([*TOGETHER[:30], "q4 Q0 d9 1", *TOGETHER[30:]]),
-    "a bad score": text_lines([*TOGETHER[:30], "x Q0 d9 1 1.2.3 tag", *TOGETHER[30:]]),
-    "a bad score in the first line": text_lines(["x Q0 d9 1 score tag", *TOGETHER]),
-    "a bad score in the last line": text_lines([*TOGETHER, "x Q0 d9 1 nan tag"]),
-    "a bad score after comments": text_lines(["#", "", *TOGETHER[:30], "", "#", "x Q0 d9 1 1_0 tag", *TOGETHER[30:]]),
-    "a NUL byte": text_lines([*TOGETHER[:30], "x Q0 d\0 1 1 tag", *TOGETHER[30:]]),
-    "a malformed line after a duplicate": text_lines([*TOGETHER[:9], TOGETHER[6], *TOGETHER[9:], "q9 Q0 d9 1"]),
-    "a malformed line in the piece of a duplicate": text_lines([*TOGETHER[:9], TOGETHER[6], "q10", *TOGETHER[9:]]),
-    "a malformed line after scattered queries": text_lines([*SCATTERED, "q9 Q0 d9 1 x tag"]),
-    "a malformed line before scattered queries": text_lines(["q9 Q0 d9 1 x tag", *SCATTERED]),
-    "ranks contradict": text_lines(TOGETHER).replace(b" 2 ", b" 77 "),
-    "ranks run backwards": text_lines(
-        f"{qid} Q0 d{number} {20 - number} {20 - number} t" for qid in ("q1", "q2", "q3") for number in range(20)
-    ),
-    "one query runs backwards": text_lines(
-        [*TOGETHER, *(f"z Q0 d{number} {number} {number} t" for number in range(9))]
-    ),
+    "byte-order mark": b"\xef\xbb\xbf" + PLAIN,
+    "ids that are no UTF-8": PLAIN.replace(b"q2 ", b"\xff\xfe ").replace(b" d3 ", b" \xc3 "),
+    "long ids": PLAIN.replace(b"q3 ", b"q" * 300 + b" ").replace(b"q4 ", b"q" * 299 + b"p "),
+    "ranks contradict": CONTRADICTING,
     "ranks contradict in scattered queries": text_lines(SCATTERED).replace(b" 2 ", b" 77 "),
-    "ranks are no numbers in one place": text_lines(TOGETHER)
-    .replace(b"q1 Q0 d0 1 ", b"q1 Q0 d0 x ")
-    .replace(b" 2 ", b" 77 "),
-    "ranks are no numbers at the end": text_lines([*TOGETHER, "z Q0 a x 1 t"]).replace(b" 2 ", b" 77 "),
-    "equal ranks": text_lines(f"{qid} Q0 d{number} 0 {number} t" for qid in ("q1", "q2") for number in range(20)),
+    "ranks are no numbers in one place": CONTRADICTING.replace(b"q1 Q0 d0 1 ", b"q1 Q0 d0 x "),
+    "ranks are no numbers at the end": CONTRADICTING + b"z Q0 a x 1 t\n",
 }
 
 
@@ -969,12 +939,9 @@ def test_evaluate_gives_the_same_results_with_any_number_of_threads() -> None:
     for name, data in RUNS.items():
         expected = check_same(lambda data=data: evaluate(STREAM_QRELS, io.BytesIO(data), MEASURES, complete=True))
         for threads in (1, 2, 5):
+            options: dict[str, Any] = {"complete": True, "threads": threads}
             with under("compiled", 100):
-                found = outcome(
-                    lambda data=data, threads=threads: evaluate(
-                        STREAM_QRELS, io.BytesIO(data), MEASURES, complete=True, threads=threads
-                    )
-                )
+                found = outcome(lambda: evaluate(STREAM_QRELS, io.BytesIO(data), MEASURES, **options))  # noqa: B023
             assert found == expected, name
 
 
@@ -1037,16 +1004,14 @@ def without_name(found: Any) -> Any:
     return found[:2] + found[3:]
 
 
-FROM_ANYWHERE = (
+FROM_ANYWHERE = [
     "together",
     "scattered",
     "comments and blank lines",
     "a duplicate in a scattered query",
     "a malformed line",
-    "a malformed line after scattered queries",
-    "ranks contradict in scattered queries",
-    "empty",
-)
+]
+FROM_ANYWHERE += ["a malformed line after scattered queries", "ranks contradict in scattered queries", "empty"]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -1114,9 +1079,8 @@ def test_reading_is_watched_from_the_beginning_to_the_end(threads: int, reader: 
     (tmp_path / "run").write_bytes(data)
     seen: list[tuple[int, int | None]] = []
     with under(reader):
-        judge_file(
-            Qrels(STREAM_QRELS), tmp_path / "run", threads=threads, size=100, watch=lambda *told: seen.append(told)
-        )
+        watched: dict[str, Any] = {"size": 100, "watch": lambda *told: seen.append(told)}
+        judge_file(Qrels(STREAM_QRELS), tmp_path / "run", threads=threads, **watched)
     assert [read for read, _ in seen] == sorted(read for read, _ in seen)
     assert seen[-1] == (len(data), len(data))
 
