@@ -90,6 +90,14 @@ def test_what_would_stop_the_work_at_its_end_is_refused_before_it_begins(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_run_to_rerank_must_exist_before_a_model_is_looked_for(tmp_path: Path) -> None:
+    texts = ["--corpus", str(DATA / "collection.tsv"), "--queries", str(DATA / "queries.tsv"), "--model", "./none"]
+    told = {"missing.txt": "no such file. Check the name.", "bm25.txt": "there is no such folder."}
+    for run, reason in told.items():
+        done = treceval(["rerank", str(DATA / "runs" / run), "-o", str(tmp_path / "out.txt"), *texts])
+        assert (done.status, reason in done.err.decode()) == (1, True), done.err
+
+
 def test_the_run_does_not_take_the_place_of_its_collection(tmp_path: Path) -> None:
     folder = collection(tmp_path)
     before = (folder / "qrels.tsv").read_bytes()

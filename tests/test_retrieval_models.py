@@ -7,17 +7,25 @@ import json
 import platform
 import struct
 import sys
+from contextlib import nullcontext
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
+import numpy as np
 import pytest
+from command import treceval
+from packages import skip_without
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.errors import RunnerError
+from treceval_py.io.texts import Chunk
+from treceval_py.retrieval import encoding
 from treceval_py.retrieval.devices import check_precision, default_batch_size, devices_for
 from treceval_py.retrieval.models import UNLIMITED, find_model, identity, model_here, settings_for
 
 BERT = {"model_type": "bert", "hidden_size": 4, "max_position_embeddings": 64}
+DATA = Path(__file__).parent.parent / "data"
 COMMIT = "a5beb1e3e68b9ab74eb54cfd186867f64f240e1a"
 ENGLISH = "Represent this sentence for searching relevant passages: "
 TASK = "Given a web search query, retrieve relevant passages that answer the query"
@@ -499,6 +507,90 @@ def test_another_model_in_a_folder_of_the_same_name_has_another_identity(tmp_pat
         identity(model, settings_for(model, pooling="cls"), "queries") for model in map(find_model, folders)
     )
     assert one == same != other
+
+
+@pytest.mark.parametrize(("given", "length"), [([], 4), (["--dimensions", "2"], 2)])
+def test_the_plan_has_the_length_of_the_vectors(tmp_path, given, length):
+    skip_without("sentence_transformers", "faiss")
+    model = ["--model", make(tmp_path / "m", **MEAN), "--device", "cpu", *given]
+    told = treceval(["retrieve", str(DATA), "-o", str(tmp_path / "run.txt"), *model, "--dry-run", "--no-probe"])
+    assert f"  {length} dimensions, mean pooling " in told.out.decode()
+
+
+# Checks of a loaded model, of which only the tokenizer and the names of its tensors matter here
+
+
+class Words:
+    """A tokenizer that has one token for any word, and puts one of its own before and after a text."""
+
+    unk_token_id, all_special_ids = 0, [1, 2]
+
+    def __init__(self, word):
+        self.word = word
+
+    def __len__(self):
+        return 4
+
+    def __call__(self, text, add_special_tokens=True):
+        words = [self.word] * len(text.split())
+        return {"input_ids": [1, *words, 2] if add_special_tokens else words}
+
+
+class Network:
+    """The network of a model, whose files have certain tensors that it does not know."""
+
+    unexpected = ()
+
+    @classmethod
+    def from_pretrained(cls, *_, **how):
+        return cls(), {"missing_keys": [], "unexpected_keys": cls.unexpected, "mismatched_keys": []}
+
+    def get_input_embeddings(self):
+        return SimpleNamespace(weight=np.zeros((4, 4)))
+
+
+@pytest.fixture
+def loaded(tmp_path, monkeypatch):
+    """Give a function that makes an encoder without torch; its vectors are rows of the identity matrix."""
+    model = find_model(make(tmp_path / "m", **MEAN))
+    monkeypatch.setattr(encoding, "quiet", nullcontext)
+
+    class Identity(encoding.Encoder):
+        by = property(lambda _: {"device": "none"})
+
+        def _load(self):
+            network = Network()
+            self._check_weights(network)
+            return SimpleNamespace(tokenizer=Words(self.word), transformers_model=network)
+
+        def _vectors(self, texts, side, advance=None):
+            return np.eye(len(texts), 4, dtype=np.float32)
+
+    def load(*, word=3, unexpected=(), writers=None, **settings):
+        Identity.word = word
+        monkeypatch.setattr(Network, "unexpected", unexpected)
+        return Identity(model, settings_for(model, **settings), "cpu", writers=writers)
+
+    return load
+
+
+def test_damaged_models_and_long_instructions_are_refused_and_their_neighbours_are_not(
+    loaded, snapshot: SnapshotAssertion
+):
+    head = ["cls.predictions.bias", "decoder.block.0.layer.0.weight"]
+    long = {"query_instruction": "the river"}  # four tokens with the tokenizer's own two
+    refused = [{"word": 0}, {"unexpected": [*head, "encoder.layer.2.weight"]}, {**long, "query_max_length": 4}]
+    assert [refusal(loaded, **each).rpartition("/m: ")[2] for each in refused] == snapshot
+    for accepted in ({"word": 3}, {"unexpected": head}, {**long, "query_max_length": 5}):
+        assert loaded(**accepted).notes == ()
+
+
+def test_an_encoder_writes_the_vectors_of_the_sides_that_it_has_a_writer_for(loaded):
+    encoder = loaded(writers={"passages": lambda chunk, vectors, by: (chunk.ids, vectors.tolist(), by)})
+    chunk = Chunk(0, ["a", "b"], ["the sea", "war"], "")
+    rows = [[1, 0, 0, 0], [0, 1, 0, 0]]
+    assert encoder.work((chunk, "passages"), None) == (["a", "b"], rows, {"device": "none"})
+    assert encoder.work((chunk, "queries"), None).tolist() == rows
 
 
 # Devices

@@ -8,7 +8,10 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from multiprocessing.connection import wait
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from workers import ELSEWHERE, Doubles, Slow, dies, refuses
@@ -84,6 +87,111 @@ def test_a_worker_that_cannot_be_made_is_refused():
     told = "elsewhere: doubling is not for this device. Use another."
     assert [refusal(Processes, maker, [ELSEWHERE]) for maker in (refuses, dies)] == [told, KILLED]
     assert multiprocessing.active_children() == []
+
+
+def test_a_program_that_does_not_close_its_pool_can_end():
+    """Python then shuts executors down and waits for their processes, to which the pipe is still open."""
+    pool = Processes(Doubles, [ELSEWHERE])
+    (process,) = multiprocessing.active_children()
+    pool.places[0].executor.shutdown(wait=False)
+    ended = wait([process.sentinel], 20)
+    pool.close()
+    assert ended
+
+
+# A Ray cluster, which something in this process stands in for: tests with Ray itself are slow
+
+
+class Died(Exception):
+    """A process dies, or Ray gives up one that died."""
+
+
+class OneNode(ModuleType):
+    """Ray with one node that does everything at once, but hands out answers only after it was asked `looks` times."""
+
+    def __init__(self):
+        super().__init__("ray")
+        never = type("Never", (Exception,), {})
+        self.exceptions = SimpleNamespace(RayError=Died, RayTaskError=never, ObjectLostError=never)
+        self.util = SimpleNamespace(
+            scheduling_strategies=SimpleNamespace(NodeAffinitySchedulingStrategy=lambda node, soft: node)
+        )
+        self.looks = 0
+
+    def is_initialized(self):
+        return True
+
+    def nodes(self):
+        return [{"NodeID": "one", "Alive": True, "Resources": {"CPU": 1}, "NodeManagerHostname": "far"}]
+
+    def get_runtime_context(self):
+        return SimpleNamespace(get_accelerator_ids=dict)
+
+    def remote(self, *, max_task_retries, **_):
+        """Return what makes an actor; when its process dies, Ray tries a task again so many times."""
+
+        def method(function):
+            def call(*given):
+                for _ in range(1 + max_task_retries):
+                    with suppress(Died):
+                        result = function(*given)
+                        return lambda: result
+                return died
+
+            def died():
+                raise Died
+
+            return SimpleNamespace(remote=call, options=lambda **_: SimpleNamespace(remote=call))
+
+        def made(kind, maker):
+            actor = kind(maker)
+            return SimpleNamespace(**{name: method(getattr(actor, name)) for name in ("start", "work", "told")})
+
+        return lambda kind: SimpleNamespace(remote=lambda maker: made(kind, maker))
+
+    def wait(self, futures, timeout):
+        self.looks -= 1
+        return ([] if self.looks >= 0 else futures), []
+
+    def get(self, asked, timeout=None):
+        return [each() for each in asked] if isinstance(asked, list) else asked()
+
+    def kill(self, handle):
+        pass
+
+
+@pytest.fixture
+def one_node(monkeypatch):
+    ray = OneNode()
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    for name in ("RAY_USAGE_STATS_ENABLED", "RAY_DEDUP_LOGS_SKIP_REGEX"):
+        monkeypatch.setenv(name, "0")
+    return ray
+
+
+def test_progress_on_a_cluster_is_what_was_done_since_the_last_look(one_node):
+    class Halfway(Doubles):
+        def work(self, content, advance):
+            advance(3)
+
+    pool, told = open_pool(Halfway, [], ray="auto"), []
+    one_node.looks = 2
+    list(pool.run(tasks(1, size=5), told.append))
+    assert told == [3, 2]  # nothing is new at the second look; the rest comes with the result
+
+
+def test_a_task_on_a_cluster_that_killed_four_processes_is_given_up(one_node):
+    tried = []
+
+    class Dies(Doubles):
+        def work(self, content, advance):
+            tried.append(content)
+            raise Died
+
+    assert refusal(list, open_pool(Dies, [], ray="auto").run(tasks(1), none)) == (
+        "the process on far died 4 times at the same task. It may need more memory: give a smaller --batch-size."
+    )
+    assert len(tried) == 4
 
 
 @pytest.mark.slow

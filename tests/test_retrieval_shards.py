@@ -94,7 +94,7 @@ def test_what_somebody_else_wrote_is_entered_where_it_is_seen(tmp_path: Path) ->
             "Leave --shared-work out, or put the work folder where all nodes see the same."
         )
         elsewhere.add(chunk, written, {})
-    assert elsewhere.missing() == []
+    assert (elsewhere.missing(), elsewhere.taken()) == ([], 0)
     assert opened(tmp_path / "elsewhere").content() == filled(tmp_path / "third").content()
 
 
