@@ -150,32 +150,35 @@ def test_a_poisoned_cache_is_ignored_with_a_note(home: Path, poison: str, snapsh
     assert path.read_bytes() == whole
 
 
-def test_the_forged_hash_of_these_tests_is_the_one_that_is_believed(home: Path) -> None:
+def test_the_forged_hash_of_these_tests_is_believed_and_an_earlier_version_replaced(home: Path) -> None:
     made()
     path = home / "runs" / CACHE_NAME
     path.write_bytes(changed(values_of(0.75, 2.0))(path.read_bytes()))
     assert {run.means for run in made().runs} >= {(0.75, 8.0)}
+    path.write_bytes(gzip.compress(b'{"treceval board":2,"key":[],"queries":[],"runs":{}}\n'))
+    found = made()
+    assert (found.scored, found.notes) == (10, ())
+    assert made().scored == 0
 
 
-def test_a_bomb_is_not_unpacked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bomb_is_not_unpacked_and_a_file_that_is_too_large_not_read(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cache_module, "LONGEST", 1 << 20)
     read: list[int] = []
     read_more = Gzip.readinto
     monkeypatch.setattr(Gzip, "readinto", lambda *given: read.append(read_more(*given)) or read[-1])
     bomb = gzip.compress(b'{"treceval board":3' + b" " * (1 << 24), 1)
     assert len(bomb) < 1 << 20
-    (home / "runs" / CACHE_NAME).write_bytes(bomb)
+    path = home / "runs" / CACHE_NAME
+    path.write_bytes(bomb)
     found = made()
     assert found.notes[0] == (
         f"the cache {CACHE_NAME} cannot be used (the file has more than 1,048,576 bytes) and is made again."
     )
     assert 0 < sum(read) < 1 << 23  # half of it
     assert made().scored == 0
-
-
-def test_a_file_that_is_too_large_is_not_read(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made()
-    size = (home / "runs" / CACHE_NAME).stat().st_size
+    size = path.stat().st_size
     monkeypatch.setattr(cache_module, "LONGEST", size - 1)
     found = made()
     assert f"(the file has more than {size - 1:,} bytes)" in found.notes[0]
@@ -189,14 +192,6 @@ def test_values_beyond_the_range_of_their_measure_are_not_kept(home: Path, monke
     text = gzip.decompress((home / "runs" / CACHE_NAME).read_bytes()).split(b"\n")[1]
     # a is at rank 1 in at least one query of these runs, so that its AP is 1/2 there, as of two relevant documents
     assert len(json.loads(text)["runs"]) == sum(max((n + q) % 5 == 0 for q in range(4)) == 0 for n in range(10))
-
-
-def test_a_cache_of_an_earlier_version_is_replaced_without_a_word(home: Path) -> None:
-    path = home / "runs" / CACHE_NAME
-    path.write_bytes(gzip.compress(b'{"treceval board":2,"key":[],"queries":[],"runs":{}}\n'))
-    found = made()
-    assert (found.scored, found.notes) == (10, ())
-    assert made().scored == 0
 
 
 # where it is not written
@@ -217,26 +212,24 @@ def test_a_link_is_neither_followed_nor_believed(home: Path, target: str) -> Non
     assert place.is_symlink()
 
 
-def test_a_link_that_comes_while_runs_are_scored_is_not_followed(home: Path) -> None:
+def test_a_link_that_comes_while_runs_are_scored_is_not_followed_and_of_a_hard_one_only_the_name_is_replaced(
+    home: Path,
+) -> None:
     (home / "thesis.txt").write_text("mine\n")
     link = home / "runs" / CACHE_NAME
+    link.hardlink_to(home / "thesis.txt")
+    assert len(made().notes) == 1
+    assert made().scored == 0
+    assert (home / "thesis.txt").read_text() == "mine\n"
+    link.unlink()
     found = made(after=lambda: link.is_symlink() or link.symlink_to(home / "thesis.txt"))
     assert found.notes == (f"results are not cached: {CACHE_NAME}: this is a link or not a regular file. Remove it.",)
     assert (home / "thesis.txt").read_text() == "mine\n"
-
-
-def test_of_a_hard_link_only_the_name_in_the_folder_is_replaced(home: Path) -> None:
-    (home / "thesis.txt").write_text("mine\n")
-    (home / "runs" / CACHE_NAME).hardlink_to(home / "thesis.txt")
-    assert len(made().notes) == 1
-    assert (home / "thesis.txt").read_text() == "mine\n"
-    assert made().scored == 0
-
-
-def test_a_folder_of_runs_that_is_a_link_has_its_cache_where_the_runs_are(home: Path) -> None:
+    # A folder of runs that is a link has its cache where the runs are.
+    link.unlink()
     (home / "latest").symlink_to("runs")
     board(QRELS, "latest", "map", cache=cache_in("latest"))
-    assert (home / "runs" / CACHE_NAME).is_file()
+    assert link.is_file()
 
 
 def test_a_link_in_a_folder_of_collections_leads_to_no_cache_outside_of_it(home: Path) -> None:

@@ -29,12 +29,6 @@ def board(folder: Path, *arguments: str) -> Done:
     return treceval(["board", *arguments, "-m", "map"], folder=folder)
 
 
-def names(done: Done) -> list[str]:
-    """Return the runs of a board in CSV."""
-    assert done.status == 0, done.err
-    return [line.split(",")[1] for line in done.out.decode().splitlines()[1:]]
-
-
 def test_without_any_run_nothing_is_printed_and_a_file_stays(home: Path) -> None:
     (home / "board.html").write_text("a good board\n")
     (home / "runs" / "a.txt").write_text("what?\n")
@@ -48,23 +42,19 @@ def test_without_any_run_nothing_is_printed_and_a_file_stays(home: Path) -> None
     assert [run["name"] for run in json.loads((home / "board.json").read_text())["runs"]] == ["second"]
 
 
-def test_what_is_written_into_the_folder_of_the_runs_is_none_of_them(home: Path) -> None:
+def test_what_is_written_and_judgments_and_links_in_the_folder_of_the_runs_are_none_of_them(home: Path) -> None:
+    (home / "runs" / "latest.txt").symlink_to("b.txt")
     for _ in range(2):
         done = board(home, "qrels.txt", "runs", "--format", "json", "-o", "runs/board.json")
         assert (done.status, done.err) == (0, b"")
-
-
-def test_judgments_and_a_cache_in_the_folder_of_the_runs_are_none_of_them(home: Path) -> None:
+    found = json.loads((home / "runs" / "board.json").read_text())["runs"]
+    assert [run["file"] for run in found] == ["a.txt", "b.txt"]
+    (home / "runs" / "board.json").unlink()
     (home / "qrels.txt").rename(home / "runs" / "qrels.txt")
     for _ in range(2):
         done = board(home, "runs/qrels.txt", "runs/*", "--cache", "runs/cache.json.gz", "--format", "csv")
-        assert names(done) == ["first", "second"]
-
-
-def test_a_link_to_a_run_beside_it_is_passed_over(home: Path) -> None:
-    (home / "runs" / "latest.txt").symlink_to("b.txt")
-    done = board(home, "qrels.txt", "runs", "--format", "json")
-    assert [run["file"] for run in json.loads(done.out)["runs"]] == ["a.txt", "b.txt"]
+        assert done.status == 0, done.err
+        assert [line.split(",")[1] for line in done.out.decode().splitlines()[1:]] == ["first", "second"]
 
 
 def test_messages_name_the_remedy(home: Path, snapshot: SnapshotAssertion) -> None:
@@ -76,21 +66,13 @@ def test_messages_name_the_remedy(home: Path, snapshot: SnapshotAssertion) -> No
     assert [done.err.decode() for done in (common, stdin, saved)] == snapshot
 
 
-@pytest.mark.parametrize(
-    "runs", [["runs"], ["runs/*.txt"], ["runs/a.txt", "./runs/b.txt"], ["runs/a.txt", "runs/../runs/b*"]]
-)
-def test_runs_of_one_folder_are_kept_in_it(home: Path, runs: list[str]) -> None:
-    assert board(home, "qrels.txt", *runs).status == 0
-    assert (home / "runs" / CACHE_NAME).exists()
-
-
-def test_runs_of_the_current_folder_are_kept_in_it(home: Path) -> None:
-    assert board(home / "runs", "../qrels.txt", "a.txt", "b.txt").status == 0
-    assert (home / "runs" / CACHE_NAME).exists()
-
-
-def test_nothing_is_kept_of_runs_in_two_folders_or_where_that_is_not_wanted(home: Path) -> None:
+def test_runs_of_one_folder_are_kept_in_it_and_not_of_two_or_where_that_is_not_wanted(home: Path) -> None:
     (home / "c.txt").write_text(SECOND.replace("second", "third"))
     assert board(home, "qrels.txt", "runs/a.txt", "c.txt").status == 0
     assert board(home, "qrels.txt", "runs", "--no-cache").status == 0
     assert [path for path in home.rglob("*") if path.name == CACHE_NAME] == []
+    for runs in ("runs", "runs/*.txt", "runs/a.txt ./runs/b.txt", "runs/a.txt runs/../runs/b*"):
+        assert board(home, "qrels.txt", *runs.split()).status == 0
+        (home / "runs" / CACHE_NAME).unlink()
+    assert board(home / "runs", "../qrels.txt", "a.txt", "b.txt").status == 0
+    assert (home / "runs" / CACHE_NAME).exists()

@@ -98,15 +98,12 @@ def test_a_table_is_cut_only_where_it_must_be_and_says_so() -> None:
     wide, narrow = (found.to_latex(columns=columns) for columns in (2, 1))
     assert [text.count("\nRun & \\multicolumn{2}{c}{MAP}") for text in (wide, narrow)] == [1, 1]
     assert "\\begin{table*}" in wide
-    assert "Letters: runs that share one" in wide
-    assert "Letters:" not in narrow
-    assert (
-        "\n% the table of means fits into one column of text only without the letters of groups; "
-        "--columns 2 has more room.\n" in narrow
+    assert ["Letters: runs that share one" in text for text in (wide, narrow)] == [True, False]
+    note = (
+        "the table of means fits into one column of text only without the letters of groups; --columns 2 has more room."
     )
-
-
-def test_letters_stay_where_nothing_else_says_which_runs_differ() -> None:
+    assert f"\n% {note}\n" in narrow
+    # Letters stay where nothing else says which runs differ.
     text = compared(6, FOUR, pairs=True).to_latex()
     assert "Letters: runs that share one" in text
     assert text.count("\\textsuperscript{") >= 6 * 4
@@ -153,33 +150,23 @@ def test_a_long_name_is_broken_between_its_words() -> None:
     assert "msmarco-\\allowbreak{}distilbert-" in row
 
 
-@pytest.mark.parametrize(
-    ("asked", "written"),
-    [
-        ("map", "MAP"),  # Buckley and Voorhees, Evaluating Evaluation Measure Stability, SIGIR 2000
-        ("ndcg_cut_10", "nDCG@10"),
-        ("recip_rank", "MRR"),
-        ("RR@10", "MRR@10"),  # the MS MARCO leaderboard
-        ("P_10", "P@10"),
-        ("recall.1000", "R@1000"),
-        ("AP(rel=2)@100", "MAP(rel=2)@100"),
-        ("Rprec", "R-Prec"),
-        ("bpref", "bpref"),
-        ("infAP", "infAP"),
-        ("alpha_nDCG@20", "α-nDCG@20"),  # Clarke et al., SIGIR 2008
-        ("ERR_IA@20", "ERR-IA@20"),
-        ("success.5", "Success@5"),
-    ],
-)
-def test_a_measure_has_the_name_that_papers_use(asked: str, written: str) -> None:
-    assert [each.paper for each in parse_measures(asked)] == [written]
+PAPERS = {
+    "map": "MAP",  # Buckley and Voorhees, Evaluating Evaluation Measure Stability, SIGIR 2000
+    "RR@10": "MRR@10",  # the MS MARCO leaderboard
+    "alpha_nDCG@20": "α-nDCG@20",  # Clarke et al., SIGIR 2008
+    "ndcg_cut_10": "nDCG@10", "recip_rank": "MRR", "P_10": "P@10", "recall.1000": "R@1000", "Rprec": "R-Prec",
+    "AP(rel=2)@100": "MAP(rel=2)@100", "bpref": "bpref", "infAP": "infAP", "ERR_IA@20": "ERR-IA@20",
+    "success.5": "Success@5",
+}  # fmt: skip
 
 
-def test_every_measure_has_a_name_for_papers() -> None:
+def test_a_measure_has_the_name_that_papers_use() -> None:
+    assert {asked: parse_measures(asked)[0].paper for asked in PAPERS} == PAPERS
+
+
+def test_every_measure_has_a_name_for_papers_and_one_of_ones_own_declares_it() -> None:
     assert [name for name, family in FAMILIES.items() if not family.paper] == []
 
-
-def test_a_measure_of_ones_own_declares_its_name_for_papers() -> None:
     def found(run: te.JudgedRun) -> object:
         """Return what is found."""
         return run.num_ret
@@ -201,12 +188,12 @@ def test_names_of_papers_are_those_of_latex_alone() -> None:
 
 
 def test_measures_with_one_name_for_papers_keep_their_own() -> None:
-    text = compared(3, "rbp_binary rbp_graded map").to_latex(columns=2)
-    titles = next(line for line in text.splitlines() if line.startswith("Run &"))
-    assert re.findall(r"c\}\{(.*?)\}", titles) == ["RBP", "gRBP", "MAP"]
-    text = compared(3, "rbp rbp_binary").to_latex(columns=2)
-    titles = next(line for line in text.splitlines() if line.startswith("Run &"))
-    assert len(set(re.findall(r"c\}\{(.*?)\}", titles))) == 2
+    def titles(measures: str) -> list[str]:
+        lines = compared(3, measures).to_latex(columns=2).splitlines()
+        return re.findall(r"c\}\{(.*?)\}", next(line for line in lines if line.startswith("Run &")))
+
+    assert titles("rbp_binary rbp_graded map") == ["RBP", "gRBP", "MAP"]
+    assert len(set(titles("rbp rbp_binary"))) == 2
 
 
 def rows_of(text: str) -> list[str]:
@@ -215,27 +202,18 @@ def rows_of(text: str) -> list[str]:
     return [line.split(" ")[0] for line in lines[2:]]
 
 
-def test_people_see_the_highest_first_and_programs_the_given_order() -> None:
+def test_people_see_the_highest_first_and_programs_the_given_order_or_what_is_asked() -> None:
     assert rows_of(command("-m", "map")[1]) == ["minilm", "bm25", "jaccard"]
     lines = command("-m", "map", "--format", "csv")[1].splitlines()
     assert [line.split(",")[1] for line in lines[1:]] == ["jaccard", "minilm"]
-
-
-@pytest.mark.parametrize(
-    ("by", "names"),
-    [
-        ("given", ["bm25", "jaccard", "minilm"]),
-        ("name", ["bm25", "jaccard", "minilm"]),
-        ("P.10", ["minilm", "bm25", "jaccard"]),
-    ],
-)
-def test_runs_are_sorted_as_asked(by: str, names: list[str]) -> None:
-    options = ["-m", "map", "-m", "P.10", "--sort", by]
-    assert rows_of(command(*options)[1]) == names
-    found = json.loads(command(*options, "--format", "json")[1])
-    assert [each["name"] for each in found["runs"]] == names
-    assert [each["name"] for each in found["measures"][0]["runs"]] == names
-    assert found["baseline"] == "bm25"
+    given, sorted_by_value = ["bm25", "jaccard", "minilm"], ["minilm", "bm25", "jaccard"]
+    for by, names in {"given": given, "name": given, "P.10": sorted_by_value}.items():
+        options = ["-m", "map", "-m", "P.10", "--sort", by]
+        assert rows_of(command(*options)[1]) == names
+        found = json.loads(command(*options, "--format", "json")[1])
+        assert [each["name"] for each in found["runs"]] == names
+        assert [each["name"] for each in found["measures"][0]["runs"]] == names
+        assert found["baseline"] == "bm25"
 
 
 def test_an_order_changes_no_number() -> None:

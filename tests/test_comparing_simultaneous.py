@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from shared import ROBUST, needs_shared
+from shared import ROBUST, skip_without_shared
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
@@ -25,8 +25,14 @@ from treceval_py.comparing.variance import letters
 
 stats = pytest.importorskip("scipy.stats")
 
-RUNS = ["MU03rob01", "NLPR03vb10", "SABIR03BASE", "UIUC03Rd1", "aplrob03a", "pircRBa1", "rutcor03100", "uic0301"]
 MEASURES = ["map", "ndcg_cut.10", "recip_rank", "P.10"]
+
+
+@pytest.fixture(scope="module")
+def robust() -> list[te.Results]:
+    skip_without_shared()
+    qrels = te.read_qrels(ROBUST / "qrels.txt.gz")
+    return [te.evaluate(qrels, path, MEASURES) for path in sorted(ROBUST.glob("input.*.gz"))]
 
 
 def simulated(runs: int, queries: int, *, seed: int) -> np.ndarray:
@@ -47,17 +53,14 @@ def test_t_and_standard_errors_are_those_of_scipy() -> None:
 def test_the_largest_t_are_those_of_a_bootstrap_written_out() -> None:
     values = simulated(4, 40, seed=2)
     found = simultaneous(values, resamples=50, seed=7)
-    drawn = np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy=7, spawn_key=(0,)))).integers(
-        0, 40, size=(50, 40)
-    )
+    generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy=7, spawn_key=(0,))))
     expected = []
-    for queries in drawn:
+    for queries in generator.integers(0, 40, size=(50, 40)):
         sizes = []
         for one, other in itertools.combinations(range(4), 2):
             d = values[one] - values[other]
-            variance = max(
-                (1 - 2 / 40) * np.var(d[queries], ddof=1) + 2 / 40 * np.var(d, ddof=1), np.var(d, ddof=1) / 4
-            )
+            whole = np.var(d, ddof=1)
+            variance = max((1 - 2 / 40) * np.var(d[queries], ddof=1) + 2 / 40 * whole, whole / 4)
             sizes.append(abs(d[queries].mean() - d.mean()) / math.sqrt(variance / 40))
         expected.append(max(sizes))
     np.testing.assert_allclose(found.largest, sorted(expected), rtol=1e-9)
@@ -185,15 +188,12 @@ def test_the_finding_names_the_best_and_which_runs_do_not_differ(snapshot: Snaps
     assert "0.7500 against 0.1116" in said["two runs"][0]  # (1 + 1/2) / 2 and (29/9 + 1/8) / 30
 
 
-@needs_shared
 @pytest.mark.slow
-def test_no_mark_contradicts_the_letters_nor_an_interval_whatever_the_baseline() -> None:
-    qrels = te.read_qrels(ROBUST / "qrels.txt.gz")
-    results = [te.evaluate(qrels, ROBUST / f"input.{run}.gz", MEASURES) for run in RUNS]
-    everything = te.compare(results, pairs=True)
+def test_no_mark_contradicts_the_letters_nor_an_interval_whatever_the_baseline(robust: list[te.Results]) -> None:
+    everything = te.compare(robust, pairs=True)
     seen = 0
-    for baseline in range(len(RUNS)):
-        found = te.compare(results, baseline=baseline)
+    for baseline in range(len(robust)):
+        found = te.compare(robust, baseline=baseline)
         for compared_, all_pairs in zip(found.measures, everything.measures, strict=True):
             assert compared_.letters == all_pairs.letters
             for each in compared_.differences:
@@ -206,14 +206,11 @@ def test_no_mark_contradicts_the_letters_nor_an_interval_whatever_the_baseline()
     )
 
 
-@needs_shared
 @pytest.mark.slow
 @pytest.mark.parametrize("queries", [30, 100])
-def test_the_level_is_kept_on_centred_values_of_real_runs(queries: int) -> None:
-    qrels = te.read_qrels(ROBUST / "qrels.txt.gz")
-    results = [te.evaluate(qrels, ROBUST / f"input.{run}.gz", MEASURES) for run in RUNS]
+def test_the_level_is_kept_on_centred_values_of_real_runs(robust: list[te.Results], queries: int) -> None:
     shares = []
-    for measure in te.compare(results, test="t", letters="none").measures:
+    for measure in te.compare(robust, test="t", letters="none").measures:
         centred = measure.values - measure.means[:, None]
         generator = np.random.default_rng(queries)
         errors = 0
