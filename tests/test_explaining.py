@@ -368,6 +368,7 @@ def test_a_measure_that_is_not_taken_apart_has_its_value_and_documents() -> None
     assert not found.apart
     assert found.value == te.evaluate(LABELS, LISTS, "bpref")["q1"]["bpref"]
     assert [(term.rank, term.docid, term.label) for term in found.terms] == [(2, "a", 2), (3, "b", 1), (4, "c", 0)]
+    assert {(term.how, term.value, term.total) for term in found.terms} == {("", 0.0, 0.0)}
 
 
 # --- the command ---
