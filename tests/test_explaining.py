@@ -343,6 +343,7 @@ def test_a_query_without_terms_and_a_measure_that_is_not_taken_apart() -> None:
     found = te.arithmetic(LABELS, LISTS, "bpref", "q1")
     assert (found.value, found.apart) == (te.evaluate(LABELS, LISTS, "bpref")["q1"]["bpref"], False)
     assert [(term.rank, term.docid, term.label) for term in found.terms] == [(2, "a", 2), (3, "b", 1), (4, "c", 0)]
+    assert {(term.how, term.value, term.total) for term in found.terms} == {("", 0.0, 0.0)}
 
 
 # --- the command ---

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -385,6 +386,8 @@ def test_where_an_equal_run_would_have_passed_the_difference_that_was_seen_says_
         assert finding(verdict).endswith(
             f"; if the true difference is the one seen, {needed} queries would do, for a power of 0.8."
         )
+        fewer = found._replace(measure="P_5", needed_as_seen=needed - 1.0)
+        assert f" {needed} queries would do, " in finding(replace(verdict, decisions=(fewer, found)))
 
 
 # The command -----------------------------------------------------------------------------------------

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import json
 import math
+import sys
 import types
 from pathlib import Path
 from typing import Any
@@ -141,3 +143,23 @@ def test_a_file_of_mteb_is_read_as_it_lies(tmp_path: Path) -> None:
     path = tmp_path / "T.json"
     path.write_text(json.dumps({"task_name": "T", "scores": {"test": [{**ROW, "map_at_10": None}]}}))
     assert mteb.claims(json.loads(path.read_text())) == CLAIMS
+
+
+def test_the_evaluator_of_models_takes_relevance_judgments_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    # sentence-transformers takes seconds to import; only its base class is needed to read judgments.
+    stand_in = types.ModuleType("evaluation")
+    stand_in.BaseEvaluator = object  # type: ignore[attr-defined]
+    module = "treceval_py.integrations.sentence_transformers"
+    for name in (
+        "sentence_transformers",
+        "sentence_transformers.base",
+        "sentence_transformers.base.evaluation",
+        module,
+    ):
+        monkeypatch.setitem(sys.modules, name, stand_in)
+    del sys.modules[module]  # the one with the stand-in is forgotten after the test
+    evaluator = importlib.import_module(module).RankingEvaluator
+    texts = {"q1": "a text"}
+    assert evaluator(texts, {"d": "another"}, {"q1": {"d"}, "q2": {"d"}}, "nDCG@7").depth == 7
+    with pytest.raises(te.DataError, match=r"^Preferences instead of judgments\. Give \{qid: "):
+        evaluator(texts, {}, te.Preferences({"q1": [("u", "1", "d", 1.0)]}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import random
 import re
+import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -13,15 +14,16 @@ from typing import Any
 import pytest
 from command import treceval
 
-from treceval_py import Qrels, evaluate, read_qrels
+from treceval_py import Qrels, evaluate, read_qrels, scan
 from treceval_py.cli import progress
 from treceval_py.cli.progress import Bar
 from treceval_py.data.ranking import Ranking
-from treceval_py.errors import InputError, MeasureError
+from treceval_py.errors import InputError, MeasureError, TrecevalError
 from treceval_py.io import source
 from treceval_py.judging import streaming
 from treceval_py.judging.streaming import judge_file
-from treceval_py.scan import reader_name, scanner
+from treceval_py.scan import reader_name, scanner, why_python
+from treceval_py.threads import in_order
 
 QRELS = b"1 0 a 1\n2 0 c 2\n"
 RUN = b"1 Q0 b 1 3.5 tag\n1 Q0 a 2 2.5 tag\n2 Q0 c 1 0.25 tag\n"
@@ -56,6 +58,27 @@ def test_a_reader_that_is_none_is_refused(folder: Path, monkeypatch: pytest.Monk
     assert done.err == b"treceval: TRECEVAL_READER is 'fast'. Set it to python or compiled, or leave it out.\n"
 
 
+@pytest.mark.parametrize(
+    ("files", "why", "todo"),
+    [
+        (["__init__.py"], "the compiled reader was not built", "Install a wheel, or with a C compiler at hand"),
+        (["_scan.x.so", "x.py"], "the compiled reader is for another Python: _scan.x.so", "Install the package again"),
+    ],
+)
+def test_without_a_compiled_reader_it_is_clear_why(
+    files: list[str], why: str, todo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "treceval_py.scan._scan", None)
+    monkeypatch.setattr(scan, "_chosen", scan._chosen.__wrapped__)
+    monkeypatch.setattr(scan.os, "listdir", lambda _: files)
+    monkeypatch.setenv("TRECEVAL_READER", "")
+    assert (reader_name(), why_python()) == ("Python", why)
+    monkeypatch.setenv("TRECEVAL_READER", "compiled")
+    with pytest.raises(TrecevalError) as caught:
+        scanner()
+    assert str(caught.value) == f"TRECEVAL_READER is compiled, but {why}. {todo}, or leave the variable out."
+
+
 # --- threads ---
 
 
@@ -74,6 +97,12 @@ def test_threads_are_a_number_from_1_to_256_in_python_too(threads: int, folder: 
 def test_a_run_that_fits_in_a_piece_needs_no_thread(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threading, "Thread", lambda **_: pytest.fail("a thread was started"))
     assert evaluate(folder / "qrels", folder / "run", "map", threads=8).mean["map"] == 0.75
+
+
+def test_two_threads_are_enough_to_leave_the_work_to_others() -> None:
+    one, two = (set(in_order(iter(range(4)), lambda _: threading.get_ident(), threads)) for threads in (1, 2))
+    assert one == {threading.get_ident()}
+    assert threading.get_ident() not in two
 
 
 # --- pipes ---

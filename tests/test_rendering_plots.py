@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 import xml.etree.ElementTree as ET
+from typing import Any
 
 import pytest
 from report_payloads import drawn_payload
@@ -95,3 +96,13 @@ def test_fifty_runs_are_told_apart_by_colour_shape_and_dash() -> None:
     assert len(set(shapes[:8])) == 8
     # Colours come again after eight runs.
     assert len({(run % 8, shapes[run], tuple(dashes[turns[run]])) for run in range(50)}) == 50
+
+
+@pytest.mark.parametrize(
+    ("depths", "scale"),
+    [([1, 10, 50], {"type": "log", "domain": [1, 50], "nice": False}), ([7], {"type": "linear"})],
+)
+def test_the_axis_of_depths_ends_at_the_first_and_last_depth(depths: list[int], scale: dict[str, Any]) -> None:
+    given = drawn_payload()
+    given["rd"] = {"x": depths, "y": [[0.5] * len(depths) for _ in given["runs"]]}
+    assert specs(given)["recall-depth"]["encoding"]["x"]["scale"] == scale

@@ -807,3 +807,12 @@ def test_what_does_not_belong_to_the_comparison_is_refused(snapshot: SnapshotAss
             act()
         found[name] = str(caught.value)
     assert table(found) == snapshot
+
+
+def test_texts_of_documents_go_on_after_a_query_that_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treceval_py.report.documents._room", lambda *_: 1)  # one query keeps its documents
+    qrels, run = Qrels({"1": {"a": 1}, "2": {"b": 1}}), Run({"1": {"a": 1.0}, "2": {"b": 1.0}})
+    found = comparison(measured(values=[[0.5, 0.0], [0.5, 1.0]], qids=("1", "2")))  # they differ in the second
+    payload = report_payload(found, qrels=qrels, runs=[run, run], passages={"a": "one", "b": "two"})
+    assert payload["docs"][0] is None
+    assert payload["passages"] == {"b": "two"}

@@ -763,3 +763,13 @@ def test_judgments_of_0_that_count_as_relevant_are_noted() -> None:
     zeros = sum(line.split()[3] == "0" for line in Path(QRELS).read_text().splitlines())
     assert f"{zeros} judgments of 0 count as relevant in msmarco; with -l 1 they would not be." in done.err.decode()
     assert b"count as relevant" not in treceval(["--profile", "msmarco", "-l", "1", QRELS, RUN]).err
+
+
+@pytest.mark.parametrize(("documents", "reciprocal_rank"), [(15, 1 / 2), (16, 1 / 1)])
+def test_ranx_moves_a_single_pair_of_equal_scores_among_sixteen_documents(
+    documents: int, reciprocal_rank: float
+) -> None:
+    # The last score equals the first. Of 16 documents Numba's quicksort takes the last as pivot and puts it in front.
+    scores = {str(number): -float(number) for number in range(documents)} | {str(documents - 1): 0.0}
+    found = te.evaluate({"1": {str(documents - 1): 1}}, {"1": scores}, "RR", profile="ranx")
+    assert found.mean["RR"] == reciprocal_rank
