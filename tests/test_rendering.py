@@ -485,3 +485,25 @@ def test_a_long_table_goes_over_pages_in_latex() -> None:
     assert [tall(rows, 2).count("\\begin{table*}") for rows in (36, 37)] == [1, 2]
     assert [tall(rows).count("\\clearpage") for rows in (360, 361)] == [0, 1]
     assert text.count("0.5000 \\\\") == 41
+
+
+def floats(columns: list[Column], wide: int) -> str:
+    document = Document("x", [Table(tuple(columns), label="tab:x")], lambda _: Made())
+    return render(document, "latex", Style(columns=wide))
+
+
+@pytest.mark.parametrize(("values", "blocks"), [(12, 1), (13, 2)])
+def test_a_page_has_room_for_345_points_before_columns_go_below_each_other(values: int, blocks: int) -> None:
+    # In the smallest letters, 0.85 × 27.8 points for 0.5000 and 0.85 × 5.6 for q, and 4 between: 12 columns need 336.4
+    # without the gaps at the sides, 13 need 364.
+    text = floats([Column("q", ["a"], text=True), *(Column("x", [0.5]) for _ in range(values))], 2)
+    assert text.count("\nq & x &") == blocks
+
+
+@pytest.mark.parametrize(("short", "tables"), [(2, 1), (3, 2)])
+def test_a_broken_name_takes_as_many_lines_of_a_table_as_it_has_pieces(short: int, tables: int) -> None:
+    # A column of text has 30 lines: seven names of four lines each, and two of one.
+    names = ["sentence-transformers/msmarco-distilbert"] * 7 + ["bm25"] * short
+    values = [Column(str(number), [0.5] * len(names)) for number in range(5)]
+    text = floats([Column("run", names, text=True, head=True), *values], 1)
+    assert (text.count("\\parbox"), text.count("\\begin{table}")) == (7, tables)
