@@ -200,22 +200,16 @@ def test_the_share_of_judged_documents_is_over_the_queries_that_a_run_has(runs: 
         assert shares == pytest.approx({"first": (1 + 1 + 1 / 2) / 3, "second": 1.0, "third": 1 / 2})
 
 
-def test_ties_are_those_of_the_profile(runs: Path) -> None:
-    (runs / "a.txt").write_text("1 Q0 a 1 1.000000001 narrow\n1 Q0 x 2 1.0 narrow\n")
-    found = {profile: board(QRELS, runs / "a.txt", "RR", profile=profile).runs[0].tied for profile in
-             ("trec_eval-10", "trec_eval-9", "msmarco")}  # fmt: skip
-    # equal as floats of 32 bits only; ranks of a file have no ties
-    assert found == {"trec_eval-10": 0, "trec_eval-9": 1, "msmarco": None}
-
-
-@pytest.mark.parametrize(
-    ("options", "tied"), [({"depth": 1}, 1), ({"judged_only": True}, 0), ({"depth": 1, "judged_only": True}, None)]
-)
-def test_ties_at_a_depth_are_counted_unless_unjudged_documents_are_left_out(
-    runs: Path, options: dict, tied: object
+def test_ties_are_those_of_the_profile_and_counted_at_a_depth_unless_unjudged_documents_are_left_out(
+    runs: Path,
 ) -> None:
+    (runs / "a.txt").write_text("1 Q0 a 1 1.000000001 narrow\n1 Q0 x 2 1.0 narrow\n")
+    # equal as floats of 32 bits only; ranks of a file have no ties
+    for profile, tied in {"trec_eval-10": 0, "trec_eval-9": 1, "msmarco": None}.items():
+        assert board(QRELS, runs / "a.txt", "RR", profile=profile).runs[0].tied == tied
     (runs / "a.txt").write_text("1 Q0 a 1 1 tied\n1 Q0 x 2 1 tied\n")
-    assert board(QRELS, runs / "a.txt", "RR", **options).runs[0].tied == tied
+    for depth, judged_only, count in ((1, False, 1), (None, True, 0), (1, True, None)):
+        assert board(QRELS, runs / "a.txt", "RR", depth=depth, judged_only=judged_only).runs[0].tied == count
     assert board(QRELS, runs / "a.txt", "infAP").runs[0].tied is None  # whose best order is not known
 
 
@@ -229,12 +223,10 @@ def test_a_file_too_large_to_be_held_has_the_same_values(runs: Path, monkeypatch
         assert [run._replace(tied=0) for run in held.runs] == [run._replace(tied=0) for run in streamed.runs]
 
 
-@pytest.mark.parametrize(("measures", "options"), [(None, {}), (None, {"profile": "gdeval"}), (["set"], {})], ids=repr)
-def test_without_measures_there_are_the_usual_ones_or_the_profiles(
-    runs: Path, measures: Any, options: dict, snapshot: SnapshotAssertion
-) -> None:
-    found = board(QRELS, runs / "a.txt", measures, **options)
-    assert (found.measures, found.notes) == snapshot
+def test_without_measures_there_are_the_usual_ones_or_the_profiles(runs: Path, snapshot: SnapshotAssertion) -> None:
+    given: list[dict[str, Any]] = [{}, {"profile": "gdeval"}, {"measures": ["set"]}]
+    found = [board(QRELS, runs / "a.txt", **options) for options in given]
+    assert [(each.measures, each.notes) for each in found] == snapshot
 
 
 def test_a_file_that_cannot_be_scored_is_named_and_the_others_are_ranked(
@@ -263,15 +255,12 @@ def test_a_file_that_cannot_be_scored_is_named_and_the_others_are_ranked(
     assert said == snapshot
 
 
-def test_a_folder_may_have_other_files(runs: Path) -> None:
+def test_a_folder_may_have_other_files_and_a_run_without_a_tag_is_called_by_its_file(runs: Path) -> None:
     (runs / "qrels").write_text("1 0 a 1\n2 0 c 1\n3 0 d 1\n")
     found = board(runs / "qrels", runs, "RR", without=[runs / "qrels", runs / "b.txt"])
     assert ([run.name for run in found.runs], found.errors) == (["first", "third"], ())
-
-
-def test_a_run_without_a_tag_is_called_by_its_file_beside_one_with_a_tag(runs: Path) -> None:
     (runs / "b.txt").write_text("1\ta\t1\n2\tc\t1\n3\td\t1\n")
-    assert {run.name for run in board(QRELS, runs, "RR").runs} == {"first", "b", "third"}
+    assert {run.name for run in board(runs / "qrels", runs, "RR").runs} == {"first", "b", "third"}
 
 
 @pytest.fixture
@@ -288,15 +277,19 @@ def own_measure(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     del FAMILIES["board_test_boundless"]
 
 
-@pytest.mark.parametrize("value", [math.inf, -math.inf, 1.0001e100, -1e300, 1e100])
 def test_values_without_a_mean_or_a_deviation_are_refused(
-    runs: Path, own_measure: list[float], value: float, snapshot: SnapshotAssertion
+    runs: Path, own_measure: list[float], snapshot: SnapshotAssertion
 ) -> None:
-    own_measure[0] = value
-    found = board(QRELS, runs, ["RR", "board_test_boundless"])
-    refused = abs(value) > 1e100
-    assert [run.name for run in found.runs] == (["third"] if refused else ["first", "second", "third"])
-    assert [error.message.replace(f"{runs}/", "") for error in found.errors] == snapshot
+    said = {}
+    for value in (math.inf, -math.inf, 1.0001e100, -1e300, 1e100):
+        own_measure[0] = value
+        found = board(QRELS, runs, ["RR", "board_test_boundless"], cache=cache_in(runs))
+        assert [run.name for run in found.runs] == (["third"] if abs(value) > 1e100 else ["first", "second", "third"])
+        said[value] = [error.message.replace(f"{runs}/", "") for error in found.errors]
+        # A measure of one's own is computed each time.
+        assert found.notes[0] == "nothing is kept for the next time: board_test_boundless may change without notice."
+        assert not (runs / CACHE_NAME).exists()
+    assert said == snapshot
 
 
 def test_a_board_without_runs_is_no_failure_of_its_own(runs: Path) -> None:
@@ -482,13 +475,6 @@ def test_boards_that_are_made_at_once_leave_a_whole_cache(runs: Path) -> None:
     assert failures == []
     assert len(kept(runs / CACHE_NAME)["runs"]) == 3
     assert sorted(path.name for path in runs.iterdir()) == [CACHE_NAME, "a.txt", "b.txt", "c.txt"]
-
-
-@pytest.mark.usefixtures("own_measure")
-def test_measures_of_ones_own_are_computed_each_time(runs: Path) -> None:
-    found = board(QRELS, runs, "board_test_boundless", cache=cache_in(runs))
-    assert found.notes[0] == "nothing is kept for the next time: board_test_boundless may change without notice."
-    assert not (runs / CACHE_NAME).exists()
 
 
 def test_ids_that_are_not_utf_8_come_back_from_the_cache(tmp_path: Path) -> None:

@@ -288,16 +288,14 @@ def test_what_a_killed_board_left_half_written_is_removed_after_an_hour(home: Pa
     assert hidden == {CACHE_NAME, f".{CACHE_NAME}.new00000", ".other.old"}
 
 
-KILLED = """
+KILLED = """\
 import os, signal, sys
-
 folder, points = sys.argv[1], [int(each) for each in sys.argv[2:]]
 sys.path.insert(0, {tests!r})
 import test_boards_cache as tests
 from treceval_py.boards import board as board_module
 
 board_module.EVERY, board_module.SHARE = 0.0, 1e9
-
 
 def board_until(point, place):
     reached = [0]
@@ -317,7 +315,6 @@ def board_until(point, place):
     tests.made(after=reach)
     os.write(1, b"%d\\n" % reached[0])
     os._exit(0)
-
 
 os.chdir(os.path.join(folder, str(points[0])))
 tests.made()  # which imports what is needed, once

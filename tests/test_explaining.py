@@ -519,37 +519,25 @@ def test_huge_numbers_are_no_traceback(tmp_path: Path) -> None:
 
 # --- measures from outside ---
 
-MINE = '''
-"""Measures for a test."""
+MINE = '''\
 import numpy as np
 from treceval_py.errors import MeasureError
 from treceval_py.measures import declare
-
-
 def depth(run, *, level: int = 1):
     """Twice the number of documents retrieved."""
     return run.num_ret * 2.0
-
-
 def shape(run):
     """Values for seven queries."""
     return np.zeros(7)
-
-
 def fails(run):
     """Nothing."""
     raise KeyError("no\\nsuch")
-
-
 def words(run):
     """Text where numbers should be."""
     return ["x"] * run.num_queries
-
-
 def own(run):
     """An error of our kind."""
     raise MeasureError("this is mine", "Do that.")
-
 
 declare(depth, "depth", notation=["Depth"])
 declare(shape, "shape")

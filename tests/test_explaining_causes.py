@@ -64,13 +64,7 @@ def pair(name: str) -> Pair:
 
 
 OURS = ["bm25", *(pytest.param(name, marks=pytest.mark.slow) for name in ("jaccard", "minilm", PARTLY))]
-THEIRS = [
-    pytest.param(
-        name,
-        marks=[pytest.mark.slow, needs_shared],
-    )
-    for name in ("NLPR03vb10", "uic0301")
-]
+THEIRS = [pytest.param(name, marks=[pytest.mark.slow, needs_shared]) for name in ("NLPR03vb10", "uic0301")]
 
 # --- a scorer of a few lines, as somebody writes one ---
 

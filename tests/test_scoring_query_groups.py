@@ -157,10 +157,8 @@ def test_labels_break_no_lines(home: Path) -> None:
     lines = [{"_id": qid, "metadata": {"s\ne\tt": label}} for qid in QRELS]
     (home / "queries.jsonl").write_text("\n".join(map(json.dumps, lines)))
     done = treceval(["qrels", "first", "-m", "recip_rank", "--groups", "queries.jsonl"], folder=home)
-    assert [line.split("\t")[1] for line in done.out.decode().splitlines()] == [
-        "all",
-        "all:s e t=old recip_rank all 1.0\\x1b[31m",
-    ]
+    named = [line.split("\t")[1] for line in done.out.decode().splitlines()]
+    assert named == ["all", "all:s e t=old recip_rank all 1.0\\x1b[31m"]
 
 
 def test_objects_that_are_no_groups_are_refused(snapshot: SnapshotAssertion) -> None:
@@ -450,21 +448,17 @@ def test_a_board_ranks_runs_within_each_group(home: Path) -> None:
     assert [mean[0] for mean in old.means] == pytest.approx([1.75 / 3, 2.5 / 3, 1.25 / 3])
     assert (old.label, old.queries, old.ranks) == ("old", (3,), (2, 1, 3))
     assert (new.label, new.queries, new.ranks) == ("new", (3,), (1, 2, 2))
-
-
-def test_the_command_board_shows_groups_in_every_format(home: Path) -> None:
+    # The command shows them in every format.
     arguments = ["board", "qrels", "first", "second", "-m", "RR", "--no-cache", "--groups", "groups", "--format"]
-    text = treceval([*arguments, "table"], folder=home).out.decode()
-    assert "RR by set (number of queries)" in text
-    assert text.split("\n\n")[-2].splitlines()[2].split() == ["first", "●", "0.5833", "1", "●", "0.8333", "1"]
-    found = json.loads(treceval([*arguments, "json"], folder=home).out)
-    assert [(each["group"], [run["rank"] for run in each["runs"]]) for each in found["groups"]] == [
-        ("old", [1, 2]),
-        ("new", [1, 2]),
-    ]
-    rows = treceval([*arguments, "csv"], folder=home).out.decode().split("\n\n")[1].splitlines()
-    assert rows[0] == "attribute,group,queries,run,rank,RR"
-    assert len(rows) == 1 + 2 * 2
+    table, document, rows = (
+        treceval([*arguments, form], folder=home).out.decode() for form in ("table", "json", "csv")
+    )
+    assert "RR by set (number of queries)" in table
+    assert table.split("\n\n")[-2].splitlines()[2].split() == ["first", "●", "0.5833", "1", "●", "0.8333", "1"]
+    groups = {each["group"]: [run["rank"] for run in each["runs"]] for each in json.loads(document)["groups"]}
+    assert groups == {"old": [1, 2], "new": [1, 2]}
+    lines = rows.split("\n\n")[1].splitlines()
+    assert (lines[0], len(lines)) == ("attribute,group,queries,run,rank,RR", 1 + 2 * 2)
 
 
 # Old and new topics of TREC 2003 Robust.
