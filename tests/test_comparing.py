@@ -522,10 +522,3 @@ def test_what_is_the_same_for_several_runs_is_noted_once(tmp_path: Path) -> None
     assert done.err.decode().splitlines()[0] == (
         "note: 2 runs (x, y): 1 judged query is missing (3), and left out; -c counts it."
     )
-
-
-def test_saved_results_of_the_folder_are_not_written_over(tmp_path: Path) -> None:
-    file = Path(saved(tmp_path)[1])
-    before = file.read_bytes()
-    assert treceval(["compare", str(tmp_path), "-o", str(file)]).status == 1
-    assert file.read_bytes() == before
