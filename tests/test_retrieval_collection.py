@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from shared import SHARED, skip_without_shared
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
@@ -23,7 +24,7 @@ from treceval_py.retrieval import collection as module
 from treceval_py.retrieval.collection import Collection, open_collection
 
 DATA = Path(__file__).parent.parent / "data"
-SAMPLE = DATA.parent.parent / "shared" / "data" / "msmarco-sample"
+SAMPLE = SHARED / "msmarco-sample"
 
 PASSAGES = "p1\tone\np2\ttwo\np3\tthree\n"
 TOPICS = "q1\tfirst\nq2\tsecond\n"
@@ -178,8 +179,8 @@ def test_judgments_of_other_queries_are_left_out_and_said(tmp_path: Path) -> Non
 def test_the_shipped_collection_and_the_sample_of_ms_marco_open(
     folder: Path, passages: int, queries: int, docids: int | None
 ) -> None:
-    if not folder.is_dir():
-        pytest.skip("the sample of MS MARCO is not shipped")
+    if folder == SAMPLE:
+        skip_without_shared()
     found = open_collection(str(folder))
     # Lines of the files, by wc -l.
     assert (survey(found.corpus, 100).count, survey(found.queries, 100).count) == (passages, queries)

@@ -860,6 +860,7 @@ RUNS: dict[str, bytes] = {
 }
 
 
+# Two seconds: each run is read whole, in pieces of every size, by each reader. A fault here is a wrong number without a word.
 def test_a_run_comes_to_the_same_whatever_reads_it_in_whatever_pieces() -> None:
     for name, data in RUNS.items():
         check_streams(data, name)

@@ -13,15 +13,14 @@ from pathlib import Path
 import pytest
 from command import treceval
 from modules import module_at
+from shared import SHARED, needs_shared
 
 HERE = Path(__file__).parent
-DATA = HERE.parent.parent / "shared" / "data"
 RUNNER = module_at(HERE.parent / "conformance" / "run.py")
 KINDS = {"10": {"match": 294, "refuse": 77, "own": 154}, "9": {"match": 266, "refuse": 77, "own": 182}}
 
-needs_trec_data = pytest.mark.skipif(not DATA.is_dir(), reason="the TREC data is not here")
 
-
+# Two seconds each: 525 command lines, which the whole program is held to.
 @pytest.mark.parametrize("against", ["10", "9"])
 def test_all_recorded_cases_hold(against: str) -> None:
     def execute(arguments: list[str], stdin: bytes, folder: str) -> tuple[int, bytes, bytes]:
@@ -60,11 +59,11 @@ def test_z_scores_of_a_missing_query_count_as_in_trec_eval_9(tmp_path: Path) -> 
 RUNS = ["MU03rob01", "NLPR03vb10", "SABIR03BASE", "UIUC03Rd1", "aplrob03a", "pircRBa1", "rutcor03100", "uic0301"]
 
 
-@needs_trec_data
+@needs_shared
 @pytest.mark.parametrize("version", ["10", "9"])
 @pytest.mark.parametrize("run", RUNS)
 def test_a_run_of_trec_2003_robust_prints_what_trec_eval_printed(run: str, version: str) -> None:
-    robust = DATA / "robust03"
+    robust = SHARED / "robust03"
     done = treceval(
         ["--profile", f"trec_eval-{version}", "-q", "-c", "-m", "all_trec", "qrels.txt.gz", f"input.{run}.gz"],
         folder=robust,
@@ -99,10 +98,10 @@ REGRESSION = [
 ]
 
 
-@needs_trec_data
+@needs_shared
 @pytest.mark.parametrize(("output", "arguments"), REGRESSION)
 def test_trec_evals_own_regression_outputs_are_reproduced(output: str, arguments: str) -> None:
-    folder = DATA / "trec_eval-test"
+    folder = SHARED / "trec_eval-test"
     done = treceval(arguments.split(), folder=folder)
     assert done.status == 0
     assert done.out == (folder / output).read_bytes()
