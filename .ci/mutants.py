@@ -62,6 +62,9 @@ UNABLE = 99
 ITEM = 0.002
 """Seconds to collect a test."""
 
+INTERFACE = "tests/test_project_interface"
+"""Tests of what each package declares."""
+
 
 # Breakages of a line.
 
@@ -278,27 +281,29 @@ class Tests:
             name = test.partition("::")[0]
             if name.startswith("tests/"):
                 files[name] += [one for one in self.seconds if one.startswith(name)] if "::" not in test else [test]
-        mine = [name for name in self.sizes if name.startswith(f"tests/test_{package}")]
+        mine = [name for name in self.sizes if name.startswith((f"tests/test_{package}", INTERFACE))]
+        if not files:
+            files = {name: [test for test in self.seconds if test.startswith(name)] for name in mine}
         ordered = sorted(files, key=lambda name: (name not in mine, self.sizes[name] / len(files[name])))
-        first, everything = self._within(FIRST, ordered, files), self._within(REST, ordered, files)
-        if not everything:
-            whole = {name: [test for test in self.seconds if test.startswith(name)] for name in mine}
-            everything = self._within(REST, mine, whole)
-        return first, everything
+        near = [test for name in ordered for test in sorted(files[name], key=self.cost)]
+        return self._within(FIRST, near), self._within(REST, sorted(near, key=self.cost))
 
-    def _within(self, budget: float, ordered: list[str], files: dict[str, list[str]]) -> list[str]:
-        """Return tests of the files in this order, the cheap ones first, for so many seconds."""
-        taken: list[str] = []
-        for name in ordered:
-            budget -= self.sizes[name] * ITEM + 0.2
-            for test in sorted(set(files[name]), key=lambda test: self.seconds.get(test, 0)):
-                budget -= self.seconds.get(test, 0) + 0.002
-                if budget < 0:
-                    return taken
-                taken.append(test)
+    def cost(self, test: str) -> float:
+        """Return the seconds that a test takes; a new one is taken to be quick."""
+        return self.seconds.get(test, 0.0)
+
+    def _within(self, budget: float, tests: list[str]) -> list[str]:
+        """Return the tests that come first, as many as take so many seconds together with the collection of their files."""
+        taken: dict[str, None] = {}
+        files: set[str] = set()
+        for test in tests:
+            name = test.partition("::")[0]
+            budget -= self.cost(test) + ITEM + (0 if name in files else self.sizes[name] * ITEM + 0.2)
             if budget < 0:
                 break
-        return taken
+            files.add(name)
+            taken[test] = None
+        return list(taken)
 
 
 def _id(module: str, name: str) -> str:
@@ -525,6 +530,8 @@ def main() -> int:
         commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, check=True).stdout
         entries = random.Random(commit).sample(entries, min(options.sample, len(entries)))
     results = run(entries, options.processes)
+    if options.missed:  # the others are as they were
+        results += [entry for entry in before if (entry["file"], entry["old"], entry["new"]) not in missed]
     (KEPT / "results.json").write_text(json.dumps(results, indent=0, ensure_ascii=False), "utf-8")
     return 0 if summary(results) else 1
 
