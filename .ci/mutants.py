@@ -282,8 +282,9 @@ class Tests:
             if name.startswith("tests/"):
                 files[name] += [one for one in self.seconds if one.startswith(name)] if "::" not in test else [test]
         mine = [name for name in self.sizes if name.startswith((f"tests/test_{package}", INTERFACE))]
-        if not files:
-            files = {name: [test for test in self.seconds if test.startswith(name)] for name in mine}
+        for name in mine:
+            if not files or name.startswith(INTERFACE):
+                files[name] = [test for test in self.seconds if test.startswith(name)]
         ordered = sorted(files, key=lambda name: (name not in mine, self.sizes[name] / len(files[name])))
         near = [test for name in ordered for test in sorted(files[name], key=self.cost)]
         return self._within(FIRST, near), self._within(REST, sorted(near, key=self.cost))
@@ -293,7 +294,7 @@ class Tests:
         return self.seconds.get(test, 0.0)
 
     def _within(self, budget: float, tests: list[str]) -> list[str]:
-        """Return the tests that come first, as many as take so many seconds together with the collection of their files."""
+        """Return the first tests, as many as take so many seconds with the collection of their files."""
         taken: dict[str, None] = {}
         files: set[str] = set()
         for test in tests:
