@@ -282,8 +282,9 @@ class Tests:
             if name.startswith("tests/"):
                 files[name] += [one for one in self.seconds if one.startswith(name)] if "::" not in test else [test]
         mine = [name for name in self.sizes if name.startswith((f"tests/test_{package}", INTERFACE))]
+        unmet = not files
         for name in mine:
-            if not files or name.startswith(INTERFACE):
+            if unmet or name.startswith(INTERFACE):
                 files[name] = [test for test in self.seconds if test.startswith(name)]
         ordered = sorted(files, key=lambda name: (name not in mine, self.sizes[name] / len(files[name])))
         near = [test for name in ordered for test in sorted(files[name], key=self.cost)]
