@@ -637,3 +637,9 @@ def test_garbage_in_any_place_never_raises_anything_but_our_errors(garbage: Any,
     tried(lambda: te.compare(garbage, [FINE, garbage]))
     tried(lambda: te.explain(FINE, FINE, "map", claims=garbage))
     tried(lambda: te.check(garbage, garbage))
+
+
+def test_a_ranking_without_settings_is_that_of_the_default_conventions() -> None:
+    ranking, conventions = Ranking(), te.Conventions()
+    for name in ("depth", "judged_only", "order", "score_type", "ties"):
+        assert getattr(ranking, name) == getattr(conventions, name), name
