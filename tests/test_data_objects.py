@@ -26,6 +26,7 @@ from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
 from treceval_py.data.columns import DOCUMENT, JUDGMENT, QUERY, SCORE
+from treceval_py.data.ranking import Ranking
 
 polars = pytest.importorskip("polars")
 duckdb = pytest.importorskip("duckdb")
