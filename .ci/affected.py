@@ -85,7 +85,7 @@ def main(arguments: Sequence[str]) -> None:
     base = arguments[0] if arguments else green.read_text("utf-8").split()[0] if green.exists() else ""
     changed = git("diff", "--name-only", base) if base else None
     if changed is None:
-        reason = f"{base!r} is no commit here" if base else f"{GREEN} names no commit"
+        reason = f"{base!r} is no commit here" if arguments else f"{GREEN} names no commit"
         print(f"slow tests: all of them, as {reason}", file=sys.stderr)
         print("\n".join(tests))
         return
