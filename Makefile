@@ -37,13 +37,14 @@ READING = checking_reading cli_messages cli_trec_eval data_objects io_damaged io
     io_reading io_run_file measures_by_query measures_graded measures_lists measures_spelling scan scoring_drop_in \
     scoring_evaluator scoring_peers scoring_signatures scoring_source_systems scoring_trec_eval
 
-# But for tests that have compared the two readers already.
+# But for tests that have compared the two readers already. SPEED=slow runs the slow ones.
+SPEED = not slow
 test-python-reader: $(VENV)/installed-test
-	TRECEVAL_READER=python $(PYTEST) -m 'not both_readers and not slow' $(READING:%=tests/test_%.py)
+	TRECEVAL_READER=python $(PYTEST) -m 'not both_readers and $(SPEED)' $(READING:%=tests/test_%.py)
 
 test-all: test test-python-reader retrieve
 	TRECEVAL_READER=compiled $(PYTEST) -m slow
-	TRECEVAL_READER=python $(PYTEST) -m 'not both_readers and slow' $(READING:%=tests/test_%.py)
+	$(MAKE) test-python-reader SPEED=slow
 
 everything:
 	.ci/run everything
