@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from command import Done, treceval
+from mistakes import AP_1, AP_2, LABELS, LISTS
 from random_runs import random_pair
 from rankings import closed
 from syrupy.assertion import SnapshotAssertion
@@ -86,21 +87,6 @@ def test_every_profile_has_a_row_unless_it_lacks_the_measure() -> None:
 
 
 # --- mistakes, on a run made for them ---
-
-LABELS = {"q1": {"a": 2, "b": 1, "c": 0, "d": 1}, "q2": {"a": 1, "b": 3}, "q3": {"a": 1}}
-"""q3 is not in the run."""
-
-LISTS = {
-    "q1": {"x": 5.0, "a": 4.0, "b": 3.0, "c": 2.0, "y": 1.0},
-    "q2": {"c": 3.0, "b": 2.0, "a": 1.0},
-    "q4": {"a": 1.0},
-    "q5": {"a": 1.0},
-}
-"""q4 and q5 are not judged."""
-
-AP_1, AP_2 = (1 / 2 + 2 / 3) / 3, (1 / 2 + 2 / 3) / 2
-"""q1 has relevant documents at ranks 2 and 3 and a third one not retrieved; q2 has its two at ranks 2 and 3."""
-
 
 EXPONENTIAL = "gain 2^rel - 1 instead of rel"
 

@@ -174,7 +174,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "limits.memory_megabytes": (128, MILLION),
     **dict.fromkeys(("late.free_days", "late.most_days"), (0, 1000)),
 }
-"""The smallest and the largest value of each number, as docs/rules.md has them."""
+"""The smallest and the largest value of each number, as the page of rules has them."""
 
 
 def in_range(key: str, value: float) -> bool:

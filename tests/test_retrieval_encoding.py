@@ -6,10 +6,12 @@ import json
 import multiprocessing
 import os
 import shutil
+from functools import partial
 
 import numpy as np
 import pytest
 from packages import flag_embedding, skip_without
+from refused import message
 from syrupy.assertion import SnapshotAssertion
 from tiny_models import make_tiny_model
 
@@ -73,10 +75,7 @@ def mean_pooled(folder, texts, max_length=512):
     return np.array([row / np.linalg.norm(row) for row in rows])
 
 
-def refusal(call, *given, **named):
-    with pytest.raises(RunnerError) as caught:
-        call(*given, **named)
-    return str(caught.value)
+refusal = partial(message, RunnerError)
 
 
 # Vectors

@@ -8,6 +8,7 @@ import platform
 import struct
 import sys
 from contextlib import nullcontext
+from functools import partial
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 from command import treceval
 from packages import skip_without
+from refused import message
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.errors import RunnerError
@@ -67,10 +69,7 @@ def sha256(content):
     return hashlib.sha256(content).hexdigest()
 
 
-def refusal(call, *given, **named):
-    with pytest.raises(RunnerError) as caught:
-        call(*given, **named)
-    return str(caught.value)
+refusal = partial(message, RunnerError)
 
 
 # What is seen of a folder

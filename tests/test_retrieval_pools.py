@@ -9,11 +9,13 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import wait
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
+from refused import message
 from workers import ELSEWHERE, Doubles, Slow, dies, refuses
 
 from treceval_py.errors import RunnerError
@@ -25,10 +27,7 @@ KILLED = (
 )
 
 
-def refusal(call, *given):
-    with pytest.raises(RunnerError) as caught:
-        call(*given)
-    return str(caught.value)
+refusal = partial(message, RunnerError)
 
 
 def none(count):
