@@ -82,7 +82,8 @@ def main(arguments: Sequence[str]) -> None:
     """Print the files, and on standard error the reasons."""
     tests = sorted(f"tests/{path.name}" for path in (ROOT / "tests").glob("test_*.py"))
     green = ROOT / GREEN
-    base = arguments[0] if arguments else green.read_text("utf-8").split()[0] if green.exists() else ""
+    named = arguments or (green.read_text("utf-8").split() if green.exists() else [])
+    base = named[0] if named else ""
     changed = git("diff", "--name-only", base) if base else None
     if changed is None:
         reason = f"{base!r} is no commit here" if arguments else f"{GREEN} names no commit"

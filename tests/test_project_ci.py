@@ -115,12 +115,19 @@ def test_every_file_of_tests_is_named_after_a_package(affected: ModuleType) -> N
 
 
 def test_without_a_commit_to_compare_with_all_slow_tests_run(
-    affected: ModuleType, capsys: pytest.CaptureFixture[str]
+    affected: ModuleType, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     affected.main(["0" * 40])
     out, err = capsys.readouterr()
     assert out.split() == TESTS
     assert err == f"slow tests: all of them, as '{'0' * 40}' is no commit here\n"
+    for text in ("", "none: not green yet"):
+        (tmp_path / "everything.txt").write_text(text)
+        monkeypatch.setattr(affected, "GREEN", str(tmp_path / "everything.txt"))
+        affected.main([])
+        out, err = capsys.readouterr()
+        assert out.split() == TESTS
+        assert err.startswith("slow tests: all of them, as ")
 
 
 # --- breakages ---
