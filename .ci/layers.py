@@ -90,6 +90,11 @@ class Structure:
                     whole = f"{below}.{name}".strip(".")
                     yield whole if whole in self.names else below
 
+    def assigned(self, path: Path) -> set[str]:
+        """Return the names that a module assigns at its top."""
+        targets = [target for node in self.trees[path].body if isinstance(node, ast.Assign) for target in node.targets]
+        return {target.id for target in targets if isinstance(target, ast.Name)}
+
     def printing(self, path: Path) -> set[str]:
         """Return what a file calls that prints, logs or exits."""
         nodes = list(ast.walk(self.trees[path]))
@@ -126,6 +131,8 @@ def faults(package: Path = PACKAGE, allowed: Mapping[str, set[str]] = ALLOWED) -
         others = {module.partition(".")[0] for module in imported} - {mine}
         upwards = sorted(others - allowed[mine])
         wrong += [f"{path}: {mine} may not import {other}. Move what both need to a lower layer." for other in upwards]
+        if path.stem != "__init__" and "__all__" in structure.assigned(path):
+            wrong.append(f"{path}: only a package says what it offers, in its __init__.py. Remove __all__.")
         if mine != "cli":
             wrong += [
                 f"{path}: the library calls {called}. Raise, or return it." for called in structure.printing(path)

@@ -15,7 +15,7 @@ from treceval_py.grading.marking.marking import Grader
 from treceval_py.grading.marking.points import Change, Mark, Marks
 from treceval_py.grading.processes import worker
 from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument, RunRead
-from treceval_py.grading.rules import DEFAULT_RULES
+from treceval_py.grading.rule_keys import DEFAULT_RULES
 
 FORMULA = '=HYPERLINK("http://evil")'
 SCRIPT = "<script>alert(1)</script>"

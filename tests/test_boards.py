@@ -31,7 +31,7 @@ from treceval_py.boards.intervals import ranges_of
 from treceval_py.boards.show import board_text, sentences
 from treceval_py.measures.registry import FAMILIES
 from treceval_py.rendering import FORMATS
-from treceval_py.rendering.tables import Style
+from treceval_py.rendering.style import Style
 from treceval_py.scoring.signatures import Signature
 
 QRELS = {"1": {"a": 1, "b": 0}, "2": {"c": 1}, "3": {"d": 1}}

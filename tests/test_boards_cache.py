@@ -27,7 +27,7 @@ from treceval_py.boards.cache import CACHE_NAME, cache_in
 from treceval_py.boards.over import board_over
 from treceval_py.boards.show import board_text
 from treceval_py.io.gzipped import Gzip
-from treceval_py.rendering.tables import Style
+from treceval_py.rendering.style import Style
 
 QRELS = {str(query): {"a": 1, "b": 1} for query in range(4)}
 NAMES = [f"{letter}.txt" for letter in "abcdefghij"]

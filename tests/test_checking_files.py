@@ -18,7 +18,7 @@ from treceval_py.checking.checking import Checked
 from treceval_py.checking.findings import Code, Finding
 from treceval_py.checking.rows import KINDS
 from treceval_py.checking.show import check_output, explained
-from treceval_py.rendering.tables import Style
+from treceval_py.rendering.style import Style
 
 QRELS = b"1 0 a 1\n1 0 b 0\n2 0 c 1\n"
 CLEAN = b"1 Q0 a 1 2.5 t\n1 Q0 b 2 1.5 t\n2 Q0 c 1 3 t\n"

@@ -15,8 +15,9 @@ import treceval_py as te
 from treceval_py.checking import check as check_file
 from treceval_py.checking.catalogue import files
 from treceval_py.checking.catalogue import lines as line_codes
+from treceval_py.checking.causes import looks_like, recognise
 from treceval_py.checking.findings import Collector, Finding
-from treceval_py.checking.lines import TagWatch, looks_like, recognise, rows_of
+from treceval_py.checking.lines import TagWatch, rows_of
 from treceval_py.checking.reading import Chunk, chunks
 from treceval_py.checking.rows import KINDS, Rows
 from treceval_py.errors import InputError

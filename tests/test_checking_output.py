@@ -15,7 +15,7 @@ from treceval_py.checking.checking import Checked
 from treceval_py.checking.findings import SEVERITIES, Code, Finding
 from treceval_py.checking.rows import KINDS
 from treceval_py.checking.show import CHECK_FORMATS, by_severity, check_output, explained, left_out, summary
-from treceval_py.rendering.tables import Style
+from treceval_py.rendering.style import Style
 
 NAN = Finding("R104", "error", "run.txt", 2, 10, "score 'nan' is not a number", "Find its cause.")
 DISTANCES = Finding("R129", "warning", "run.txt", 0, 0, "scores grow with ranks", "Change their sign.")

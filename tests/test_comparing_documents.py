@@ -39,7 +39,7 @@ from treceval_py.explaining.terms import _TAKEN_APART
 from treceval_py.measures.facts import Sums
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made
-from treceval_py.rendering.tables import Style
+from treceval_py.rendering.style import Style
 from treceval_py.scoring.signatures import Signature
 
 DATA = Path(__file__).parent.parent / "data"

@@ -22,7 +22,8 @@ from treceval_py.measures import parse_measures
 from treceval_py.measures.registry import FAMILIES, declare
 from treceval_py.rendering import left_out, render
 from treceval_py.rendering.envelope import Made
-from treceval_py.rendering.tables import Column, Document, Style, Table
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import Column, Document, Table
 
 ROOT = Path(__file__).parent.parent
 QRELS, BM25, JACCARD, MINILM = "data/qrels.tsv", *(f"data/runs/{name}.txt" for name in ("bm25", "jaccard", "minilm"))

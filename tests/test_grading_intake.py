@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from treceval_py.grading.intake.found import amount, shown
-from treceval_py.grading.intake.intake import IntakeError, Limits, Submission, one, safe_name, submissions
-from treceval_py.grading.intake.items import Owner
+from treceval_py.grading.intake.found import IntakeError, Limits, amount, shown
+from treceval_py.grading.intake.intake import one, submissions
+from treceval_py.grading.intake.items import Owner, Submission
+from treceval_py.grading.intake.platforms import safe_name
 from treceval_py.grading.records import FileRead
 
 RUN = "1 Q0 a 1 0.9 t\n1 Q0 b 2 0.8 t\n"

@@ -10,7 +10,7 @@ from treceval_py.grading.course.lateness import Late, days_late, is_dated, penal
 from treceval_py.grading.grades import Person
 from treceval_py.grading.marking.points import Mark, Marks
 from treceval_py.grading.records import Graded
-from treceval_py.grading.rules import DEFAULT_RULES, Rules
+from treceval_py.grading.rule_keys import DEFAULT_RULES, Rules
 
 RULES = DEFAULT_RULES._replace(
     deadline=datetime(2026, 11, 20, 23, 59, tzinfo=timezone(timedelta(hours=1))), late_per_day=0.1

@@ -28,7 +28,8 @@ from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, Na
 from treceval_py.grading.marking.similarity import alike
 from treceval_py.grading.processes.kept import plain
 from treceval_py.grading.records import AgainstBaseline, Graded
-from treceval_py.grading.rules import MeasureRule, Rules, read_rules
+from treceval_py.grading.rule_keys import MeasureRule, Rules
+from treceval_py.grading.rules import read_rules
 
 AP = Rules(measures=(MeasureRule("AP"),), megabytes=1.0)
 

@@ -8,7 +8,8 @@ from treceval_py.grading.course.members import Class, class_of
 from treceval_py.grading.course.roster import Roster
 from treceval_py.grading.course.tasks import roster_of
 from treceval_py.grading.grades import Person
-from treceval_py.grading.intake.items import Item, Owner, Place, Submission
+from treceval_py.grading.intake.found import Place
+from treceval_py.grading.intake.items import Item, Owner, Submission
 
 ADA = Person("Ada Lovelace", "1001", "ada@uni.example", "adal", "Team 1")
 GRACE = Person("Grace Hopper", "1002", "grace@uni.example", "graceh", "Team 1, Lab B")

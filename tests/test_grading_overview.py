@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.grading.grades import Grades, Pair
 from treceval_py.grading.outputs.overview import histogram, overview
-from treceval_py.grading.rules import MeasureRule
+from treceval_py.grading.rule_keys import MeasureRule
 from treceval_py.version import __version__
 
 pytest.importorskip("jinja2", reason="an overview needs jinja2: .[grade] has it")

@@ -12,8 +12,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.errors import InputError
 from treceval_py.grading.records import VERDICTS
-from treceval_py.grading.rule_keys import ARRAYS
-from treceval_py.grading.rules import (
+from treceval_py.grading.rule_keys import (
+    ARRAYS,
     DEFAULT_RULES,
     RULES,
     MeasureRule,
@@ -21,8 +21,8 @@ from treceval_py.grading.rules import (
     Task,
     example_rules,
     fingerprint,
-    read_rules,
 )
+from treceval_py.grading.rules import read_rules
 
 
 def rules_of(text: str | bytes) -> Rules:

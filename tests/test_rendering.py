@@ -31,7 +31,8 @@ from treceval_py.rendering import FORMATS, render
 from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.escaping import active, inert, markdown, markdown_line, typeset
 from treceval_py.rendering.numbers import exactly, needed, number, p_value, percent
-from treceval_py.rendering.tables import Column, Document, Section, Style, Table
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import Column, Document, Section, Table
 
 ROOT = Path(__file__).parent.parent
 QRELS, OTHER = "data/qrels.tsv", "data/judge.tsv"

@@ -19,8 +19,9 @@ from treceval_py.errors import RunnerError
 from treceval_py.io.texts import Chunk
 from treceval_py.retrieval.encoding import Encoder
 from treceval_py.retrieval.models import find_model, settings_for
-from treceval_py.retrieval.pools import Processes, Task
+from treceval_py.retrieval.pools import Processes
 from treceval_py.retrieval.sparse import encoder_maker
+from treceval_py.retrieval.tasks import Task
 
 skip_without("sentence_transformers")
 

@@ -19,7 +19,8 @@ from refused import message
 from workers import ELSEWHERE, Doubles, Slow, dies, refuses
 
 from treceval_py.errors import RunnerError
-from treceval_py.retrieval.pools import Here, Processes, Task, open_pool
+from treceval_py.retrieval.pools import Here, Processes, open_pool
+from treceval_py.retrieval.tasks import Task
 
 KILLED = (
     "the process that works on elsewhere was killed, or ended. What is done is kept: repeat the command to resume. "

@@ -15,7 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
 from treceval_py.measures import FAMILIES
-from treceval_py.rendering.tables import Style
+from treceval_py.rendering.style import Style
 from treceval_py.scoring.show import RESULT_FORMATS, Options, results_text
 
 # The run lacks a query; what is said of that is tested in test_rendering_objects.py.

@@ -27,7 +27,7 @@ from treceval_py.judging.preferences import JudgedPreferences
 from treceval_py.measures import FAMILIES, Family
 from treceval_py.measures.parameters import Gains
 from treceval_py.measures.registry import TEXT
-from treceval_py.rendering.tables import Style
+from treceval_py.rendering.style import Style
 from treceval_py.scoring.conventions import CONVENTIONS
 from treceval_py.scoring.profiles import PROFILES
 from treceval_py.scoring.show import RESULT_FORMATS, Options, results_text

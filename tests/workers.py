@@ -9,7 +9,8 @@ import time
 from typing import NamedTuple
 
 from treceval_py.errors import RunnerError
-from treceval_py.retrieval.pools import Processes, Task
+from treceval_py.retrieval.pools import Processes
+from treceval_py.retrieval.tasks import Task
 
 ELSEWHERE = "elsewhere"
 """A device for which no process imports torch."""

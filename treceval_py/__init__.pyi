@@ -39,7 +39,7 @@ from treceval_py.grading import grade_course as grade_course
 from treceval_py.grading import grade_one as grade_one
 from treceval_py.grading.course.roster import Roster as Roster
 from treceval_py.grading.course.roster import read_roster as read_roster
-from treceval_py.grading.rules import Rules as Rules
+from treceval_py.grading.rule_keys import Rules as Rules
 from treceval_py.grading.rules import read_rules as read_rules
 from treceval_py.io.conversion import convert as convert
 from treceval_py.io.judged_ranking import read_judged_ranking as read_judged_ranking

@@ -10,28 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
-__all__ = [
-    "DataError",
-    "DataTypeError",
-    "EvaluationError",
-    "InputError",
-    "MeasureError",
-    "MeasureTypeError",
-    "MissingQueriesWarning",
-    "OutputError",
-    "RepeatedDocumentError",
-    "RepeatedPairError",
-    "RunnerError",
-    "TrecevalError",
-    "TrecevalWarning",
-    "UnknownMeasureError",
-    "brief",
-    "listed",
-    "shortened",
-    "visible",
-    "warn",
-]
-
 LONGEST = 600
 """Most characters of a message; what users give, and data hold, can have millions."""
 

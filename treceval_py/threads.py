@@ -7,8 +7,6 @@ import threading
 from collections.abc import Callable, Generator, Iterator
 from typing import Generic, TypeVar
 
-__all__ = ["MOST_THREADS", "available_threads", "in_order"]
-
 MOST_THREADS = 256
 """Reading is serial and each thread holds a piece of a file: more threads would only use more memory."""
 

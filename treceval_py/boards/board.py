@@ -50,20 +50,6 @@ from treceval_py.version import __version__
 if TYPE_CHECKING:
     from treceval_py.rendering.plots import Plot
 
-__all__ = [
-    "Board",
-    "BoardRun",
-    "BoardSettings",
-    "Known",
-    "Scorer",
-    "Unscored",
-    "board",
-    "check_statistics",
-    "known_runs",
-    "scored_runs",
-    "scorer_of",
-]
-
 JUDGED = "judged_10"
 """The measure of how complete the judgments are."""
 

@@ -25,20 +25,6 @@ from treceval_py.errors import DataError, InputError, OutputError
 from treceval_py.io.source import peek, whole
 from treceval_py.io.target import unfinished, written_whole
 
-__all__ = [
-    "CACHE_NAME",
-    "Bounds",
-    "Cached",
-    "Entry",
-    "cache_beside",
-    "cache_in",
-    "is_within",
-    "place_of",
-    "read_cache",
-    "still_there",
-    "write_cache",
-]
-
 CACHE_NAME = ".treceval-board.json.gz"
 """Name of the file in the folder of the runs; hidden, so that it is not taken for a run."""
 

@@ -17,8 +17,6 @@ from treceval_py.errors import InputError, TrecevalError
 from treceval_py.io.named import DATASET, seen
 from treceval_py.io.source import whole
 
-__all__ = ["Collection", "Collections", "found_in", "listed_in"]
-
 MOST_WEIGHT = 1e9
 
 SHARED = ("measures", "profile", "level")

@@ -12,8 +12,6 @@ from treceval_py.rendering.tables import Column
 if TYPE_CHECKING:
     from treceval_py.boards.board import Unscored
 
-__all__ = ["highest", "named_errors", "rank_interval", "ranks_for_programs"]
-
 EXACT = 1e-12
 """Means that differ by less are equal."""
 

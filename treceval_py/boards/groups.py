@@ -12,8 +12,6 @@ from treceval_py.comparing.scores import Aligned
 from treceval_py.data.query_groups import QueryGroups
 from treceval_py.measures import Measure
 
-__all__ = ["BoardGroup", "board_groups"]
-
 DIGITS = 12
 """Significant digits of a mean that do not depend on the order in which values are added."""
 

@@ -9,19 +9,6 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
 
-__all__ = [
-    "RESAMPLED",
-    "Resampled",
-    "Separation",
-    "drawn_errors",
-    "ranges_of",
-    "rank_intervals",
-    "ranks_of",
-    "rounded",
-    "separated",
-    "shared_ranks",
-]
-
 Resampled: TypeAlias = Literal["both", "queries", "collections"]
 
 RESAMPLED: tuple[Resampled, ...] = get_args(Resampled)

@@ -45,8 +45,6 @@ from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Signature
 from treceval_py.version import __version__
 
-__all__ = ["CollectionRun", "CollectionsBoard", "Given", "OneCollection", "board_over"]
-
 Given: TypeAlias = "str | os.PathLike[str] | Mapping[str, Mapping[str, Results | Mapping[str, float]]]"
 """Input of a board over collections: a folder or a TOML file; or results, or values by query, by collection and run."""
 

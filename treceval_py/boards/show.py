@@ -20,14 +20,13 @@ from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.escaping import typeset
 from treceval_py.rendering.numbers import exactly, number, percent
 from treceval_py.rendering.plots import Plot, means_plot
-from treceval_py.rendering.tables import DIGITS, Cell, Column, Document, Style, Table, records_table
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import DIGITS, Cell, Column, Document, Table, records_table
 from treceval_py.scoring.results import place_of
 
 if TYPE_CHECKING:
     from treceval_py.boards.groups import BoardGroup
     from treceval_py.boards.over import CollectionsBoard
-
-__all__ = ["board_text", "document_of", "plot_of", "sentences"]
 
 JUDGED = "judged@10: share of judged documents among the first ten."
 

@@ -12,12 +12,11 @@ from treceval_py.errors import visible
 from treceval_py.io.digests import named
 from treceval_py.rendering.envelope import Made, plain, signature_forms
 from treceval_py.rendering.numbers import exactly, percent
-from treceval_py.rendering.tables import Column, Document, Style, Table
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import Column, Document, Table
 
 if TYPE_CHECKING:
     from treceval_py.boards.over import CollectionRun, CollectionsBoard
-
-__all__ = ["document_over"]
 
 APART = {True: "not apart", False: "apart", None: ""}
 """The entry of the column Next, by whether a run is like the next one."""

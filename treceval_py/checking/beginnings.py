@@ -14,8 +14,6 @@ from treceval_py.checking.findings import Collector
 from treceval_py.io.named import seen
 from treceval_py.io.source import BYTE_ORDER_MARK, rewindable
 
-__all__ = ["HEAD", "MACINTOSH", "are_line_ends", "encoding_of", "text_of"]
-
 HEAD = 1 << 16
 """Bytes at the beginning of a file from which its encoding and kind are recognised."""
 

@@ -12,8 +12,6 @@ from treceval_py.checking.rows import KINDS, Kind
 from treceval_py.io.lines import is_header
 from treceval_py.io.source import BYTE_ORDER_MARK
 
-__all__ = ["cause_of", "looks_like", "recognise", "swapped_columns"]
-
 GLANCE = 20
 """Number of data lines from which a file is recognised."""
 

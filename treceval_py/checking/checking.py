@@ -37,8 +37,6 @@ from treceval_py.scoring.evaluation import AnyJudgments, evaluate, load_judgment
 from treceval_py.scoring.planning import Scoring
 from treceval_py.scoring.profiles import DEFAULT_PROFILE, profile_named
 
-__all__ = ["Checked", "check"]
-
 MOST_LINES_TURNED = 3_000_000
 """Longer runs are not held in memory to compute their score in reverse order."""
 

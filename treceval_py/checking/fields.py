@@ -11,22 +11,6 @@ from treceval_py.checking.rows import Kind, column_of
 from treceval_py.data.ids import decode, quoted, shortened
 from treceval_py.io.lines import integer
 
-__all__ = [
-    "MOST_FIELDS",
-    "Fault",
-    "about_count",
-    "about_label",
-    "about_rank",
-    "about_score",
-    "is_number",
-    "is_quoted",
-    "is_whole",
-    "lacks_tag",
-    "names_columns",
-    "unquoted",
-    "whole_number",
-]
-
 
 class Fault(NamedTuple):
     """A fault of a line or of a field.

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from treceval_py.errors import brief, visible
 
-__all__ = ["ENDING", "ERROR", "NOTE", "SEVERITIES", "WARNING", "Code", "Collector", "Finding"]
-
 ERROR, WARNING, NOTE = "error", "warning", "note"
 
 SEVERITIES = (ERROR, WARNING, NOTE)

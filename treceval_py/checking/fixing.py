@@ -30,8 +30,6 @@ from treceval_py.io.lines import QRELS, RUN
 from treceval_py.io.rows import scanned
 from treceval_py.io.source import BYTE_ORDER_MARK, kept, name_of
 
-__all__ = ["Fixed", "fix"]
-
 _BEGINNING = re.compile(rb"(?:[\t\n\v\f\r ]|\xef\xbb\xbf)*")
 """White space and byte-order marks; the text after them comes first once blank lines are removed."""
 

@@ -20,8 +20,6 @@ from treceval_py.checking.rows import Kind, Rows
 from treceval_py.data.ids import encode, quoted
 from treceval_py.data.qrels import Qrels
 
-__all__ = ["JudgmentChecks", "tell_labels"]
-
 LEAST_LABEL = -2
 """The lowest label that any track has used, for junk pages in the Web Track."""
 

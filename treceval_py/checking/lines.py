@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from treceval_py._types import IntArray
-from treceval_py.checking.causes import cause_of, looks_like, recognise
+from treceval_py.checking.causes import cause_of
 from treceval_py.checking.fields import (
     MOST_FIELDS,
     Fault,
@@ -31,8 +31,6 @@ from treceval_py.checking.rows import Kind, Rows, column_of, is_several
 from treceval_py.data.ids import Ids, quoted
 from treceval_py.io.lines import QRELS
 from treceval_py.io.rows import Part, scanned
-
-__all__ = ["TagWatch", "first_with_data", "looks_like", "recognise", "rows_of"]
 
 LONGEST_TAG = 64
 """Longest tag, in bytes, that is compared on all lines at once."""

@@ -13,8 +13,6 @@ from treceval_py.checking.findings import Collector
 from treceval_py.checking.rows import Kind, Rows, column_of
 from treceval_py.data.ids import quoted, shortened
 
-__all__ = ["QID", "Lists", "Seen", "Tally", "marked", "of_queries"]
-
 QID = 0
 """Position of the query on a line of any kind."""
 

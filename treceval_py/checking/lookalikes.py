@@ -15,8 +15,6 @@ from typing import NamedTuple
 
 from treceval_py.data.ids import decode, quoted
 
-__all__ = ["Known", "but_known", "difference", "key"]
-
 
 class _Fold(NamedTuple):
     """A way in which an id is rewritten: what differs, and the function that undoes it."""

@@ -16,8 +16,6 @@ from treceval_py.checking.rows import Kind, Rows
 from treceval_py.checking.scores import ScoreChecks
 from treceval_py.data.ids import quoted, repeated
 
-__all__ = ["QueryChecks", "Shape"]
-
 SAME_DEPTH = 0.8
 """If at least this share of queries has the same number of documents, the others are reported. The share is lower, and
 rightly so, if a lexical ranking finds fewer documents than requested."""

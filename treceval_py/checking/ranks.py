@@ -11,8 +11,6 @@ from treceval_py.data.ids import decode, encode
 from treceval_py.data.ranking import rank_contradictions
 from treceval_py.data.run import Run
 
-__all__ = ["RankChecks"]
-
 _SCORES_DECIDE = "Scoring uses scores and ignores ranks, as trec_eval does"
 _FIX = "--fix numbers documents from 1 in the order of their scores"
 

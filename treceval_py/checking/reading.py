@@ -20,8 +20,6 @@ from treceval_py.checking.findings import Collector
 from treceval_py.errors import InputError
 from treceval_py.io.source import at_line, blocks, peek
 
-__all__ = ["ODD_SPACES", "Chunk", "chunks", "without_data"]
-
 
 class Chunk(NamedTuple):
     """A piece of a file.

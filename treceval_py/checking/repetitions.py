@@ -16,8 +16,6 @@ from treceval_py.checking.findings import Collector
 from treceval_py.checking.rows import Kind, Rows
 from treceval_py.data.ids import Ids, quoted, repeated
 
-__all__ = ["Repetitions"]
-
 
 class _Judged(NamedTuple):
     """The first line of a document in a query: its label, line number and second column."""

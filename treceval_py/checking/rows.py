@@ -14,8 +14,6 @@ from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.data.ids import Ids
 from treceval_py.io.lines import MSMARCO, QRELS, RUN, Layout
 
-__all__ = ["KINDS", "Kind", "Rows", "column_of", "is_several", "span_of"]
-
 
 class Kind(NamedTuple):
     """A kind of file.

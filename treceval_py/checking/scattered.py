@@ -20,8 +20,6 @@ from treceval_py.checking.rows import Kind, Rows
 from treceval_py.data.ids import Ids
 from treceval_py.errors import InputError
 
-__all__ = ["NO_CODE", "Codes", "grouped", "lines_of"]
-
 PART_SIZE = 1 << 24
 """Approximate number of bytes of text held at a time."""
 

@@ -13,8 +13,6 @@ from treceval_py.checking.findings import Collector
 from treceval_py.checking.lists import Lists, Seen, Tally, marked, of_queries
 from treceval_py.data.ranking import FLOAT32, narrowed
 
-__all__ = ["ScoreChecks"]
-
 CONSTANT_FROM = 3
 """Fewest documents that count as constant: two with the same score are only a tie."""
 

@@ -14,11 +14,10 @@ from treceval_py.errors import visible
 from treceval_py.rendering import FORMATS, render
 from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.escaping import workflow_command
-from treceval_py.rendering.tables import Column, Document, Style, Table
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import Column, Document, Table
 from treceval_py.rendering.terminal import BOLD, PLAIN
 from treceval_py.version import __version__
-
-__all__ = ["CHECK_FORMATS", "by_severity", "check_output", "document_of", "explained", "left_out", "summary"]
 
 COLOURS = {ERROR: "\x1b[31m", WARNING: "\x1b[33m", NOTE: "\x1b[36m"}
 """Red, yellow and cyan."""

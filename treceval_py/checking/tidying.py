@@ -19,8 +19,6 @@ from treceval_py.checking.reading import ODD_SPACES
 from treceval_py.checking.rows import Kind, is_several
 from treceval_py.data.ids import decode, encode
 
-__all__ = ["Tally", "tidied"]
-
 _WHITE = re.compile(rb"[\t\v\f\r ]+")
 
 _ODD = re.compile(f"[{ODD_SPACES}]")

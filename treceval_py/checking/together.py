@@ -20,8 +20,6 @@ from treceval_py.checking.rows import Kind, Rows
 from treceval_py.data.ids import decode, encode, quoted, shortened
 from treceval_py.data.qrels import Qrels
 
-__all__ = ["Together"]
-
 DEPTH = 10
 """Number of first documents of a query that are looked up."""
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from treceval_py.scoring.planning import Reading, Scoring
 
-__all__ = ["agree"]
-
 HELP = """Measure how judges agree, and whether they order runs alike.
 
 QRELS are the judgments of each judge, a person or a program. RUNs are recognised by their lines; name a run in another

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from treceval_py.boards.over import CollectionsBoard
     from treceval_py.scoring.planning import Reading, Scoring
 
-__all__ = ["board"]
-
 HELP = """Rank all runs of a folder by their means: a leaderboard.
 
 RUNS are folders, patterns or files. The first measure decides the order; runs that share a letter do not differ

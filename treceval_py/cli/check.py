@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from treceval_py.checking.rows import Kind
     from treceval_py.data.qrels import Qrels
 
-__all__ = ["check"]
-
 KIND_NAMES = ("run", "msmarco", "qrels", "judged-ranking")
 """The names of `checking.rows.KINDS`, repeated here so that help needs no import."""
 

@@ -13,8 +13,6 @@ import click
 from treceval_py.cli.printing import lost, note, say
 from treceval_py.errors import OutputError, TrecevalError, TrecevalWarning, shortened
 
-__all__ = ["COMMANDS", "DefaultGroup", "PrefixCommand", "run", "treceval"]
-
 
 class _Context(click.Context):
     """The context of a command, which reports help that cannot be printed."""

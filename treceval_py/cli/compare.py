@@ -25,7 +25,8 @@ from treceval_py.cli.progress import progress
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError
 from treceval_py.rendering import left_out, render
-from treceval_py.rendering.tables import Document, Style
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import Document
 from treceval_py.scoring.show import about_runs
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from treceval_py.data.run import Run
     from treceval_py.scoring.evaluation import Evaluator
     from treceval_py.scoring.planning import Reading, Scoring
-
-__all__ = ["Arguments", "compare", "gathered", "runs_of"]
 
 HELP = """Compare runs: differences with intervals, paired tests, and groups that do not differ significantly.
 

@@ -27,8 +27,6 @@ from treceval_py.io.named import JUDGMENT_FORMATS, RUN_FORMATS
 from treceval_py.measures import FAMILIES, NICKNAMES
 from treceval_py.scoring.profiles import PROFILES
 
-__all__ = ["NAMES", "VARIABLE", "complete"]
-
 PROGRAM = "treceval"
 
 VARIABLE = "_TRECEVAL_COMPLETE"

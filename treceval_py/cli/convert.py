@@ -13,8 +13,6 @@ from treceval_py.errors import OutputError
 if TYPE_CHECKING:
     from treceval_py.io.named import Kind
 
-__all__ = ["convert"]
-
 HELP = """Write judgments or a run in another format.
 
 Formats of runs: trec_results, msmarco (qid pid rank), json ({qid: {docid: score}}), jsonl and parquet. Formats of

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from treceval_py.explaining import Arithmetic
     from treceval_py.scoring.planning import Reading, Scoring
 
-__all__ = ["explain"]
-
 HELP = """Explain how a value is computed, and why others report a different one.
 
 Scores RUN under every profile; finds the profile, changed convention or mistake that gives a claimed value; and walks

@@ -14,8 +14,6 @@ from treceval_py.fusing.methods import METHODS, NORMS, Fusion
 if TYPE_CHECKING:
     from treceval_py.fusing.tuning import Before, Tuning
 
-__all__ = ["fuse"]
-
 HELP = """Fuse runs into one, query by query.
 
 \b

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from treceval_py.gating.gate import Verdict
     from treceval_py.scoring.planning import Reading, Scoring
 
-__all__ = ["gate"]
-
 HELP = """Decide whether a run may replace another: a gate for continuous integration.
 
 The candidate passes if it is shown in every measure that it is not lower than the baseline by more than the margin

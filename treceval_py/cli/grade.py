@@ -18,9 +18,7 @@ from treceval_py.errors import visible
 
 if TYPE_CHECKING:
     from treceval_py.grading.grades import Entry, Grades
-    from treceval_py.grading.rules import Rules
-
-__all__ = ["grade"]
+    from treceval_py.grading.rule_keys import Rules
 
 BELOW = 3
 """The exit status of a single submission that was scored and is below the mark to pass."""
@@ -88,8 +86,9 @@ def grade(
     workers: int | None,
 ) -> None:
     """Grade: read the rules, grade in processes, write."""
-    from treceval_py.grading.rules import DEFAULT_RULES, read_rules
-    from treceval_py.grading.rules import example_rules as example
+    from treceval_py.grading.rule_keys import DEFAULT_RULES
+    from treceval_py.grading.rule_keys import example_rules as example
+    from treceval_py.grading.rules import read_rules
 
     if example_rules:
         if given(ctx) - {"example_rules", "output"}:

@@ -12,8 +12,6 @@ import signal
 import sys
 from typing import NoReturn
 
-__all__ = ["main"]
-
 CONTROL_C = 0xC000013A - 2**32
 """The exit status on Windows of a program ended by Ctrl-C, as a signed number."""
 

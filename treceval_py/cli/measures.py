@@ -16,8 +16,6 @@ from treceval_py.measures.spelling import spellings_of
 from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.tables import Column, Document, Table
 
-__all__ = ["explained", "measures"]
-
 
 @click.command("measures", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", metavar="[NAME]…", nargs=-1)

@@ -20,29 +20,6 @@ from treceval_py.rendering import FORMATS
 from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES
 from treceval_py.threads import MOST_THREADS
 
-__all__ = [
-    "PLUGIN",
-    "READING_OPTIONS",
-    "SCORING_OPTIONS",
-    "Callback",
-    "columns_option",
-    "decimal",
-    "digits_option",
-    "flag",
-    "format_option",
-    "given",
-    "groups_option",
-    "number",
-    "output_option",
-    "paths_option",
-    "rerank_options",
-    "running_options",
-    "scoring_options",
-    "statistics_options",
-    "whole_number",
-    "within",
-]
-
 Callback: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Any], Any]
 

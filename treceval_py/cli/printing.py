@@ -18,8 +18,6 @@ from treceval_py.rendering.style import Style
 if TYPE_CHECKING:
     from treceval_py.rendering.tables import Document
 
-__all__ = ["SILENT", "check_targets", "lost", "note", "put", "put_list", "say", "style_for"]
-
 SILENT = "treceval_py.silent"
 """The key that a command sets in its context's `meta` to suppress notes."""
 

@@ -11,8 +11,6 @@ from treceval_py.rendering.tables import Column, Document, Table
 from treceval_py.scoring.conventions import CONVENTIONS
 from treceval_py.scoring.profiles import PROFILES, Profile, profile_named
 
-__all__ = ["profiles"]
-
 
 @click.command("profiles", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", metavar="[NAME]…", nargs=-1)

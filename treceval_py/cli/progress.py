@@ -14,8 +14,6 @@ from treceval_py.errors import visible
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-__all__ = ["Bar", "counting", "progress"]
-
 PATIENCE = 1.0
 """Seconds of work before a bar is shown."""
 

@@ -10,12 +10,10 @@ from treceval_py.cli.printing import note, put
 from treceval_py.ranges.assessment import ranges_of
 from treceval_py.ranges.show import ranges_text
 from treceval_py.rendering import FORMATS
-from treceval_py.rendering.tables import Style
+from treceval_py.rendering.style import Style
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.show import Options, about
-
-__all__ = ["print_ranges"]
 
 
 def print_ranges(

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from treceval_py.scoring.evaluation import Evaluator
     from treceval_py.scoring.planning import Reading, Scoring
 
-__all__ = ["report"]
-
 HELP = """Write a report that compares runs: one self-contained HTML file with tables and plots.
 
 RUNs are as for 'treceval compare': run files, folders, patterns, or saved results, which need no QRELS and have no

@@ -13,8 +13,6 @@ from treceval_py.cli.printing import say
 from treceval_py.cli.stages import Stages, long_work
 from treceval_py.errors import OutputError
 
-__all__ = ["rerank"]
-
 MODEL = "BAAI/bge-reranker-v2-m3"
 
 HELP = """Rerank the first documents of each query of RUN with a cross-encoder, and write OUT in TREC's format.

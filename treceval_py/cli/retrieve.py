@@ -17,12 +17,10 @@ from treceval_py.errors import OutputError
 
 if TYPE_CHECKING:
     from treceval_py.retrieval.collection import Collection
-    from treceval_py.retrieval.pipeline import Outcome, Request, Retriever
+    from treceval_py.retrieval.pipeline import Request, Retriever
     from treceval_py.retrieval.planning import Forecast
-    from treceval_py.retrieval.reranking import Reranker
+    from treceval_py.retrieval.reranking import Outcome, Reranker
     from treceval_py.scoring.profiles import Profile
-
-__all__ = ["retrieve"]
 
 MODEL = {"dense": "BAAI/bge-base-en-v1.5", "sparse": "BAAI/bge-m3"}
 """The default model of each retriever that encodes."""
@@ -449,7 +447,7 @@ def _print_scores(
     """Score the run that was written, if there are judgments."""
     from treceval_py.io.named import read_run
     from treceval_py.measures import in_print_order
-    from treceval_py.rendering.tables import Style
+    from treceval_py.rendering.style import Style
     from treceval_py.retrieval.collection import judge_texts
     from treceval_py.scoring.evaluation import Evaluator
     from treceval_py.scoring.planning import Reading, Scoring

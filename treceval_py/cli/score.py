@@ -25,8 +25,6 @@ from treceval_py.version import __version__
 if TYPE_CHECKING:
     from treceval_py.data.query_groups import QueryGroups
 
-__all__ = ["score"]
-
 RANGED = ("map", "recip_rank", "ndcg", "ndcg_cut.10")
 """Default measures of --ties and --unjudged."""
 

@@ -13,8 +13,6 @@ from treceval_py.cli.printing import note, say
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-__all__ = ["Stages", "long_work"]
-
 QUIET = 60.0
 """Seconds between two lines about one stage, without a terminal."""
 

@@ -23,8 +23,6 @@ from treceval_py.scan import reader_name
 from treceval_py.scoring.profiles import profile_of
 from treceval_py.version import __version__
 
-__all__ = ["trec_eval"]
-
 DEFAULT = "official"
 
 HELP = f"""Score RUN against the judgments in QRELS, as trec_eval 10.0 does [measures: {DEFAULT}].

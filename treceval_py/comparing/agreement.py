@@ -16,19 +16,6 @@ from treceval_py.errors import EvaluationError, MeasureError
 if TYPE_CHECKING:
     from treceval_py.comparing.outcome import Outcome
 
-__all__ = [
-    "Orders",
-    "Overlap",
-    "Rbo",
-    "kendall_tau",
-    "overlap_of_runs",
-    "rbo",
-    "rbo_of_lists",
-    "system_orders",
-    "tau_ap",
-    "tau_ap_b",
-]
-
 CELLS = 1 << 20
 """Most documents of pairs of lists that are compared at once."""
 

@@ -20,8 +20,6 @@ from treceval_py.comparing.paired import bca_interval, paired_t, settled, t_inte
 from treceval_py.comparing.simultaneous import SIMULTANEOUS
 from treceval_py.data.query_groups import QueryGroups
 
-__all__ = ["Corrections", "Welch", "corrections", "grouped", "is_simultaneous", "welch_anova"]
-
 LEAST = 2
 """Fewest queries of a group in which differences are tested."""
 

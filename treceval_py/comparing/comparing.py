@@ -50,8 +50,6 @@ from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Signature
 from treceval_py.threads import MOST_THREADS
 
-__all__ = ["checked", "compare", "compare_gathered"]
-
 EXACT = 1e-12
 """Means closer than this are equal: sums in other orders differ in their last digits."""
 

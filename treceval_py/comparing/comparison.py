@@ -14,13 +14,11 @@ from treceval_py.errors import MeasureError, brief, listed
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import json_safe
 from treceval_py.rendering.plots import Plot
-from treceval_py.rendering.tables import Style
+from treceval_py.rendering.style import Style
 from treceval_py.scoring.results import place_of
 
 if TYPE_CHECKING:
     import pandas as pd
-
-__all__ = ["Comparison"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,8 +12,6 @@ import numpy as np
 
 from treceval_py._types import FloatArray
 
-__all__ = ["CORRECTIONS", "benjamini_hochberg", "bonferroni", "holm", "uncorrected"]
-
 
 def holm(p: FloatArray) -> FloatArray:
     """Correct p-values by Holm's method: the chance of one false finding or more stays below the level.

@@ -15,8 +15,6 @@ from treceval_py.explaining.terms import Dissection, dissected, task_of_signatur
 from treceval_py.scoring.planning import Task
 from treceval_py.scoring.signatures import Signature
 
-__all__ = ["Moved", "QueryDifference", "largest_differences", "read_query_texts", "with_documents"]
-
 ROUNDING = 1e-13
 """Contributions with a smaller relative difference are equal: only the order of their computation differed."""
 

@@ -27,8 +27,6 @@ from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile, profile_of
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Signature, concise, read_signatures
 
-__all__ = ["USUAL", "Compares", "Gathered", "comparable", "fit", "gather"]
-
 USUAL = ("map", "ndcg_cut.10", "recip_rank", "P.10")
 """Measures compared by default. Kept short: every extra measure makes the correction stricter."""
 

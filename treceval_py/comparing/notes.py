@@ -14,8 +14,6 @@ from treceval_py.comparing.simultaneous import SIMULTANEOUS
 from treceval_py.data.ids import first_of
 from treceval_py.data.query_groups import QueryGroups
 
-__all__ = ["about_groups", "about_queries", "about_resamples", "about_tests"]
-
 FEW = 10
 """With fewer queries, a difference equal in all of them is not rare."""
 

@@ -17,18 +17,6 @@ if TYPE_CHECKING:
     from treceval_py.comparing.variance import Anova
     from treceval_py.data.query_groups import QueryGroups
 
-__all__ = [
-    "Compared",
-    "Difference",
-    "GroupDifference",
-    "Grouped",
-    "Interaction",
-    "Outcome",
-    "Settings",
-    "Tested",
-    "in_order",
-]
-
 
 class Settings(NamedTuple):
     """How runs are compared.

@@ -20,26 +20,6 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
 
-__all__ = [
-    "SAME",
-    "Effect",
-    "Outcome",
-    "bca_interval",
-    "constant",
-    "effect_size",
-    "equivalence",
-    "mean_interval",
-    "one_sided_power",
-    "paired_t",
-    "queries_needed",
-    "settled",
-    "sign_test",
-    "t_interval",
-    "two_sided_t",
-    "wilcoxon",
-    "wins_ties_losses",
-]
-
 SAME = 1e-12
 """Values that differ by no more than this are equal: sums in other orders differ in their last bits."""
 

@@ -20,8 +20,6 @@ from treceval_py._types import FloatArray, IntArray
 from treceval_py.comparing.paired import Outcome, settled
 from treceval_py.threads import available_threads, in_order
 
-__all__ = ["randomisation", "randomised_tukey"]
-
 ROOM = 1e-12
 """Sums that differ by no more than this share of the sum of absolute values are equal."""
 
@@ -138,6 +136,7 @@ def randomised_tukey(values: FloatArray, *, resamples: int, seed: int, threads: 
 
 
 def generator_of(seed: int, block: int) -> np.random.Generator:
+    """Return the generator of one block of resamples."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy=seed, spawn_key=(block,))))
 
 

@@ -15,8 +15,6 @@ from treceval_py.scoring.signatures import Signature, fingerprint_of_queries
 if TYPE_CHECKING:
     from treceval_py.scoring.results import Results
 
-__all__ = ["Aligned", "Scored", "aligned", "scored_of"]
-
 
 class Scored(NamedTuple):
     """Values of a run, scored now or loaded from saved results.

@@ -26,8 +26,6 @@ from treceval_py.comparing.variance import tukey, two_way_anova
 if TYPE_CHECKING:
     from treceval_py.comparing.outcome import Settings
 
-__all__ = ["INTERVALS", "LETTERS", "METHODS", "TESTS", "Test", "explanations"]
-
 WIDTH = 100
 """Columns of an explanation."""
 

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from treceval_py.io.sidecar import hash_of_query, read_sidecar
 
-__all__ = ["about_tuned"]
-
 
 def about_tuned(runs: Iterable[tuple[str, str, str]], qids: Sequence[str]) -> list[str]:
     """Return a note for each run whose settings, by its record, were chosen on some of the queries.

@@ -15,8 +15,6 @@ import numpy as np
 from treceval_py._types import BoolArray, FloatArray
 from treceval_py.comparing.paired import SAME
 
-__all__ = ["Anova", "letters", "tukey", "two_way_anova"]
-
 MOST_DIRECT = 128
 """How many different statistics have their p-value integrated one by one; each takes some milliseconds."""
 

@@ -8,19 +8,6 @@ from typing import Any, NamedTuple
 from treceval_py.data.ids import shown
 from treceval_py.errors import DataError
 
-__all__ = [
-    "DOCUMENT",
-    "GROUP",
-    "JUDGMENT",
-    "QUERY",
-    "RANK",
-    "SCORE",
-    "TAG",
-    "Field",
-    "column_of",
-    "needed",
-]
-
 
 class Field(NamedTuple):
     """The content of a column, and its names.

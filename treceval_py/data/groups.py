@@ -8,10 +8,6 @@ from treceval_py.data.ids import encode, shown
 from treceval_py.data.table import encode_all, ids_of, judgments_of
 from treceval_py.errors import DataError, brief
 
-__all__ = [
-    "JudgmentGroups",
-]
-
 
 class JudgmentGroups:
     """Judgments by several assessors or groups: one set of judgments per query and group.

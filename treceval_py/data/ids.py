@@ -17,19 +17,6 @@ from treceval_py._types import ByteArray, IntArray
 from treceval_py.errors import DataError
 from treceval_py.scan import scanner
 
-__all__ = [
-    "Ids",
-    "LONGEST_SHOWN",
-    "PORTION",
-    "decode",
-    "encode",
-    "first_of",
-    "quoted",
-    "repeated",
-    "shortened",
-    "shown",
-]
-
 LONGEST_SHOWN = 80
 """Number of bytes of a field that a message shows."""
 

@@ -37,17 +37,6 @@ from treceval_py.data.table import (
 )
 from treceval_py.errors import DataError
 
-__all__ = [
-    "Grouped",
-    "columns_by_query",
-    "could_be",
-    "flat_columns",
-    "is_array",
-    "nested_groups",
-    "qrels_columns",
-    "run_columns",
-]
-
 FIELDS = (QUERY, DOCUMENT, JUDGMENT, SCORE, RANK, GROUP)
 Named = Mapping[Field, "str | None"]
 """Columns named by the caller."""

@@ -8,11 +8,6 @@ from typing import NamedTuple
 from treceval_py.data.ids import shown
 from treceval_py.errors import DataError, brief
 
-__all__ = [
-    "Preference",
-    "Preferences",
-]
-
 
 class Preference(NamedTuple):
     """One line of preference judgments: the level of a document in a sub-group of a group.

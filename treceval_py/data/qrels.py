@@ -13,12 +13,6 @@ from treceval_py.data.columns import DOCUMENT, JUDGMENT, QUERY
 from treceval_py.data.ids import Ids, decode, encode
 from treceval_py.data.table import Table, from_nested, judgments_of, place_in
 
-__all__ = [
-    "QRELS_NAME",
-    "Ideal",
-    "Qrels",
-]
-
 QRELS_NAME = "<judgments>"
 """The name, in messages, of judgments that are not from a file."""
 

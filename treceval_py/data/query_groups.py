@@ -10,8 +10,6 @@ from typing import NamedTuple
 from treceval_py.data.ids import first_of, shown
 from treceval_py.errors import DataError, brief, listed
 
-__all__ = ["ATTRIBUTE", "QueryGroups", "check_attributes"]
-
 ATTRIBUTE = "group"
 """The default name of an attribute."""
 

@@ -19,25 +19,6 @@ from treceval_py.data.ids import encode
 from treceval_py.data.run import Run
 from treceval_py.errors import DataError
 
-__all__ = [
-    "FLOAT32",
-    "FLOAT64",
-    "ORDERS",
-    "PLAIN",
-    "TIES",
-    "WIDTHS",
-    "Arranged",
-    "RankContradictions",
-    "Ranking",
-    "arrange",
-    "arranged",
-    "documents",
-    "limit_of",
-    "rank_contradictions",
-    "order_of",
-    "without_self",
-]
-
 FLOAT32 = "float32"
 FLOAT64 = "float64"
 

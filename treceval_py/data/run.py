@@ -22,13 +22,6 @@ from treceval_py.data.table import (
 )
 from treceval_py.errors import DataError
 
-__all__ = [
-    "DEFAULT_TAG",
-    "RUN_NAME",
-    "Run",
-    "decimal",
-]
-
 DEFAULT_TAG = "run"
 """The tag of a run without one."""
 

@@ -20,23 +20,6 @@ from treceval_py.errors import DataError, brief
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "FORMS",
-    "Place",
-    "Table",
-    "check_no_duplicates",
-    "encode_all",
-    "encoded_ids",
-    "from_flat",
-    "from_nested",
-    "ids_of",
-    "is_missing",
-    "is_nested",
-    "judgments_of",
-    "place_in",
-    "scores_of",
-]
-
 Value = TypeVar("Value")
 
 FORMS = {

@@ -33,8 +33,6 @@ from treceval_py.scoring.signatures import Signature
 if TYPE_CHECKING:
     from treceval_py.rendering.plots import Plot
 
-__all__ = ["Claim", "Explained", "Explanation", "Match", "Row", "Walk", "explain", "read_claim"]
-
 DEFAULT_MEASURES = ("RR@10", "nDCG@10", "AP")
 CUT_OFF = "cut off, not rounded"
 

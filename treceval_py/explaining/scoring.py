@@ -30,8 +30,6 @@ from treceval_py.scoring.evaluation import Evaluator, Judged, JudgedOnce
 from treceval_py.scoring.planning import Plan, Task
 from treceval_py.scoring.signatures import Fingerprint
 
-__all__ = ["Outcome", "Scorer", "qrels_of"]
-
 
 class Outcome(NamedTuple):
     """Result of a variant.

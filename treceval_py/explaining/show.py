@@ -13,11 +13,10 @@ from treceval_py.explaining.walking import Step
 from treceval_py.measures import Measure
 from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.plots import Plot, means_plot
-from treceval_py.rendering.tables import Column, Document, Style, Table
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import Column, Document, Table
 from treceval_py.scoring.profiles import PROFILES
 from treceval_py.scoring.results import place_of
-
-__all__ = ["arithmetic_text", "by_value", "document_of", "explanation_text", "plot_of"]
 
 
 def explanation_text(found: Explanation) -> str:

@@ -26,8 +26,6 @@ from treceval_py.scoring.planning import Plan, Reading, Scoring, Task
 from treceval_py.scoring.profiles import Profile
 from treceval_py.scoring.signatures import Fingerprint, Signature
 
-__all__ = ["Arithmetic", "Dissection", "Ranked", "Term", "arithmetic", "dissected", "task_of_signature"]
-
 
 class Term(NamedTuple):
     """The contribution of a document.

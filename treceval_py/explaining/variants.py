@@ -17,21 +17,6 @@ from treceval_py.scoring.conventions import CONVENTIONS, Conventions
 from treceval_py.scoring.planning import AS_USUAL, Scoring, Task
 from treceval_py.scoring.profiles import PROFILES, Profile
 
-__all__ = [
-    "CHANGE",
-    "DEFAULT",
-    "MISTAKE",
-    "OPTION",
-    "PAIR",
-    "Situation",
-    "has_number",
-    "Variant",
-    "pairs_of",
-    "profile_variants",
-    "task_of",
-    "variants_of",
-]
-
 DEPTHS = (10, 20, 50, 100, 200, 500, 1000)
 MOST_GRADES = 100
 """Most grades that are tried as levels, and named in a gain map."""

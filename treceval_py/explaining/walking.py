@@ -12,8 +12,6 @@ from treceval_py.explaining.variants import Variant
 from treceval_py.scoring.conventions import CONVENTIONS
 from treceval_py.scoring.planning import Task
 
-__all__ = ["Move", "Step", "walk"]
-
 MOST_MOVES = 3
 
 

@@ -22,8 +22,6 @@ from treceval_py.io.target import written_whole
 from treceval_py.io.writing import trec_lines
 from treceval_py.scoring.evaluation import Evaluator
 
-__all__ = ["FusedFile", "fuse_files"]
-
 
 class FusedFile(NamedTuple):
     """The record and notes of a fused file.

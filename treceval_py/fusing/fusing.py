@@ -20,8 +20,6 @@ from treceval_py.fusing.observing import Observed
 from treceval_py.scoring.evaluation import load_run
 from treceval_py.threads import in_order
 
-__all__ = ["Fused", "FusedQuery", "fuse", "opened"]
-
 Made = TypeVar("Made")
 
 GROUP = 64

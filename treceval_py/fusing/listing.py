@@ -26,8 +26,6 @@ from treceval_py.io.named import RUN_FORMATS, format_named, recognised
 from treceval_py.io.rows import Part, Rows, gathered
 from treceval_py.io.source import name_of
 
-__all__ = ["ListedRun", "listed", "read_listed"]
-
 IN_MEMORY = 1 << 22
 """Most bytes of a column that are kept in memory."""
 

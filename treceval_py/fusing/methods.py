@@ -19,8 +19,6 @@ from treceval_py._types import AnyArray, FloatArray, IntArray
 from treceval_py.data.ids import Ids, shown
 from treceval_py.errors import DataError
 
-__all__ = ["METHODS", "NORMS", "Fusion", "Lists", "Method", "align", "weights_of"]
-
 
 def _min_max(scores: FloatArray) -> FloatArray:
     highest, lowest = float(scores[0]), float(scores[-1])

@@ -11,8 +11,6 @@ import numpy as np
 from treceval_py.fusing.listing import ListedRun
 from treceval_py.fusing.methods import Fusion, Lists
 
-__all__ = ["Observed"]
-
 CUTOFFS = (10, 100, None)
 """Depths at which lists are compared; None is the whole list."""
 

@@ -8,8 +8,6 @@ from treceval_py.io.digests import base_name
 from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.tables import Column, Document, Table
 
-__all__ = ["document_of", "words_of"]
-
 
 def words_of(fusion: Fusion) -> str:
     """Return a setting in words: its method, normalisation and weights."""

@@ -31,23 +31,6 @@ from treceval_py.scoring.evaluation import AnyJudgments, Evaluator
 from treceval_py.scoring.planning import Scoring
 from treceval_py.scoring.profiles import Profile
 
-__all__ = [
-    "DEFAULT_MEASURE",
-    "Before",
-    "Choice",
-    "Chosen",
-    "Tuned",
-    "TunedFusion",
-    "Tuning",
-    "choose",
-    "folds_of",
-    "fusions_of",
-    "grid",
-    "tune",
-    "tune_fusion",
-    "tuned_before",
-]
-
 DEFAULT_MEASURE = "ndcg_cut.10"
 """The default measure, whose mean decides."""
 

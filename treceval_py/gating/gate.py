@@ -40,24 +40,6 @@ from treceval_py.scoring.results import Results, place_of
 from treceval_py.scoring.signatures import Signature
 from treceval_py.version import __version__
 
-__all__ = [
-    "CANNOT_TELL",
-    "DEFAULT_MARGIN",
-    "PASS",
-    "STATUS",
-    "WORSE",
-    "Decision",
-    "GateSettings",
-    "Margin",
-    "Verdict",
-    "decide",
-    "gate",
-    "gate_gathered",
-    "gate_settings",
-    "read_margin",
-    "scoring_for",
-]
-
 PASS, WORSE, CANNOT_TELL = "pass", "worse", "cannot tell"
 """The outcomes."""
 

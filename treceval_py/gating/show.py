@@ -12,9 +12,8 @@ from treceval_py.io.digests import named
 from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.escaping import workflow_command
 from treceval_py.rendering.numbers import exactly, needed, number, p_value, percent
-from treceval_py.rendering.tables import DIGITS, Column, Document, Style, Table
-
-__all__ = ["document_of", "finding", "workflow_commands"]
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import DIGITS, Column, Document, Table
 
 _COMMANDS = {PASS: "notice", WORSE: "error", CANNOT_TELL: "warning"}
 """The annotation of each outcome."""

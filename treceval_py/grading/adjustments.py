@@ -15,12 +15,9 @@ from treceval_py.grading.course.matching import Identity, fits, may_be
 from treceval_py.grading.marking.points import Change, Marks, changed
 from treceval_py.grading.marking.runs import is_named
 from treceval_py.grading.records import BY_TEACHER, CORRECT, NO_CLAIM, NOT_REPRODUCED, VERDICTS, Checked, Graded
-from treceval_py.grading.rule_keys import MOST, TEXT, YES, Form
-from treceval_py.grading.rules import Rules
+from treceval_py.grading.rule_keys import MOST, TEXT, YES, Form, Rules
 from treceval_py.grading.toml_file import Place, TomlFile
 from treceval_py.io.source import whole
-
-__all__ = ["Adjustment", "adjusted", "decided", "matched", "of_this_task", "read_adjustments"]
 
 KIND = "adjusted"
 """Kind of a `Change` that the teacher decided."""

@@ -24,8 +24,6 @@ from treceval_py.grading.records import (
 )
 from treceval_py.measures import Measure, parse_measures
 
-__all__ = ["BASELINE", "KINDS", "UNREAD", "equal_runs", "needing", "not_read", "perfect", "with_questions"]
-
 KINDS = {
     "unread": "a document was not read",
     "several runs": "there are several runs, one of which was chosen",

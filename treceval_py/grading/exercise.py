@@ -16,7 +16,7 @@ from treceval_py.grading.course.matching import match_students
 from treceval_py.grading.course.members import Class, Member
 from treceval_py.grading.grades import Entry, Grades
 from treceval_py.grading.intake.archives import close_kept
-from treceval_py.grading.intake.intake import safe_name
+from treceval_py.grading.intake.platforms import safe_name
 from treceval_py.grading.marking.marking import Grader, baseline_record
 from treceval_py.grading.marking.points import Marks, marks_of
 from treceval_py.grading.marking.scoring import Assignment
@@ -24,10 +24,8 @@ from treceval_py.grading.marking.similarity import alike
 from treceval_py.grading.processes.worker import Job, Reply, Setup
 from treceval_py.grading.processes.workers import graded_by_processes
 from treceval_py.grading.records import MISSING, FileRead, Graded
-from treceval_py.grading.rules import DEFAULT_RULES, Rules, fingerprint
+from treceval_py.grading.rule_keys import DEFAULT_RULES, Rules, fingerprint
 from treceval_py.version import __version__
-
-__all__ = ["FreeDays", "Records", "assignment_of", "book_of", "recorded"]
 
 FreeDays = MutableMapping[str, int]
 """Free late days that each member has left; members that are not in it have all of theirs."""

@@ -7,9 +7,7 @@ from typing import NamedTuple
 from treceval_py.errors import brief, listed
 from treceval_py.grading.marking.points import Marks
 from treceval_py.grading.records import Graded
-from treceval_py.grading.rules import Rules
-
-__all__ = ["Entry", "Grades", "Pair", "Person", "Question"]
+from treceval_py.grading.rule_keys import Rules
 
 
 class Person(NamedTuple):

@@ -15,7 +15,8 @@ from treceval_py.grading.course.roster import Roster, read_roster
 from treceval_py.grading.course.tasks import of_no_task, roster_of, submissions_of
 from treceval_py.grading.exercise import FreeDays, Records, assignment_of, book_of, recorded
 from treceval_py.grading.grades import Entry, Grades
-from treceval_py.grading.intake.intake import one, safe_name, submissions
+from treceval_py.grading.intake.intake import one, submissions
+from treceval_py.grading.intake.platforms import safe_name
 from treceval_py.grading.marking.marking import Grader, limits_of
 from treceval_py.grading.outputs.board import with_pseudonyms
 from treceval_py.grading.outputs.course import course_outputs
@@ -32,11 +33,9 @@ from treceval_py.grading.outputs.folder import (
 )
 from treceval_py.grading.outputs.imports import check_platforms
 from treceval_py.grading.processes.kept import forget
-from treceval_py.grading.records import FileRead, Graded
-from treceval_py.grading.rules import DEFAULT_RULES, Rules, Task
+from treceval_py.grading.records import FileRead
+from treceval_py.grading.rule_keys import DEFAULT_RULES, Rules, Task
 from treceval_py.threads import available_threads
-
-__all__ = ["Course", "Graded", "Grades", "grade", "grade_course", "grade_one"]
 
 AnyPath = str | os.PathLike[str]
 

@@ -7,33 +7,6 @@ from typing import NamedTuple
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.checking.findings import Finding
 
-__all__ = [
-    "BY_TEACHER",
-    "CONVENTION",
-    "CORRECT",
-    "FAILED",
-    "JUDGED",
-    "MISSING",
-    "MISTAKE",
-    "NOT_REPRODUCED",
-    "OF_WHICH",
-    "NO_CLAIM",
-    "REFUSED",
-    "REPAIRED",
-    "ROUNDING",
-    "SCORED",
-    "STATUSES",
-    "UNCHECKED",
-    "VERDICTS",
-    "AgainstBaseline",
-    "Checked",
-    "FileRead",
-    "Graded",
-    "Loss",
-    "LostDocument",
-    "RunRead",
-]
-
 JUDGED = "judged-ranking"
 """The kind of a file that is both ranking and judgments."""
 

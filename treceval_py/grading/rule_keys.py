@@ -12,24 +12,6 @@ from treceval_py.errors import brief, listed
 from treceval_py.grading.records import CONVENTION, CORRECT, MISTAKE, ROUNDING, VERDICTS
 from treceval_py.scoring.profiles import DEFAULT_PROFILE
 
-__all__ = [
-    "ARRAYS",
-    "DEFAULT_RULES",
-    "RULES",
-    "SECTIONS",
-    "USUAL_MEASURES",
-    "Form",
-    "Key",
-    "MeasureRule",
-    "Rules",
-    "Task",
-    "bracketed",
-    "example_rules",
-    "fingerprint",
-    "verdict_of",
-    "written",
-]
-
 
 class MeasureRule(NamedTuple):
     """A measure that is computed, and the points for its value.

@@ -21,8 +21,6 @@ from treceval_py.grading.rule_keys import (
     Rules,
     Task,
     bracketed,
-    example_rules,
-    fingerprint,
     verdict_of,
     written,
 )
@@ -33,18 +31,6 @@ from treceval_py.judging.judged import JudgedRun
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.registry import TEXT
 from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile, profile_named
-
-__all__ = [
-    "DEFAULT_RULES",
-    "RULES",
-    "Key",
-    "MeasureRule",
-    "Rules",
-    "Task",
-    "example_rules",
-    "fingerprint",
-    "read_rules",
-]
 
 
 def read_rules(source: Source | None = None, *, text: str | None = None) -> Rules:

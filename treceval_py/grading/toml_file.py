@@ -9,8 +9,6 @@ from typing import Any, TypeAlias
 
 from treceval_py.errors import InputError
 
-__all__ = ["Place", "TomlFile"]
-
 Place: TypeAlias = "str | int"
 """A step on the way to a value: a key, or the number of a table in an array of tables."""
 

@@ -17,8 +17,6 @@ from treceval_py.errors import MeasureError
 from treceval_py.scoring.evaluation import evaluate as score
 from treceval_py.scoring.profiles import PROFILES
 
-__all__ = ["evaluate", "evaluate_custom"]
-
 DIGITS = 5
 """Number of decimals to which BEIR rounds means."""
 

@@ -34,8 +34,6 @@ from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.planning import Scoring
 from treceval_py.scoring.profiles import Profile, profile_of
 
-__all__ = ["TrecevalProvider", "measure", "provide", "withdraw"]
-
 NAME = "treceval_py"
 
 

@@ -19,8 +19,6 @@ from typing import Any
 from treceval_py.errors import DataError
 from treceval_py.scoring.evaluation import evaluate
 
-__all__ = ["K_VALUES", "claims", "scores"]
-
 K_VALUES = (1, 3, 5, 10, 20, 100, 1000)
 """The cutoffs of MTEB."""
 

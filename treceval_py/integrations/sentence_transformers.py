@@ -31,8 +31,6 @@ except ImportError:  # before version 6
         SentenceEvaluator as BaseEvaluator,
     )
 
-__all__ = ["DEFAULT_MEASURES", "RankingEvaluator"]
-
 DEFAULT_MEASURES = (
     *("ndcg@10", "mrr@10", "map@100"),
     *(f"{name}@{cutoff}" for name in ("accuracy", "precision", "recall") for cutoff in (1, 3, 5, 10)),

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from treceval_py.io.dictionaries import Dictionary
     from treceval_py.io.parquet import ParquetTable
 
-__all__ = ["Conversion", "convert", "table_of"]
-
 _PACKED = (".gz", ".bz2", ".xz", ".zst", ".zstd")
 
 _EXTENSIONS: dict[str, dict[Kind, str]] = {

@@ -9,8 +9,6 @@ from treceval_py.data.objects import qrels_columns
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import DataError, InputError
 
-__all__ = ["PREFIX", "read_dataset"]
-
 PREFIX = "ir_datasets:"
 """Prefix of the name of a data set, given instead of a file."""
 

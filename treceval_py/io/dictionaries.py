@@ -22,18 +22,6 @@ from treceval_py.errors import DataError, InputError
 from treceval_py.io.records import Records, encoded
 from treceval_py.io.source import name_of, numbered, whole
 
-__all__ = [
-    "Dictionary",
-    "decoded",
-    "read_json",
-    "read_json_lines",
-    "read_json_lines_qrels",
-    "read_json_lines_run",
-    "read_json_qrels",
-    "read_json_run",
-    "utf8_text",
-]
-
 
 class _Infinite(float):
     """Infinity that was written as such, rather than as 1e999."""

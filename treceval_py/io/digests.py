@@ -8,8 +8,6 @@ import re
 
 from treceval_py.errors import RunnerError
 
-__all__ = ["base_name", "digest_of", "digest_of_file", "named", "short", "without_folders"]
-
 SHOWN = 8
 """Hexadecimal digits of a hash in output for people."""
 

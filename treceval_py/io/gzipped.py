@@ -15,8 +15,6 @@ import struct
 import zlib
 from typing import Any
 
-__all__ = ["Gzip"]
-
 PIECE = 1 << 18
 """Compressed bytes read at a time; larger pieces would not be faster."""
 

@@ -12,8 +12,6 @@ from treceval_py.io.lines import QRELS
 from treceval_py.io.rows import gathered
 from treceval_py.io.source import source_of
 
-__all__ = ["read_judged_ranking"]
-
 
 def read_judged_ranking(
     source: Source | None = None, threads: int | None = 1, *, text: str | None = None

@@ -22,9 +22,6 @@ from treceval_py.data.ids import quoted, shortened
 from treceval_py.errors import InputError
 from treceval_py.io.source import name_of, numbered
 
-__all__ = ["Block", "Layout", "integer", "is_header", "no_data", "read_block", "read_blocks"]
-
-
 Column = Sequence[bytes]
 
 

@@ -24,21 +24,6 @@ from treceval_py.io.trec import Judgments
 from treceval_py.io.trec import read_qrels as read_trec_qrels
 from treceval_py.io.trec import read_run as read_trec_run
 
-__all__ = [
-    "DATASET",
-    "JUDGMENT_FORMATS",
-    "QRELS_FORMATS",
-    "RUN_FORMATS",
-    "Kind",
-    "Sight",
-    "format_named",
-    "read_judgments",
-    "read_qrels",
-    "read_run",
-    "recognised",
-    "seen",
-]
-
 Kind = Literal["run", "qrels"]
 
 Reader = TypeVar("Reader", bound=Callable[[Source], object])

@@ -11,22 +11,6 @@ from treceval_py.errors import InputError, RunnerError
 from treceval_py.io.source import peek
 from treceval_py.io.texts import ColumnTexts, IrTexts, JsonTexts, Kind, Rows, TabbedTexts
 
-__all__ = [
-    "DATASETS",
-    "IR_DATASETS",
-    "column_named",
-    "columns",
-    "dataset",
-    "dotted",
-    "has_splits",
-    "ir_dataset",
-    "listed",
-    "matching",
-    "no_splits",
-    "only",
-    "open_texts",
-]
-
 DATASETS = "datasets:"
 """Prefix of a name or folder that the library ``datasets`` reads."""
 

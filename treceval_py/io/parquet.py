@@ -20,16 +20,6 @@ from treceval_py.errors import DataError, InputError
 from treceval_py.io.records import Records
 from treceval_py.io.source import name_of, rewindable
 
-__all__ = [
-    "MAGIC",
-    "ParquetTable",
-    "qrels_bytes",
-    "read_parquet",
-    "read_parquet_qrels",
-    "read_parquet_run",
-    "run_bytes",
-]
-
 MAGIC = b"PAR1"
 """The bytes at the beginning and end of a Parquet file."""
 

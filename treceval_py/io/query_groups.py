@@ -20,8 +20,6 @@ from treceval_py.errors import DataError, InputError
 from treceval_py.io.digests import digest_of
 from treceval_py.io.source import name_of, whole
 
-__all__ = ["AnyGroups", "read_query_groups"]
-
 AnyGroups: TypeAlias = "Source | Mapping[Any, Any] | QueryGroups | Sequence[Source | QueryGroups] | Any"
 """Sources of groups of queries: files, dictionaries, frames with a column of query ids, `QueryGroups`."""
 

@@ -13,8 +13,6 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import DataError, InputError
 
-__all__ = ["Records", "encoded"]
-
 
 class Records(NamedTuple):
     """Documents of queries in the order of their source, with values not yet checked.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-__all__ = ["SILENT", "Reporter", "Silent"]
-
 
 class Reporter(Protocol):
     """Receiver of progress reports, one stage after another."""

@@ -24,8 +24,6 @@ from treceval_py.io.source import name_of, numbered
 from treceval_py.scan import scanner
 from treceval_py.threads import in_order
 
-__all__ = ["Part", "Repetition", "Rows", "gathered", "read_part", "scanned"]
-
 Column = TypeVar("Column", FloatArray, IntArray)
 
 

@@ -27,8 +27,6 @@ from treceval_py.io.sidecar import check_sidecar, remove_sidecar, sidecar_of
 from treceval_py.io.source import BYTE_ORDER_MARK, open_zstd
 from treceval_py.io.target import written_whole
 
-__all__ = ["Ranked", "Written", "check_folder", "check_output", "check_tag", "part_of", "write_ranked", "write_run"]
-
 PORTION = 1 << 18
 """Lines assembled at a time; each takes about 100 bytes meanwhile."""
 

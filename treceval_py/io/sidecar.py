@@ -18,20 +18,6 @@ from treceval_py.io.digests import digest_of_file, without_folders
 from treceval_py.io.target import written_whole
 from treceval_py.version import __version__
 
-__all__ = [
-    "check_sidecar",
-    "names_only",
-    "provenance",
-    "read_json",
-    "read_sidecar",
-    "remove_sidecar",
-    "sidecar_of",
-    "version_of",
-    "write_json",
-    "write_sidecar",
-]
-
-
 PATHS = frozenset({"chosen_in", "command", "file", "folder", "name", "qrels"})
 """Keys of a record whose values can be paths."""
 

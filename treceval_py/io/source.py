@@ -19,21 +19,6 @@ from treceval_py.data.ids import encode, shown
 from treceval_py.errors import InputError
 from treceval_py.scan import scanner
 
-__all__ = [
-    "Text",
-    "Watch",
-    "at_line",
-    "blocks",
-    "kept",
-    "name_of",
-    "numbered",
-    "open_zstd",
-    "peek",
-    "rewindable",
-    "source_of",
-    "whole",
-]
-
 BLOCK_SIZE = 1 << 22
 """Bytes in a block: few enough to hold many blocks in memory, many enough to make the overhead per block negligible."""
 

@@ -13,8 +13,6 @@ from treceval_py.data.ids import shown
 from treceval_py.errors import OutputError
 from treceval_py.io.source import open_zstd
 
-__all__ = ["unfinished", "written_whole"]
-
 
 @contextmanager
 def written_whole(path: str | os.PathLike[str], *, part: str | None = None, links: bool = True) -> Iterator[BinaryIO]:

@@ -24,22 +24,6 @@ from treceval_py.errors import InputError, RunnerError
 from treceval_py.io.reporting import SILENT, Reporter
 from treceval_py.io.source import numbered
 
-__all__ = [
-    "COLUMN_BATCH",
-    "Chunk",
-    "ColumnTexts",
-    "IrTexts",
-    "JsonTexts",
-    "Kind",
-    "Listed",
-    "Rows",
-    "Survey",
-    "TabbedTexts",
-    "Texts",
-    "chunks",
-    "survey",
-]
-
 Kind: TypeAlias = Literal["document", "query"]
 
 Pair: TypeAlias = "tuple[str, str]"

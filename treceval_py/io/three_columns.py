@@ -19,8 +19,6 @@ from treceval_py.io.rows import Part, Rows, scanned
 from treceval_py.io.source import name_of, numbered
 from treceval_py.scan import scanner
 
-__all__ = ["read_beir", "read_msmarco_run"]
-
 
 def read_msmarco_run(source: Source) -> Run:
     """Read a run of MS MARCO: lines of ``qid pid rank``, separated by white space.

@@ -27,15 +27,6 @@ from treceval_py.io.lines import (
 from treceval_py.io.rows import gathered
 from treceval_py.io.source import name_of, source_of
 
-__all__ = [
-    "JUDGMENT_FORMATS",
-    "Judgments",
-    "read_judgment_groups",
-    "read_preferences",
-    "read_qrels",
-    "read_run",
-]
-
 Judgments = Qrels | JudgmentGroups | Preferences
 
 

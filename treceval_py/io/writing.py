@@ -20,16 +20,6 @@ from treceval_py.errors import DataError
 from treceval_py.io.source import BYTE_ORDER_MARK
 from treceval_py.io.target import written_whole
 
-__all__ = [
-    "QRELS_WRITERS",
-    "RUN_WRITERS",
-    "qrels_as",
-    "run_as",
-    "trec_lines",
-    "write_qrels",
-    "write_run",
-]
-
 
 def write_run(
     run: Run | Data,

@@ -26,8 +26,6 @@ from treceval_py.scoring.profiles import Profile
 from treceval_py.scoring.signatures import Signature
 from treceval_py.version import __version__
 
-__all__ = ["Agreement", "Estimate", "OrderOfRuns", "PairOfJudges", "QueryAgreement", "agree"]
-
 MOST_GRADES = 100
 """Most different grades; more are probably scores, whose confusion table nobody could read."""
 

@@ -13,8 +13,6 @@ import numpy as np
 
 from treceval_py._types import FloatArray
 
-__all__ = ["LEVELS", "WEIGHTS", "Level", "Weights", "krippendorff_alpha", "weighted_kappa"]
-
 Weights: TypeAlias = Literal["nominal", "linear", "quadratic"]
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.numbers import NONE, exactly, number, percent
-from treceval_py.rendering.tables import DIGITS, Cell, Column, Document, Style, Table, records_table
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import DIGITS, Cell, Column, Document, Table, records_table
 
 if TYPE_CHECKING:
     from treceval_py.judges.agreeing import Agreement, Estimate, PairOfJudges
-
-__all__ = ["document_of"]
 
 Record: TypeAlias = "dict[str, Cell]"
 

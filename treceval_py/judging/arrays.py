@@ -24,8 +24,6 @@ from treceval_py.judging.judged import JudgedRun
 from treceval_py.judging.locating import in_order
 from treceval_py.scan import scanner
 
-__all__ = ["Rows", "is_arrays", "is_matrix", "qrels_of_labels", "rows_of"]
-
 FORMS = "Give scores (Q, D), or a tuple of scores (Q, k), ids (Q, k) and, if they are not 0 to Q - 1, qids (Q,)."
 
 

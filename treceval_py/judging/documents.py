@@ -12,8 +12,6 @@ from treceval_py.data.ranking import Arranged, Ranking, limit_of
 from treceval_py.data.run import Run
 from treceval_py.judging.judged import RankedQuery
 
-__all__ = ["of_queries", "ranked_documents"]
-
 
 def ranked_documents(
     qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking, ordered: Arranged

@@ -16,18 +16,6 @@ import numpy as np
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.errors import brief
 
-__all__ = [
-    "Found",
-    "GroupJudgments",
-    "Hits",
-    "JudgedGroups",
-    "JudgedRun",
-    "RankedQuery",
-    "Tied",
-    "ranked_labels",
-    "ratio",
-]
-
 T = TypeVar("T")
 
 

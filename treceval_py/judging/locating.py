@@ -42,17 +42,6 @@ from treceval_py.errors import DataError
 from treceval_py.judging.judged import GroupJudgments, Hits, JudgedGroups, JudgedRun, RankedQuery, Tied
 from treceval_py.scan import scanner
 
-__all__ = [
-    "Located",
-    "assemble",
-    "judge",
-    "judge_arranged",
-    "judge_by",
-    "judge_groups",
-    "locate",
-    "missing_queries",
-]
-
 
 class Located(NamedTuple):
     """Ranks of the judged documents of a run, or of some of its queries.

@@ -21,8 +21,6 @@ from treceval_py.data.ranking import FLOAT32, FLOAT64, PLAIN, Ranking, arranged,
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError
 
-__all__ = ["GroupPreferences", "JudgedPreferences", "balanced", "judge_preferences", "pair_shares", "preferred", "sums"]
-
 PairCounts = tuple[float, float]
 """Preferences fulfilled by the ranking, and possible."""
 

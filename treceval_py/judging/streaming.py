@@ -28,8 +28,6 @@ from treceval_py.judging.locating import Located, assemble, judge_by, locate
 from treceval_py.scan import scanner
 from treceval_py.threads import in_order
 
-__all__ = ["Retrieved", "judge_file"]
-
 SCATTERED_SIZE = 1 << 24
 """Approximate number of bytes held at a time for a run with scattered queries."""
 

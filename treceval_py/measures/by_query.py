@@ -15,8 +15,6 @@ from treceval_py.errors import EvaluationError, MeasureError, TrecevalError, bri
 from treceval_py.judging.judged import JudgedRun, RankedQuery
 from treceval_py.measures.registry import MEAN, Average, Family, declare, place_of
 
-__all__ = ["measure_by_query"]
-
 
 def measure_by_query(
     function: Callable[..., float],

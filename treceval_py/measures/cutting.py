@@ -8,8 +8,6 @@ import numpy as np
 
 from treceval_py.judging.judged import JudgedRun
 
-__all__ = ["cut_at"]
-
 
 def cut_at(run: JudgedRun, k: int) -> JudgedRun:
     """Return a judged run without the documents below rank k; judgments are unchanged."""

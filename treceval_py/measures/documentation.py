@@ -10,8 +10,6 @@ from typing import Any
 
 from treceval_py.measures.registry import Family
 
-__all__ = ["described", "documentation", "sections"]
-
 WIDTH = 116
 """Width of docstrings in the source, without their indentation."""
 

@@ -12,8 +12,6 @@ from typing import TypeVar
 
 from treceval_py.errors import MeasureError
 
-__all__ = ["Labels", "Promotes", "Sums", "checked"]
-
 
 class _Fact(Enum):
     def __repr__(self) -> str:

@@ -16,8 +16,6 @@ from treceval_py.errors import MeasureError, UnknownMeasureError
 from treceval_py.measures.parameters import arguments_of
 from treceval_py.measures.registry import FAMILIES, NICKNAMES, Family, Measure
 
-__all__ = ["in_print_order", "meant_by", "parse_measures"]
-
 _Parsed = tuple[list[Measure], bool, bool]
 """Measures, whether the name stands for whole families, and whether it replaces these."""
 

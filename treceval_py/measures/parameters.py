@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 from treceval_py.errors import MeasureError
 
-__all__ = ["JUDGED_ONLY", "PARAMETERS", "Gains", "Parameter", "Tail", "arguments_of", "integer", "number", "translated"]
-
 Tail = Callable[[str], dict[str, Any]]
 """Parses the text after the dot in trec_eval's ``NAME.text`` into values of parameters."""
 

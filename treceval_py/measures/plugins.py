@@ -11,8 +11,6 @@ from types import ModuleType
 from treceval_py.errors import MeasureError, TrecevalError
 from treceval_py.measures.registry import FAMILIES
 
-__all__ = ["load_plugin"]
-
 
 def load_plugin(name: str) -> None:
     """Import a module that declares measures (`declare`). Importing it again has no effect.

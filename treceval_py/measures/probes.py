@@ -13,18 +13,6 @@ from treceval_py._types import FloatArray, IntArray
 from treceval_py.judging.judged import Hits, JudgedRun, Tied
 from treceval_py.measures.registry import Measure
 
-__all__ = [
-    "Shares",
-    "given",
-    "has",
-    "parameter",
-    "rank_weights",
-    "shares",
-    "single",
-    "values",
-    "with_fixed_ideal",
-]
-
 
 def has(measure: Measure, name: str) -> bool:
     """Return whether a measure has a parameter with that name."""

@@ -25,21 +25,6 @@ from treceval_py.judging.judged import JudgedGroups, JudgedRun
 from treceval_py.measures.facts import Labels, Promotes, Sums, checked
 from treceval_py.measures.parameters import JUDGED_ONLY, PARAMETERS, Parameter, Tail
 
-__all__ = [
-    "FAMILIES",
-    "GEOMETRIC",
-    "MEAN",
-    "NICKNAMES",
-    "NOT_COMPUTED",
-    "NO_AVERAGE",
-    "SUM",
-    "Average",
-    "Family",
-    "Measure",
-    "declare",
-    "place_of",
-]
-
 Function = Callable[..., "FloatArray | IntArray | list[str]"]
 
 REAL, COUNT, TEXT = "real", "count", "text"

@@ -18,8 +18,6 @@ from treceval_py.errors import MeasureError, UnknownMeasureError
 from treceval_py.measures.parameters import MOST_MAX_REL, arguments_of, integer, translated
 from treceval_py.measures.registry import FAMILIES, NICKNAMES, NOT_COMPUTED, Family
 
-__all__ = ["MARKS", "Meaning", "folded", "meaning_here", "meaning_of", "spellings_of", "suggestion"]
-
 MARKS: Mapping[str, str] = {
     "cosine_X": "sentence-transformers' ``[NAME_]cosine_X@10``, with any of its similarity functions",
     "retrieval_X": "torchmetrics' class ``RetrievalX`` and its function ``retrieval_x``",

@@ -19,8 +19,6 @@ from treceval_py.measures import counts, gains, precision
 from treceval_py.measures.registry import MEAN, SUM, Function, Measure
 from treceval_py.scan import scanner
 
-__all__ = ["Together"]
-
 COUNT, ANY, FIRST, PRECISIONS, GAINS = range(5)
 """What is added up, by the scanner's numbers."""
 

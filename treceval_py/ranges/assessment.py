@@ -23,8 +23,6 @@ from treceval_py.scoring.profiles import Profile
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Signature
 
-__all__ = ["Sensitivity", "assess", "range_of_labels", "range_of_ties", "ranges_of"]
-
 
 class Sensitivity(NamedTuple):
     """Values, and how much they depend on ties and unjudged documents.

@@ -24,8 +24,6 @@ from treceval_py.measures.probes import parameter, rank_weights, shares, values,
 from treceval_py.measures.registry import Measure
 from treceval_py.ranges.groups import MOST_CELLS, Groups, groups_of, portions
 
-__all__ = ["MOST_ORDERS", "expected_values"]
-
 MOST_ORDERS = 1000
 """Most distinct orders of a query that are tried."""
 

@@ -13,8 +13,6 @@ from treceval_py.measures.facts import Promotes
 from treceval_py.measures.probes import parameter
 from treceval_py.measures.registry import Measure
 
-__all__ = ["MOST_CELLS", "Groups", "groups_of", "nth_of", "of_relevant", "portions", "relevant_alone"]
-
 MOST_CELLS = 1 << 20
 """Most numbers held in memory at once."""
 

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made
-from treceval_py.rendering.tables import Cell, Column, Document, Style, Table
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import Cell, Column, Document, Table
 from treceval_py.scoring.show import Options, about, common_signatures
 
 if TYPE_CHECKING:
     from treceval_py._types import FloatArray
     from treceval_py.ranges import Sensitivity
-
-__all__ = ["document_of", "ranges_text"]
 
 ALL = "all"
 

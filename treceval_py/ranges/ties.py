@@ -23,8 +23,6 @@ from treceval_py.measures.registry import Measure
 from treceval_py.ranges.expected import expected_values
 from treceval_py.ranges.groups import groups_of, of_relevant, relevant_alone
 
-__all__ = ["TieRange", "TiedDocuments", "tie_ranges", "tied_documents"]
-
 ROUNDING = 1e-12
 """Values with a smaller relative difference are considered equal; their sums were added in another order."""
 

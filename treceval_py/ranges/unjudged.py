@@ -25,8 +25,6 @@ from treceval_py.measures.probes import has, parameter, rank_weights, shares, va
 from treceval_py.measures.registry import Measure
 from treceval_py.ranges.groups import nth_of, of_relevant, portions, relevant_alone
 
-__all__ = ["UnjudgedRange", "unjudged_ranges"]
-
 MOST_STEPS = 100
 """Most iterations for the highest nDCG; about five are needed."""
 

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple, Protocol
 
 from treceval_py.version import __version__
 
-__all__ = ["Made", "envelope", "json_safe", "json_text", "plain", "signature_forms"]
-
 
 class Signed(Protocol):
     """A signature, in two forms, of how a value was computed."""

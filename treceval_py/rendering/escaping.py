@@ -30,18 +30,6 @@ import re
 
 from treceval_py.errors import visible
 
-__all__ = [
-    "active",
-    "inert",
-    "markdown",
-    "markdown_code",
-    "markdown_line",
-    "on_terminal",
-    "shown_in_latex",
-    "typeset",
-    "workflow_command",
-]
-
 _FORMULA = "(?:'*[\t\r]|['\\s\0\ufeff\u200b]*[=+\\-@\uff1d\uff0b\uff0d\uff20])"
 _INERT = re.compile(f"(^|[;\t])(?={_FORMULA})")
 _ACTIVE = re.compile(f"(^|[;\t])'(?={_FORMULA})")

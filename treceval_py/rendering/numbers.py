@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["NONE", "exactly", "number", "p_value", "percent", "unsigned_zero"]
-
 NONE, INFINITE = "–", "∞"
 
 LEAST_P = 0.0001

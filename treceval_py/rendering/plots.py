@@ -21,17 +21,6 @@ from typing import Any, NamedTuple
 
 from treceval_py.errors import EvaluationError, MeasureError, OutputError, brief
 
-__all__ = [
-    "INSTALL",
-    "PLOTS",
-    "THEMES",
-    "Plot",
-    "Theme",
-    "image",
-    "means_plot",
-    "specs",
-]
-
 INSTALL = "pip install 'treceval-py[report]'"
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Style"]
-
 
 class Style(NamedTuple):
     """How a table is drawn.

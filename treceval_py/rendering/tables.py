@@ -12,8 +12,6 @@ from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.numbers import number, unsigned_zero
 from treceval_py.rendering.style import Style
 
-__all__ = ["DIGITS", "Cell", "Column", "Document", "Section", "Style", "Table", "records_table"]
-
 Cell: TypeAlias = "str | float | int | None"
 
 DIGITS = 4

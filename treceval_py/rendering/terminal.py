@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["BETWEEN", "BOLD", "FAINT", "PLAIN", "cut", "padded", "panels", "width_of", "wrapped"]
-
 BOLD, FAINT, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 BETWEEN = "   "
 

@@ -25,8 +25,6 @@ from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES, Profile
 if TYPE_CHECKING:
     from treceval_py.comparing.comparison import Comparison
 
-__all__ = ["DEPTHS", "RECALLS", "Basis", "Curves", "basis_of", "curves_of"]
-
 RECALLS = tuple(tenth / 10 for tenth in range(11))
 """The recall levels of the curve of precision: trec_eval's eleven."""
 

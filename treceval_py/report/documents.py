@@ -29,8 +29,6 @@ from treceval_py.scoring.evaluation import Evaluator, JudgedOnce
 from treceval_py.scoring.planning import Task
 from treceval_py.scoring.signatures import concise
 
-__all__ = ["FIRST", "Ranked", "Rankings"]
-
 FIRST = 100
 """Documents of each list used for overlap."""
 

@@ -13,8 +13,6 @@ from treceval_py.comparing.agreement import rbo_of_lists
 if TYPE_CHECKING:
     from treceval_py.report.documents import Rankings
 
-__all__ = ["overlap_of"]
-
 PERSISTENCE = 0.9
 """The p of RBO: the first ten ranks have 86 % of the weight (Webber, Moffat, Zobel, TOIS 2010)."""
 

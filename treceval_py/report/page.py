@@ -13,8 +13,6 @@ from typing import Any
 from treceval_py.errors import OutputError
 from treceval_py.rendering.plots import INSTALL
 
-__all__ = ["SCRIPTS", "page"]
-
 FOLDER = Path(__file__).parent
 
 LIBRARY = "vendor/d3.min.js"

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from treceval_py.comparing.outcome import Compared, Outcome
     from treceval_py.scoring.planning import Task
 
-__all__ = ["payload_of", "report_payload", "write_report"]
-
 POINTS = 40
 """Points of the page's table of p-values and critical values."""
 

@@ -19,8 +19,6 @@ from treceval_py.scoring.planning import Task
 if TYPE_CHECKING:
     from treceval_py.comparing.comparison import Comparison
 
-__all__ = ["FIRST", "Range", "labels_of", "notes_of", "ties_of", "unjudged_shares"]
-
 FIRST = 10
 """Number of first ranks whose judged documents are counted: those with most weight in most measures."""
 

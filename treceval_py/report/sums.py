@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from treceval_py.report.documents import Rankings
     from treceval_py.scoring.planning import Task
 
-__all__ = ["sum_of"]
-
 EACH = (
     Sums.EACH, Sums.GAINS, Sums.GAINS_OF_IDEAL, Sums.POWERS,
     Sums.SHARE_OF_CUTOFF, Sums.SHARE_OF_RELEVANT, Sums.SHARE_OF_BEST,

@@ -17,8 +17,6 @@ from treceval_py.io.named import read_qrels
 from treceval_py.io.named_texts import DATASETS, IR_DATASETS, listed, matching, open_texts
 from treceval_py.io.texts import COLUMN_BATCH, Listed, Rows, Texts
 
-__all__ = ["PROTOCOLS", "Collection", "judge_texts", "open_collection"]
-
 PROTOCOLS = ("full", "truncated")
 """All of it, or the first queries over the passages that are relevant for some more of them."""
 

@@ -9,8 +9,6 @@ from treceval_py.errors import RunnerError
 from treceval_py.retrieval.hub import check_packages
 from treceval_py.retrieval.models import PRECISIONS
 
-__all__ = ["check_precision", "default_batch_size", "devices_for", "import_torch"]
-
 
 def devices_for(asked: Sequence[str]) -> list[str]:
     """Return the devices to encode on.

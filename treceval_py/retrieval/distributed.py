@@ -26,8 +26,6 @@ from treceval_py.retrieval.vectors import ArrayVectors, Vectors, block_rows
 if TYPE_CHECKING:
     from treceval_py.retrieval.exact import Found
 
-__all__ = ["RayPool", "connected", "search_with_ray"]
-
 TAKES = 4
 """Number of processes that a task may bring down before it is given up."""
 

@@ -26,8 +26,6 @@ from treceval_py.retrieval.hub import INSTALL, first_line
 from treceval_py.retrieval.models import PRECISIONS, Model, Settings, Side, model_here
 from treceval_py.retrieval.tasks import Advance
 
-__all__ = ["Encoder", "Loaded", "Writers"]
-
 Writers: TypeAlias = Mapping[str, Callable[..., Any]] | None
 
 PACKAGES = ("numpy", "sentence-transformers", "tokenizers", "torch", "transformers")

@@ -21,11 +21,6 @@ from treceval_py.retrieval.hub import INSTALL
 from treceval_py.retrieval.tasks import Advance
 from treceval_py.retrieval.vectors import Vectors, block_rows
 
-__all__ = [
-    "Found", "best_first", "check_similarity", "fast_batches", "load_faiss", "merge", "prepared_blocks",
-    "prepared_queries", "search",
-]  # fmt: skip
-
 SIMILARITIES = ("inner-product", "cosine", "l2")
 """The similarities of two vectors."""
 

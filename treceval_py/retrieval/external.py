@@ -22,8 +22,6 @@ from treceval_py.retrieval.indexing import IndexSettings
 from treceval_py.retrieval.shards import finished_store
 from treceval_py.retrieval.vectors import FileVectors, StreamedVectors, block_rows
 
-__all__ = ["Embedded", "Imported", "read_vectors"]
-
 ID_COLUMNS = ("id", "_id", "docid", "doc_id", "qid", "query_id")
 """Possible names of the column of ids in a Parquet file; the first that exists counts."""
 

@@ -10,18 +10,6 @@ from importlib.util import find_spec
 
 from treceval_py.errors import RunnerError, visible
 
-__all__ = [
-    "ENCODING",
-    "INSTALL",
-    "INSTALL_RAY",
-    "TOKENIZER",
-    "check_packages",
-    "deciding",
-    "first_line",
-    "from_hub",
-    "weight_files",
-]
-
 INSTALL = "pip install 'treceval-py[retrieve]'"
 INSTALL_RAY = "pip install 'treceval-py[ray]'"
 """Commands that install missing packages."""

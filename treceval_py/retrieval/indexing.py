@@ -25,8 +25,6 @@ from treceval_py.io.target import written_whole
 from treceval_py.retrieval import exact
 from treceval_py.retrieval.vectors import ArrayVectors, Vectors
 
-__all__ = ["IndexSettings", "Plan", "build", "check", "load", "search_index"]
-
 ADVISED = 39
 """Training vectors for each centroid that Faiss advises."""
 

@@ -22,8 +22,6 @@ from treceval_py.retrieval.hub import check_packages
 from treceval_py.retrieval.products import Best
 from treceval_py.retrieval.tasks import Advance
 
-__all__ = ["BM25", "Bm25", "about_bm25", "analyser", "rank_bm25", "rank_jaccard"]
-
 GROUP = 256
 """Queries returned at a time."""
 

@@ -19,8 +19,6 @@ from treceval_py.errors import RunnerError
 from treceval_py.io.digests import digest_of_file
 from treceval_py.retrieval.hub import TOKENIZER, deciding, from_hub, weight_files
 
-__all__ = ["PRECISIONS", "Kind", "Model", "Settings", "Side", "find_model", "identity", "model_here", "settings_for"]
-
 Side = Literal["passages", "queries"]
 
 Kind = Literal["dense", "sparse", "reranker"]

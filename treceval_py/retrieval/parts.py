@@ -16,8 +16,6 @@ from treceval_py.io.digests import digest_of_file
 from treceval_py.io.target import written_whole
 from treceval_py.retrieval.shards import canonical, folder_errors
 
-__all__ = ["Parts", "key_of"]
-
 
 def key_of(value: object) -> str:
     """Return a name for a value in plain JSON: a hash of its content."""

@@ -33,13 +33,12 @@ from treceval_py.retrieval.indexing import IndexSettings
 from treceval_py.retrieval.lexical import Bm25, about_bm25, analyser, rank_bm25, rank_jaccard
 from treceval_py.retrieval.models import Model, Settings, Side, identity
 from treceval_py.retrieval.parts import Parts, key_of
-from treceval_py.retrieval.pools import Pool, Task, open_pool
+from treceval_py.retrieval.pools import open_pool
 from treceval_py.retrieval.reranking import Outcome, Reranker, rerank
 from treceval_py.retrieval.shards import Store, check_chunk, deciding, folder_errors, locked
 from treceval_py.retrieval.sparse import encoder_maker
+from treceval_py.retrieval.tasks import Pool, Task
 from treceval_py.retrieval.vectors import SparseVectors
-
-__all__ = ["GROUP", "SHARD_SIZE", "Dense", "Jaccard", "Outcome", "Request", "embed", "retrieve"]
 
 SHARD_SIZE = 10_000
 """Texts in a shard: a kill can cost this much work, some minutes of a CPU."""

@@ -22,8 +22,6 @@ from treceval_py.retrieval.reranking import Reranker
 from treceval_py.retrieval.shards import Store
 from treceval_py.retrieval.vectors import BLOCK_BYTES
 
-__all__ = ["Forecast", "forecast"]
-
 LIBRARIES = 600_000_000
 """Bytes that torch, transformers and Faiss take before they do anything, as measured with torch 2.13 for CPUs."""
 

@@ -22,8 +22,6 @@ from treceval_py.retrieval.tasks import Advance, Done, Maker, Place, Places, Poo
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-__all__ = ["Done", "Here", "Maker", "Pool", "Processes", "Task", "open_pool"]
-
 GLANCE = 0.5
 """Seconds between checks of the progress of processes."""
 

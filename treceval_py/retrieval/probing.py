@@ -18,12 +18,11 @@ from treceval_py.retrieval.devices import default_batch_size
 from treceval_py.retrieval.external import Imported
 from treceval_py.retrieval.models import Side
 from treceval_py.retrieval.pipeline import Dense
-from treceval_py.retrieval.pools import Maker, Pool, Task, open_pool
+from treceval_py.retrieval.pools import open_pool
 from treceval_py.retrieval.reranking import CrossEncoder, Reranker
 from treceval_py.retrieval.sparse import encoder_maker
+from treceval_py.retrieval.tasks import Maker, Pool, Task
 from treceval_py.retrieval.vectors import ArrayVectors, block_rows
-
-__all__ = ["Measured", "probe_dense", "probe_rerank", "probe_search", "probe_words", "sample"]
 
 SAMPLE = 4096
 """Fewest texts, evenly spread over a collection, whose lengths are sampled."""

@@ -14,8 +14,6 @@ import numpy as np
 from treceval_py._types import AnyArray, IntArray
 from treceval_py.retrieval.vectors import SparseVectors
 
-__all__ = ["BLOCK", "Best", "search"]
-
 BLOCK = 1 << 16
 """Passages searched at a time."""
 

@@ -34,11 +34,9 @@ from treceval_py.retrieval.encoding import Loaded
 from treceval_py.retrieval.hub import check_packages
 from treceval_py.retrieval.models import PRECISIONS, Model
 from treceval_py.retrieval.parts import Parts, key_of
-from treceval_py.retrieval.pools import Task, open_pool
+from treceval_py.retrieval.pools import open_pool
 from treceval_py.retrieval.shards import canonical, locked
-from treceval_py.retrieval.tasks import Advance
-
-__all__ = ["CrossEncoder", "Outcome", "Reranker", "check_files", "rerank"]
+from treceval_py.retrieval.tasks import Advance, Task
 
 PAIRS = 1024
 """Approximate pairs scored together: a kill can cost this much work, some minutes of a CPU."""

@@ -29,8 +29,6 @@ from treceval_py.io.target import written_whole
 from treceval_py.io.texts import Chunk, Listed, Survey, Texts, chunks
 from treceval_py.retrieval.vectors import AGAIN, ShardVectors, SparseVectors, joined, packed
 
-__all__ = ["Shard", "Store", "canonical", "check_chunk", "deciding", "finished_store", "folder_errors", "locked"]
-
 FORMAT = "treceval_py embeddings 2"
 """Kind of manifest; the number is the version of the layout."""
 

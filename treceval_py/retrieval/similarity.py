@@ -19,8 +19,6 @@ from treceval_py.errors import DataError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-__all__ = ["cosine", "euclidean_distance", "inner_product", "jaccard"]
-
 
 def jaccard(a: str, b: str) -> float:
     """Return the share of words that two texts have in common, of all words of either.

@@ -16,8 +16,6 @@ from treceval_py.retrieval.tasks import Maker
 if TYPE_CHECKING:
     from treceval_py._types import IntArray
 
-__all__ = ["SparseEncoder", "encoder_maker"]
-
 DENSE = 0.1
 """Share of the vocabulary above which a text has too many weights; SPLADE uses about a hundredth."""
 

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from treceval_py.errors import RunnerError
 
-__all__ = ["WAITING", "Advance", "Answer", "Done", "Maker", "Place", "Places", "Pool", "Task", "Worker"]
-
 WAITING = 2
 """Tasks that a worker holds at once: the current one and the next. More would only take memory."""
 

@@ -12,11 +12,6 @@ import numpy as np
 from treceval_py._types import AnyArray, FloatArray32
 from treceval_py.errors import RunnerError
 
-__all__ = [
-    "ArrayVectors", "FileVectors", "ShardVectors", "SparseVectors", "StreamedVectors", "Vectors", "block_rows",
-    "joined", "packed",
-]  # fmt: skip
-
 BLOCK_BYTES = 256 << 20
 """Bytes of a block of float32. Larger ones are searched hardly faster; with 60 MB a search takes a half more."""
 

@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 from treceval_py.data.ranking import FLOAT32, FLOAT64, Ranking
 from treceval_py.errors import MeasureError
 
-__all__ = ["CONVENTIONS", "Convention", "Conventions"]
-
 
 class Conventions(NamedTuple):
     """How a list is ranked and how the values of queries are averaged.

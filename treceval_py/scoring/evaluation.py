@@ -42,28 +42,13 @@ from treceval_py.measures import FAMILIES, NICKNAMES, Measure
 from treceval_py.measures.registry import REAL, TEXT, place_of
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.planning import AS_IT_IS, AS_USUAL, Plan, Reading, Scoring
-from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile
+from treceval_py.scoring.profiles import Profile
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Fingerprint, Signature
 
 if TYPE_CHECKING:
     from treceval_py.judging.arrays import Rows
     from treceval_py.measures.together import Together
-
-__all__ = [
-    "DEFAULT_MEASURES",
-    "AnyJudgments",
-    "AnyRun",
-    "Evaluator",
-    "Judged",
-    "JudgedOnce",
-    "check_kinds",
-    "evaluate",
-    "format_for",
-    "load_judgments",
-    "load_run",
-    "with_fixed",
-]
 
 Judged = JudgedRun | JudgedGroups | JudgedPreferences
 AnyRun: TypeAlias = "Source | Data"

@@ -22,8 +22,6 @@ from treceval_py.scoring.profiles import Profile, profile_of
 from treceval_py.scoring.signatures import Fingerprint, Signature, concise, ranked_apart, read_signatures
 from treceval_py.threads import MOST_THREADS
 
-__all__ = ["AS_IT_IS", "AS_USUAL", "Checked", "Plan", "Reading", "Scoring", "Task"]
-
 
 class Task(NamedTuple):
     """One measure to compute.

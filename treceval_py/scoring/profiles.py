@@ -16,8 +16,6 @@ from treceval_py.errors import MeasureError, brief
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.scoring.conventions import Conventions
 
-__all__ = ["DEFAULT_MEASURES", "DEFAULT_PROFILE", "PROFILES", "Profile", "profile_named", "profile_of"]
-
 DEFAULT_MEASURES = ("official", "ndcg", "ndcg_cut.10")
 """The default measures: trec_eval's official measures, nDCG and nDCG@10."""
 

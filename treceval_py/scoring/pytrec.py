@@ -27,15 +27,6 @@ from treceval_py.measures import FAMILIES, NICKNAMES, Family, Measure, in_print_
 from treceval_py.measures.registry import GEOMETRIC, MEAN, SUM, TEXT
 from treceval_py.scoring.profiles import PROFILES
 
-__all__ = [
-    "RelevanceEvaluator",
-    "compute_aggregated_measure",
-    "parse_qrel",
-    "parse_run",
-    "supported_measures",
-    "supported_nicknames",
-]
-
 _PROFILE = PROFILES["pytrec_eval"]
 
 supported_nicknames: dict[str, set[str]] = {
@@ -275,6 +266,7 @@ def _pairs(lines: Iterable[str], form: str, at: int, read: Callable[[str], Numbe
 
 
 def takes_qrels(family: Family) -> bool:
+    """Return whether a family can be computed from relevance judgments."""
     return family.judged is JudgedRun or JudgedRun in typing.get_args(family.judged)
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from treceval_py.io.query_groups import AnyGroups
 
-__all__ = ["ByMeasure", "Results", "check_comparable", "place_of"]
-
 
 class ByMeasure(dict[str, float]):
     """Values by measure: a dictionary of the names as requested that can be read in any notation.

@@ -21,17 +21,6 @@ if TYPE_CHECKING:
     from treceval_py.rendering.style import Style
     from treceval_py.rendering.tables import Cell, Document, Table
 
-__all__ = [
-    "RESULT_FORMATS",
-    "Options",
-    "about",
-    "about_groups",
-    "about_runs",
-    "common_signatures",
-    "document_of",
-    "results_text",
-]
-
 RESULT_FORMATS = ("trec", *FORMATS, "coursework")
 """The formats of results: all table formats, and two line formats."""
 

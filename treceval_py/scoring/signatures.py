@@ -30,8 +30,6 @@ from treceval_py.measures.parameters import JUDGED_ONLY
 from treceval_py.scoring.conventions import CONVENTIONS, Conventions
 from treceval_py.scoring.profiles import PROFILES, profile_named
 
-__all__ = ["Fingerprint", "Signature", "concise", "fingerprint_of_queries", "ranked_apart", "read_signatures"]
-
 DIGITS = 8
 """Hexadecimal digits of a hash: enough to tell apart the judgments that one person handles."""
 

@@ -10,8 +10,6 @@ from treceval_py.errors import InputError, warn
 from treceval_py.io.lines import Layout, read_blocks
 from treceval_py.io.source import name_of, source_of
 
-__all__ = ["read_norms"]
-
 NORMS = Layout(("qid", "measure", "mean", "deviation"), "a norm")
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from treceval_py.checking.findings import ERROR, NOTE, WARNING, Code
 
-__all__ = ["CODES"]
-
 CODES: tuple[Code, ...] = (
     Code(
         "Q310",

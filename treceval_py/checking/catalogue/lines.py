@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from treceval_py.checking.findings import ERROR, WARNING, Code
 
-__all__ = ["CODES"]
-
 _RUN = (
     Code(
         "R101",

@@ -18,8 +18,6 @@ from treceval_py.measures import Measure
 from treceval_py.measures.registry import REAL, TEXT
 from treceval_py.scoring.signatures import Signature, fingerprint_of_queries
 
-__all__ = ["AVERAGE", "OF_GROUP", "Block", "Names", "averages_only", "finished", "shown"]
-
 AVERAGE = "all"
 """The text in place of the query id of an average."""
 

@@ -11,8 +11,6 @@ from treceval_py.comparing.saved.reading import is_saved, read_saved
 from treceval_py.errors import InputError
 from treceval_py.io.source import peek
 
-__all__ = ["passed_over", "run_files"]
-
 GLANCE = 1 << 12
 """Bytes read to recognise a run."""
 

@@ -12,8 +12,6 @@ from treceval_py.comparing.scores import Scored
 from treceval_py.errors import InputError
 from treceval_py.io.dictionaries import decoded, utf8_text
 
-__all__ = ["Fields", "Reader", "read_document", "read_json_results"]
-
 Fields = dict[str, Any]
 
 SAVE_AGAIN = "Save it again with treceval -q --format json."

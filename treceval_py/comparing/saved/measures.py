@@ -9,8 +9,6 @@ from treceval_py.comparing.scores import Scored
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.registry import REAL, TEXT
 
-__all__ = ["NUMBER", "compares", "harmonised", "is_standardised", "known", "shows_value"]
-
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 """A number as programs write it: neither Python's ``1_000`` nor ``nan``."""
 

@@ -8,8 +8,6 @@ from treceval_py.data.run import DEFAULT_TAG, RUN_NAME
 from treceval_py.errors import EvaluationError
 from treceval_py.io.digests import base_name, short
 
-__all__ = ["stem", "unique_names"]
-
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 WRITTEN_AS = (".txt", ".run", ".tsv", ".csv", ".json", ".trec", ".res", ".eval", ".qrels")

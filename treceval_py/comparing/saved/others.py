@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 from treceval_py.errors import InputError
 
-__all__ = ["kind_of_document", "other_kind", "refusal"]
-
 
 class _Other(NamedTuple):
     """The error message for each kind of file: the problem and the remedy."""

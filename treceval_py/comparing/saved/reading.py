@@ -15,8 +15,6 @@ from treceval_py.data.ids import decode
 from treceval_py.errors import InputError
 from treceval_py.io.source import BYTE_ORDER_MARK, LONGEST_LINE, peek, whole
 
-__all__ = ["is_saved", "read_saved"]
-
 GLANCE = 1 << 12
 """Bytes from which most files are recognised."""
 

@@ -21,8 +21,6 @@ from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Fingerprint, Signature, explicit
 
-__all__ = ["read_results"]
-
 
 def read_results(path: str | os.PathLike[str], run: str | None = None) -> Results:
     """Read results that `Results.save` wrote, or that ``treceval -q --format json`` printed.

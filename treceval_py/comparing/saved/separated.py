@@ -14,8 +14,6 @@ from treceval_py.comparing.scores import Scored
 from treceval_py.errors import InputError
 from treceval_py.rendering.escaping import active
 
-__all__ = ["read_separated"]
-
 RANGES = {"lowest", "highest"}
 """Columns of ranges over ties and unjudged documents, whose header begins the same way."""
 

@@ -14,8 +14,6 @@ from treceval_py.comparing.scores import Scored
 from treceval_py.errors import InputError
 from treceval_py.io.lines import no_data
 
-__all__ = ["read_trec_results"]
-
 _SIGNATURE = re.compile(r"#\s*(\S+): (\S[^|]*\|.*)")
 
 TAG = "runid"

@@ -11,13 +11,12 @@ from treceval_py.comparing.show.tables import made_of
 from treceval_py.data.ranking import PLAIN
 from treceval_py.errors import EvaluationError
 from treceval_py.rendering import render
-from treceval_py.rendering.tables import Cell, Column, Document, Style, Table, records_table
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import Cell, Column, Document, Table, records_table
 
 if TYPE_CHECKING:
     from treceval_py.comparing.comparison import Comparison
     from treceval_py.data.run import Run
-
-__all__ = ["agreement_records", "agreement_text"]
 
 Record: TypeAlias = "dict[str, Cell]"
 

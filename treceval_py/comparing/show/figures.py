@@ -15,8 +15,6 @@ from treceval_py.rendering.envelope import plain
 from treceval_py.rendering.plots import PLOTS, Plot, specs
 from treceval_py.scoring.signatures import concise
 
-__all__ = ["measure_payload", "plot_of"]
-
 TINY = 1e-300
 
 DIGITS = 5

@@ -13,13 +13,12 @@ from treceval_py.io.digests import base_name, named
 from treceval_py.rendering.envelope import plain
 from treceval_py.rendering.escaping import typeset
 from treceval_py.rendering.numbers import NONE, exactly, number, p_value, percent
-from treceval_py.rendering.tables import DIGITS, Column, Style, Table, records_table
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import DIGITS, Column, Table, records_table
 
 if TYPE_CHECKING:
     from treceval_py.comparing.outcome import GroupDifference, Grouped, Interaction, Outcome
     from treceval_py.data.query_groups import QueryGroups
-
-__all__ = ["group_payload", "group_sentences", "group_tables"]
 
 VALUES = ("mean_run", "mean_other", "difference", "low", "high")
 """The fields that a number of decimals is meant for."""

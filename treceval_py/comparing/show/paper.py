@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from treceval_py.comparing.outcome import Outcome
     from treceval_py.scoring.signatures import Signature
 
-__all__ = ["in_paper", "significance"]
-
 MOST_NAMES = 5
 """More runs than these are counted, not named."""
 

@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from treceval_py.rendering.numbers import NONE, number
-from treceval_py.rendering.tables import DIGITS, Cell, Column, Document, Section, Style, Table, records_table
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import DIGITS, Cell, Column, Document, Section, Table, records_table
 
 if TYPE_CHECKING:
     from treceval_py.comparing.documents import Moved, QueryDifference
     from treceval_py.rendering.envelope import Made
-
-__all__ = ["Pair", "document_of", "records"]
 
 ARROW = " → "
 

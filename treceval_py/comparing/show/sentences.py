@@ -18,21 +18,6 @@ if TYPE_CHECKING:
     from treceval_py.comparing.outcome import Compared, Outcome, Settings
     from treceval_py.comparing.variance import Anova
 
-__all__ = [
-    "ABOVE",
-    "BELOW",
-    "analyses",
-    "finding",
-    "interval_kind",
-    "methods",
-    "noted",
-    "notes",
-    "procedure",
-    "sentences",
-    "shortened",
-    "signatures",
-]
-
 ABOVE, BELOW = "▲", "▼"
 """The marks of a significant difference: of a mean above, and below, that of the other run."""
 

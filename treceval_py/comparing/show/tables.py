@@ -25,12 +25,11 @@ from treceval_py.errors import visible
 from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.escaping import typeset
 from treceval_py.rendering.numbers import NONE, needed, number, p_value, percent
-from treceval_py.rendering.tables import DIGITS, Column, Document, Style, Table, records_table
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import DIGITS, Column, Document, Table, records_table
 
 if TYPE_CHECKING:
     from treceval_py.comparing.outcome import Compared, Difference, Outcome, Settings
-
-__all__ = ["document_of", "made_of", "mark_of", "records"]
 
 EXACT = 1e-12
 """Means closer than this are equal."""

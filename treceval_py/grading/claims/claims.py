@@ -26,18 +26,6 @@ from treceval_py.grading.claims.wording import is_of_others
 from treceval_py.measures import Measure
 from treceval_py.measures.notation import meant_by
 
-__all__ = [
-    "MOST_CLAIMS",
-    "ONLY_THE_FIRST",
-    "Claimed",
-    "claimed",
-    "claims_in",
-    "claims_of",
-    "claims_of_class",
-    "noted",
-    "shown",
-]
-
 MOST_CLAIMS = 200
 """Most claims of a submission that are read."""
 

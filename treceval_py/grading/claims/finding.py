@@ -14,8 +14,6 @@ from treceval_py.grading.claims.sentences import named_in, said_in_prose
 from treceval_py.grading.claims.tables import said_in_table
 from treceval_py.grading.claims.wording import Whose, is_standard, told_of
 
-__all__ = ["said_in"]
-
 
 def said_in(document: Document, runs: Collection[str] = ()) -> Iterator[Said]:
     """Yield the numbers that a document gives for measures of the student's runs.

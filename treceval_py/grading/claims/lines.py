@@ -10,8 +10,6 @@ from treceval_py.grading.claims.naming import is_name, is_ordinary, known_measur
 from treceval_py.grading.claims.wording import Whose, is_only_of_others, told_of
 from treceval_py.measures.registry import FAMILIES, TEXT
 
-__all__ = ["NUMBER", "SPREAD", "WHOLE", "Said", "folded", "pairs_of", "plain", "whole_number"]
-
 NUMBER = r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d{1,4})?\s*%?"
 WHOLE = re.compile(NUMBER, re.ASCII)
 

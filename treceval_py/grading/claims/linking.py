@@ -11,8 +11,6 @@ from treceval_py.grading.claims.lines import SPREAD
 from treceval_py.grading.claims.naming import known_measure, mentions_in
 from treceval_py.grading.claims.wording import either
 
-__all__ = ["Linked", "has_number", "is_no_value", "linked_in"]
-
 _INTERVAL = r"(?:\s?[(\[](?:95\s?%\s?)?(?:CI|KI|IC)?[:\s]*\[?[\d.,]+\s?[-–,;]\s?[\d.,]+\]?[)\]])?"
 _PERCENT = r"\s?%|\s(?:percent|per\scent|prozent|pour\scent|por\sciento|per\scento)(?!\w)"
 _FIGURE = re.compile(

@@ -10,17 +10,6 @@ from functools import cache, lru_cache
 from treceval_py.errors import MeasureError, UnknownMeasureError
 from treceval_py.measures import FAMILIES, Measure, parse_measures
 
-__all__ = [
-    "LONGEST_NAME",
-    "is_label",
-    "is_name",
-    "is_ordinary",
-    "known_measure",
-    "measure_named",
-    "mentions_in",
-    "nearest_name",
-]
-
 LONGEST_NAME = 100
 
 _IN_FULL = {

@@ -9,8 +9,6 @@ from treceval_py.grading.claims.documents.document import MOST_COLUMNS, Grid, Ro
 from treceval_py.grading.claims.lines import NUMBER
 from treceval_py.grading.claims.wording import Whose, told_of
 
-__all__ = ["printed_in", "tables_of"]
-
 _NESTED = re.compile(r"[{\[(]\s*(?:\(\s*)?['\"]")
 
 

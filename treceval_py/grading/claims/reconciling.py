@@ -43,8 +43,6 @@ from treceval_py.scoring.conventions import CONVENTIONS
 from treceval_py.scoring.planning import Scoring, Task
 from treceval_py.scoring.profiles import Profile
 
-__all__ = ["MOST_SEARCHES", "Ways", "reconcile"]
-
 MOST_SEARCHES = 20
 """Most wrong claims of a submission that are searched for; each may take a second."""
 

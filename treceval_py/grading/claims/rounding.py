@@ -7,8 +7,6 @@ from typing import NamedTuple
 from treceval_py.explaining.explanation import Claim
 from treceval_py.grading.records import CORRECT, ROUNDING, UNCHECKED
 
-__all__ = ["OF_ROUNDED", "Reading", "agreement", "figure", "readings"]
-
 FLOAT_NOISE = 1e-9
 """Largest difference that another order of additions makes."""
 

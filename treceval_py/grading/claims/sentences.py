@@ -25,8 +25,6 @@ from treceval_py.grading.claims.wording import (
     whose,
 )
 
-__all__ = ["named_in", "said_in_prose"]
-
 
 class _Text(NamedTuple):
     """The lines of a paragraph, with the position of each."""

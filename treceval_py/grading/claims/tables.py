@@ -22,8 +22,6 @@ from treceval_py.grading.claims.wording import (
     told_of,
 )
 
-__all__ = ["key_of", "said_in_table"]
-
 _NAMES = {
     "query": "query|qid|topic|query id|query_id|topic id|anfrage|thema|requête|consulta|查询",
     "measure": "measure|metric|maß|mass|metrik|kennzahl|mesure|métrique|métrica|medida|指标|name",

@@ -9,25 +9,6 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-__all__ = [
-    "OF_ALL",
-    "Whose",
-    "either",
-    "is_asked_of",
-    "is_change",
-    "is_cited",
-    "is_example",
-    "is_of_collection",
-    "is_of_others",
-    "is_of_own",
-    "is_only_of_others",
-    "is_spread",
-    "is_standard",
-    "pieces_of",
-    "told_of",
-    "whose",
-]
-
 
 def either(words: str) -> str:
     """Return a pattern for any of some words, or patterns of words, separated by spaces."""

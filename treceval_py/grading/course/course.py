@@ -10,9 +10,7 @@ from treceval_py.errors import brief, listed
 from treceval_py.grading.course.roster import Roster
 from treceval_py.grading.grades import Entry, Grades, Person
 from treceval_py.grading.intake.platforms import safe_name
-from treceval_py.grading.rules import Task
-
-__all__ = ["Course", "Standing", "course_of"]
+from treceval_py.grading.rule_keys import Task
 
 
 class Standing(NamedTuple):

@@ -10,9 +10,7 @@ from typing import NamedTuple
 from treceval_py.grading.grades import Person
 from treceval_py.grading.marking.points import Change, Marks, changed
 from treceval_py.grading.records import Graded
-from treceval_py.grading.rules import Rules
-
-__all__ = ["Late", "days_late", "is_dated", "penalised"]
+from treceval_py.grading.rule_keys import Rules
 
 KIND = "late"
 """Kind of a `Change` for lateness."""

@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from treceval_py.grading.claims.claims import Claimed, shown
 
-__all__ = ["Fit", "Identity", "fits", "match_students", "may_be"]
-
 _PLATFORMS = frozenset({"assignment", "assignsubmission", "attempt", "file", "late", "onlinetext", "submission"})
 """Words that learning platforms add to the names of folders."""
 

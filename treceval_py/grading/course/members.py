@@ -14,8 +14,6 @@ from treceval_py.grading.course.roster import Roster, identity_of
 from treceval_py.grading.grades import Person, Question
 from treceval_py.grading.intake.items import Owner, Submission
 
-__all__ = ["Class", "Member", "class_of", "identities_of"]
-
 
 class Member(NamedTuple):
     """A row of the gradebook.

@@ -15,8 +15,6 @@ from treceval_py.grading.claims.documents.text import SEPARATED, content_of, lin
 from treceval_py.grading.course.matching import Identity
 from treceval_py.grading.grades import Person
 
-__all__ = ["Roster", "identity_of", "read_roster"]
-
 
 class Roster(NamedTuple):
     """Everybody in a course.

@@ -11,12 +11,11 @@ from treceval_py.grading.course.matching import fits
 from treceval_py.grading.course.members import identities_of
 from treceval_py.grading.course.roster import Roster, identity_of
 from treceval_py.grading.grades import Person
-from treceval_py.grading.intake.found import left_out
-from treceval_py.grading.intake.intake import Limits, Submission, submissions
+from treceval_py.grading.intake.found import Limits, left_out
+from treceval_py.grading.intake.intake import submissions
+from treceval_py.grading.intake.items import Submission
 from treceval_py.grading.records import FileRead
-from treceval_py.grading.rules import Task
-
-__all__ = ["of_no_task", "roster_of", "submissions_of"]
+from treceval_py.grading.rule_keys import Task
 
 _ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
 

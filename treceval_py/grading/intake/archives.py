@@ -30,8 +30,6 @@ from typing import IO, Any, BinaryIO, NamedTuple, TypeAlias, cast
 
 from treceval_py.grading.intake.found import IntakeError, Limits, amount, path_of
 
-__all__ = ["BROKEN", "KINDS", "Archive", "Member", "close_kept", "kept_archive", "packed_as", "reason"]
-
 LARGEST_DIRECTORY = 64 << 20
 """Largest list of members in bytes, since zipfile reads it whole; 100,000 members with long names need less."""
 

@@ -28,8 +28,6 @@ from treceval_py.grading.records import JUDGED, FileRead
 from treceval_py.io.named import seen
 from treceval_py.io.source import peek
 
-__all__ = ["HEAD", "MOST_RUNS", "MOST_TEXTS", "Handed", "RunFile", "candidates", "head_of", "last_of", "like_a_run"]
-
 HEAD = 1 << 16
 """Bytes from which a file is judged."""
 

@@ -12,8 +12,6 @@ from treceval_py.grading.intake.archives import KINDS, reason
 from treceval_py.grading.intake.found import DEEPEST, OURS, Found, IntakeError, Limits, Place, State, left_out
 from treceval_py.grading.outputs.folder import KEPT, MANIFEST
 
-__all__ = ["entries_of", "is_manifest", "opened_below", "state_of", "walked"]
-
 ASIDE = "it was given to this grading as something else"
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)

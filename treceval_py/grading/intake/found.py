@@ -8,8 +8,6 @@ from typing import NamedTuple
 from treceval_py.errors import TrecevalError, visible
 from treceval_py.grading.records import FileRead
 
-__all__ = ["DEFAULT", "Found", "IntakeError", "Limits", "Place", "State", "amount", "left_out", "path_of", "shown"]
-
 
 class IntakeError(TrecevalError):
     """Submissions, or a file of one, that cannot be read."""

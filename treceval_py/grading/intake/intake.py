@@ -35,14 +35,10 @@ from treceval_py.grading.intake.platforms import (
     Named,
     gradescope_of,
     owners_of,
-    safe_name,
     seen_through,
     stem_of,
 )
 from treceval_py.grading.records import FileRead
-
-__all__ = ["IntakeError", "Item", "Limits", "Place", "Submission", "one", "safe_name", "submissions"]
-
 
 ONE_STUDENT = (
     "all of it is graded as one student, though several of its files look like runs: "

@@ -13,8 +13,6 @@ from treceval_py.grading.intake.folders import opened_below
 from treceval_py.grading.intake.found import DEFAULT, IntakeError, Limits, Place, amount
 from treceval_py.grading.records import FileRead
 
-__all__ = ["Item", "Owner", "Submission", "archive_at", "opened_at"]
-
 
 class Owner(NamedTuple):
     """The owner of a submission, as the platform gives it.

@@ -23,18 +23,6 @@ from typing import NamedTuple
 
 from treceval_py.grading.intake.items import Owner
 
-__all__ = [
-    "A_CLASS",
-    "METADATA",
-    "Named",
-    "gradescope_of",
-    "named_of",
-    "owners_of",
-    "safe_name",
-    "seen_through",
-    "stem_of",
-]
-
 METADATA = "submission_metadata.yml"
 """Gradescope's file about the submitters."""
 

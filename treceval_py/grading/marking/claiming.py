@@ -23,8 +23,6 @@ from treceval_py.grading.records import (
 )
 from treceval_py.measures import Measure
 
-__all__ = ["checked_claims", "explained", "first_claims", "reconciled", "right_for"]
-
 RIGHT = (CORRECT, ROUNDING)
 
 MOST_OTHERS = 3

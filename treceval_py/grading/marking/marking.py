@@ -12,7 +12,8 @@ from treceval_py.grading.claims.documents.document import Document, Grid, Line
 from treceval_py.grading.claims.documents.reading import read_document
 from treceval_py.grading.claims.reconciling import reconcile
 from treceval_py.grading.intake.candidates import SHORTEST, RunFile, candidates, head_of
-from treceval_py.grading.intake.intake import IntakeError, Item, Limits, Submission
+from treceval_py.grading.intake.found import IntakeError, Limits
+from treceval_py.grading.intake.items import Item, Submission
 from treceval_py.grading.intake.platforms import stem_of
 from treceval_py.grading.marking.claiming import (
     MOST_OTHERS,
@@ -37,11 +38,9 @@ from treceval_py.grading.records import (
     Graded,
     RunRead,
 )
-from treceval_py.grading.rules import Rules
+from treceval_py.grading.rule_keys import Rules
 from treceval_py.io.named import DATASET
 from treceval_py.io.source import peek
-
-__all__ = ["Grader", "baseline_record", "limits_of", "record_of"]
 
 CLAIMED = "it has numbers that are claimed for measures"
 """Why a file has the role of claims."""

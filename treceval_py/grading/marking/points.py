@@ -21,11 +21,9 @@ from treceval_py.grading.records import (
     Checked,
     Graded,
 )
-from treceval_py.grading.rules import MeasureRule, Rules
+from treceval_py.grading.rule_keys import MeasureRule, Rules
 from treceval_py.measures import Measure
 from treceval_py.measures.registry import REAL
-
-__all__ = ["Change", "Mark", "Marks", "changed", "marks_of"]
 
 LONGEST_SHOWN = 40
 """Characters of a claimed number that a reason shows."""

@@ -12,9 +12,7 @@ from treceval_py.errors import visible
 from treceval_py.grading.claims.claims import Claimed
 from treceval_py.grading.intake.candidates import last_of
 from treceval_py.grading.marking.trying import Tried
-from treceval_py.grading.rules import Rules
-
-__all__ = ["NOT_HANDED_IN", "chosen", "is_named", "of_which", "rows_of", "runs_of_rows", "says_something"]
+from treceval_py.grading.rule_keys import Rules
 
 NOT_HANDED_IN = -1
 """Replaces a run's number if a row of a table is about a run that was not handed in."""

@@ -20,7 +20,7 @@ from treceval_py.data.run import Run
 from treceval_py.errors import InputError
 from treceval_py.explaining.terms import dissected, task_of_signature
 from treceval_py.grading.records import JUDGED, AgainstBaseline, Loss, LostDocument
-from treceval_py.grading.rules import Rules
+from treceval_py.grading.rule_keys import Rules
 from treceval_py.io.judged_ranking import read_judged_ranking
 from treceval_py.io.named import read_qrels
 from treceval_py.scoring.evaluation import Evaluator
@@ -28,8 +28,6 @@ from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import Profile, profile_named
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Fingerprint, Signature
-
-__all__ = ["Assignment", "AssignmentScorer", "Named", "Scored", "against", "told_findings", "values_by_query"]
 
 JUDGED_PROFILE = "coursework"
 """The profile for judged rankings."""

@@ -18,8 +18,6 @@ from treceval_py.grading.grades import Pair
 from treceval_py.grading.records import Graded
 from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES, Profile
 
-__all__ = ["KINDS_OF_PAIRS", "SAME_FILE", "SAME_RANKING", "alike", "hash_of_ranking", "overlap", "tops_of"]
-
 SAME_FILE, SAME_RANKING, NEARLY, DOCUMENTS = "same file", "same ranking", "nearly the same", "same documents"
 
 KINDS_OF_PAIRS = {

@@ -19,10 +19,8 @@ from treceval_py.grading.intake.items import Item
 from treceval_py.grading.marking.scoring import AssignmentScorer, Named, Scored, told_findings
 from treceval_py.grading.marking.similarity import hash_of_ranking
 from treceval_py.grading.records import JUDGED, REFUSED, REPAIRED, SCORED, Graded
-from treceval_py.grading.rules import Rules
+from treceval_py.grading.rule_keys import Rules
 from treceval_py.io.source import peek
-
-__all__ = ["Tried", "Trier", "bytes_of", "most_bytes"]
 
 BESIDE_JUDGMENTS = ("X201", "X202", "X203", "X204", "X205", "X206", "X207")
 """Findings that show that a file and the judgments of the assignment do not belong together."""

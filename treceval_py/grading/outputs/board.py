@@ -23,9 +23,8 @@ from treceval_py.measures import parse_measures
 from treceval_py.measures.registry import MEAN, SUM
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made
-from treceval_py.rendering.tables import Column, Document, Style, Table
-
-__all__ = ["class_board", "with_pseudonyms"]
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import Column, Document, Table
 
 CONSONANTS, VOWELS = "bdfghjklmnprstvz", "aiou"
 """Sixteen consonants and four vowels: five of them in turn encode 16 bits in a word that can be said aloud."""

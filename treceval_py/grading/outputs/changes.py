@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 from treceval_py.data.ids import encode
 from treceval_py.grading.outputs.gradebook import csv_of, sheet_of, shown
 
-__all__ = ["Changed", "changed", "changes_csv", "changes_txt", "read_before"]
-
 
 class Changed(NamedTuple):
     """A change of a grading for a student.

@@ -19,8 +19,6 @@ from treceval_py.grading.outputs.workbook import workbook
 from treceval_py.grading.records import REPAIRED, SCORED
 from treceval_py.rendering.tables import Column, Table
 
-__all__ = ["course_outputs"]
-
 NAME, TOTAL = 80, "Total"
 
 

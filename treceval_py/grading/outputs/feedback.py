@@ -32,10 +32,8 @@ from treceval_py.grading.records import (
     Graded,
     Loss,
 )
-from treceval_py.grading.rules import Rules
+from treceval_py.grading.rule_keys import Rules
 from treceval_py.io.named import DATASET
-
-__all__ = ["feedback", "score_of", "stated"]
 
 WIDTH = 100
 # How many items of a list are shown before "and 12 more".

@@ -14,18 +14,6 @@ from treceval_py.grading.grades import Grades, Question
 from treceval_py.grading.processes.kept import forget_unfinished, remove
 from treceval_py.io.target import written_whole
 
-__all__ = [
-    "ADJUSTMENTS",
-    "KEPT",
-    "RESERVED",
-    "check_folder",
-    "edited",
-    "new_name",
-    "with_edits",
-    "write_all",
-    "write_files",
-]
-
 KEPT = ".grades"
 """The folder of records within the output; it marks the output as a folder that grading made."""
 

@@ -13,25 +13,11 @@ from treceval_py.grading.attention import BASELINE, needing
 from treceval_py.grading.grades import Entry, Grades, Person
 from treceval_py.grading.marking.points import Marks
 from treceval_py.grading.records import JUDGED, VERDICTS, Graded
-from treceval_py.grading.rules import Rules
+from treceval_py.grading.rule_keys import Rules
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made, plain
-from treceval_py.rendering.tables import Cell, Column, Document, Style, Table
-
-__all__ = [
-    "QUESTION",
-    "about_people",
-    "by_severity",
-    "convention",
-    "csv_of",
-    "graded_json",
-    "gradebook_csv",
-    "sheet_of",
-    "sheets_of",
-    "set_apart",
-    "shown",
-    "text_column",
-]
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import Cell, Column, Document, Table
 
 COUNT, POINTS, VALUE = 0, 2, 4
 """Decimals of whole numbers, of points and of values of measures."""

@@ -15,8 +15,6 @@ from treceval_py.errors import EvaluationError
 from treceval_py.grading.grades import Entry, Grades
 from treceval_py.grading.outputs.gradebook import csv_of, sheet_of, shown
 
-__all__ = ["PLATFORMS", "Platform", "check_platforms", "gradescope_results"]
-
 Texts = Mapping[str, str]
 """The feedback of each entry, by the entry's name."""
 

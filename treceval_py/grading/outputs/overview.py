@@ -18,7 +18,7 @@ from treceval_py.errors import OutputError
 from treceval_py.grading.attention import BASELINE, KINDS, equal_runs, needing
 from treceval_py.grading.grades import Entry, Grades
 from treceval_py.grading.outputs.feedback import score_of
-from treceval_py.grading.outputs.gradebook import QUESTION, by_severity, graded_json, set_apart, shown
+from treceval_py.grading.outputs.gradebook import QUESTION, by_severity, set_apart, shown
 from treceval_py.grading.outputs.workbook import INSTALL
 from treceval_py.grading.records import (
     CORRECT,
@@ -29,11 +29,9 @@ from treceval_py.grading.records import (
     STATUSES,
     VERDICTS,
 )
-from treceval_py.grading.rules import Rules
+from treceval_py.grading.rule_keys import Rules
 from treceval_py.rendering.plots import THEMES
 from treceval_py.version import __version__
-
-__all__ = ["Bar", "Histogram", "graded_json", "histogram", "overview", "page"]
 
 FOLDER = Path(__file__).parent
 # Most items of each list; the gradebook has all.

@@ -13,8 +13,6 @@ from treceval_py.grading.grades import Grades
 from treceval_py.grading.outputs.gradebook import COUNT, POINTS, VALUE, sheets_of
 from treceval_py.rendering.tables import Cell, Table
 
-__all__ = ["INSTALL", "gradebook_xlsx", "workbook"]
-
 INSTALL = "pip install 'treceval-py[grade]'"
 
 FORMATS = {None: "@", POINTS: "0.00", VALUE: "0.0000", COUNT: "#,##0"}

@@ -17,8 +17,6 @@ from treceval_py.errors import OutputError
 from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument, RunRead
 from treceval_py.io.target import unfinished, written_whole
 
-__all__ = ["SUFFIX", "forget", "forget_unfinished", "from_plain", "plain", "read_record", "remove", "write_record"]
-
 SUFFIX = ".json.gz"
 
 VERSION = 2

@@ -19,13 +19,12 @@ from typing import Any, BinaryIO, NamedTuple
 
 from treceval_py.errors import TrecevalError
 from treceval_py.grading.claims.claims import Claimed
-from treceval_py.grading.intake.intake import IntakeError, Submission
+from treceval_py.grading.intake.found import IntakeError
+from treceval_py.grading.intake.items import Submission
 from treceval_py.grading.marking.marking import Grader, record_of
 from treceval_py.grading.marking.scoring import Assignment
 from treceval_py.grading.processes.kept import SUFFIX, read_record, write_record
 from treceval_py.grading.records import FAILED, Graded
-
-__all__ = ["Job", "Reply", "Setup", "failed", "key_of", "main"]
 
 PIECE = 1 << 20
 

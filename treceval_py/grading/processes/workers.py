@@ -17,8 +17,6 @@ from treceval_py.errors import EvaluationError, TrecevalError
 from treceval_py.grading.processes.worker import Job, Reply, Setup, failed
 from treceval_py.grading.records import FAILED
 
-__all__ = ["graded_by_processes"]
-
 START = "import sys; sys.path[:] = sys.argv[1:]; from treceval_py.grading.processes.worker import main; main()"
 """Code that a process runs. Running the module by name would define its classes a second time, in ``__main__``."""
 

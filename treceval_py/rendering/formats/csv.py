@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from treceval_py.rendering.escaping import inert
-from treceval_py.rendering.tables import Cell, Column, Document, Style
-
-__all__ = ["draw", "separated"]
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import Cell, Column, Document
 
 
 def draw(document: Document, style: Style) -> str:

@@ -10,9 +10,8 @@ from html import escape
 from itertools import groupby
 
 from treceval_py.errors import visible
-from treceval_py.rendering.tables import Column, Document, Style, Table
-
-__all__ = ["STYLE", "draw", "section"]
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import Column, Document, Table
 
 MOST_OPEN = 40
 """A foldable table with more rows than this is folded."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from treceval_py.rendering.envelope import envelope, json_text
-from treceval_py.rendering.tables import Document, Style, Table
-
-__all__ = ["draw", "rows_of"]
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import Document, Table
 
 
 def draw(document: Document, style: Style) -> str:

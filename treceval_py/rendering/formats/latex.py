@@ -19,9 +19,8 @@ from typing import NamedTuple
 
 from treceval_py.errors import visible
 from treceval_py.rendering.escaping import shown_in_latex, typeset
-from treceval_py.rendering.tables import Column, Document, Style, Table
-
-__all__ = ["draw", "left_out"]
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import Column, Document, Table
 
 
 class Paper(NamedTuple):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from treceval_py.rendering.escaping import markdown, markdown_code, markdown_line
-from treceval_py.rendering.tables import Column, Document, Style, Table
-
-__all__ = ["draw"]
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import Column, Document, Table
 
 
 def draw(document: Document, style: Style) -> str:

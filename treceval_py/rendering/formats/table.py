@@ -6,10 +6,9 @@ import math
 from collections.abc import Container, Sequence
 
 from treceval_py.errors import visible
-from treceval_py.rendering.tables import Column, Document, Style, Table
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import Column, Document, Table
 from treceval_py.rendering.terminal import BETWEEN, BOLD, FAINT, PLAIN, cut, padded, panels, width_of, wrapped
-
-__all__ = ["draw"]
 
 WIDTH = 100
 """Terminal columns that the heading of a section may fill."""

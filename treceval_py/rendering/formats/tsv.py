@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from treceval_py.rendering.formats.csv import separated
-from treceval_py.rendering.tables import Document, Style
-
-__all__ = ["draw"]
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import Document
 
 
 def draw(document: Document, style: Style) -> str:

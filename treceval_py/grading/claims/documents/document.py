@@ -6,20 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-__all__ = [
-    "LONGEST",
-    "MOST_CELLS",
-    "MOST_CHARACTERS",
-    "MOST_COLUMNS",
-    "MOST_LINES",
-    "Blocks",
-    "Document",
-    "Grid",
-    "Line",
-    "Row",
-    "Unread",
-]
-
 MOST_LINES, MOST_CELLS, MOST_COLUMNS, LONGEST = 20_000, 100_000, 100, 400
 """Limits of a document: its lines, its cells, columns of a table, and characters of a line."""
 

@@ -8,8 +8,6 @@ from html.parser import HTMLParser
 from treceval_py.grading.claims.documents.document import MOST_CELLS, MOST_COLUMNS, Blocks, Row
 from treceval_py.grading.claims.documents.text import read_lines
 
-__all__ = ["read_html"]
-
 _BLOCKS = re.compile(
     "address|article|aside|blockquote|body|br|caption|d[dlt]|div|fig(ure|caption)|footer|form|h[1-6]|head(er)?|hr|html|li"
     "|main|nav|[ou]l|p|pre|section|table|tbody|td|tfoot|th|thead|title|tr"

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from treceval_py.grading.claims.documents.document import MOST_COLUMNS, Blocks, Row
 from treceval_py.grading.claims.documents.text import read_lines
 
-__all__ = ["read_latex"]
-
 _TABLES = {"tabular": 1, "longtable": 1, "array": 1, "tblr": 1, "tabular*": 2, "tabularx": 2, "tabulary": 2}
 """Environments that are tables, with their number of arguments."""
 

@@ -10,8 +10,6 @@ from treceval_py.grading.claims.documents.document import Blocks, Unread
 from treceval_py.grading.claims.documents.html import read_html
 from treceval_py.grading.claims.documents.text import decoded, lines_of, read_lines
 
-__all__ = ["read_notebook"]
-
 _MOST_VALUES = 1_000_000
 _COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 from treceval_py.grading.claims.documents.document import MOST_COLUMNS, Blocks, Row, Unread
 
-__all__ = ["parsed", "read_json"]
-
 _DEEPEST = 32
 _TOKEN = re.compile(r'"(?P<text>[^"\\\n]*(?:\\.[^"\\\n]*)*)"|-?\d[^\s,\]}]*|\n')
 

@@ -19,8 +19,6 @@ from treceval_py.grading.claims.documents.document import (
 )
 from treceval_py.grading.claims.documents.text import read_lines
 
-__all__ = ["read_docx", "read_xlsx"]
-
 _MOST_UNPACKED, _MOST_TEXT, _MOST_PARTS = 64 << 20, 8 << 20, 5000
 """Most bytes of a file that are unpacked, most bytes of XML among them, and most parts."""
 

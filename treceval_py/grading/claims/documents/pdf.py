@@ -10,8 +10,6 @@ from typing import Any
 from treceval_py.grading.claims.documents.document import Blocks, Full, Unread
 from treceval_py.grading.claims.documents.text import read_lines
 
-__all__ = ["read_pdf"]
-
 _MOST_PAGES, _MOST_OPERATORS, _MOST_UNPACKED = 200, 500_000, 16 << 20
 """Most pages and drawing operators of a document that are read, and most bytes of a part after unpacking."""
 

@@ -17,8 +17,6 @@ from treceval_py.grading.claims.documents.office import read_docx, read_xlsx
 from treceval_py.grading.claims.documents.pdf import read_pdf
 from treceval_py.grading.claims.documents.text import decoded, read_delimited, read_text
 
-__all__ = ["FORMATS", "Format", "is_document", "read_document"]
-
 
 class Format(NamedTuple):
     """A format of documents.

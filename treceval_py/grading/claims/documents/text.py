@@ -10,18 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from treceval_py.errors import InputError
 from treceval_py.grading.claims.documents.document import LONGEST, MOST_COLUMNS, Blocks, Row, Unread
 
-__all__ = [
-    "SEPARATED",
-    "content_of",
-    "decoded",
-    "is_numeric",
-    "lines_of",
-    "read_delimited",
-    "read_lines",
-    "read_text",
-    "records",
-]
-
 _BYTE_ORDERS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
 
