@@ -25,7 +25,6 @@ from test_scan import READERS, under
 import treceval_py as te
 from treceval_py.errors import DataError, TrecevalError
 from treceval_py.judging.arrays import is_arrays
-from treceval_py.measures.together import _FORMS, Together
 from treceval_py.scan import scanner
 from treceval_py.scoring.profiles import PROFILES
 
@@ -67,7 +66,7 @@ def same(found: te.Results, expected: te.Results) -> None:
 
 
 @compiled
-@pytest.mark.parametrize("measures", [EVERY_FORM, [*OTHERS, *EVERY_FORM], OTHERS], ids=["together", "some", "none"])
+@pytest.mark.parametrize("measures", [EVERY_FORM, [*OTHERS, *EVERY_FORM], OTHERS], ids=["usual", "all", "others"])
 def test_later_runs_have_the_values_of_the_functions(measures: list[str]) -> None:
     for seed in range(25):
         rng = random.Random(seed)
@@ -76,24 +75,9 @@ def test_later_runs_have_the_values_of_the_functions(measures: list[str]) -> Non
             [{}, {"depth": 3}, {"judged_only": True}, {"level": 2}, {"complete": True}]
         )
         evaluator = te.Evaluator(qrels, te.Scoring(measures, **options))
-        evaluator.scored({qid: {"d0": 1.0} for qid in qrels})  # the first one is computed by the functions
+        evaluator.scored({qid: {"d0": 1.0} for qid in qrels})
         for every in (run, {**run, **{qid: {"d1": 1.0, "d2": 1.0} for qid in qrels if qid not in run}}):
             same(evaluator.scored(every), te.evaluate(qrels, every, measures, **options))
-
-
-@compiled
-def test_each_form_is_computed_together_and_others_are_not() -> None:
-    scoring = te.Scoring([*EVERY_FORM, *OTHERS])
-    evaluator = te.Evaluator({"1": {"a": 1}}, scoring)
-    resolved = [task.resolved for task in evaluator.plan.tasks]
-    together = Together(resolved, 4)
-    taken = [resolved[number].family.function for number in together.numbers]
-    assert set(taken) == set(_FORMS)
-    assert len(taken) == len(te.evaluate({"1": {"a": 1}}, {"1": {"a": 1.0}}, EVERY_FORM).measures)
-    assert together.numbers == list(range(len(taken)))
-    # Gains are kept for judgments up to 63; a measure of higher ones, and one with other parameters, is left.
-    assert Together(resolved, 63).numbers == together.numbers
-    assert Together(resolved, 64).numbers == []
 
 
 @compiled
@@ -237,15 +221,6 @@ def test_every_turn_of_arrays_alone_has_the_values_of_its_file(options: dict[str
         twice = np.repeat(ids[:, :1], ids.shape[1] + 1, axis=1)
         with pytest.raises(DataError, match="twice"):
             evaluator.scored((np.zeros(twice.shape), twice, names))
-
-
-@compiled
-def test_what_all_turns_share_cannot_be_written() -> None:
-    evaluator = te.Evaluator({"0": {"0": 1}}, te.Scoring(["map", "P.5"]))
-    results = [evaluator.score(np.ones((1, 2))) for _ in range(3)][-1]
-    with pytest.raises(ValueError, match="read-only"):
-        results.counted[0, 0] = False
-    assert pickle.loads(pickle.dumps(results)).counted.tolist() == [[True, True]]
 
 
 def test_arrays_are_ranked_as_a_profile_ranks_files(tmp_path: Path) -> None:

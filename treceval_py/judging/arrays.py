@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from treceval_py._types import AnyArray, FloatArray, IntArray
+from treceval_py._types import AnyArray, IntArray
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import FLOAT32, Ranking, limit_of
 from treceval_py.data.run import Run, decimal
@@ -123,19 +123,6 @@ class Rows:
             if wrong is not None or empty
             else in_order(qrels, hits, num_ret, some=some, complete=complete, known=ranking.known)
         )
-
-    def added_up(
-        self, qrels: Qrels, ranking: Ranking, compiled: Any, sums: Sequence[AnyArray]
-    ) -> tuple[FloatArray, FloatArray] | None:
-        """Return the values and averages that the scanner's `add_up` computes; None and errors as for `judged`.
-
-        Also None if the run lacks a judged query.
-        """
-        arguments = self._arguments(qrels, ranking) if ranking.plain and ranking.known == "all" else None
-        if arguments is None:
-            return None
-        found: tuple[FloatArray, FloatArray] | None = compiled.judge_and_add_up(*arguments, *sums)
-        return found
 
     def _arguments(self, qrels: Qrels, ranking: Ranking) -> tuple[Any, ...] | None:
         """Return the scanner's arguments for judging rows; None if a query has several rows."""

@@ -104,11 +104,6 @@ def _summed_weights(size: int, discount: Discount) -> FloatArray:
     return np.cumsum(np.concatenate([[0.0], 1.0 / discounts(np.arange(1, size), discount)]))
 
 
-def discounted(highest: int, gain: str, discount: Discount) -> FloatArray:
-    """Return the discounted gain of each judgment from 0 to the highest (R) at each rank below `TABLE`. (R, K)."""
-    return gain_of(np.arange(highest + 1), None, gain)[:, None] / _discount_table(TABLE, discount)
-
-
 def gain_of(rels: IntArray, gains: GainMap, gain: str = "linear") -> FloatArray:
     """Return the gain of each judgment.
 

@@ -70,5 +70,7 @@ def _reason(error: ImportError) -> str:
     name = f"{__name__}._scan"
     if error.name != name or not isinstance(error, ModuleNotFoundError):
         return f"the compiled reader cannot be loaded: {brief(str(error), 200)}"
-    others = sorted(file for file in os.listdir(os.path.dirname(__file__)) if file.endswith((".so", ".pyd")))
+    folder = os.path.dirname(__file__)
+    files = sorted(os.listdir(folder)) if os.path.isdir(folder) else []  # in a zip there are none that could be loaded
+    others = [file for file in files if file.endswith((".so", ".pyd"))]
     return f"the compiled reader is for another Python: {others[0]}" if others else NOT_BUILT

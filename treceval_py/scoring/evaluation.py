@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -48,7 +47,6 @@ from treceval_py.scoring.signatures import Fingerprint, Signature
 
 if TYPE_CHECKING:
     from treceval_py.judging.arrays import Rows
-    from treceval_py.measures.together import Together
 
 Judged = JudgedRun | JudgedGroups | JudgedPreferences
 AnyRun: TypeAlias = "Source | Data"
@@ -227,8 +225,6 @@ class Evaluator:
         self.plan: Plan = checked.plan(self.judgments.max_rel, self.fingerprint)
         self._several = len(self.plan.rankings) > 1
         self.repeats = checked.signatures is not None
-        self._scored = False
-        self._together: Together | None = None
         check_kinds([task.asked for task in self.plan.tasks], self.judgments)
 
     def __repr__(self) -> str:
@@ -245,14 +241,7 @@ class Evaluator:
 
     def scored(self, run: AnyRun, watch: Watch | None = None) -> Results:
         """Score `run` as `score` does (with `watch`), but without warnings: the caller reports missing queries."""
-        judging = self.judging(run, watch)
-        if self._scored and self._together is None and not self._several and isinstance(self.judgments, Qrels):
-            # It pays off from the second run on; one run should not pay even for the import.
-            from treceval_py.measures.together import Together
-
-            self._together = Together([task.resolved for task in self.plan.tasks], self.judgments.max_rel)
-        self._scored = True
-        return judging.results(self.plan, self.fingerprint, self._together)
+        return self.judging(run, watch).results(self.plan, self.fingerprint)
 
     def judging(self, run: AnyRun, watch: Watch | None = None, *, keep: bool = False) -> JudgedOnce:
         """Return a run ready to be judged; it is judged once per ranking that is requested.
@@ -518,7 +507,7 @@ class JudgedOnce:
             raise AssertionError("groups and preferences are judged for the queries that count")
         return judged.select(kept), kept, fixed
 
-    def results(self, plan: Plan, fingerprint: Fingerprint, together: Together | None = None) -> Results:
+    def results(self, plan: Plan, fingerprint: Fingerprint) -> Results:
         """Compute the measures of a plan.
 
         Parameters
@@ -527,8 +516,6 @@ class JudgedOnce:
             The measures and how they are computed.
         fingerprint : Fingerprint
             The fingerprint of the judgments.
-        together : Together, optional
-            The measures of the plan that can be computed together, if all use the same ranking.
 
         Raises
         ------
@@ -544,9 +531,6 @@ class JudgedOnce:
         missing: list[str] = []
         whole = False
         rankings = plan.rankings or {Ranking(): []}  # without any measure there are still queries
-        added = None if extra or not computed or together is None else self._added_up(plan, together)
-        if added is not None:
-            (columns, qids), whole, rankings = added, True, {}
         for ranking, numbers in rankings.items():
             judged = self.judged(ranking, complete=everything, extra=extra)
             if not everything and not judged.num_queries and not set(self._judgments.qids) & set(self.retrieved.qids):
@@ -555,18 +539,10 @@ class JudgedOnce:
             whole = computed and not missing
             qids = judged.qids
             size = len(qids), len(plan.tasks)
-            found = together(judged) if whole and together is not None and isinstance(judged, JudgedRun) else None
-            if found is not None and together is not None and len(together.numbers) == len(numbers):
-                columns = _Columns(found[0], *_all_counted(size), found[1])
-                break
             if columns is None:
                 values, averages = np.full(size, np.nan), np.full(size[1], np.nan)
                 columns = _Columns(values, np.zeros(size, dtype=bool), np.zeros(size, dtype=bool), averages)
-            if found is not None and together is not None:
-                columns.values[:, together.numbers], columns.averages[together.numbers] = found
-                columns.counted[:, together.numbers] = True
-            done = () if found is None or together is None else together.numbers
-            self._fill(columns, plan, [number for number in numbers if number not in done], judged)
+            self._fill(columns, plan, numbers, judged)
         if columns is None:
             raise AssertionError("a run is judged at least once")
         if not alike:
@@ -594,18 +570,6 @@ class JudgedOnce:
             fingerprint=fingerprint,
             replaced=retrieved.replaced,
         )
-
-    def _added_up(self, plan: Plan, together: Together) -> tuple[_Columns, tuple[str, ...]] | None:
-        """Compute all measures of arrays directly, without a judged run; None if that is not possible."""
-        judgments, rows = self._judgments, self._rows
-        if rows is None or self._kept is not None or not isinstance(judgments, Qrels) or rows.qids != judgments.qids:
-            return None
-        sums = together.prepared(judgments.known, len(plan.tasks))
-        (ranking,) = plan.rankings
-        found = None if sums is None else together.averaged(rows.added_up(judgments, ranking, *sums))
-        if found is None:
-            return None
-        return _Columns(found[0], *_all_counted(found[0].shape), found[1]), judgments.ideal.qids
 
     def _fill(self, columns: _Columns, plan: Plan, numbers: Sequence[int], judged: Judged) -> None:
         """Compute the measures of some tasks and fill in their columns."""
@@ -684,15 +648,6 @@ class _Columns:
         self.values, self.counted, self.as_zero = self.values[kept], self.counted[kept], self.as_zero[kept]
         for number, texts in self.texts.items():
             self.texts[number] = tuple([text for text, keep in zip(texts, kept.tolist(), strict=True) if keep])
-
-
-@lru_cache(maxsize=2)
-def _all_counted(shape: tuple[int, int]) -> tuple[BoolArray, BoolArray]:
-    """Return masks "every query counts" and "none counts as 0"; all calls share them, so they are read-only."""
-    constant = np.ones(shape, dtype=bool), np.zeros(shape, dtype=bool)
-    for each in constant:
-        each.flags.writeable = False
-    return constant
 
 
 def _from_outside(measure: Measure, judged: Judged) -> Any:
