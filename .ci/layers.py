@@ -21,7 +21,7 @@ DATA = {*SCAN, "data"}
 IO = {*DATA, "io"}
 JUDGING = {*IO, "judging"}
 MEASURES = {*JUDGING, "measures"}
-SCORING = {*MEASURES, "rendering", "scoring"}
+SCORING = {*MEASURES, "rendering", "plots", "corpora", "runs", "scoring"}
 EXPLAINING = {*SCORING, "explaining"}
 COMPARING = {*EXPLAINING, "comparing"}
 
@@ -33,9 +33,12 @@ ALLOWED: dict[str, set[str]] = {
     "scan": BASE,
     "data": SCAN,
     "io": DATA,
+    "corpora": IO,
+    "runs": {*IO, "corpora"},
     "judging": IO,
     "measures": JUDGING,
     "rendering": IO,
+    "plots": {*IO, "rendering"},
     "scoring": {*MEASURES, "rendering"},
     "ranges": SCORING,
     "explaining": SCORING,
@@ -46,7 +49,7 @@ ALLOWED: dict[str, set[str]] = {
     "report": {*COMPARING, "ranges"},
     "checking": EXPLAINING,
     "grading": {*COMPARING, "boards", "checking", "ranges", "report"},
-    "retrieval": IO,
+    "retrieval": {*IO, "corpora", "runs"},
     "fusing": SCORING,
     "integrations": SCORING,
     "trec_eval": {"cli"},

@@ -81,7 +81,7 @@ def make_search(folder: str, count: int, queries: int, dimensions: int) -> None:
     """Write a collection of short passages, and random unit vectors as their embeddings."""
     import numpy as np
 
-    from treceval_py.io.texts import chunks
+    from treceval_py.corpora.texts import chunks
     from treceval_py.retrieval.collection import open_collection
     from treceval_py.retrieval.models import find_model, settings_for
     from treceval_py.retrieval.pipeline import Dense, Request, look, store_of

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from treceval_py.data.ids import Ids
-from treceval_py.io.run_file import Ranked, write_ranked
+from treceval_py.runs.writing import Ranked, write_ranked
 
 GROUP = 256
 TAG = "bench"

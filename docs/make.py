@@ -23,7 +23,7 @@ from treceval_py.checking.catalogue import CODES
 from treceval_py.checking.findings import Code
 from treceval_py.cli.commands import COMMANDS, DefaultGroup, treceval
 from treceval_py.errors import MeasureError, visible
-from treceval_py.grading.rules import RULES, example_rules
+from treceval_py.grading.rule_keys import RULES, example_rules
 from treceval_py.judging.judged import JudgedGroups, JudgedRun
 from treceval_py.judging.preferences import JudgedPreferences
 from treceval_py.measures import FAMILIES, NICKNAMES, Family, by_section, parse_measures

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import treceval_py as te
-from treceval_py.io.sidecar import hash_of_query
+from treceval_py.runs.record import hash_of_query
 
 QRELS = {f"q{number}": {"a": 1, "b": 0, "c": 1} for number in range(12)}
 

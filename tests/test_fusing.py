@@ -24,7 +24,7 @@ from treceval_py.fusing import files, fusing, listing
 from treceval_py.fusing.fusing import Fused, opened
 from treceval_py.fusing.methods import METHODS, Fusion
 from treceval_py.io import source
-from treceval_py.io.sidecar import hash_of_query, read_sidecar
+from treceval_py.runs.record import hash_of_query, read_sidecar
 
 ONE = {"1": {"a": 9.0, "b": 8.0, "c": 7.0}, "2": {"x": 3.0, "y": 1.0}}
 OTHER = {"2": {"y": 0.5, "z": 0.25}, "1": {"b": 0.9, "d": 0.5}}

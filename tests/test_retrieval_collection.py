@@ -18,8 +18,8 @@ from shared import SHARED, skip_without_shared
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
+from treceval_py.corpora.texts import survey
 from treceval_py.errors import InputError, RunnerError
-from treceval_py.io.texts import survey
 from treceval_py.retrieval import collection as module
 from treceval_py.retrieval.collection import Collection, open_collection
 
@@ -381,7 +381,7 @@ def test_files_of_a_folder_come_before_those_of_its_folder_data(datasets: Any, t
 
 
 def test_rows_are_numbered_through_all_batches(datasets: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treceval_py.io.texts.COLUMN_BATCH", 2)
+    monkeypatch.setattr("treceval_py.corpora.texts.COLUMN_BATCH", 2)
     folder = folder_of(tmp_path, {"c/train.jsonl": in_lines(CONTENTS), "queries.tsv": TOPICS})
     assert ids(open_collection(folder, corpus=f"{folder}/c").corpus) == ["0", "1", "2", "3", "4"]
 

@@ -15,8 +15,8 @@ from refused import message
 from syrupy.assertion import SnapshotAssertion
 from tiny_models import make_tiny_model
 
+from treceval_py.corpora.texts import Chunk
 from treceval_py.errors import RunnerError
-from treceval_py.io.texts import Chunk
 from treceval_py.retrieval.encoding import Encoder
 from treceval_py.retrieval.models import find_model, settings_for
 from treceval_py.retrieval.pools import Processes

@@ -17,8 +17,8 @@ import pytest
 from command import Done, treceval
 from syrupy.assertion import SnapshotAssertion
 
+from treceval_py.corpora.texts import Listed, chunks, survey
 from treceval_py.errors import RunnerError
-from treceval_py.io.texts import Listed, chunks, survey
 from treceval_py.retrieval.external import read_vectors
 from treceval_py.retrieval.shards import Store
 

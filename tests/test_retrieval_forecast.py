@@ -14,7 +14,7 @@ from command import treceval
 from packages import skip_without
 from tiny_models import make_tiny_model, make_tiny_reranker
 
-from treceval_py.io.texts import Listed
+from treceval_py.corpora.texts import Listed
 from treceval_py.retrieval import probing
 from treceval_py.retrieval.tasks import Advance, Done, Task
 

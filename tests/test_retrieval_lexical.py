@@ -23,9 +23,9 @@ import bm25s
 
 from treceval_py.data.ids import Ids
 from treceval_py.errors import RunnerError
-from treceval_py.io.run_file import Ranked, write_ranked
 from treceval_py.retrieval import lexical
 from treceval_py.retrieval.lexical import BM25, Bm25, analyser, rank_bm25, rank_jaccard
+from treceval_py.runs.writing import Ranked, write_ranked
 
 Pairs = list[tuple[str, str]]
 Found = dict[str, dict[int, float]]

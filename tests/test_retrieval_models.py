@@ -20,8 +20,8 @@ from packages import skip_without
 from refused import message
 from syrupy.assertion import SnapshotAssertion
 
+from treceval_py.corpora.texts import Chunk
 from treceval_py.errors import RunnerError
-from treceval_py.io.texts import Chunk
 from treceval_py.retrieval import encoding
 from treceval_py.retrieval.devices import check_precision, default_batch_size, devices_for
 from treceval_py.retrieval.models import UNLIMITED, find_model, identity, model_here, settings_for

@@ -24,8 +24,8 @@ import pytest
 pytest.importorskip("ray", reason="the extra `ray` is not installed")
 pytest.importorskip("faiss", reason="the extra `retrieve` is not installed")
 
+from treceval_py.corpora.reporting import Silent
 from treceval_py.errors import RunnerError
-from treceval_py.io.reporting import Silent
 from treceval_py.retrieval import distributed, exact, shards, vectors
 from treceval_py.retrieval.distributed import RayPool, search_with_ray
 from treceval_py.retrieval.tasks import Task

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from treceval_py.corpora.texts import Chunk, Listed, Survey, chunks, survey
 from treceval_py.errors import OutputError, RunnerError
-from treceval_py.io.texts import Chunk, Listed, Survey, chunks, survey
 from treceval_py.retrieval.shards import Store, locked
 
 CHANGED = "the file was cut short or changed since it was written: its SHA-256 is not that of the manifest"
@@ -197,7 +197,7 @@ def test_a_shard_that_cannot_be_written_whole_is_not_counted(tmp_path: Path) -> 
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "import numpy as np\n"
         "from treceval_py.retrieval.shards import Store\n"
-        "from treceval_py.io.texts import Listed, chunks, survey\n"
+        "from treceval_py.corpora.texts import Listed, chunks, survey\n"
         "texts = Listed('corpus.tsv', 'document', [(f'd{n}', 'x') for n in range(10)])\n"
         "store = Store(sys.argv[1], {'dimensions': 1600}, survey(texts, 10), texts).open()\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (63_000, 63_000))\n"

@@ -15,11 +15,11 @@ from treceval_py.comparing.simultaneous import SIMULTANEOUS
 from treceval_py.comparing.tests import LETTERS
 from treceval_py.errors import visible
 from treceval_py.io.digests import named
+from treceval_py.plots.plots import Plot, means_plot
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.escaping import typeset
 from treceval_py.rendering.numbers import exactly, number, percent
-from treceval_py.rendering.plots import Plot, means_plot
 from treceval_py.rendering.style import Style
 from treceval_py.rendering.tables import DIGITS, Cell, Column, Document, Table, records_table
 from treceval_py.scoring.results import place_of

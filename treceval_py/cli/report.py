@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from treceval_py.comparing.comparison import Comparison
     from treceval_py.comparing.outcome import Settings
+    from treceval_py.corpora.texts import Rows
     from treceval_py.data.run import Run
-    from treceval_py.io.texts import Rows
     from treceval_py.report.documents import Rankings
     from treceval_py.scoring.evaluation import Evaluator
     from treceval_py.scoring.planning import Reading, Scoring
@@ -180,7 +180,7 @@ class _Read:
 
 
 def _texts_of_documents(name: str) -> Rows:
-    from treceval_py.io.named_texts import open_texts
+    from treceval_py.corpora.named import open_texts
 
     return open_texts(name, "document")
 

@@ -47,7 +47,7 @@ Needs: pip install 'treceval-py[retrieve]'
 def rerank(run: str, output: str, corpus: str, queries: str, **options: Any) -> None:
     """Rerank a run."""
     long_work()
-    from treceval_py.io.named_texts import open_texts
+    from treceval_py.corpora.named import open_texts
     from treceval_py.retrieval.devices import devices_for
     from treceval_py.retrieval.models import find_model
     from treceval_py.retrieval.reranking import Reranker, check_files

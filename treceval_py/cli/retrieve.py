@@ -184,7 +184,7 @@ def retrieve(ctx: click.Context, /, source: str, output: str | None, dry_run: bo
     output = output or ""  # no collection is named; embeddings alone need none
     profile = _profile(options["profile"], options["measures"])
     long_work()
-    from treceval_py.io.run_file import check_output
+    from treceval_py.runs.writing import check_output
 
     stages = Stages()
     told: Forecast | None = None

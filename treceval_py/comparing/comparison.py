@@ -11,9 +11,9 @@ from treceval_py.comparing.show.figures import plot_of
 from treceval_py.comparing.show.tables import document_of, records
 from treceval_py.data.ids import encode, shown
 from treceval_py.errors import MeasureError, brief, listed
+from treceval_py.plots.plots import Plot
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import json_safe
-from treceval_py.rendering.plots import Plot
 from treceval_py.rendering.style import Style
 from treceval_py.scoring.results import place_of
 

@@ -192,8 +192,8 @@ def read_query_texts(path: str) -> dict[str, str]:
         The file cannot be read or is empty, a line is malformed, or an id occurs twice.
     """
     # What retrieval reads, with all its checks. Its modules are imported only where texts are asked for.
+    from treceval_py.corpora.texts import JsonTexts, Rows, TabbedTexts, survey
     from treceval_py.io.source import peek
-    from treceval_py.io.texts import JsonTexts, Rows, TabbedTexts, survey
 
     texts: Rows = TabbedTexts(path, "query")
     head, _ = peek(path, HEAD)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from treceval_py.io.sidecar import hash_of_query, read_sidecar
+from treceval_py.runs.record import hash_of_query, read_sidecar
 
 
 def about_tuned(runs: Iterable[tuple[str, str, str]], qids: Sequence[str]) -> list[str]:

@@ -16,10 +16,10 @@ from treceval_py.fusing.listing import ListedRun
 from treceval_py.fusing.methods import Fusion
 from treceval_py.fusing.tuning import Before, Tuned, Tuning, tune
 from treceval_py.io.digests import digest_of, digest_of_file
-from treceval_py.io.run_file import check_folder
-from treceval_py.io.sidecar import check_sidecar, provenance, read_sidecar, remove_sidecar, write_sidecar
 from treceval_py.io.target import written_whole
 from treceval_py.io.writing import trec_lines
+from treceval_py.runs.record import check_sidecar, provenance, read_sidecar, remove_sidecar, write_sidecar
+from treceval_py.runs.writing import check_folder
 from treceval_py.scoring.evaluation import Evaluator
 
 

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from treceval_py._types import FloatArray, IntArray
+from treceval_py.corpora.texts import Rows
 from treceval_py.data.ids import decode, encode
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import limit_of
 from treceval_py.data.run import Run
-from treceval_py.io.texts import Rows
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.judging.locating import judge_arranged
 from treceval_py.rendering.envelope import json_safe

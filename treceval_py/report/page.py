@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from treceval_py.errors import OutputError
-from treceval_py.rendering.plots import INSTALL
+from treceval_py.plots.plots import INSTALL
 
 FOLDER = Path(__file__).parent
 

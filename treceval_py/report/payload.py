@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treceval_py._types import FloatArray
+from treceval_py.corpora.texts import Rows
 from treceval_py.data.ids import encode, shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
@@ -19,7 +20,6 @@ from treceval_py.errors import EvaluationError
 from treceval_py.explaining.terms import task_of_signature
 from treceval_py.io.digests import base_name
 from treceval_py.io.target import written_whole
-from treceval_py.io.texts import Rows
 from treceval_py.rendering.envelope import json_safe, plain
 from treceval_py.report.curves import basis_of, curves_of
 from treceval_py.report.documents import MANY, Passages, Rankings, chosen_documents

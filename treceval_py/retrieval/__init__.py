@@ -23,7 +23,7 @@ _MODULES = {
     "treceval_py.retrieval.pipeline": "Dense Jaccard Request embed retrieve",
     "treceval_py.retrieval.planning": "Forecast forecast",
     "treceval_py.retrieval.reranking": "Outcome Reranker rerank",
-    "treceval_py.io.reporting": "Reporter",
+    "treceval_py.corpora.reporting": "Reporter",
     "treceval_py.retrieval.similarity": "cosine euclidean_distance inner_product jaccard",
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}

@@ -1,6 +1,6 @@
 # Made by docs/names.py from the table in __init__.py: change that, and run it again.
 
-from treceval_py.io.reporting import Reporter as Reporter
+from treceval_py.corpora.reporting import Reporter as Reporter
 from treceval_py.retrieval.collection import Collection as Collection
 from treceval_py.retrieval.collection import open_collection as open_collection
 from treceval_py.retrieval.devices import devices_for as devices_for

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 
+from treceval_py.corpora import named
+from treceval_py.corpora.named import DATASETS, IR_DATASETS, listed, matching, open_texts
+from treceval_py.corpora.texts import COLUMN_BATCH, Listed, Rows, Texts
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import InputError, RunnerError
-from treceval_py.io import named_texts
 from treceval_py.io.named import read_qrels
-from treceval_py.io.named_texts import DATASETS, IR_DATASETS, listed, matching, open_texts
-from treceval_py.io.texts import COLUMN_BATCH, Listed, Rows, Texts
 
 PROTOCOLS = ("full", "truncated")
 """All of it, or the first queries over the passages that are relevant for some more of them."""
@@ -163,9 +163,9 @@ def open_collection(
     given = Parts(corpus or "", queries or "", qrels or "")
     if source.startswith(DATASETS) and not given.queries:
         return _of_positives(source, given, split, protocol)
-    parts = _parts(source, given, named_texts.dotted(split or ""))
-    if split is not None and not parts.chosen and not named_texts.has_splits(parts.queries):
-        raise named_texts.no_splits(source or parts.queries)
+    parts = _parts(source, given, named.dotted(split or ""))
+    if split is not None and not parts.chosen and not named.has_splits(parts.queries):
+        raise named.no_splits(source or parts.queries)
     documents, topics = open_texts(parts.corpus, "document"), open_texts(parts.queries, "query", split)
     judgments = read_qrels(parts.qrels) if parts.qrels else None
     notes = list[str]()
@@ -189,7 +189,7 @@ def _collection(
 def _parts(source: str, given: Parts, split: str) -> Parts:
     """Return the names of the parts of a source, with the given ones in their places."""
     if source.startswith(IR_DATASETS):
-        judged = given.qrels or (source if named_texts.ir_dataset(source).has_qrels() else "")
+        judged = given.qrels or (source if named.ir_dataset(source).has_qrels() else "")
         return Parts(given.corpus or source, given.queries or source, judged)
     if source and not source.startswith(DATASETS):
         return _parts_of_folder(source, given, split)
@@ -223,12 +223,12 @@ def _parts_of_folder(folder: str, given: Parts, split: str) -> Parts:
 
 
 def _parts_of_layout(folder: str, files: Sequence[str], layout: Layout, given: Parts, split: str) -> Parts:
-    corpus = given.corpus or named_texts.only(folder, matching(files, layout.corpus), "the corpus")
+    corpus = given.corpus or named.only(folder, matching(files, layout.corpus), "the corpus")
     queries, qrels = given.queries, given.qrels
     if not queries:
         found = matching(files, layout.queries)
         there = found if layout.split else _of_split(found, split) if split else found
-        queries = named_texts.only(folder, there or _none(folder, found, "queries", split), "queries")
+        queries = named.only(folder, there or _none(folder, found, "queries", split), "queries")
         split = split or found[os.path.basename(queries)]
     if not qrels:
         wanted = split or layout.split
@@ -237,7 +237,7 @@ def _parts_of_layout(folder: str, files: Sequence[str], layout: Layout, given: P
         # Those of the split, else those of no split, else the only ones for queries of no split.
         there = _of_split(found, wanted) or _of_split(found, "") or ({} if wanted else found)
         if there or (found and layout.split):
-            qrels = named_texts.only(within, there or _none(within, found, "judgments", wanted), "judgments")
+            qrels = named.only(within, there or _none(within, found, "judgments", wanted), "judgments")
     chosen = not (given.queries or layout.split) or qrels != given.qrels
     return Parts(corpus, queries, qrels, chosen, judged_only=bool(layout.split) and not given.queries)
 
@@ -257,8 +257,8 @@ def _none(folder: str, found: Mapping[str, str], what: str, split: str) -> NoRet
 
 def _of_positives(source: str, given: Parts, split: str | None, protocol: str) -> Collection:
     """Open a data set of queries and positives."""
-    data = named_texts.dataset(source, split, "query")
-    queries: Rows = named_texts.columns(data, source, "query")
+    data = named.dataset(source, split, "query")
+    queries: Rows = named.columns(data, source, "query")
     notes = list[str]()
     if protocol == "truncated":
         if given.corpus:
@@ -284,7 +284,7 @@ def _of_positives(source: str, given: Parts, split: str | None, protocol: str) -
 
 def _positives(data: Any, name: str) -> Iterator[list[str]]:
     """Yield the positives of each row."""
-    column, row = named_texts.column_named(data, name, ("positive",)), 0
+    column, row = named.column_named(data, name, ("positive",)), 0
     for batch in data.select_columns([column]).with_format("arrow").iter(COLUMN_BATCH):
         for passages in batch.column(column).to_pylist():
             row += 1

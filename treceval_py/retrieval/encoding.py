@@ -18,13 +18,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from treceval_py._types import IntArray
+from treceval_py.corpora.texts import Chunk
 from treceval_py.errors import RunnerError
-from treceval_py.io.sidecar import version_of
-from treceval_py.io.texts import Chunk
 from treceval_py.retrieval.devices import check_precision, default_batch_size, import_torch
 from treceval_py.retrieval.hub import INSTALL, first_line
 from treceval_py.retrieval.models import PRECISIONS, Model, Settings, Side, model_here
 from treceval_py.retrieval.tasks import Advance
+from treceval_py.runs.record import version_of
 
 Writers: TypeAlias = Mapping[str, Callable[..., Any]] | None
 

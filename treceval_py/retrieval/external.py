@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from treceval_py._types import AnyArray
+from treceval_py.corpora.reporting import Reporter
+from treceval_py.corpora.texts import Kind, Rows
 from treceval_py.data.ids import Ids, encode
 from treceval_py.errors import RunnerError
-from treceval_py.io.reporting import Reporter
-from treceval_py.io.texts import Kind, Rows
 from treceval_py.retrieval.indexing import IndexSettings
 from treceval_py.retrieval.shards import finished_store
 from treceval_py.retrieval.vectors import FileVectors, StreamedVectors, block_rows

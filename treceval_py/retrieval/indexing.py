@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray32
+from treceval_py.corpora.reporting import SILENT, Reporter
 from treceval_py.errors import RunnerError
 from treceval_py.io.digests import digest_of_file
-from treceval_py.io.reporting import SILENT, Reporter
 from treceval_py.io.target import written_whole
 from treceval_py.retrieval import exact
 from treceval_py.retrieval.vectors import ArrayVectors, Vectors

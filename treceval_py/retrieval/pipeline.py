@@ -18,13 +18,11 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any, NamedTuple, TypeAlias
 
+from treceval_py.corpora.reporting import SILENT, Reporter
+from treceval_py.corpora.texts import Chunk, Survey, Texts, chunks, survey
 from treceval_py.data.ids import Ids, encode
 from treceval_py.errors import OutputError, RunnerError
 from treceval_py.io.digests import digest_of_file
-from treceval_py.io.reporting import SILENT, Reporter
-from treceval_py.io.run_file import Ranked, check_output, check_tag, write_run
-from treceval_py.io.sidecar import provenance, read_json, read_sidecar, version_of, write_json, write_sidecar
-from treceval_py.io.texts import Chunk, Survey, Texts, chunks, survey
 from treceval_py.retrieval import distributed, exact, indexing, products
 from treceval_py.retrieval.collection import Collection
 from treceval_py.retrieval.external import Embedded, Imported
@@ -39,6 +37,8 @@ from treceval_py.retrieval.shards import Store, check_chunk, deciding, folder_er
 from treceval_py.retrieval.sparse import encoder_maker
 from treceval_py.retrieval.tasks import Pool, Task
 from treceval_py.retrieval.vectors import SparseVectors
+from treceval_py.runs.record import provenance, read_json, read_sidecar, version_of, write_json, write_sidecar
+from treceval_py.runs.writing import Ranked, check_output, check_tag, write_run
 
 SHARD_SIZE = 10_000
 """Texts in a shard: a kill can cost this much work, some minutes of a CPU."""

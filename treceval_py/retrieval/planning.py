@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from treceval_py.io.reporting import SILENT, Reporter
+from treceval_py.corpora.reporting import SILENT, Reporter
 from treceval_py.retrieval import indexing
 from treceval_py.retrieval.devices import default_batch_size
 from treceval_py.retrieval.external import Imported

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treceval_py._types import IntArray
-from treceval_py.io.texts import Chunk, Texts
+from treceval_py.corpora.texts import Chunk, Texts
 from treceval_py.retrieval import exact
 from treceval_py.retrieval.devices import default_batch_size
 from treceval_py.retrieval.external import Imported

@@ -20,15 +20,13 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from treceval_py._types import AnyArray
+from treceval_py.corpora.reporting import SILENT, Reporter
+from treceval_py.corpora.texts import Texts, chunks, refuse_repeated
 from treceval_py.data.ids import encode, quoted
 from treceval_py.data.ranking import PLAIN, arrange
 from treceval_py.errors import InputError, RunnerError
 from treceval_py.io.digests import digest_of_file
 from treceval_py.io.named import read_run
-from treceval_py.io.reporting import SILENT, Reporter
-from treceval_py.io.run_file import Ranked, Written, check_output, check_tag, write_run
-from treceval_py.io.sidecar import provenance, read_sidecar, write_sidecar
-from treceval_py.io.texts import Texts, chunks, refuse_repeated
 from treceval_py.retrieval.devices import check_precision, import_torch
 from treceval_py.retrieval.encoding import Loaded
 from treceval_py.retrieval.hub import check_packages
@@ -37,6 +35,8 @@ from treceval_py.retrieval.parts import Parts, key_of
 from treceval_py.retrieval.pools import open_pool
 from treceval_py.retrieval.shards import canonical, locked
 from treceval_py.retrieval.tasks import Advance, Task
+from treceval_py.runs.record import provenance, read_sidecar, write_sidecar
+from treceval_py.runs.writing import Ranked, Written, check_output, check_tag, write_run
 
 PAIRS = 1024
 """Approximate pairs scored together: a kill can cost this much work, some minutes of a CPU."""
@@ -321,7 +321,7 @@ def check_files(run: str, output: str, corpus: Texts, queries: Texts) -> None:
     InputError
         The run is not a file.
     OutputError
-        As of `treceval_py.io.run_file.check_output`.
+        As of `treceval_py.runs.writing.check_output`.
     """
     check_output(output, [run, corpus.name, queries.name])
     if run == "-" or (os.path.exists(run) and not os.path.isfile(run)):  # scores are kept by the hash of its bytes

@@ -3,7 +3,7 @@
 A folder has three files for each chunk of texts, named by the chunk's hash: ``.npy`` (the vectors; ``.npz`` if they
 are sparse), ``.ids`` (the ids, a line each) and ``.hashes`` (16 bytes for each text and its id). A shard counts when
 ``manifest.json`` has it, which is written after the shard's files are; whatever kills the program costs at most the
-shard that it was at. Chunks are cut by content (`io.texts`), so the shards of a corpus that grew or shrank are found by
+shard that it was at. Chunks are cut by content, so the shards of a corpus that grew or shrank are found by
 their names, wherever their texts are now; those that are not asked for any more stay.
 """
 
@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treceval_py._types import AnyArray
+from treceval_py.corpora.reporting import SILENT, Reporter
+from treceval_py.corpora.texts import Chunk, Listed, Survey, Texts, chunks
 from treceval_py.data.ids import Ids
 from treceval_py.errors import OutputError, RunnerError
 from treceval_py.io.digests import digest_of_file
-from treceval_py.io.reporting import SILENT, Reporter
 from treceval_py.io.target import written_whole
-from treceval_py.io.texts import Chunk, Listed, Survey, Texts, chunks
 from treceval_py.retrieval.vectors import AGAIN, ShardVectors, SparseVectors, joined, packed
 
 FORMAT = "treceval_py embeddings 2"

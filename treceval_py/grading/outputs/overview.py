@@ -30,7 +30,7 @@ from treceval_py.grading.records import (
     VERDICTS,
 )
 from treceval_py.grading.rule_keys import Rules
-from treceval_py.rendering.plots import THEMES
+from treceval_py.plots.plots import THEMES
 from treceval_py.version import __version__
 
 FOLDER = Path(__file__).parent

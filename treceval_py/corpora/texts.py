@@ -19,9 +19,9 @@ from zlib import crc32
 
 import numpy as np
 
+from treceval_py.corpora.reporting import SILENT, Reporter
 from treceval_py.data.ids import quoted
 from treceval_py.errors import InputError, RunnerError
-from treceval_py.io.reporting import SILENT, Reporter
 from treceval_py.io.source import numbered
 
 Kind: TypeAlias = Literal["document", "query"]

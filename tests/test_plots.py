@@ -11,7 +11,7 @@ import pytest
 from report_payloads import drawn_payload
 
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.rendering.plots import PLOTS, THEMES, image, specs
+from treceval_py.plots.plots import PLOTS, THEMES, image, specs
 
 pytest.importorskip("vl_convert", reason="plots need vl-convert-python: .[report] has it")
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from treceval_py.corpora.texts import ColumnTexts, IrTexts, JsonTexts, Kind, Rows, TabbedTexts
 from treceval_py.errors import InputError, RunnerError
 from treceval_py.io.source import peek
-from treceval_py.io.texts import ColumnTexts, IrTexts, JsonTexts, Kind, Rows, TabbedTexts
 
 DATASETS = "datasets:"
 """Prefix of a name or folder that the library ``datasets`` reads."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from treceval_py.io.sidecar import (
+from treceval_py.runs.record import (
     hash_of_query,
     names_only,
     provenance,

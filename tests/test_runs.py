@@ -19,9 +19,9 @@ pytest.importorskip("pyarrow")
 from treceval_py.data.ids import Ids
 from treceval_py.errors import OutputError, RunnerError
 from treceval_py.io.named import read_run
-from treceval_py.io.run_file import Ranked, Written, check_output, write_ranked
 from treceval_py.io.target import written_whole
 from treceval_py.io.writing import trec_lines
+from treceval_py.runs.writing import Ranked, Written, check_output, write_ranked
 
 IDS = Ids.from_bytes([b"d10", b"d9", b"\xc3\xa4", b"d"])
 
@@ -224,7 +224,7 @@ def test_a_group_that_is_larger_than_a_portion_is_written_whole(
 ) -> None:
     groups, ids = random_groups(np.float32)
     written(tmp_path / "whole", *groups, k=50, ids=ids)
-    monkeypatch.setattr("treceval_py.io.run_file.PORTION", 120)
+    monkeypatch.setattr("treceval_py.runs.writing.PORTION", 120)
     told: list[int] = []
     written(tmp_path / "parts", *groups, k=50, ids=ids, advance=told.append)
     assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from treceval_py.corpora import texts as module
+from treceval_py.corpora.reporting import Silent
+from treceval_py.corpora.texts import JsonTexts, Kind, Listed, Rows, TabbedTexts, chunks, survey
 from treceval_py.errors import InputError, RunnerError
-from treceval_py.io import texts as module
-from treceval_py.io.reporting import Silent
-from treceval_py.io.texts import JsonTexts, Kind, Listed, Rows, TabbedTexts, chunks, survey
 
 
 def tabbed(folder: Path, content: bytes, kind: Kind = "document") -> TabbedTexts:

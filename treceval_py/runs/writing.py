@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treceval_py._types import AnyArray, BoolArray, IntArray
+from treceval_py.corpora.reporting import Reporter
 from treceval_py.data.ids import Ids, encode, quoted
 from treceval_py.errors import OutputError, RunnerError
 from treceval_py.io.digests import digest_of_file
-from treceval_py.io.reporting import Reporter
-from treceval_py.io.sidecar import check_sidecar, remove_sidecar, sidecar_of
 from treceval_py.io.source import BYTE_ORDER_MARK, open_zstd
 from treceval_py.io.target import written_whole
+from treceval_py.runs.record import check_sidecar, remove_sidecar, sidecar_of
 
 PORTION = 1 << 18
 """Lines assembled at a time; each takes about 100 bytes meanwhile."""

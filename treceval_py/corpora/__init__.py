@@ -1,0 +1,1 @@
+"""Collections of texts: passages, queries and documents, in files and data sets."""

@@ -1,0 +1,1 @@
+"""Plots of what commands print, as Vega-Lite specifications and as images."""

@@ -1,0 +1,1 @@
+"""Runs that are made here: written as files, each with its record."""
