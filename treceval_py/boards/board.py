@@ -39,7 +39,9 @@ from treceval_py.judging.judged import JudgedRun
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.registry import SUM
 from treceval_py.ranges import tie_ranges
-from treceval_py.scoring.evaluation import AnyJudgments, Evaluator, JudgedOnce
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.filling import part_of, results_of
+from treceval_py.scoring.opening import AnyJudgments, Opened
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile, profile_of
 from treceval_py.scoring.results import Results
@@ -461,11 +463,11 @@ class Scorer:
         relevance = isinstance(self.judgments, Qrels)
         held = os.path.getsize(file) <= MOST_HELD
         run = self.evaluator.table(file) if held else file
-        judging = self.evaluator.judging(run)
-        results = judging.results(self.evaluator.plan, self.fingerprint)
+        opened = self.evaluator.open(run)
+        results = results_of(opened, self.evaluator.plan, self.fingerprint)
         values = np.where(results.counted, results.matrix, np.nan)[:, : len(self.measures)]
         _check_size(values, results)
-        tied = _tied_queries(judging, run, results) if relevance and isinstance(run, Run) else None
+        tied = _tied_queries(opened, run, results) if relevance and isinstance(run, Run) else None
         # A file that was changed and changed back would pass; one that somebody is writing does not.
         if digest_of_file(file) != digest:
             raise InputError("the file changed while it was read", "Run again when nothing writes to it.", file=file)
@@ -497,9 +499,9 @@ def _judged_share(results: Results, judged: Measure) -> float | None:
     return float(column.mean()) if len(column) else None
 
 
-def _tied_queries(judging: JudgedOnce, run: Run, results: Results) -> int | None:
+def _tied_queries(opened: Opened, run: Run, results: Results) -> int | None:
     """Count the queries in which the order of documents with equal scores changes the first measure."""
-    measure, conventions = results.resolved[0], results.conventions[0]
+    _, measure, conventions, _ = results.tasks[0]
     if conventions.order != "score":
         return None
     if conventions.depth is not None and (conventions.judged_only or conventions.known == "retrieved"):
@@ -508,7 +510,7 @@ def _tied_queries(judging: JudgedOnce, run: Run, results: Results) -> int | None
         return 0
     # The range over all orders does not depend on the current order; that of the lines is the cheapest.
     ranking = conventions.ranking(tied=True)._replace(depth=None, ties="line")
-    part, _ = judging.part(conventions._replace(missing="out"), ranking, measure)
+    part, _ = part_of(opened, conventions._replace(missing="out"), ranking, measure)
     if not isinstance(part, JudgedRun) or not part.num_queries:
         return 0
     try:

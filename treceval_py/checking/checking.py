@@ -33,7 +33,8 @@ from treceval_py.io.named import QRELS_FORMATS, RUN_FORMATS, seen
 from treceval_py.io.source import Text, kept, name_of
 from treceval_py.io.writing import qrels_as, run_as
 from treceval_py.measures import parse_measures
-from treceval_py.scoring.evaluation import AnyJudgments, evaluate, load_judgments, load_run
+from treceval_py.scoring.evaluation import evaluate
+from treceval_py.scoring.opening import AnyJudgments, load_judgments, load_run
 from treceval_py.scoring.planning import Scoring
 from treceval_py.scoring.profiles import DEFAULT_PROFILE, profile_named
 

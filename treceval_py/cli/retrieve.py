@@ -219,7 +219,7 @@ def retrieve(ctx: click.Context, /, source: str, output: str | None, dry_run: bo
 
 def _tell_first(collection: Collection, profile: Profile, options: dict[str, Any], stages: Stages) -> None:
     """Print notes on the collection, and refuse measures that need more than its judgments."""
-    from treceval_py.scoring.evaluation import check_kinds
+    from treceval_py.scoring.opening import check_kinds
 
     for sentence in collection.notes:
         stages.note(sentence)

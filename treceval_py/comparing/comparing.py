@@ -43,7 +43,7 @@ from treceval_py.io.digests import base_name
 from treceval_py.io.query_groups import AnyGroups, read_query_groups
 from treceval_py.measures import Measure
 from treceval_py.measures.notation import several
-from treceval_py.scoring.evaluation import AnyJudgments
+from treceval_py.scoring.opening import AnyJudgments
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import Profile
 from treceval_py.scoring.results import Results

@@ -21,7 +21,8 @@ from treceval_py.io.source import Watch
 from treceval_py.io.trec import Judgments
 from treceval_py.measures import NICKNAMES, Measure, parse_measures
 from treceval_py.measures.registry import COUNT, TEXT
-from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, Evaluator
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.opening import AnyJudgments, AnyRun
 from treceval_py.scoring.planning import AS_IT_IS, AS_USUAL, Reading, Scoring
 from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile, profile_of
 from treceval_py.scoring.results import Results

@@ -25,7 +25,8 @@ from treceval_py.explaining.variants import (
 from treceval_py.explaining.walking import Step, walk
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.notation import several
-from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, Evaluator
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.opening import AnyJudgments, AnyRun
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import Profile, profile_of
 from treceval_py.scoring.signatures import Signature

@@ -21,7 +21,9 @@ from treceval_py.explaining.variants import has_number
 from treceval_py.measures import Measure
 from treceval_py.measures.facts import Sums
 from treceval_py.measures.probes import given, single
-from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, Evaluator, JudgedOnce
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.filling import part_of, results_of
+from treceval_py.scoring.opening import AnyJudgments, AnyRun, open_run
 from treceval_py.scoring.planning import Plan, Reading, Scoring, Task
 from treceval_py.scoring.profiles import Profile
 from treceval_py.scoring.signatures import Fingerprint, Signature
@@ -195,7 +197,7 @@ def arithmetic(
     options = options.beside(scoring)
     if options.measures is None and options.signatures is None:
         raise MeasureError("no measure to explain", "Name one, such as P@10, or give a signature.")
-    measures = options.checked().measures
+    measures = options.checked().named
     if len(measures) != 1:
         asked = f"'{options.measures}' is" if isinstance(options.measures, str) else "these are"
         raise MeasureError(
@@ -257,8 +259,8 @@ def dissected(task: Task, judgments: Qrels, run: Run, qid: str) -> Dissection:
     alone = _query_of(run, qid)
     if not task.ranking.pooled:  # else what is judged for other queries counts
         judgments = Qrels({qid: labels})
-    judging = JudgedOnce(judgments, alone)
-    results = judging.results(Plan((task,), task.profile), Fingerprint(judgments))
+    opened = open_run(judgments, alone)
+    results = results_of(opened, Plan((task,), task.profile), Fingerprint(judgments))
     documents, ends = _ranked(alone, labels, task.ranking)
     if task.ranking.known == "retrieved":
         labels = {each.docid: each.label for each in documents if each.label is not None}
@@ -269,7 +271,7 @@ def dissected(task: Task, judgments: Qrels, run: Run, qid: str) -> Dissection:
     value = float(results.matrix[results.qids.index(qid), 0])
     found = _taken_apart(qid, query, value)
     if unrelevant == "one":
-        part, fixed = judging.part(task.conventions, task.ranking, task.resolved)
+        part, fixed = part_of(opened, task.conventions, task.ranking, task.resolved)
         if fixed[part.qids.index(qid)] == 1:
             found = found._replace(terms=[], closing=_WITHOUT[task.resolved.family.undefined_without], apart=True)
     return Dissection(found, documents)

@@ -17,7 +17,7 @@ from treceval_py.errors import DataError, warn
 from treceval_py.fusing.listing import ListedRun, listed, read_listed
 from treceval_py.fusing.methods import Fusion, Lists, align, weights_of
 from treceval_py.fusing.observing import Observed
-from treceval_py.scoring.evaluation import load_run
+from treceval_py.scoring.opening import load_run
 from treceval_py.threads import in_order
 
 Made = TypeVar("Made")

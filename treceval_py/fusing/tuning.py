@@ -27,7 +27,8 @@ from treceval_py.fusing.methods import METHODS, Fusion
 from treceval_py.measures import Measure
 from treceval_py.measures.registry import COUNT, TEXT
 from treceval_py.runs.record import hash_of_query
-from treceval_py.scoring.evaluation import AnyJudgments, Evaluator
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.opening import AnyJudgments
 from treceval_py.scoring.planning import Scoring
 from treceval_py.scoring.profiles import Profile
 

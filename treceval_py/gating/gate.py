@@ -33,7 +33,7 @@ from treceval_py.measures import Measure
 from treceval_py.measures.notation import several
 from treceval_py.rendering import text_of
 from treceval_py.rendering.style import Style
-from treceval_py.scoring.evaluation import AnyJudgments
+from treceval_py.scoring.opening import AnyJudgments
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import Profile, profile_of
 from treceval_py.scoring.results import Results, place_of

@@ -19,7 +19,8 @@ from treceval_py._types import Source
 from treceval_py.errors import DataError, EvaluationError, OutputError
 from treceval_py.io.trec import Judgments
 from treceval_py.measures import Measure
-from treceval_py.scoring.evaluation import Evaluator, load_judgments
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.opening import load_judgments
 from treceval_py.scoring.planning import Scoring
 from treceval_py.scoring.profiles import Profile
 from treceval_py.scoring.results import Results
@@ -119,7 +120,7 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
             raise DataError("no query has judgments", "Check that the ids of queries and judgments are the same.")
         self.corpus = dict(corpus)
         scoring = Scoring(measures, profile)
-        self._measures = scoring.checked().measures
+        self._measures = scoring.checked().named
         self.depth = _deepest(self._measures) if depth is None else depth
         kept = Scoring(self._measures, profile, depth=self.depth)
         self._evaluator = Evaluator({qid: judged[qid] for qid in self.queries}, kept)

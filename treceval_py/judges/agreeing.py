@@ -20,9 +20,10 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError, MeasureError, brief, listed
 from treceval_py.judges.coefficients import LEVELS, WEIGHTS, krippendorff_alpha, weighted_kappa
 from treceval_py.measures import Measure
-from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, Evaluator, load_judgments
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.opening import AnyJudgments, AnyRun, load_judgments
 from treceval_py.scoring.planning import Reading, Scoring
-from treceval_py.scoring.profiles import Profile
+from treceval_py.scoring.profiles import Profile, profile_of
 from treceval_py.scoring.signatures import Signature
 from treceval_py.version import __version__
 
@@ -329,7 +330,7 @@ def agree(
     names, tables = _judges(judgments, judgment_format)
     notes: list[str] = []
     labels = _labels(names, tables, notes)
-    least = options.level if options.level is not None else options.checked().profile.level
+    least = options.level if options.level is not None else profile_of(options.checked().profile).level
     weights = _draws(len(labels.qids), bootstrap, seed)
     pairs = tuple(
         _pair(labels, first, second, least, weights, confidence)

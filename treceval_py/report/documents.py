@@ -25,7 +25,9 @@ from treceval_py.judging.locating import judge_arranged
 from treceval_py.rendering.envelope import json_safe
 from treceval_py.report.robustness import Range, labels_of, ties_of
 from treceval_py.scoring.conventions import Conventions
-from treceval_py.scoring.evaluation import Evaluator, JudgedOnce
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.filling import judge
+from treceval_py.scoring.opening import Opened, open_run
 from treceval_py.scoring.planning import Task
 from treceval_py.scoring.signatures import concise
 
@@ -163,13 +165,14 @@ class Rankings:
         DataError
             It must be ranked by its ranks, but has none.
         """
-        judging = JudgedOnce(self.qrels, run, keep=True)
+        opened = open_run(self.qrels, run, keep=True)
         # There, a rank is not a position in the list.
         if self.ranking.order == "rank" or self.ranking.judged_only:
-            judged, lists = self._listed(judging)
+            judged, lists = self._listed(opened)
         else:
             judged, lists = self._arranged(run)
-            judging.keep(self.ranking, judged)
+            if opened.kept is not None:
+                opened.kept[self.ranking, True, False] = judged, opened.retrieved
         firsts = np.full((len(self.qids), self.first), -1, dtype=np.int32)
         relevant = np.zeros(len(self.grades), dtype=np.int32)
         for row, ids, ranks, found, places in lists:
@@ -182,10 +185,10 @@ class Rankings:
             firsts[row, ranks] = numbers
             relevant[self.starts[row] + np.array([codes[docid] for docid in found], dtype=np.int64)] = places
         qrels, tasks = self.qrels, self.tasks.items()
-        ties = {name: moved for name, task in tasks if (moved := ties_of(judging, task)) is not None}
+        ties = {name: moved for name, task in tasks if (moved := ties_of(opened, task)) is not None}
         labels = {}
         if len(self.runs) < MANY:
-            moved_by = ((name, labels_of(judging, task, qrels.max_rel)) for name, task in tasks)
+            moved_by = ((name, labels_of(opened, task, qrels.max_rel)) for name, task in tasks)
             labels = {name: moved for name, moved in moved_by if moved is not None}
         self.runs.append(Ranked(run.name, run.tag, judged, firsts, relevant, ties, labels, frozenset(run.qids)))
 
@@ -213,9 +216,9 @@ class Rankings:
             end, size, begin, stop = ends[row], sizes[row], bounds[row], bounds[row + 1]
             yield _List(row, ids[end - size : end], slice(size), found[begin:stop], hits.rank[begin:stop])
 
-    def _listed(self, judging: JudgedOnce) -> tuple[JudgedRun, Iterator[_List]]:
+    def _listed(self, opened: Opened) -> tuple[JudgedRun, Iterator[_List]]:
         """Judge a run, and find the documents of its lists by their given ranks."""
-        judged = judging.judged(self.ranking._replace(documents=True), complete=True)
+        judged, _ = judge(opened, self.ranking._replace(documents=True), complete=True)
         if not isinstance(judged, JudgedRun):
             raise AssertionError("a run is judged by relevance judgments")
         lists = []

@@ -26,7 +26,7 @@ from treceval_py.report.documents import MANY, Passages, Rankings, chosen_docume
 from treceval_py.report.overlap import overlap_of
 from treceval_py.report.robustness import FIRST, Range, notes_of, unjudged_shares
 from treceval_py.report.sums import sum_of
-from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, load_judgments, load_run
+from treceval_py.scoring.opening import AnyJudgments, AnyRun, load_judgments, load_run
 from treceval_py.scoring.profiles import PROFILES
 from treceval_py.scoring.signatures import concise
 

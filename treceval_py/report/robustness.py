@@ -13,7 +13,7 @@ from treceval_py.errors import TrecevalError
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.judging.locating import missing_queries
 from treceval_py.ranges.assessment import range_of_labels, range_of_ties
-from treceval_py.scoring.evaluation import JudgedOnce
+from treceval_py.scoring.opening import Opened
 from treceval_py.scoring.planning import Task
 
 if TYPE_CHECKING:
@@ -50,19 +50,19 @@ class Range(NamedTuple):
         return float(self.lowest[rows].mean()), float(self.highest[rows].mean()), int(self.touched[rows].sum())
 
 
-def ties_of(judging: JudgedOnce, task: Task) -> Range | None:
+def ties_of(opened: Opened, task: Task) -> Range | None:
     """Return the range of a measure over the orders of documents with equal scores; None if unknown."""
     try:
-        qids, found = range_of_ties(judging, task)
+        qids, found = range_of_ties(opened, task)
     except TrecevalError:  # a measure or profile without such ranges: the page shows none
         return None
     return Range(qids, found.lowest, found.highest, found.touched)
 
 
-def labels_of(judging: JudgedOnce, task: Task, max_rel: int) -> Range | None:
+def labels_of(opened: Opened, task: Task, max_rel: int) -> Range | None:
     """Return the range of a measure over the labels of unjudged documents; None if unknown."""
     try:
-        qids, found = range_of_labels(judging, task, max_rel)
+        qids, found = range_of_labels(opened, task, max_rel)
     except TrecevalError:
         return None
     return Range(qids, found.lowest, found.highest, found.highest > found.lowest)

@@ -16,6 +16,7 @@ from treceval_py.data.ranking import RankContradictions
 from treceval_py.errors import EvaluationError, MeasureError, OutputError, brief, listed
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.scoring.conventions import Conventions
+from treceval_py.scoring.planning import Task
 from treceval_py.scoring.signatures import Fingerprint, Signature, explicit, fingerprint_of_queries
 from treceval_py.version import __version__
 
@@ -98,12 +99,8 @@ class Results(Mapping[str, ByMeasure]):
     ----------
     qids : tuple of str, length Q
         The evaluated queries, in byte order.
-    measures : tuple of Measure, length M
-        The measures as requested.
-    resolved : tuple of Measure, length M
-        The measures with all parameters, as computed.
-    conventions : tuple of Conventions, length M
-        How rankings were ordered and each measure averaged.
+    tasks : tuple of Task, length M
+        The measures, and how each was computed.
     matrix : (Q, M) float array
         The values; NaN for measures whose value is text, and for queries that do not count.
     counted : (Q, M) bool array
@@ -120,12 +117,8 @@ class Results(Mapping[str, ByMeasure]):
         Queries of the run without judgments, which are not evaluated.
     contradictions : RankContradictions
         Queries in which the run's rank column contradicts its scores; the scores decide.
-    complete : bool
-        Whether missing queries count.
     profile : str
-        The profile's name.
-    profiles : tuple of str, length M
-        The profile under which each measure was requested; results of several signatures can have several.
+        The profile's name; results of several signatures can have several, separated by commas.
     judgments_name, run_name, tag : str
         Where the judgments and the run come from, and the run's tag.
     fingerprint : Fingerprint
@@ -139,9 +132,7 @@ class Results(Mapping[str, ByMeasure]):
     """
 
     qids: tuple[str, ...]
-    measures: tuple[Measure, ...]
-    resolved: tuple[Measure, ...]
-    conventions: tuple[Conventions, ...]
+    tasks: tuple[Task, ...]
     matrix: FloatArray
     counted: BoolArray
     texts: Mapping[int, tuple[str, ...]]
@@ -150,9 +141,7 @@ class Results(Mapping[str, ByMeasure]):
     missing: tuple[str, ...]
     unjudged: tuple[str, ...]
     contradictions: RankContradictions
-    complete: bool
     profile: str
-    profiles: tuple[str, ...]
     judgments_name: str
     run_name: str
     tag: str
@@ -170,6 +159,31 @@ class Results(Mapping[str, ByMeasure]):
         return self._rows
 
     @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures as requested, length M."""
+        return tuple([task.asked for task in self.tasks])
+
+    @property
+    def resolved(self) -> tuple[Measure, ...]:
+        """The measures with all parameters, as computed, length M."""
+        return tuple([task.resolved for task in self.tasks])
+
+    @property
+    def conventions(self) -> tuple[Conventions, ...]:
+        """How rankings were ordered and each measure averaged, length M."""
+        return tuple([task.conventions for task in self.tasks])
+
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """The profile under which each measure was requested, length M."""
+        return tuple([task.profile for task in self.tasks])
+
+    @property
+    def complete(self) -> bool:
+        """Whether missing queries count."""
+        return bool(self.tasks) and all(task.conventions.missing != "out" for task in self.tasks)
+
+    @property
     def names(self) -> list[str]:
         """Names of the measures, as requested."""
         return [measure.name for measure in self.measures]
@@ -185,15 +199,15 @@ class Results(Mapping[str, ByMeasure]):
 
     def signature(self, number: int) -> Signature:
         """Return how the values of measure ``number`` were computed."""
-        counted = self.counted[:, number]
+        task, counted = self.tasks[number], self.counted[:, number]
         qids = [self.qids[row] for row in np.flatnonzero(counted).tolist()]
         return Signature(
-            explicit(self.resolved[number]),
-            self.conventions[number],
+            explicit(task.resolved),
+            task.conventions,
             len(qids),
             str(self.fingerprint),
             self.version,
-            self.profiles[number],
+            task.profile,
             fingerprint_of_queries(qids),
         )
 
