@@ -132,10 +132,10 @@ class JudgmentChecks:
         if not self._collector.room("Q316"):
             self._collector.count("Q316")
             return
-        what = f"query {quoted(qid)} looks like query {quoted(other)} of line {self._first_line[other]}"
+        likeness = f"query {quoted(qid)} looks like query {quoted(other)} of line {self._first_line[other]}"
         self._collector.add(
             "Q316",
-            f"{what}: they differ only in {difference(qid, other)}",
+            f"{likeness}: they differ only in {difference(qid, other)}",
             SEPARATE,
             line=int(rows.lines[row]),
             column=rows.column(row, 0),
@@ -204,11 +204,11 @@ class JudgmentChecks:
     def _tell_negative_labels(self) -> None:
         if self._negative:
             of = _share(self._negative, self._documents, "label", "labels")
-            what = (
+            negatives = (
                 f"{of} {'is' if self._negative == 1 else 'are'} negative, the lowest {self._lowest}; the first is here"
             )
             todo = "trec_eval treats such documents as not judged; if they are not relevant, write 0."
-            self._collector.add("Q313", what, todo, line=self._first_negative)
+            self._collector.add("Q313", negatives, todo, line=self._first_negative)
 
     def _tell_queries_without_relevant(self) -> None:
         # In a judged ranking this is normal: the system found nothing relevant.
@@ -248,26 +248,26 @@ def tell_labels(qrels: Qrels, collector: Collector, scale: tuple[int, int] | Non
     scale : (int, int) or None
         See `JudgmentChecks`.
     """
-    found = np.flatnonzero(_outside(qrels.rels, scale))
-    if not len(found):
+    rows = np.flatnonzero(_outside(qrels.rels, scale))
+    if not len(rows):
         return
-    row = int(found[0])
+    row = int(rows[0])
     qid = qrels.qids[int(np.searchsorted(qrels.offsets, row, side="right")) - 1]
     where, todo = _about_scale(scale)
-    of = _share(len(found), len(qrels.rels), "label", "labels")
+    of = _share(len(rows), len(qrels.rels), "label", "labels")
     document = f"document {quoted(qrels.docids.raw(row, row + 1)[0])} of query {quoted(encode(qid))}"
     which = f"{int(qrels.rels[row])} of {document}"
-    what = f"{of} {'is' if len(found) == 1 else 'are'} {where}: {'' if len(found) == 1 else 'the first is '}{which}"
-    collector.add("Q312", what, todo)
+    wrong = f"{of} {'is' if len(rows) == 1 else 'are'} {where}: {'' if len(rows) == 1 else 'the first is '}{which}"
+    collector.add("Q312", wrong, todo)
 
 
 def _outside(rels: IntArray, scale: tuple[int, int] | None) -> BoolArray:
     """Return which labels are outside the scale; without a scale, which are below all labels in use."""
     lowest, highest = (LEAST_LABEL, None) if scale is None else scale
-    found: BoolArray = rels < min(lowest, LEAST_LABEL)
+    outside: BoolArray = rels < min(lowest, LEAST_LABEL)
     if highest is not None:
-        found |= (rels > highest) | ((rels < lowest) & (rels >= 0))
-    return found
+        outside |= (rels > highest) | ((rels < lowest) & (rels >= 0))
+    return outside
 
 
 def _about_scale(scale: tuple[int, int] | None) -> tuple[str, str]:

@@ -312,15 +312,15 @@ class _Careful:
         if len(fields) > 6 and not tags.spaced:
             tags.spaced = True
             number = f"{len(fields)}" if len(fields) <= MOST_FIELDS else f"more than {MOST_FIELDS}"
-            what = f"{number} fields, but a run's line has 6: the tag contains spaces"
+            mismatch = f"{number} fields, but a run's line has 6: the tag contains spaces"
             todo = "Write the tag as one word: pytrec_eval and others refuse such lines."
-            self._tell(Fault("R102", what, todo), at, line, 6)
+            self._tell(Fault("R102", mismatch, todo), at, line, 6)
         if tags.tag is None:
             tags.tag, tags.line = fields[5], self._chunk.first + at
         elif not tags.changed and fields[5] != tags.tag:
             tags.changed = True
-            what = f"tag {quoted(fields[5])}, but {quoted(tags.tag)} from line {tags.line} on"
-            self._tell(Fault("R111", what, "A run has one tag: were two runs joined into one file?"), at, line, 5)
+            mismatch = f"tag {quoted(fields[5])}, but {quoted(tags.tag)} from line {tags.line} on"
+            self._tell(Fault("R111", mismatch, "A run has one tag: were two runs joined into one file?"), at, line, 5)
 
     def _tell_count(self, line: bytes, fields: list[bytes], at: int) -> None:
         fault, column = about_count(line, fields, self._kind)

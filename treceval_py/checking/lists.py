@@ -109,8 +109,8 @@ class Lists:
         return self._same(self.scores[self.by_score])
 
     def _same(self, ordered: FloatArray | IntArray) -> BoolArray:
-        found: BoolArray = (ordered[self.offsets[:-1]] == ordered[self.offsets[1:] - 1]) & (self.sizes > 1)
-        return found
+        same: BoolArray = (ordered[self.offsets[:-1]] == ordered[self.offsets[1:] - 1]) & (self.sizes > 1)
+        return same
 
     def line(self, row: int) -> int:
         """Return the line of the file of a row."""
@@ -166,16 +166,16 @@ class Tally:
             if not self._begins or begins < self._begins:
                 self._begins, self.first = begins, seen(number)
 
-    def tell(self, collector: Collector, code: str, what: str, todo: str) -> None:
+    def tell(self, collector: Collector, code: str, problem: str, todo: str) -> None:
         """Add a finding at the first place that was seen."""
-        collector.add(code, what, todo, line=self.first.line, column=self.first.column)
+        collector.add(code, problem, todo, line=self.first.line, column=self.first.column)
 
 
 def marked(lists: Lists, pairs: BoolArray) -> BoolArray:
     """Return which queries, (Q,), have a marked pair of neighbours; pairs (D - 1,) follow any order within queries."""
-    found = np.zeros(len(lists.sizes), dtype=bool)
-    found[lists.query[1:][lists.within & pairs]] = True
-    return found
+    with_pair = np.zeros(len(lists.sizes), dtype=bool)
+    with_pair[lists.query[1:][lists.within & pairs]] = True
+    return with_pair
 
 
 def of_queries(count: int, number: int) -> str:

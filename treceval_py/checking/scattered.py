@@ -100,7 +100,7 @@ def _part(source: Source, kind: Kind, codes: Codes, part: int) -> Rows | None:
     return None if rows is None else _together(rows, numbers)
 
 
-def lines_of(found: Iterable[Chunk], codes: Codes, part: int) -> tuple[bytes, IntArray]:
+def lines_of(file_chunks: Iterable[Chunk], codes: Codes, part: int) -> tuple[bytes, IntArray]:
     """Return the lines of one part of the queries, joined, and their numbers in the file.
 
     Raises
@@ -111,7 +111,7 @@ def lines_of(found: Iterable[Chunk], codes: Codes, part: int) -> tuple[bytes, In
     texts: list[bytes] = []
     numbers: list[IntArray] = []
     known = iter(codes.of_lines)
-    for chunk in found:
+    for chunk in file_chunks:
         here = next(known, None)
         ends = np.flatnonzero(np.frombuffer(chunk.text, dtype=np.uint8) == ord("\n")) + 1
         if here is None or len(here) != len(ends):

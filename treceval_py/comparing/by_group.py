@@ -94,17 +94,17 @@ def welch_anova(groups: Sequence[FloatArray]) -> Welch:
     """
     from scipy import stats  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
-    found = [settled(group) for group in groups]
-    count = len(found)
-    unknown = np.full(found[0].shape[1] if found else 0, np.nan)
-    if count < 2 or min(map(len, found)) < LEAST:
+    differences = [settled(group) for group in groups]
+    count = len(differences)
+    unknown = np.full(differences[0].shape[1] if differences else 0, np.nan)
+    if count < 2 or min(map(len, differences)) < LEAST:
         return Welch(unknown, max(count - 1, 0), unknown, unknown)
-    sizes = np.array([[len(group)] for group in found], dtype=np.float64)
-    means = np.array([group.mean(axis=0) for group in found])
+    sizes = np.array([[len(group)] for group in differences], dtype=np.float64)
+    means = np.array([group.mean(axis=0) for group in differences])
     # A variation within rounding errors counts as none.
-    varying = np.array([np.ptp(settled(group - group[0]), axis=0) > 0 for group in found])
+    varying = np.array([np.ptp(settled(group - group[0]), axis=0) > 0 for group in differences])
     with np.errstate(divide="ignore", invalid="ignore"):
-        weights = np.where(varying, sizes / np.array([group.var(axis=0, ddof=1) for group in found]), np.nan)
+        weights = np.where(varying, sizes / np.array([group.var(axis=0, ddof=1) for group in differences]), np.nan)
         total = weights.sum(axis=0)
         between = (weights * (means - (weights * means).sum(axis=0) / total) ** 2).sum(axis=0) / (count - 1)
         spread = ((1 - weights / total) ** 2 / (sizes - 1)).sum(axis=0)
@@ -144,9 +144,9 @@ def grouped(measures: Sequence[Compared], groups: Sequence[QueryGroups], setting
         For each measure, the groups of each attribute. p-values are corrected over everything returned: those within
         groups together, and those of interactions together.
     """
-    found = [_Cells(compared, each) for compared in measures for each in groups]
-    within = [outcome.p for cells in found for outcome in cells.tested.values()]
-    between = [cells.welch.p for cells in found]
+    crossed = [_Cells(compared, grouping) for compared in measures for grouping in groups]
+    within = [outcome.p for cells in crossed for outcome in cells.tested.values()]
+    between = [cells.welch.p for cells in crossed]
     count = int(sum(np.isfinite(p).sum() for p in within))
     how = corrections(settings)
     adjusted, interactions = iter(_corrected(within, how.within)), iter(_corrected(between, how.between))
@@ -160,7 +160,7 @@ def grouped(measures: Sequence[Compared], groups: Sequence[QueryGroups], setting
             tuple(cells.differences([next(adjusted) for _ in cells.tested], _confidence(settings, count), settings)),
             tuple(cells.interactions(next(interactions))),
         )
-        for cells in found
+        for cells in crossed
     )
 
 

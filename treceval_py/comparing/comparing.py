@@ -184,8 +184,8 @@ def compare(
     if isinstance(given, Mapping):
         names = list(given) if names is None else names
         given = given.values()
-    found = gather(list(given), qrels, options.beside(scoring), reading, names=names, force=force)
-    return compare_gathered(found, settings, baseline=baseline, pairs=pairs, groups=by, force=force, threads=threads)
+    gathered = gather(list(given), qrels, options.beside(scoring), reading, names=names, force=force)
+    return compare_gathered(gathered, settings, baseline=baseline, pairs=pairs, groups=by, force=force, threads=threads)
 
 
 def _runs_given(qrels: Any, runs: Any) -> tuple[Any, Any]:
@@ -202,8 +202,8 @@ def _runs_given(qrels: Any, runs: Any) -> tuple[Any, Any]:
         path = shown(runs if isinstance(runs, bytes) else os.fspath(runs))
         raise EvaluationError(f"runs must be a list, not one path: {path}", "Put the path into a list.")
     if not isinstance(runs, Iterable) or isinstance(runs, (Results, Run)) or hasattr(type(runs), "columns"):
-        what = f"runs must be a list or a dictionary of runs, not {shown(runs)}"
-        raise EvaluationError(what, "Put runs into a list, or into a dictionary by their names.")
+        wrong = f"runs must be a list or a dictionary of runs, not {shown(runs)}"
+        raise EvaluationError(wrong, "Put runs into a list, or into a dictionary by their names.")
     return qrels, runs
 
 
@@ -252,8 +252,8 @@ def _chosen(settings: Settings) -> Settings:
     """Fill in defaults that match the test: tests, intervals and letters come from one procedure."""
     others = any(name != SIMULTANEOUS for name in settings.tests)
     if settings.correction is not None and not others:
-        what = f"the {SIMULTANEOUS} test is already corrected over all pairs of runs"
-        raise MeasureError(what, "Remove correction, or name another test, such as t.")
+        conflict = f"the {SIMULTANEOUS} test is already corrected over all pairs of runs"
+        raise MeasureError(conflict, "Remove correction, or name another test, such as t.")
     correction = settings.correction or ("holm" if others else None)
     uncorrected = settings.test != SIMULTANEOUS and correction == "none"
     return settings._replace(
@@ -279,13 +279,13 @@ def _real(name: str, value: object) -> float:
         raise MeasureError(f"{name} must be a number, not {shown(value)}") from None
 
 
-def _one_of(what: str, name: str | None, known: Sequence[str]) -> None:
+def _one_of(option: str, name: str | None, known: Sequence[str]) -> None:
     if name not in known:
-        raise MeasureError(f"{what} must be one of {', '.join(known)}, not {shown(name)}")
+        raise MeasureError(f"{option} must be one of {', '.join(known)}, not {shown(name)}")
 
 
 def compare_gathered(
-    found: Gathered,
+    given: Gathered,
     settings: Settings,
     *,
     baseline: str | int | None = None,
@@ -296,7 +296,7 @@ def compare_gathered(
 ) -> Comparison:
     """Compare gathered runs; parameters and errors as of `compare`."""
     settings = checked(settings, threads)
-    runs = found.runs
+    runs = given.runs
     if len(runs) < 2:
         raise EvaluationError(
             f"there {'is one run' if runs else 'are no runs'} to compare, but two or more are needed", "Add another."
@@ -312,13 +312,13 @@ def compare_gathered(
         which = [(second, first) for first, second in itertools.combinations(range(len(runs)), 2)]
     else:
         which = [(run, base) for run in range(len(runs)) if run != base]
-    tested = sum(len(which) for each in columns if len(each.qids) > 1)
-    measures = _corrected([_compared(each, which, settings, tested, threads) for each in columns], settings)
+    tested = sum(len(which) for column in columns if len(column.qids) > 1)
+    measures = _corrected([_compared(column, which, settings, tested, threads) for column in columns], settings)
     family = len(runs) * (len(runs) - 1) // 2 if settings.test == SIMULTANEOUS else tested
     said = [*about_tests(measures, names, settings), *about_resamples(settings, family)]
     by_group = grouped(measures, groups, settings)
     said += about_groups(measures, groups, by_group)
-    said += found.tuned(list(dict.fromkeys(qid for each in columns for qid in each.qids)))
+    said += given.tuned(list(dict.fromkeys(qid for column in columns for qid in column.qids)))
     return Comparison(
         runs=names,
         baseline=base,
@@ -326,10 +326,10 @@ def compare_gathered(
         settings=settings,
         family=family,
         files=tuple(base_name(run.file) for run in runs),
-        judgments_name="" if found.judgments is None else base_name(found.judgments.name),
-        notes=(*found.notes, *repeated, *about_queries(columns, names, scored=found.judgments is not None), *said),
-        digests=found.digests,
-        judgments_digest=found.judgments_digest,
+        judgments_name="" if given.judgments is None else base_name(given.judgments.name),
+        notes=(*given.notes, *repeated, *about_queries(columns, names, scored=given.judgments is not None), *said),
+        digests=given.digests,
+        judgments_digest=given.judgments_digest,
         groups=tuple(groups),
         by_group=by_group,
     )
@@ -410,7 +410,7 @@ def _differences(
     }
     equal = np.full(len(which), np.nan) if settings.margin is None else equivalence(columns, settings.margin).p
     needed = queries_needed(effect.d, alpha=level, power=settings.power)
-    found = []
+    differences = []
     for at, (run, other) in enumerate(which):
         tests = {
             name: Tested(float(each.statistic[at]), float(each.p[at]), float(each.p[at]),
@@ -418,7 +418,7 @@ def _differences(
             for name, each in outcomes.items()
         }  # fmt: skip
         wins, ties, losses = counts[at].tolist()
-        found.append(
+        differences.append(
             Difference(
                 run=run,
                 other=other,
@@ -436,7 +436,7 @@ def _differences(
                 needed=float(needed[at]),
             )
         )
-    return found
+    return differences
 
 
 def _intervals(

@@ -58,21 +58,22 @@ def about_queries(columns: Sequence[Aligned], names: Sequence[str], *, scored: b
 
 def about_tests(measures: Sequence[Compared], names: Sequence[str], settings: Settings) -> list[str]:
     """Yield notes about tests that favour the run with the lower mean."""
-    found = []
+    cases = []
     for compared in measures:
-        for each in compared.differences:
-            tested = each.tests[settings.test]
-            if tested.adjusted <= settings.alpha and tested.direction * each.mean < 0:
-                better, worse = (each.run, each.other) if each.mean > 0 else (each.other, each.run)
-                found.append((names[better], compared.measure, names[worse]))
-    if not found:
+        for pair in compared.differences:
+            tested = pair.tests[settings.test]
+            if tested.adjusted <= settings.alpha and tested.direction * pair.mean < 0:
+                better, worse = (pair.run, pair.other) if pair.mean > 0 else (pair.other, pair.run)
+                cases.append((names[better], compared.measure, names[worse]))
+    if not cases:
         return []
     test = f"the {settings.test} test, which is not one of means, speaks for"
-    if len(found) == 1:
-        return [f"{found[0][0]} has the higher mean of {found[0][1]}, and {test} {found[0][2]}: it is not marked."]
-    some = "; ".join(f"{measure}, {higher} and {lower}" for higher, measure, lower in found[:3])
-    others = "; …" if len(found) > 3 else ""
-    return [f"in {len(found)} comparisons {test} the run with the lower mean: they are not marked ({some}{others})."]
+    if len(cases) == 1:
+        higher, measure, lower = cases[0]
+        return [f"{higher} has the higher mean of {measure}, and {test} {lower}: it is not marked."]
+    some = "; ".join(f"{measure}, {higher} and {lower}" for higher, measure, lower in cases[:3])
+    others = "; …" if len(cases) > 3 else ""
+    return [f"in {len(cases)} comparisons {test} the run with the lower mean: they are not marked ({some}{others})."]
 
 
 def about_resamples(settings: Settings, family: int) -> list[str]:

@@ -163,9 +163,9 @@ def _aligned(runs: Sequence[Scored], name: str, *, force: bool) -> Aligned:
     forced = []
     for run, signature in known[1:]:
         # A different version alone is ignored: otherwise old results could not be compared with anything.
-        found = known[0][1]._replace(version=signature.version).differences(signature)
-        if found:
-            said = f"{name} of {known[0][0].name} and of {run.name} were made differently: {'; '.join(found)}"
+        differing = known[0][1]._replace(version=signature.version).differences(signature)
+        if differing:
+            said = f"{name} of {known[0][0].name} and of {run.name} were made differently: {'; '.join(differing)}"
             if not force:
                 raise EvaluationError(said, "Score both in the same way, or allow it with --force (force=True).")
             forced.append(said)

@@ -267,12 +267,12 @@ def dissected(task: Task, judgments: Qrels, run: Run, qid: str) -> Dissection:
         documents = [each._replace(label=None) if each.score <= 0 else each for each in documents]
         query = query._replace(documents=documents)
     value = float(results.matrix[results.qids.index(qid), 0])
-    found = _taken_apart(qid, query, value)
+    detail = _taken_apart(qid, query, value)
     if unrelevant == "one":
         part, fixed = judging.part(task.conventions, task.ranking, task.resolved)
         if fixed[part.qids.index(qid)] == 1:
-            found = found._replace(terms=[], closing=_WITHOUT[task.resolved.family.undefined_without], apart=True)
-    return Dissection(found, documents)
+            detail = detail._replace(terms=[], closing=_WITHOUT[task.resolved.family.undefined_without], apart=True)
+    return Dissection(detail, documents)
 
 
 _WITHOUT = {
@@ -330,18 +330,18 @@ def _ranked(alone: Run, labels: Mapping[str, int], ranking: Ranking) -> tuple[li
     known = dict(zip(alone.docids.text(), alone.scores.tolist(), strict=True))
     ids = [decode(raw) for raw in ordered.run.docids.raw()]
     ties = range(1, len(ids) + 1) if ordered.first is None else ordered.first.tolist()
-    found = []
+    ranked = []
     for place, (at, tie) in enumerate(zip(ordered.order.tolist(), ties, strict=True), 1):
         # Where documents move up into the places of others, there are no gaps that count.
         rank = place if ordered.ranks is None or ranking.judged_only else int(ordered.ranks[place - 1])
         label = labels.get(ids[at])
-        found.append((Ranked(rank, ids[at], known[ids[at]], None if label is None or label < 0 else label), tie))
-    found = [each for each in found if ranking.depth is None or each[0].rank <= ranking.depth]
+        ranked.append((Ranked(rank, ids[at], known[ids[at]], None if label is None or label < 0 else label), tie))
+    ranked = [each for each in ranked if ranking.depth is None or each[0].rank <= ranking.depth]
     if ranking.judged_only:
-        kept = [each for each in found if each[0].label is not None]
-        found = [(each._replace(rank=rank), tie) for rank, (each, tie) in enumerate(kept, 1)]
-    last = {tie: each.rank for each, tie in found}
-    return [each for each, _ in found], {each.rank: last[tie] for each, tie in found}
+        kept = [each for each in ranked if each[0].label is not None]
+        ranked = [(each._replace(rank=rank), tie) for rank, (each, tie) in enumerate(kept, 1)]
+    last = {tie: each.rank for each, tie in ranked}
+    return [each for each, _ in ranked], {each.rank: last[tie] for each, tie in ranked}
 
 
 Given = Mapping[str, Any]
@@ -404,9 +404,9 @@ def _average_precision(query: _Query, parameters: Given) -> Taken:
     # Where a tie is taken in one step, each document of it has the precision at its last rank.
     together = parameters.get("steps") == "together"
     ends = [query.ends[each.rank] if together else each.rank for each in relevant]
-    found = [sum(other.rank <= end for other in relevant) for end in ends]
+    counts = [sum(other.rank <= end for other in relevant) for end in ends]
     rows = [
-        (each, f"{nth} relevant / rank {end}", nth / end) for each, nth, end in zip(relevant, found, ends, strict=True)
+        (each, f"{nth} relevant / rank {end}", nth / end) for each, nth, end in zip(relevant, counts, ends, strict=True)
     ]
     terms, total = _summed(rows)
     count = _count(query, parameters)

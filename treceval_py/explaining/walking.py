@@ -77,12 +77,12 @@ def walk(scorer: Scorer, start: Task, end: Task) -> list[Step]:
 def _steps(words: Sequence[str], outcomes: Sequence[Outcome | None]) -> list[Step]:
     steps: list[Step] = []
     before: Outcome | None = None
-    for what, outcome in zip(words, outcomes, strict=True):
+    for change, outcome in zip(words, outcomes, strict=True):
         if outcome is None:
             continue
         delta = 0.0 if before is None else outcome.mean - before.mean
         moves = [] if before is None else _moves(before, outcome)
-        steps.append(Step(what, outcome.mean, delta, outcome.queries, len(moves), tuple(moves[:MOST_MOVES])))
+        steps.append(Step(change, outcome.mean, delta, outcome.queries, len(moves), tuple(moves[:MOST_MOVES])))
         before = outcome
     return steps
 

@@ -75,7 +75,7 @@ def _rounded(values: FloatArray) -> list[list[float | None]]:
     places = DIGITS - 1 - np.floor(np.log10(np.maximum(np.abs(values), TINY)))
     # Whole numbers divided by a power of ten: the nearest float, which is printed with no more digits.
     scale = 10.0 ** np.abs(places)
-    found: list[list[float | None]] = np.where(
+    rounded: list[list[float | None]] = np.where(
         places >= 0, np.round(values * scale) / scale, np.round(values / scale) * scale
     ).tolist()
-    return found
+    return rounded

@@ -112,15 +112,15 @@ def _differences(shown: _Shown, groups: QueryGroups, parts: list[Grouped], style
         if _is(one, pair) and shown.has(one)
     ]
     correction = corrections(comparison.settings).within
-    found = [one for _, _, one in rows]
+    differences = [one for _, _, one in rows]
     columns = _naming(comparison, [(each.measure, pair) for each, pair, _ in rows])
     naming = len(columns) + 1
-    intervals = [_interval(each, digits) for each in found]
-    marks = [_mark(each, comparison) for each in found]
+    intervals = [_interval(each, digits) for each in differences]
+    marks = [_mark(each, comparison) for each in differences]
     columns += [
-        Column("group", [each.group for each in found], groups.attribute, text=True, programs=False),
-        Column("queries", [each.queries for each in found], programs=False),
-        Column("difference", [each.mean for each in found], signed=True, marks=marks, apart=True, programs=False),
+        Column("group", [each.group for each in differences], groups.attribute, text=True, programs=False),
+        Column("queries", [each.queries for each in differences], programs=False),
+        Column("difference", [each.mean for each in differences], signed=True, marks=marks, apart=True, programs=False),
         Column(
             "interval",
             intervals,
@@ -128,11 +128,11 @@ def _differences(shown: _Shown, groups: QueryGroups, parts: list[Grouped], style
             joint=", ",
             programs=False,
         ),
-        Column("p", [p_value(each.p) for each in found], programs=False, paper=correction == "none"),
+        Column("p", [p_value(each.p) for each in differences], programs=False, paper=correction == "none"),
     ]
     if correction != "none":
         title = f"p ({_name(correction)})"
-        columns.append(Column("adjusted", [p_value(each.adjusted) for each in found], title, programs=False))
+        columns.append(Column("adjusted", [p_value(each.adjusted) for each in differences], title, programs=False))
     starts = {at: "" for at, row in enumerate(rows) if not at or rows[at - 1][:2] != row[:2]}
     title = f"Differences by {groups.attribute}{_from(comparison)}"
     return Table(
@@ -153,21 +153,21 @@ def _interactions(shown: _Shown, groups: QueryGroups, parts: list[Grouped]) -> T
     """Lay out whether differences differ between groups: a row for each measure and pair of runs."""
     comparison = shown.comparison
     rows = [(each.measure, one) for each in parts for one in each.interactions if shown.has(one)]
-    found = [one for _, one in rows]
+    interactions = [one for _, one in rows]
     correction = corrections(comparison.settings).between
     columns = _naming(comparison, [(measure, (one.run, one.other)) for measure, one in rows])
     naming = len(columns)
-    degrees = [NONE if one.p != one.p else f"{one.degrees}, {number(one.error_degrees, 1)}" for one in found]
+    degrees = [NONE if one.p != one.p else f"{one.degrees}, {number(one.error_degrees, 1)}" for one in interactions]
     columns += [
-        Column("f", [one.statistic for one in found], "F", digits=2, programs=False),
+        Column("f", [one.statistic for one in interactions], "F", digits=2, programs=False),
         Column("degrees", degrees, "df", joint=", ", programs=False),
-        Column("p", [p_value(one.p) for one in found], programs=False, paper=correction == "none"),
+        Column("p", [p_value(one.p) for one in interactions], programs=False, paper=correction == "none"),
     ]
     if correction != "none":
         title = f"p ({_name(correction)})"
-        columns.append(Column("adjusted", [p_value(one.adjusted) for one in found], title, programs=False))
+        columns.append(Column("adjusted", [p_value(one.adjusted) for one in interactions], title, programs=False))
     columns.append(
-        Column("depends", [_depends(one, comparison) for one in found], "depends", text=True, programs=False)
+        Column("depends", [_depends(one, comparison) for one in interactions], "depends", text=True, programs=False)
     )
     return Table(
         tuple(columns),

@@ -24,13 +24,13 @@ class Pair(NamedTuple):
 
     Attributes
     ----------
-    found : sequence of QueryDifference
+    queries : sequence of QueryDifference
         The queries.
     measure, run, other : str
         The measure, the run and the one that it is compared with.
     """
 
-    found: Sequence[QueryDifference]
+    queries: Sequence[QueryDifference]
     measure: str
     run: str
     other: str
@@ -70,7 +70,7 @@ def records(pair: Pair, texts: Mapping[str, str]) -> Iterator[dict[str, Cell]]:
         ``change`` those of the document, NaN for a measure that is not taken apart. A record without a document sums
         up the others, whose number is in ``documents``; it is there where some are left, or where there is no other.
     """
-    for each in pair.found:
+    for each in pair.queries:
         head: dict[str, Cell] = {"measure": pair.measure, "run": pair.run, "other": pair.other, "query": each.qid}
         head |= {"text": texts.get(each.qid, each.text)}
         head |= {"value": each.value, "other_value": each.other_value, "delta": each.delta}
@@ -90,7 +90,7 @@ def _people(pair: Pair, texts: Mapping[str, str], digits: int) -> Table:
     """Return a section for each query, with a row for each document that moved."""
     rows: list[tuple[Cell, ...]] = []
     sections, across = [], []
-    for each in pair.found:
+    for each in pair.queries:
         values = _from_to(each.other_value, each.value, digits), number(each.delta, digits, signed=True)
         sections.append(Section(len(rows), each.qid, values, texts.get(each.qid, each.text)))
         rows += [_row(moved, digits) for moved in each.moved]
@@ -108,9 +108,9 @@ def _people(pair: Pair, texts: Mapping[str, str], digits: int) -> Table:
         Column("change", changes, programs=False, signed=True),
     )
     runs = f"{pair.measure}, {pair.other}{ARROW}{pair.run}"
-    which = "the query that differs" if len(pair.found) == 1 else f"the {len(pair.found)} queries that differ"
-    title = f"{runs}: {which} most" if pair.found else f"{runs}: no query differs"
-    ranks_alone = any(each.moved and not each.apart for each in pair.found)
+    which = "the query that differs" if len(pair.queries) == 1 else f"the {len(pair.queries)} queries that differ"
+    title = f"{runs}: {which} most" if pair.queries else f"{runs}: no query differs"
+    ranks_alone = any(each.moved and not each.apart for each in pair.queries)
     remark = f"Where {pair.measure} is no sum over documents, ranks alone are shown."
     return Table(
         columns,

@@ -174,14 +174,14 @@ def _differences_table(comparison: Outcome, paper: Outcome, style: Style) -> Tab
     settings = comparison.settings
     digits = DIGITS if style.digits is None else style.digits
     runs = frozenset(_shown(comparison, style))
-    of_measures = [[each for each in compared.differences if each.run in runs and each.other in runs]
+    of_measures = [[pair for pair in compared.differences if pair.run in runs and pair.other in runs]
                    for compared in comparison.measures]  # fmt: skip
     rows = [
-        (compared.measure, each)
-        for compared, differences in zip(comparison.measures, of_measures, strict=True)
-        for each in differences
+        (compared.measure, pair)
+        for compared, of_measure in zip(comparison.measures, of_measures, strict=True)
+        for pair in of_measure
     ]
-    found = [each for _, each in rows]
+    pairs = [pair for _, pair in rows]
     confidence = percent(settings.confidence)
 
     def column(key: str, title: str, cells: Sequence[str | float], **how: Any) -> Column:
@@ -192,48 +192,48 @@ def _differences_table(comparison: Outcome, paper: Outcome, style: Style) -> Tab
 
     columns = [
         named("measure", "measure", [measure for measure, _ in rows], paper=False),
-        named("run", "run", [comparison.runs[each.run] for each in found], head=True),
+        named("run", "run", [comparison.runs[pair.run] for pair in pairs], head=True),
     ]
     if comparison.baseline is None:
-        columns.append(named("other", "minus", [comparison.runs[each.other] for each in found]))
+        columns.append(named("other", "minus", [comparison.runs[pair.other] for pair in pairs]))
     naming = len(columns)
     said = methods(comparison)
     captioned = methods(paper)
-    marks = [mark_of(comparison, each) for each in found]
-    intervals = [_interval(each.low, each.high, digits) for each in found]
+    marks = [mark_of(comparison, pair) for pair in pairs]
+    intervals = [_interval(pair.low, pair.high, digits) for pair in pairs]
     columns += [
-        column("difference", "difference", [each.mean for each in found], signed=True, marks=marks, apart=True),
+        column("difference", "difference", [pair.mean for pair in pairs], signed=True, marks=marks, apart=True),
         column("interval", f"{confidence} {interval_kind(settings)}", intervals, joint=", "),
     ]
     for name in settings.tests:
         corrected = name == settings.test != SIMULTANEOUS and settings.correction != "none"
-        uncorrected = [p_value(each.tests[name].p) for each in found]
+        uncorrected = [p_value(pair.tests[name].p) for pair in pairs]
         # The caption names the one test that there is.
         tex = "" if len(settings.tests) > 1 else "$p$"
         columns.append(column("p", f"p ({name})", uncorrected, paper=not corrected, tex=tex))
         if corrected:
-            adjusted = [p_value(each.tests[name].adjusted) for each in found]
+            adjusted = [p_value(pair.tests[name].adjusted) for pair in pairs]
             columns.append(column("adjusted", _corrected(settings), adjusted))
-    intervals = [_interval(each.effect_low, each.effect_high, 2) for each in found]
+    intervals = [_interval(pair.effect_low, pair.effect_high, 2) for pair in pairs]
     columns += [
-        column("effect", "d", [each.effect for each in found], signed=True, digits=2, spare=1, note=said["effect"]),
+        column("effect", "d", [pair.effect for pair in pairs], signed=True, digits=2, spare=1, note=said["effect"]),
         column("effect_interval", f"{confidence} of d", intervals, joint=", ", spare=3),
         column(
             "counts",
             "w/t/l",
-            [f"{each.wins}/{each.ties}/{each.losses}" for each in found],
+            [f"{pair.wins}/{pair.ties}/{pair.losses}" for pair in pairs],
             spare=2,
             note=said["counts"],
         ),
     ]
     if settings.margin is not None:
-        columns.append(column("equivalence", "p (equal)", [p_value(each.equivalence) for each in found]))
-    columns.append(column("needed", "needed", [needed(each.needed) for each in found], paper=False))
+        columns.append(column("equivalence", "p (equal)", [p_value(pair.equivalence) for pair in pairs]))
+    columns.append(column("needed", "needed", [needed(pair.needed) for pair in pairs], paper=False))
     starts, start = {}, 0
-    for differences, named_so in zip(of_measures, paper.measures, strict=True):
-        if differences:
+    for of_measure, named_so in zip(of_measures, paper.measures, strict=True):
+        if of_measure:
             starts[start] = named_so.measure
-        start += len(differences)
+        start += len(of_measure)
     title = "Differences of all pairs of runs"
     if comparison.baseline is not None:
         title = f"Differences from {visible(comparison.runs[comparison.baseline])} (baseline)"
