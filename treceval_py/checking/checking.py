@@ -19,7 +19,7 @@ from treceval_py.checking.lines import TagWatch, first_with_data, rows_of
 from treceval_py.checking.queries import QueryChecks, Shape
 from treceval_py.checking.reading import chunks
 from treceval_py.checking.repetitions import Repetitions
-from treceval_py.checking.rows import KINDS, Kind, Rows
+from treceval_py.checking.rows import KINDS, Kind, QueryLines
 from treceval_py.checking.scattered import grouped
 from treceval_py.checking.together import Together
 from treceval_py.data.ids import shown
@@ -275,7 +275,7 @@ class _Check:
             self._collector.drop(OF_SWAPPED)
         return shape
 
-    def _rows(self, source: Source) -> Iterator[Rows]:
+    def _rows(self, source: Source) -> Iterator[QueryLines]:
         tags = TagWatch()
         for chunk in chunks(source, self._collector):
             if self._kind is None:
@@ -292,7 +292,7 @@ class _Check:
                 self._over = True
                 return
 
-    def _examined(self, every: Iterable[Rows], collector: Collector) -> Shape:
+    def _examined(self, every: Iterable[QueryLines], collector: Collector) -> Shape:
         if self._kind is None:
             raise AssertionError("lines were read, so their kind is known")
         judged = self._kind.rel is not None

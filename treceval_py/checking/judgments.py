@@ -16,7 +16,7 @@ from treceval_py.checking.findings import Collector
 from treceval_py.checking.lookalikes import difference, key
 from treceval_py.checking.queries import Shape
 from treceval_py.checking.repetitions import Repetitions
-from treceval_py.checking.rows import Kind, Rows
+from treceval_py.checking.rows import Kind, QueryLines
 from treceval_py.data.ids import encode, quoted
 from treceval_py.data.qrels import Qrels
 
@@ -77,7 +77,7 @@ class JudgmentChecks:
         self._large: dict[int, _Place] = {}
         self._documents = 0
 
-    def take(self, rows: Rows) -> None:
+    def take(self, rows: QueryLines) -> None:
         """Check the judgments of a chunk."""
         rels = rows.rels
         if rels is None:
@@ -108,7 +108,7 @@ class JudgmentChecks:
             scattered=bool(self._apart),
         )
 
-    def _look_at_queries(self, rows: Rows, rels: IntArray) -> None:
+    def _look_at_queries(self, rows: QueryLines, rels: IntArray) -> None:
         """Record the queries of a chunk, and those whose lines are not together."""
         highest = np.maximum.reduceat(rels, rows.starts[:-1]).tolist()
         for stretch, (qid, (start, stop)) in enumerate(zip(rows.qids, pairwise(rows.starts.tolist()), strict=True)):
@@ -123,7 +123,7 @@ class JudgmentChecks:
                     self._apart.setdefault(qid, int(rows.lines[start]))
             self._last = qid
 
-    def _look_at_spelling(self, rows: Rows, row: int, qid: bytes) -> None:
+    def _look_at_spelling(self, rows: QueryLines, row: int, qid: bytes) -> None:
         if not self._collector.wants("Q316"):
             return
         other = self._spellings.setdefault(key(qid), qid)
@@ -141,7 +141,7 @@ class JudgmentChecks:
             column=rows.column(row, 0),
         )
 
-    def _look_at_labels(self, rows: Rows, rels: IntArray) -> None:
+    def _look_at_labels(self, rows: QueryLines, rels: IntArray) -> None:
         negative = np.flatnonzero(rels < 0)
         if len(negative):
             self._negative += len(negative)
@@ -152,7 +152,7 @@ class JudgmentChecks:
         if self._scale is None and len(self._large) <= MOST_LARGE:
             self._keep_large(rows, rels)
 
-    def _tell_outside(self, rows: Rows, row: int, rel: int) -> None:
+    def _tell_outside(self, rows: QueryLines, row: int, rel: int) -> None:
         if not self._collector.room("Q312"):
             self._collector.count("Q312")
             return
@@ -160,7 +160,7 @@ class JudgmentChecks:
         column = rows.column(row, self._rel_field)
         self._collector.add("Q312", f"label {rel} is {where}", todo, line=int(rows.lines[row]), column=column)
 
-    def _keep_large(self, rows: Rows, rels: IntArray) -> None:
+    def _keep_large(self, rows: QueryLines, rels: IntArray) -> None:
         """Count positive labels, and keep the first place of each large one."""
         if int(rels.max()) < LARGE_LABEL:
             numbers = np.bincount(np.maximum(rels, 0))

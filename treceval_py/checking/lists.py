@@ -10,7 +10,7 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.checking.findings import Collector
-from treceval_py.checking.rows import Kind, Rows, column_of
+from treceval_py.checking.rows import Kind, QueryLines, column_of
 from treceval_py.data.ids import quoted, shortened
 
 QID = 0
@@ -38,7 +38,7 @@ class Lists:
 
     Parameters
     ----------
-    rows : Rows
+    rows : QueryLines
         The rows.
     kind : Kind
         Kind of the file.
@@ -61,7 +61,7 @@ class Lists:
         Whether all ranks of each query are whole numbers.
     """
 
-    def __init__(self, rows: Rows, kind: Kind) -> None:
+    def __init__(self, rows: QueryLines, kind: Kind) -> None:
         self.rows = rows
         self.kind = kind
         self.qids = rows.qids
@@ -138,7 +138,7 @@ class Lists:
         return quoted(self.qids[number])
 
     def _text(self, row: int) -> bytes:
-        # `Rows.line_text` searches for the ends of lines each time, which is slow for thousands of findings.
+        # `QueryLines.line_text` searches for the ends of lines each time, which is slow for thousands of findings.
         at = int(self.rows.at[row])
         return self.rows.text[int(self._line_starts[at]) : int(self._line_starts[at + 1]) - 1]
 

@@ -12,7 +12,7 @@ from treceval_py._types import FloatArray, IntArray
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.lists import QID, Lists
 from treceval_py.checking.ranks import RankChecks
-from treceval_py.checking.rows import Kind, Rows
+from treceval_py.checking.rows import Kind, QueryLines
 from treceval_py.checking.scores import ScoreChecks
 from treceval_py.data.ids import quoted, repeated
 
@@ -82,7 +82,7 @@ class QueryChecks:
         self._again = (0, 0)  # line and column where a query first appears again
         self._last = b""
 
-    def take(self, rows: Rows) -> None:
+    def take(self, rows: QueryLines) -> None:
         """Check some rows; the shape becomes scattered if a query appears in two calls or in two places."""
         lists = Lists(rows, self._kind)
         together = self._take_queries(lists)
@@ -241,7 +241,7 @@ class _SameDocuments:
             collector.add("R136", f"{sameness}, in different orders", "Does the collection have no other documents?")
 
 
-def _without(rows: Rows, left_out: list[int]) -> Rows:
+def _without(rows: QueryLines, left_out: list[int]) -> QueryLines:
     """Return rows without some of them; the first row of a query is never among these."""
     kept = np.ones(len(rows.docids), dtype=bool)
     kept[left_out] = False

@@ -50,7 +50,7 @@ KINDS = {
 }
 
 
-class Rows(NamedTuple):
+class QueryLines(NamedTuple):
     """Lines of whole queries, in the order of the file: D rows in S groups of consecutive rows of the same query.
 
     Attributes

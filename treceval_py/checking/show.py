@@ -63,7 +63,9 @@ def _document(files: Sequence[Checked]) -> Document:
     columns = (
         Column("place", [finding.place for finding in findings], text=True, head=True, programs=False),
         *(column(key)._replace(people=True) for key in ("code", "severity")),
-        *(column("file"), column("line", text=False), column("column", text=False)),
+        column("file"),
+        column("line", text=False),
+        column("column", text=False),
         Column("what", [finding.what for finding in findings], "what was found", text=True),
         Column("todo", [finding.todo for finding in findings], "what to do", text=True),
         Column("name", [code.name for code in codes], people=False),

@@ -16,7 +16,7 @@ from treceval_py._types import FloatArray, IntArray
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.lookalikes import Known, but_known
 from treceval_py.checking.queries import Shape
-from treceval_py.checking.rows import Kind, Rows
+from treceval_py.checking.rows import Kind, QueryLines
 from treceval_py.data.ids import decode, encode, quoted, shortened
 from treceval_py.data.qrels import Qrels
 
@@ -93,10 +93,10 @@ class Together:
         self._sampled_judged = 0
         self._strays: list[bytes] = []  # sampled documents that are not judged for their query
         # The first chunk with judged queries, and its sampled documents: to find out why nothing is judged.
-        self._first: tuple[Rows, list[_Sampled]] | None = None
+        self._first: tuple[QueryLines, list[_Sampled]] | None = None
         self._turned = False  # whether the documents of the first lines are ids of judged queries
 
-    def take(self, rows: Rows) -> None:
+    def take(self, rows: QueryLines) -> None:
         """Check the queries and documents of a chunk."""
         starts = rows.starts.tolist()
         judged: list[tuple[int, int, int]] = []
@@ -144,7 +144,7 @@ class Together:
         elif self._pooled and self._sampled >= LEAST_SAMPLED:
             self._tell_few_judged()
 
-    def _look_at_spelling(self, rows: Rows, row: int, qid: bytes) -> None:
+    def _look_at_spelling(self, rows: QueryLines, row: int, qid: bytes) -> None:
         """Report a query that is not judged but looks like one that is."""
         self._spelled += 1
         if self._spelled > MOST_SPELLED:
@@ -166,7 +166,9 @@ class Together:
             column=rows.column(row, 0),
         )
 
-    def _look_at_documents(self, rows: Rows, query: int, start: int, stop: int, sampled: list[_Sampled] | None) -> None:
+    def _look_at_documents(
+        self, rows: QueryLines, query: int, start: int, stop: int, sampled: list[_Sampled] | None
+    ) -> None:
         """Look up documents of a judged query: its first ones when it is seen for the first time, and all if needed."""
         chosen: Sequence[int] = ()
         if sampled is not None and self._sampled < MOST_SAMPLED:
@@ -190,7 +192,7 @@ class Together:
         if not self._hit:
             self._hit = not judged.isdisjoint(rows.docids.raw(start, stop))
 
-    def _compare_labels(self, rows: Rows, query: int, start: int, stop: int) -> None:
+    def _compare_labels(self, rows: QueryLines, query: int, start: int, stop: int) -> None:
         """Report labels of a judged ranking that contradict the judgments."""
         rels, field = rows.rels, self._kind.rel
         if rels is None or field is None:
@@ -314,7 +316,7 @@ class Together:
                     return _Alike(row, docid, judged, self._qrels.qids[query])
         return self._look_alike_elsewhere(rows, sampled)
 
-    def _look_alike_elsewhere(self, rows: Rows, sampled: Sequence[_Sampled]) -> _Alike | None:
+    def _look_alike_elsewhere(self, rows: QueryLines, sampled: Sequence[_Sampled]) -> _Alike | None:
         places = {_raw(rows, row): row for _, row in reversed(sampled)}
         known = Known(places, files=True)
         for place, judged in enumerate(islice(_each(self._qrels), MOST_COMPARED)):
@@ -325,7 +327,7 @@ class Together:
         return None
 
 
-def _raw(rows: Rows, row: int) -> bytes:
+def _raw(rows: QueryLines, row: int) -> bytes:
     return rows.docids.buffer[rows.docids.offsets[row] : rows.docids.offsets[row + 1]]
 
 
@@ -336,7 +338,7 @@ def _each(qrels: Qrels) -> Iterator[bytes]:
         yield from qrels.docids.raw(start, min(start + portion, len(qrels.docids)))
 
 
-def _first_of(rows: Rows, start: int, stop: int) -> Sequence[int]:
+def _first_of(rows: QueryLines, start: int, stop: int) -> Sequence[int]:
     """Return the rows of the first documents of a query: by score, by rank if there are no scores, or by line."""
     column: FloatArray | IntArray | None = rows.ranks if rows.scores is None else rows.scores
     if rows.ordered or column is None:

@@ -250,9 +250,9 @@ def rbo(a: Sequence[Hashable], b: Sequence[Hashable], p: float = 0.9) -> Rbo:
     0.5
     """
     _check_persistence(p)
-    for each in (a, b):
-        if len(set(each)) < len(each):
-            twice = next(item for place, item in enumerate(each) if item in each[:place])
+    for items in (a, b):
+        if len(set(items)) < len(items):
+            twice = next(item for place, item in enumerate(items) if item in items[:place])
             raise EvaluationError(f"{twice!r} occurs twice in a list", "Give lists without repetitions.")
     ranks = {item: rank for rank, item in enumerate(a, 1)}
     met = [max(ranks[item], rank) for rank, item in enumerate(b, 1) if item in ranks]

@@ -181,12 +181,12 @@ class _Cells:
     def __init__(self, compared: Compared, groups: QueryGroups) -> None:
         self.measure = compared.measure
         self.attribute = groups.attribute
-        self.pairs = [(each.run, each.other) for each in compared.differences]
+        self.pairs = [(difference.run, difference.other) for difference in compared.differences]
         values = {label: compared.values[:, rows] for label, rows in groups.members(compared.qids).items()}
         nothing = np.full(len(compared.values), np.nan)
-        self.means = np.column_stack([each.mean(axis=1) if each.size else nothing for each in values.values()])
-        runs, others = (list(each) for each in zip(*self.pairs, strict=True))
-        self.columns = {label: settled((each[runs] - each[others]).T) for label, each in values.items()}
+        self.means = np.column_stack([chosen.mean(axis=1) if chosen.size else nothing for chosen in values.values()])
+        runs, others = (list(numbers) for numbers in zip(*self.pairs, strict=True))
+        self.columns = {label: settled((chosen[runs] - chosen[others]).T) for label, chosen in values.items()}
         self.tested = {label: paired_t(column) for label, column in self.columns.items() if len(column)}
         self.compared = tuple(label for label, column in self.columns.items() if len(column) >= LEAST)
         self.welch = welch_anova([self.columns[label] for label in self.compared])
@@ -203,13 +203,13 @@ class _Cells:
                 else t_interval(column, confidence)
             )
             numbers = (column.mean(axis=0), low, high, outcome.statistic, outcome.p, corrected)
-            for (run, other), each in zip(self.pairs, np.column_stack(numbers).tolist(), strict=True):
-                yield GroupDifference(run, other, label, len(column), *each)
+            for (run, other), row in zip(self.pairs, np.column_stack(numbers).tolist(), strict=True):
+                yield GroupDifference(run, other, label, len(column), *row)
 
     def interactions(self, adjusted: FloatArray) -> Iterator[Interaction]:
         """Yield the interaction of each pair with a corrected p-value; none if there are fewer than two groups."""
         if self.welch.degrees:
             numbers = (self.welch.statistic, self.welch.error_degrees, self.welch.p, adjusted)
-            for (run, other), each in zip(self.pairs, np.column_stack(numbers).tolist(), strict=True):
-                f, error, p, corrected = each
+            for (run, other), row in zip(self.pairs, np.column_stack(numbers).tolist(), strict=True):
+                f, error, p, corrected = row
                 yield Interaction(run, other, self.compared, f, self.welch.degrees, error, p, corrected)

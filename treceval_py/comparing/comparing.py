@@ -353,10 +353,10 @@ def _baseline(names: Sequence[str], files: Sequence[str], wanted: str | int | No
 
 
 def _compared(
-    each: Aligned, which: Sequence[tuple[int, int]], settings: Settings, tested: int, threads: int | None
+    column: Aligned, which: Sequence[tuple[int, int]], settings: Settings, tested: int, threads: int | None
 ) -> Compared:
     """Compare the runs in one measure, without corrections; ``tested`` p-values will be corrected together."""
-    values = each.values
+    values = column.values
     means = values.mean(axis=1)
     low, high = mean_interval(values, settings.confidence)
     best = tuple(int(run) for run in np.flatnonzero(means >= means.max() - EXACT))
@@ -365,8 +365,8 @@ def _compared(
     grouped = _letters(values, means, together, settings, threads)
     rows = _differences(values, which, together, level, settings, threads)
     return Compared(
-        each.measure, each.signature, each.qids, values, means, low, high, best, grouped, two_way_anova(values),
-        together if values.shape[1] > 1 else None, tuple(rows), each.left_out, level,
+        column.measure, column.signature, column.qids, values, means, low, high, best, grouped, two_way_anova(values),
+        together if values.shape[1] > 1 else None, tuple(rows), column.left_out, level,
     )  # fmt: skip
 
 
@@ -413,9 +413,9 @@ def _differences(
     differences = []
     for at, (run, other) in enumerate(which):
         tests = {
-            name: Tested(float(each.statistic[at]), float(each.p[at]), float(each.p[at]),
+            name: Tested(float(outcome.statistic[at]), float(outcome.p[at]), float(outcome.p[at]),
                          int(directions.get(name, above)[at]))
-            for name, each in outcomes.items()
+            for name, outcome in outcomes.items()
         }  # fmt: skip
         wins, ties, losses = counts[at].tolist()
         differences.append(
@@ -456,13 +456,13 @@ def _intervals(
 
 def _corrected(measures: Sequence[Compared], settings: Settings) -> tuple[Compared, ...]:
     """Correct the p-values of each test over all differences of all measures, except those already corrected."""
-    flat = [each for compared in measures for each in compared.differences]
+    flat = [pair for compared in measures for pair in compared.differences]
     for name in settings.tests:
         if name != SIMULTANEOUS and settings.correction is not None:
-            adjusted = CORRECTIONS[settings.correction](np.array([each.tests[name].p for each in flat])).tolist()
+            adjusted = CORRECTIONS[settings.correction](np.array([pair.tests[name].p for pair in flat])).tolist()
             flat = [
-                each._replace(tests=each.tests | {name: each.tests[name]._replace(adjusted=p)})
-                for each, p in zip(flat, adjusted, strict=True)
+                pair._replace(tests=pair.tests | {name: pair.tests[name]._replace(adjusted=p)})
+                for pair, p in zip(flat, adjusted, strict=True)
             ]
     rows = iter(flat)
     return tuple(
@@ -489,12 +489,12 @@ def _once(columns: Sequence[Aligned]) -> tuple[list[Aligned], list[str]]:
     """Leave out measures that repeat another one under another name, as they would count twice in the correction."""
     kept: list[Aligned] = []
     notes = []
-    for each in columns:
-        same = next((other for other in kept if _same_measure(each, other)), None)
+    for column in columns:
+        same = next((other for other in kept if _same_measure(column, other)), None)
         if same is None:
-            kept.append(each)
+            kept.append(column)
         else:
-            notes.append(f"{each.measure} is {same.measure} by another name, and is compared once.")
+            notes.append(f"{column.measure} is {same.measure} by another name, and is compared once.")
     return kept, notes
 
 

@@ -170,7 +170,7 @@ def with_documents(
     """
     _check_count(count, "documents")
     task = task_of_signature(signature, qrels)
-    return [_with_moved(each, task, qrels, run_table, other_table, count) for each in differences]
+    return [_with_moved(query, task, qrels, run_table, other_table, count) for query in differences]
 
 
 def read_query_texts(path: str) -> dict[str, str]:

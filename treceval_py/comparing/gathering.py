@@ -70,7 +70,7 @@ class Gathered(NamedTuple):
 
     def tuned(self, qids: Sequence[str]) -> list[str]:
         """Return notes about runs whose settings were chosen on some of these queries."""
-        files = [os.fsdecode(each) if isinstance(each, (str, os.PathLike)) else "" for each in self.sources]
+        files = [os.fsdecode(source) if isinstance(source, (str, os.PathLike)) else "" for source in self.sources]
         return about_tuned(zip([run.name for run in self.runs], files, self.digests, strict=True), qids)
 
 
@@ -128,9 +128,9 @@ def gather(
     profile = profile_of(scoring.profile)
     asked = scoring.measures or ()
     if scoring.signatures is not None:
-        asked = [concise(each.measure) for each in read_signatures(scoring.signatures)]
+        asked = [concise(signature.measure) for signature in read_signatures(scoring.signatures)]
     wanted, notes = comparable(asked, profile)
-    saved = [_saved_of(each) for each in given]
+    saved = [_saved_of(source) for source in given]
     known = [scored for scores in saved if scores is not None for scored in scores]
     if given and None not in saved:
         _check_not_scored(qrels, scoring)
@@ -142,20 +142,20 @@ def gather(
         how = Scoring(signatures=tuple(repeated))
     evaluator = Evaluator(qrels, how, reading) if qrels is not None and None in saved else None
     entries: list[_Entry] = []
-    for each, scores in zip(given, saved, strict=True):
-        digest = digest_of(each)
+    for source, scores in zip(given, saved, strict=True):
+        digest = digest_of(source)
         if scores is not None:
-            results = each if isinstance(each, Results) else None
+            results = source if isinstance(source, Results) else None
             entries += [_Entry(_only(scored, chosen), None, results, digest) for scored in scores]
             continue
         if evaluator is None:
             raise EvaluationError("scoring runs needs judgments", "Give qrels, or results instead of runs.")
-        if isinstance(each, (Results, Scored)):
+        if isinstance(source, (Results, Scored)):
             raise AssertionError("results are not scored again")
-        results = evaluator.scored(each, watch) if look is None else _looked_at(evaluator, each, watch, look)
+        results = evaluator.scored(source, watch) if look is None else _looked_at(evaluator, source, watch, look)
         # A signature names its measure in full, and the saved results as they were asked for.
         names_of = tuple(name if isinstance(name, str) else name.name for name in chosen)
-        entries.append(_Entry(scored_of(results, "")._replace(measures=names_of), each, results, digest))
+        entries.append(_Entry(scored_of(results, "")._replace(measures=names_of), source, results, digest))
         if after is not None:
             after()
     called = _names(entries, names, by)

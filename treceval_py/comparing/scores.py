@@ -191,5 +191,5 @@ def _aligned(runs: Sequence[Scored], name: str, *, force: bool) -> Aligned:
     left_out = tuple(sorted(every - common, key=encode))
     # The queries are those compared, which can be fewer than the run has.
     first = known[0][1]._replace(queries=len(qids), query_set=fingerprint_of_queries(qids)) if known else None
-    versions = tuple(dict.fromkeys(each.version for _, each in known))
+    versions = tuple(dict.fromkeys(signature.version for _, signature in known))
     return Aligned(name, qids, values, first, left_out, tuple(forced), versions)

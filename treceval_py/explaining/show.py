@@ -37,7 +37,9 @@ def _about(each: Explained, profile: str) -> str:
     lines = [each.measure.name, "=" * len(each.measure.name), ""]
     if each.claim is not None:
         lines += [*_about_claim(each), ""]
-    lines += [*_values(each.rows), ""]
+    lines.append("  value   queries  given by")
+    lines += [f"  {given.value:7} {given.queries:7}  {', '.join(given.names)}" for given in by_value(each.rows)]
+    lines.append("")
     for walk in each.walks:
         lines += [f"{_way(walk, profile)}:", *_walked(walk.steps), ""]
     return "\n".join(lines)
@@ -107,12 +109,6 @@ def by_value(rows: Sequence[Row]) -> list[Given]:
         said = [name for name in names if name.removesuffix(" -c") == name or name.removesuffix(" -c") not in names]
         given.append(Given(value, queries, said))
     return given
-
-
-def _values(rows: Sequence[Row]) -> list[str]:
-    """Return a line for each distinct value."""
-    lines = [f"  {each.value:7} {each.queries:7}  {', '.join(each.names)}" for each in by_value(rows)]
-    return ["  value   queries  given by", *lines]
 
 
 def _walked(steps: list[Step]) -> list[str]:

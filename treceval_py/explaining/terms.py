@@ -96,7 +96,7 @@ class Arithmetic(NamedTuple):
         return text_of(self, "html")
 
 
-class Ranked(NamedTuple):
+class RankedDocument(NamedTuple):
     """A retrieved document.
 
     Attributes
@@ -124,18 +124,18 @@ class Dissection(NamedTuple):
     ----------
     arithmetic : Arithmetic
         The value, term by term.
-    documents : list of Ranked
+    documents : list of RankedDocument
         The documents that count, in rank order: all, those within the depth, or the judged ones.
     """
 
     arithmetic: Arithmetic
-    documents: list[Ranked]
+    documents: list[RankedDocument]
 
 
 class _Query(NamedTuple):
     """Input of the sums: retrieved documents, all judgments, the last rank of the tie at each rank, the measure."""
 
-    documents: list[Ranked]
+    documents: list[RankedDocument]
     labels: list[int]
     ends: dict[int, int]
     measure: Measure
@@ -321,7 +321,7 @@ def _query_of(run: Run, qid: str) -> Run:
     )
 
 
-def _ranked(alone: Run, labels: Mapping[str, int], ranking: Ranking) -> tuple[list[Ranked], dict[int, int]]:
+def _ranked(alone: Run, labels: Mapping[str, int], ranking: Ranking) -> tuple[list[RankedDocument], dict[int, int]]:
     """Return the documents of a run of one query in rank order, and the last rank of the tie at each rank."""
     rated = None
     if ranking.ties == "worst":
@@ -335,7 +335,8 @@ def _ranked(alone: Run, labels: Mapping[str, int], ranking: Ranking) -> tuple[li
         # Where documents move up into the places of others, there are no gaps that count.
         rank = place if ordered.ranks is None or ranking.judged_only else int(ordered.ranks[place - 1])
         label = labels.get(ids[at])
-        ranked.append((Ranked(rank, ids[at], known[ids[at]], None if label is None or label < 0 else label), tie))
+        label = None if label is None or label < 0 else label
+        ranked.append((RankedDocument(rank, ids[at], known[ids[at]], label), tie))
     ranked = [each for each in ranked if ranking.depth is None or each[0].rank <= ranking.depth]
     if ranking.judged_only:
         kept = [each for each in ranked if each[0].label is not None]
@@ -351,7 +352,7 @@ Taken = tuple["list[Term]", str, float]
 """Terms, what is done with their sum, and the value."""
 
 
-def _summed(rows: list[tuple[Ranked, str, float]]) -> tuple[list[Term], float]:
+def _summed(rows: list[tuple[RankedDocument, str, float]]) -> tuple[list[Term], float]:
     total, terms = 0.0, []
     for document, how, value in rows:
         total += value
@@ -363,7 +364,7 @@ def _cutoff(parameters: Given) -> float:
     return float(parameters.get("cutoff", math.inf))
 
 
-def _relevant(query: _Query, parameters: Given) -> list[Ranked]:
+def _relevant(query: _Query, parameters: Given) -> list[RankedDocument]:
     """Return the relevant documents within the cutoff."""
     level, cutoff = max(parameters.get("level", 1), 0), _cutoff(parameters)
     return [each for each in query.documents if each.label is not None and each.label >= level and each.rank <= cutoff]
@@ -460,7 +461,7 @@ def _discount(rank: int, parameters: Given) -> tuple[float, str]:
     return math.log2(rank + 1), f"log2({rank} + 1)"
 
 
-def _discounted(documents: list[Ranked], parameters: Given) -> tuple[list[Term], float]:
+def _discounted(documents: list[RankedDocument], parameters: Given) -> tuple[list[Term], float]:
     rows = []
     for each in documents:
         gain = _gain(each.label, parameters)
@@ -484,15 +485,15 @@ def _ndcg(query: _Query, parameters: Given) -> Taken:
     return _of_ideal(terms, total, _discounted(best, parameters)[1])
 
 
-def _in_order(labels: Sequence[int]) -> list[Ranked]:
-    return [Ranked(rank, "", 0.0, label) for rank, label in enumerate(labels, 1)]
+def _in_order(labels: Sequence[int]) -> list[RankedDocument]:
+    return [RankedDocument(rank, "", 0.0, label) for rank, label in enumerate(labels, 1)]
 
 
 def _of_ideal(terms: list[Term], total: float, ideal: float) -> Taken:
     return terms, f"{_shown(total)} / {_shown(ideal)} of the ideal ranking", total / ideal if ideal else 0.0
 
 
-def _stopped(documents: list[Ranked], parameters: Given) -> tuple[list[Term], float]:
+def _stopped(documents: list[RankedDocument], parameters: Given) -> tuple[list[Term], float]:
     rows, left = [], 1.0
     for each in documents:
         label = max(each.label or 0, 0)

@@ -95,12 +95,8 @@ def _moves(before: Outcome, after: Outcome) -> list[Move]:
         for qid in dict.fromkeys([*earlier, *later])
         if earlier.get(qid) != later.get(qid)
     ]
-    return sorted(moves, key=lambda move: -_size(move))
+    return sorted(moves, key=lambda move: -abs((move.after or 0.0) - (move.before or 0.0)))
 
 
 def _values(outcome: Outcome) -> dict[str, float]:
     return {outcome.qids[row]: float(outcome.values[row]) for row in np.flatnonzero(outcome.counted).tolist()}
-
-
-def _size(move: Move) -> float:
-    return abs((move.after or 0.0) - (move.before or 0.0))

@@ -27,7 +27,7 @@ def codes_named(texts: Collection[str], called: str) -> tuple[str, ...]:
     ----------
     texts : collection of str
         Codes, such as ``R104``, or their beginnings, such as ``R1``, in any case; or names, such as ``score-nan``.
-    what : str
+    called : str
         What messages call the texts.
 
     Raises

@@ -55,8 +55,8 @@ def run_files(
     """
     others = {os.path.realpath(path): path in written for path in (*without, *written)}
     files: list[str] = []
-    for each in paths:
-        path = os.fspath(each)
+    for entry in paths:
+        path = os.fspath(entry)
         if os.path.isdir(path):
             files += _each_once(_files_in(path), others, path, "it has no files")
         elif path != "-" and glob.has_magic(path) and not os.path.lexists(path):
@@ -89,8 +89,8 @@ def passed_over(
     """
     known = {os.path.realpath(path) for path in without if path is not None}
     notes = []
-    for each in paths:
-        folder = os.fspath(each)
+    for entry in paths:
+        folder = os.fspath(entry)
         if not os.path.isdir(folder):
             continue
         meant = _files_in(folder)

@@ -27,13 +27,13 @@ def plot_of(comparison: Outcome, plot: str, measure: str | None, runs: tuple[int
     if plot not in PLOTS:
         raise MeasureError(f"unknown plot {plot!r}", f"Choose one of {', '.join(PLOTS)}.")
     base = comparison.baseline or 0
-    qids = sorted({qid for each in comparison.measures for qid in each.qids}, key=encode)
+    qids = sorted({qid for compared in comparison.measures for qid in compared.qids}, key=encode)
     payload: dict[str, Any] = {
         "qids": qids,
         "texts": {},
         "runs": [{"name": name} for name in comparison.runs],
         "baseline": comparison.baseline,
-        "measures": [measure_payload(each, qids) for each in comparison.measures],
+        "measures": [measure_payload(compared, qids) for compared in comparison.measures],
         **dict.fromkeys(("pr", "rd", "overlap")),
     }
     made = specs(plain(payload), measure=measure, runs=runs or (1 if base == 0 else 0, base))

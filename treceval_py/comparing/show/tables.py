@@ -11,13 +11,13 @@ from treceval_py.comparing.show.paper import in_paper, significance
 from treceval_py.comparing.show.sentences import (
     ABOVE,
     BELOW,
+    abridged,
     analyses,
     finding,
     interval_kind,
     methods,
     notes,
     sentences,
-    shortened,
     signatures,
 )
 from treceval_py.comparing.simultaneous import SIMULTANEOUS
@@ -91,7 +91,7 @@ def mark_of(comparison: Outcome, difference: Difference) -> str:
 def _marks(comparison: Outcome) -> list[dict[int, str]]:
     """Return the mark of each run that is compared with the baseline, for each measure."""
     return [
-        {each.run: mark_of(comparison, each) for each in compared.differences if each.other == comparison.baseline}
+        {pair.run: mark_of(comparison, pair) for pair in compared.differences if pair.other == comparison.baseline}
         for compared in comparison.measures
     ]
 
@@ -115,7 +115,7 @@ def _means_table(comparison: Outcome, paper: Outcome, style: Style) -> Table:
             best=frozenset(at for at, run in enumerate(runs) if run in first),
             second=frozenset(at for at, run in enumerate(runs) if run in second),
             marks=[marks_of.get(run, "") for run in runs] if marked else (),
-            letters=[shortened(compared.letters[run]) for run in runs] if grouped else (),
+            letters=[abridged(compared.letters[run]) for run in runs] if grouped else (),
             tex=typeset(named.measure),
             note=said.get("groups", ""),
         )
@@ -294,29 +294,29 @@ def records(comparison: Outcome) -> list[dict[str, Any]]:
     ]
 
 
-def _record(comparison: Outcome, compared: Compared, each: Difference) -> dict[str, Any]:
+def _record(comparison: Outcome, compared: Compared, pair: Difference) -> dict[str, Any]:
     settings = comparison.settings
     record: dict[str, Any] = {
         "measure": compared.measure,
-        "run": comparison.runs[each.run],
-        "other": comparison.runs[each.other],
-        "mean_run": float(compared.means[each.run]),
-        "mean_other": float(compared.means[each.other]),
-        "difference": each.mean,
-        "low": each.low,
-        "high": each.high,
+        "run": comparison.runs[pair.run],
+        "other": comparison.runs[pair.other],
+        "mean_run": float(compared.means[pair.run]),
+        "mean_other": float(compared.means[pair.other]),
+        "difference": pair.mean,
+        "low": pair.low,
+        "high": pair.high,
         "interval": settings.interval,
         "confidence": settings.confidence,
     }
     for name in settings.tests:
-        key, tested = name.replace("-", "_"), each.tests[name]
+        key, tested = name.replace("-", "_"), pair.tests[name]
         record |= {f"p_{key}": tested.p, f"adjusted_{key}": tested.adjusted, f"statistic_{key}": tested.statistic}
-    record |= {"effect": each.effect, "effect_low": each.effect_low, "effect_high": each.effect_high}
-    record |= {"wins": each.wins, "ties": each.ties, "losses": each.losses}
+    record |= {"effect": pair.effect, "effect_low": pair.effect_low, "effect_high": pair.effect_high}
+    record |= {"wins": pair.wins, "ties": pair.ties, "losses": pair.losses}
     if settings.margin is not None:
-        record["p_equivalence"] = each.equivalence
-    record |= {"needed": each.needed, "queries": len(compared.qids), "correction": settings.correction}
-    return record | {"letters_run": compared.letters[each.run], "letters_other": compared.letters[each.other]}
+        record["p_equivalence"] = pair.equivalence
+    record |= {"needed": pair.needed, "queries": len(compared.qids), "correction": settings.correction}
+    return record | {"letters_run": compared.letters[pair.run], "letters_other": compared.letters[pair.other]}
 
 
 def made_of(comparison: Outcome) -> Made:
@@ -385,9 +385,9 @@ def _measure(comparison: Outcome, compared: Compared, digits: int | None) -> dic
         "differences": [
             {
                 key: plain(value, digits) if key in VALUES else value
-                for key, value in _record(comparison, compared, each).items()
+                for key, value in _record(comparison, compared, pair).items()
                 if key not in said_above
             }
-            for each in compared.differences
+            for pair in compared.differences
         ],
     }
