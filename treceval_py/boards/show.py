@@ -10,7 +10,7 @@ from treceval_py.boards.board import Board, BoardRun
 from treceval_py.boards.columns import highest, named_errors, rank_interval, ranks_for_programs
 from treceval_py.boards.show_over import document_over
 from treceval_py.comparing.show.paper import paper_name
-from treceval_py.comparing.show.sentences import noted, shortened
+from treceval_py.comparing.show.sentences import abridged, noted
 from treceval_py.comparing.simultaneous import SIMULTANEOUS
 from treceval_py.comparing.tests import LETTERS
 from treceval_py.errors import visible
@@ -87,7 +87,7 @@ def _table(board: Board, style: Style) -> Table:
             programs=False,
             people=any(not math.isnan(run.low) for run in runs),
         ),
-        Column("groups", [shortened(run.letters) for run in runs], text=True, programs=False, people=tested),
+        Column("groups", [abridged(run.letters) for run in runs], text=True, programs=False, people=tested),
         *means[1:],
         Column("low", [run.low for run in runs], people=False),
         Column("high", [run.high for run in runs], people=False),

@@ -328,7 +328,7 @@ def _explained(
     variants = profile_variants(measure, situation, scoring)
     if start.conventions.order == "rank" and not situation.has_ranks:
         raise EvaluationError(f"{scorer.run.name} has no rank column starting at 1, which {ours.name} ranks by")
-    rows = [Row(variant, found) for variant, found in zip(variants, scorer.scored(variants), strict=True)]
+    rows = _rows(scorer, variants)
     if not any(row.outcome for row in rows):
         scorer.raise_for(start)  # with the reason why not even one of them can be computed
     ends = [task_of(measure, other, situation, theirs) for other in others]
@@ -344,38 +344,38 @@ def _explained(
         changes += [each._replace(name=f"{each.name} (-c)") for each in variants_of(complete, situation)]
     # A walk without an effect would only repeat the one before it.
     made = [row for row in _rows(scorer, changes) if row.outcome is None or row.outcome.mean not in unchanged]
-    found = [*rows, *made]
-    matches = _matches(claim, found)
+    tried = [*rows, *made]
+    matches = _matches(claim, tried)
     # Of hundreds of pairs of changes some give any number that has no decimals.
     if not matches and claim.digits and len(scorer.run.docids) <= MOST_ROWS_FOR_PAIRS:
-        found += _rows(scorer, pairs_of(start, situation))
-        matches = _matches(claim, found)
+        tried += _rows(scorer, pairs_of(start, situation))
+        matches = _matches(claim, tried)
     if matches and not others:
         first = matches[0].variant
         if first.plain and first.task != start:
             walks.append(Walk(first.name, walk(scorer, start, first.task)))
-    nearest = [] if matches else _nearest(claim.value / 100 if claim.percent else claim.value, found)
+    nearest = [] if matches else _nearest(claim.value / 100 if claim.percent else claim.value, tried)
     number = itertools.count()
     matches = [match for match in matches if match.variant.profile or next(number) < MOST_MATCHES]
-    return Explained(measure, rows, claim, matches, len(found), nearest, walks)
+    return Explained(measure, rows, claim, matches, len(tried), nearest, walks)
 
 
 def _rows(scorer: Scorer, variants: Sequence[Variant]) -> list[Row]:
-    return [Row(variant, found) for variant, found in zip(variants, scorer.scored(variants), strict=True)]
+    return [Row(variant, outcome) for variant, outcome in zip(variants, scorer.scored(variants), strict=True)]
 
 
 def _matches(claim: Claim, rows: Sequence[Row]) -> list[Match]:
     """Return the variants that give the claimed value, the most plausible first."""
-    found = [
+    matches = [
         Match(variant, outcome, how)
         for variant, outcome in rows
         if outcome is not None and (how := claim.met(outcome.mean)) is not None
         # To cut off is a change, and of hundreds of pairs of changes some come near any number.
         if variant.cost < (CHANGE if how == CUT_OFF else PAIR) or how == "exactly"
     ]
-    found.sort(key=_likelihood)
+    matches.sort(key=_likelihood)
     kept: dict[tuple[object, ...], Match] = {}
-    for match in found:
+    for match in matches:
         # What two words say of one thing is said once. A program is named each time, but with an option only where that
         # makes a difference.
         variant, outcome = match.variant, match.outcome

@@ -101,38 +101,38 @@ class Scorer:
     def raise_for(self, task: Task) -> None:
         """Raise the error that keeps a task from being computed, if there is one."""
         self.scored([Variant("", task)])
-        found = self._known[AS_IS, task]
-        if isinstance(found, TrecevalError):
-            raise found
+        outcome = self._known[AS_IS, task]
+        if isinstance(outcome, TrecevalError):
+            raise outcome
 
     def _outcome(self, variant: Variant) -> Outcome | None:
-        found = self._known[variant.run, variant.task]
-        if isinstance(found, TrecevalError):
+        outcome = self._known[variant.run, variant.task]
+        if isinstance(outcome, TrecevalError):
             return None
         if variant.first is not None:
-            return self._only(found, *variant.first, variant.task)
+            return self._only(outcome, *variant.first, variant.task)
         if variant.average == USUAL:
-            return found
-        values, count = found.values[found.counted], found.queries
+            return outcome
+        values, count = outcome.values[outcome.counted], outcome.queries
         if variant.average == MEDIAN:
-            return found._replace(mean=float(np.median(values))) if count else None
+            return outcome._replace(mean=float(np.median(values))) if count else None
         if variant.average == OF_RUN:
-            total = float(np.nansum(np.where(found.counted, found.values, 0.0)))
-            return found._replace(mean=total / len(self.run) if len(self.run) else 0.0)
-        weights = self._weights(variant, found.qids)[found.counted]
+            total = float(np.nansum(np.where(outcome.counted, outcome.values, 0.0)))
+            return outcome._replace(mean=total / len(self.run) if len(self.run) else 0.0)
+        weights = self._weights(variant, outcome.qids)[outcome.counted]
         # Where all divide by the same, the mean of the queries is that of all, to its last bit.
         if not weights.any() or (weights == weights[0]).all():
-            return found
-        return found._replace(mean=float(values @ weights / weights.sum()))
+            return outcome
+        return outcome._replace(mean=float(values @ weights / weights.sum()))
 
-    def _only(self, found: Outcome, source: str, count: int, task: Task) -> Outcome | None:
+    def _only(self, outcome: Outcome, source: str, count: int, task: Task) -> Outcome | None:
         """Return the result of only the first queries of the run or the judgments; None if none of them counts."""
         first = set(self._orders[source][:count])
-        counted = found.counted & np.array([qid in first for qid in found.qids], dtype=bool)
+        counted = outcome.counted & np.array([qid in first for qid in outcome.qids], dtype=bool)
         if not counted.any():
             return None
-        mean = task.resolved.family.average(found.values[counted], int(counted.sum()))
-        return Outcome(mean, found.qids, np.where(counted, found.values, np.nan), counted)
+        mean = task.resolved.family.average(outcome.values[counted], int(counted.sum()))
+        return Outcome(mean, outcome.qids, np.where(counted, outcome.values, np.nan), counted)
 
     def _weights(self, variant: Variant, qids: Sequence[str]) -> FloatArray:
         """Return each query's divisor, up to a factor: the inverse of what a single document at rank 1 adds."""

@@ -143,10 +143,10 @@ class _Saved:
         )
 
     def _measure(self, name: str) -> Measure:
-        found = known(name)
-        if found is None:
+        measure = known(name)
+        if measure is None:
             raise MeasureError(f"measure {shown(name)} is not known", "Declare it first.", file=self._file)
-        return found if found.name == name else replace(found, asked=name)
+        return measure if measure.name == name else replace(measure, asked=name)
 
     def _signature(self, name: str, forms: dict[str, Any]) -> Signature:
         try:
@@ -155,8 +155,8 @@ class _Saved:
             self._reader.refuse(f"the signature of {shown(name)} cannot be read")
 
     def _resolved(self, notation: str, signature: Signature | None) -> Measure:
-        found = self._measure(notation)
-        return found if signature is None or explicit(found) == signature.measure else signature.measure
+        measure = self._measure(notation)
+        return measure if signature is None or explicit(measure) == signature.measure else signature.measure
 
 
 def _number(value: object) -> float:
