@@ -96,19 +96,19 @@ def fuse_files(
     if before is None:
         usual.check_runs(len(runs))
     tuned, own = None, before.tuned if before else None
-    with _digests(runs) as digests, opened(runs, format) as listed:
-        notes = before.check_runs(listed, depth) if before else []
-        fused, fast = Fused(listed, lambda _: usual, depth, k, strict=strict), _is_fast(listed)
+    with _digests(runs) as digests, opened(runs, format) as listed_runs:
+        notes = before.check_runs(listed_runs, depth) if before else []
+        fused, fast = Fused(listed_runs, lambda _: usual, depth, k, strict=strict), _is_fast(listed_runs)
         if isinstance(fusion, Tuning):
             tuned = tune(fused, fusion)
-            fused = Fused(listed, tuned.fusion_of, depth, k, strict=strict)
+            fused = Fused(listed_runs, tuned.fusion_of, depth, k, strict=strict)
             usual, own = tuned.chosen.final.fusion, {**tuned.record(), **_judged(fusion.evaluator)}
         with written_whole(output) as stream:
             for lines in fused.groups(lambda group: trec_lines(group, name, fast=fast)):
                 stream.write(lines)
         remove_sidecar(output)  # the record of the replaced run; if writing fails, that run and its record both stay
         notes += fused.notes(usual)
-        inputs = [_about(*each) for each in zip(runs, listed, digests(), strict=True)]
+        inputs = [_about(*each) for each in zip(runs, listed_runs, digests(), strict=True)]
     seen = fused.observed
     for about, tied in zip(inputs, seen.tied.tolist(), strict=True):
         about["tied"] = tied

@@ -60,7 +60,7 @@ Passages: TypeAlias = "Mapping[str, str] | Rows"
 """Texts of documents by id, or their source."""
 
 
-class Ranked(NamedTuple):
+class KeptRun(NamedTuple):
     """A run as a report keeps it.
 
     Attributes
@@ -116,10 +116,10 @@ class Rankings:
     qids : tuple of str, length Q
         All judged queries, in the order of their bytes.
     starts : (Q + 1,) int array
-        The start of each query's relevant documents in `Ranked.relevant`.
+        The start of each query's relevant documents in `KeptRun.relevant`.
     grades : (N,) int array
         The grades of the relevant documents, query by query, highest first.
-    runs : list of Ranked
+    runs : list of KeptRun
         The runs that were added.
     """
 
@@ -133,7 +133,7 @@ class Rankings:
         self.tasks = tasks
         ideal = qrels.ideal
         self.qids = ideal.qids
-        self.runs: list[Ranked] = []
+        self.runs: list[KeptRun] = []
         # Relevant documents have the first numbers of a query; others are numbered when first seen.
         relevant = ideal.rel > 0
         self.starts = np.searchsorted(ideal.place[relevant], np.arange(len(ideal.qids) + 1))
@@ -152,8 +152,8 @@ class Rankings:
 
     def _seed(self, row: int) -> dict[bytes, int]:
         """Return numbers for the relevant documents of a query: highest grade first, then by id."""
-        found = [(-rel, docid) for docid, rel in self.qrels.judgments(row).items() if rel > 0]
-        return {docid: number for number, (_, docid) in enumerate(sorted(found))}
+        graded = [(-rel, docid) for docid, rel in self.qrels.judgments(row).items() if rel > 0]
+        return {docid: number for number, (_, docid) in enumerate(sorted(graded))}
 
     def add(self, run: Run) -> None:
         """Keep the needed parts of a run.
@@ -172,7 +172,7 @@ class Rankings:
             judging.keep(self.ranking, judged)
         firsts = np.full((len(self.qids), self.first), -1, dtype=np.int32)
         relevant = np.zeros(len(self.grades), dtype=np.int32)
-        for row, ids, ranks, found, places in lists:
+        for row, ids, ranks, retrieved, places in lists:
             codes = self._codes[row]
             numbers: list[Any] = list(map(codes.get, ids))
             if None in numbers:
@@ -180,14 +180,14 @@ class Rankings:
                 codes.update(zip(new, range(len(codes), len(codes) + len(new)), strict=True))
                 numbers = list(map(codes.get, ids))
             firsts[row, ranks] = numbers
-            relevant[self.starts[row] + np.array([codes[docid] for docid in found], dtype=np.int64)] = places
+            relevant[self.starts[row] + np.array([codes[docid] for docid in retrieved], dtype=np.int64)] = places
         qrels, tasks = self.qrels, self.tasks.items()
         ties = {name: moved for name, task in tasks if (moved := ties_of(judging, task)) is not None}
         labels = {}
         if len(self.runs) < MANY:
             moved_by = ((name, labels_of(judging, task, qrels.max_rel)) for name, task in tasks)
             labels = {name: moved for name, moved in moved_by if moved is not None}
-        self.runs.append(Ranked(run.name, run.tag, judged, firsts, relevant, ties, labels, frozenset(run.qids)))
+        self.runs.append(KeptRun(run.name, run.tag, judged, firsts, relevant, ties, labels, frozenset(run.qids)))
 
     def _arranged(self, run: Run) -> tuple[JudgedRun, Iterator[_List]]:
         """Judge a run, and find the documents of its lists."""
@@ -206,12 +206,12 @@ class Rankings:
         rows = order[np.concatenate([first, starts[hits.query] + hits.rank - 1])]
         buffer, cuts = table.docids.buffer, table.docids.offsets
         ids = [buffer[a:b] for a, b in zip(cuts[rows].tolist(), cuts[rows + 1].tolist(), strict=True)]
-        found, ids = ids[len(first) :], ids[: len(first)]
+        retrieved, ids = ids[len(first) :], ids[: len(first)]
         bounds = np.searchsorted(hits.query, np.arange(len(self.qids) + 1)).tolist()
         ends, sizes = ends.tolist(), sizes.tolist()
         for row in np.flatnonzero(numbers >= 0).tolist():
             end, size, begin, stop = ends[row], sizes[row], bounds[row], bounds[row + 1]
-            yield _List(row, ids[end - size : end], slice(size), found[begin:stop], hits.rank[begin:stop])
+            yield _List(row, ids[end - size : end], slice(size), retrieved[begin:stop], hits.rank[begin:stop])
 
     def _listed(self, judging: JudgedOnce) -> tuple[JudgedRun, Iterator[_List]]:
         """Judge a run, and find the documents of its lists by their given ranks."""
@@ -269,16 +269,16 @@ class Rankings:
         labels = self.qrels.judgments(int(self.qrels.ideal.rows[row]))
         ids = [docids[code] for code in used.tolist()]
         top: list[list[int] | None] = [None] * len(self.runs)
-        found: list[list[int] | None] = [None] * len(self.runs)
+        relevant: list[list[int] | None] = [None] * len(self.runs)
         rows, columns = number[lists].tolist(), ranks[:, np.concatenate([named, unnamed])].tolist()
         for run, numbers, places in zip(runs, rows, columns, strict=True):
-            top[run], found[run] = _ended(numbers), places
+            top[run], relevant[run] = _ended(numbers), places
         return {
             "d": [json_safe(decode(docid)) for docid in ids],
             "g": [max(labels.get(docid, -1), -1) for docid in ids],
             "u": self.grades[start + unnamed].tolist(),
             "t": top,
-            "r": found,
+            "r": relevant,
             "n": [int(run.judged.num_ret[row]) for run in self.runs],
         }
 
@@ -326,8 +326,8 @@ def chosen_documents(
             break
     kept = sorted(rows[: min(count, fits)])
     docs: list[dict[str, Any] | None] = [None] * len(qids)
-    for row, found in zip(kept, rankings.documents([qids[row] for row in kept], shown, runs), strict=True):
-        docs[row] = found
+    for row, documents in zip(kept, rankings.documents([qids[row] for row in kept], shown, runs), strict=True):
+        docs[row] = documents
     return {"K": min(shown, rankings.first), "docs": docs, "passages": {} if texts is None else _snippets(docs, texts)}
 
 
@@ -375,7 +375,7 @@ def _snippets(docs: Sequence[dict[str, Any] | None], texts: Passages) -> dict[st
                     ranks[docid] = min(rank, ranks.get(docid, rank))
     if isinstance(texts, Rows):
         texts = texts.texts_of(ranks)
-    found: dict[str, str] = {}
+    snippets: dict[str, str] = {}
     left = TEXTS
     for docid in sorted(ranks, key=lambda docid: (ranks[docid], docid)):
         text = texts.get(docid)
@@ -385,8 +385,8 @@ def _snippets(docs: Sequence[dict[str, Any] | None], texts: Passages) -> dict[st
         left -= len(snippet.encode()) + len(docid.encode())
         if left < 0:
             break
-        found[docid] = snippet
-    return found
+        snippets[docid] = snippet
+    return snippets
 
 
 def _beginning(text: str) -> str:

@@ -235,31 +235,31 @@ def payload_of(
         "texts": {qid: texts[qid] for qid in qids if texts is not None and qid in texts},
         "K": 0,
     }
-    found: dict[str, Any] = plain(payload)
-    found["qids"] = [json_safe(qid) for qid in qids]
-    found["R"] = None if rankings is None else _relevant(rankings, qids)
-    found["measures"] = [
+    contents: dict[str, Any] = plain(payload)
+    contents["qids"] = [json_safe(qid) for qid in qids]
+    contents["R"] = None if rankings is None else _relevant(rankings, qids)
+    contents["measures"] = [
         measure_payload(each, qids) | {"label": json_safe(paper.measure)}
         for each, paper in zip(comparison.measures, papers.measures, strict=True)
     ]
-    for made, each in zip(found["measures"], comparison.measures, strict=True):
+    for made, each in zip(contents["measures"], comparison.measures, strict=True):
         made["crit"] = _critical(comparison, each)
         made["ties"] = _ranges([run.ties.get(each.measure) for run in ranked], each.qids, 3)
         made["unj"] = _ranges([run.unjudged.get(each.measure) for run in ranked], each.qids, 2)
         task = tasks.get(each.measure)
         made["sum"] = None if task is None or rankings is None else sum_of(task, rankings)
-    found["groups"] = _groups(comparison, qids, found["R"], found["measures"][0]["label"])
-    found["pr"], found["rd"] = _curves(comparison, rankings)
-    found["overlap"] = None if rankings is None else overlap_of(rankings, basis_of(comparison).qids)
-    found |= {"docs": None, "passages": {}}
+    contents["groups"] = _groups(comparison, qids, contents["R"], contents["measures"][0]["label"])
+    contents["pr"], contents["rd"] = _curves(comparison, rankings)
+    contents["overlap"] = None if rankings is None else overlap_of(rankings, basis_of(comparison).qids)
+    contents |= {"docs": None, "passages": {}}
     if rankings is not None:
         first = comparison.measures[0]
         best = int(first.means.argmax()) if reference is None else reference
         place = {qid: number for number, qid in enumerate(first.qids)}
         columns = np.array([place.get(qid, -1) for qid in qids])
         values = np.where(columns >= 0, first.values[:, columns], np.nan)
-        found |= chosen_documents(rankings, qids, values, best, passages)
-    return found
+        contents |= chosen_documents(rankings, qids, values, best, passages)
+    return contents
 
 
 def _by_page(comparison: Comparison) -> Comparison:
@@ -372,18 +372,18 @@ def _judgments(comparison: Comparison, rankings: Rankings | None) -> dict[str, A
 
 
 def _runs(comparison: Comparison, rankings: Rankings | None) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = [
+    runs: list[dict[str, Any]] = [
         {"name": name, "file": file, "hash": digest, "tag": "", "judged": None}
         for name, file, digest in zip(comparison.runs, comparison.files, comparison.hashes, strict=True)
     ]
     if rankings is not None:
         compared = set(basis_of(comparison).qids)
         rows = np.array([qid in compared for qid in rankings.qids])
-        for each, run in zip(found, rankings.runs, strict=True):
+        for each, run in zip(runs, rankings.runs, strict=True):
             shares = 1 - unjudged_shares(run.judged, FIRST)[rows]
             there = ~np.isnan(shares)
             each |= {"tag": run.tag, "judged": round(float(shares[there].mean()), 4) if there.any() else None}
-    return found
+    return runs
 
 
 def _critical(comparison: Comparison, compared: Compared) -> list[list[float]]:
@@ -404,18 +404,18 @@ def _relevant(rankings: Rankings, qids: Sequence[str]) -> list[int]:
 
 def _ranges(runs: Sequence[Range | None], qids: Sequence[str], numbers: int) -> list[list[float]] | None:
     """Return some fields of the ranges of all runs in a measure; None if one is unknown."""
-    found = [None if each is None else each.over(qids) for each in runs]
-    known = [[round(number, 6) for number in each[:numbers]] for each in found if each is not None]
-    return known if found and len(known) == len(found) else None
+    bounds = [None if each is None else each.over(qids) for each in runs]
+    known = [[round(number, 6) for number in each[:numbers]] for each in bounds if each is not None]
+    return known if bounds and len(known) == len(bounds) else None
 
 
 def _curves(comparison: Comparison, rankings: Rankings | None) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
     if rankings is None:
         return None, None
-    found = curves_of(basis_of(comparison), rankings.qrels, [run.judged for run in rankings.runs])
+    curves = curves_of(basis_of(comparison), rankings.qrels, [run.judged for run in rankings.runs])
     return (
-        {"x": list(found.recalls), "y": _four(found.precision)},
-        {"x": list(found.depths), "y": _four(found.recall)},
+        {"x": list(curves.recalls), "y": _four(curves.precision)},
+        {"x": list(curves.depths), "y": _four(curves.recall)},
     )
 
 
@@ -431,7 +431,7 @@ def _groups(
 
     `label` is the name of the first measure on the page.
     """
-    found = [
+    groups = [
         {
             "name": json_safe(f"by {each.attribute}"),
             "sets": [[json_safe(k), v] for k, v in each.members(qids).items() if v],
@@ -440,7 +440,7 @@ def _groups(
     ]
     if len(qids) >= THIRDS:
         if relevant is not None:
-            found.append({"name": "by number of relevant documents", "sets": _thirds(relevant, "relevant")})
+            groups.append({"name": "by number of relevant documents", "sets": _thirds(relevant, "relevant")})
         first = comparison.measures[0]
         medians = dict(zip(first.qids, np.median(first.values, axis=0).tolist(), strict=True))
         if any(medians.values()):
@@ -448,8 +448,8 @@ def _groups(
             ordered = sorted(first.qids, key=lambda qid: (medians[qid], place[qid]))
             names = (f"hardest by {label}", "middle", "easiest")
             parts = [sorted(place[qid] for qid in part) for part in _parts(ordered)]
-            found.append({"name": "by difficulty", "sets": [list(each) for each in zip(names, parts, strict=True)]})
-    return found
+            groups.append({"name": "by difficulty", "sets": [list(each) for each in zip(names, parts, strict=True)]})
+    return groups
 
 
 def _parts(ordered: Sequence[Any]) -> list[Sequence[Any]]:
@@ -457,17 +457,17 @@ def _parts(ordered: Sequence[Any]) -> list[Sequence[Any]]:
     return [ordered[start:stop] for start, stop in pairwise(cuts)]
 
 
-def _thirds(counts: Sequence[int], what: str) -> list[list[Any]]:
+def _thirds(counts: Sequence[int], unit: str) -> list[list[Any]]:
     """Divide queries into thirds by a count; queries with the same count stay together."""
     ordered = sorted(range(len(counts)), key=lambda at: (counts[at], at))
     edges = [counts[part[-1]] for part in _parts(ordered)]
-    found: dict[int, list[int]] = {}
+    thirds: dict[int, list[int]] = {}
     for at, count in enumerate(counts):
-        found.setdefault(next(number for number, edge in enumerate(edges) if count <= edge), []).append(at)
+        thirds.setdefault(next(number for number, edge in enumerate(edges) if count <= edge), []).append(at)
     named = []
-    for _, rows in sorted(found.items()):
+    for _, rows in sorted(thirds.items()):
         low, high = min(counts[at] for at in rows), max(counts[at] for at in rows)
-        named.append([f"{low if low == high else f'{low}–{high}'} {what}", rows])
+        named.append([f"{low if low == high else f'{low}–{high}'} {unit}", rows])
     return named
 
 

@@ -53,19 +53,19 @@ class Range(NamedTuple):
 def ties_of(judging: JudgedOnce, task: Task) -> Range | None:
     """Return the range of a measure over the orders of documents with equal scores; None if unknown."""
     try:
-        qids, found = range_of_ties(judging, task)
+        qids, extremes = range_of_ties(judging, task)
     except TrecevalError:  # a measure or profile without such ranges: the page shows none
         return None
-    return Range(qids, found.lowest, found.highest, found.touched)
+    return Range(qids, extremes.lowest, extremes.highest, extremes.touched)
 
 
 def labels_of(judging: JudgedOnce, task: Task, max_rel: int) -> Range | None:
     """Return the range of a measure over the labels of unjudged documents; None if unknown."""
     try:
-        qids, found = range_of_labels(judging, task, max_rel)
+        qids, extremes = range_of_labels(judging, task, max_rel)
     except TrecevalError:
         return None
-    return Range(qids, found.lowest, found.highest, found.highest > found.lowest)
+    return Range(qids, extremes.lowest, extremes.highest, extremes.highest > extremes.lowest)
 
 
 def unjudged_shares(judged: JudgedRun, ranks: int) -> FloatArray:

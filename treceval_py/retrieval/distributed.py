@@ -71,9 +71,9 @@ def connected(address: str) -> Iterator[Any]:
             socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
         ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL, **options)
     except Exception as error:
-        what = f"no Ray cluster at {address}: {first_line(error)}"
+        unreachable = f"no Ray cluster at {address}: {first_line(error)}"
         todo = "Start one with `ray start --head` and give its HOST:PORT, or use local."
-        raise RunnerError(what, todo) from error
+        raise RunnerError(unreachable, todo) from error
     try:
         yield ray
     finally:
@@ -220,8 +220,8 @@ class RayPool(Places):
         except exceptions.RayError as error:
             node = self._alive().get(place.node)
             if node is not None and not isinstance(error, exceptions.ObjectLostError):
-                what = f"the process on {node['NodeManagerHostname']} died {TAKES} times at the same task"
-                raise RunnerError(what, "It may need more memory: give a smaller --batch-size.") from error
+                failure = f"the process on {node['NodeManagerHostname']} died {TAKES} times at the same task"
+                raise RunnerError(failure, "It may need more memory: give a smaller --batch-size.") from error
             return None
 
 

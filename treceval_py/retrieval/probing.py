@@ -100,9 +100,9 @@ def _stages(load: str, maker: Maker, where: Dense | Reranker, stages: Mapping[st
     """Load a model on all devices, and time the stages that need it."""
     since = time.perf_counter()
     with closing(open_pool(maker, where.devices)) as pool:
-        found = {load: Measured(time.perf_counter() - since)}
+        measured = {load: Measured(time.perf_counter() - since)}
         size = where.batch_size or default_batch_size(where.devices[0])
-        return found | {name: _probed(pool, stage, where.devices, size) for name, stage in stages.items()}
+        return measured | {name: _probed(pool, stage, where.devices, size) for name, stage in stages.items()}
 
 
 def _probed(pool: Pool, stage: Stage, devices: Sequence[str], size: int) -> Measured:
