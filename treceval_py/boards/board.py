@@ -469,11 +469,9 @@ class Scorer:
         # A file that was changed and changed back would pass; one that somebody is writing does not.
         if digest_of_file(file) != digest:
             raise InputError("the file changed while it was read", "Run again when nothing writes to it.", file=file)
-        contradictions = results.contradictions
-        return Entry(
-            *(results.tag, results.qids, values, results.missing, _judged_share(results, self.reach), tied),
-            *(len(contradictions.qids), bool(contradictions) and contradictions.reversed),
-        )
+        judged, clashes = _judged_share(results, self.reach), results.contradictions
+        is_reversed = bool(clashes) and clashes.reversed
+        return Entry(results.tag, results.qids, values, results.missing, judged, tied, len(clashes.qids), is_reversed)
 
 
 def _check_size(values: FloatArray, results: Results) -> None:

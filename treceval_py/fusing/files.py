@@ -98,7 +98,8 @@ def fuse_files(
     tuned, own = None, before.tuned if before else None
     with _digests(runs) as digests, opened(runs, format) as listed_runs:
         notes = before.check_runs(listed_runs, depth) if before else []
-        fused, fast = Fused(listed_runs, lambda _: usual, depth, k, strict=strict), _is_fast(listed_runs)
+        fused = Fused(listed_runs, lambda _: usual, depth, k, strict=strict)
+        fast = sum(run.num_rows for run in listed_runs) >= MANY and find_spec("pyarrow") is not None
         if isinstance(fusion, Tuning):
             tuned = tune(fused, fusion)
             fused = Fused(listed_runs, tuned.fusion_of, depth, k, strict=strict)
@@ -146,10 +147,6 @@ RULES = {
 
 MANY = 200_000
 """Total rows of all runs from which importing pyarrow pays off."""
-
-
-def _is_fast(runs: Sequence[ListedRun]) -> bool:
-    return sum(run.num_rows for run in runs) >= MANY and find_spec("pyarrow") is not None
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
@@ -220,7 +220,9 @@ def tuned_before(record: str) -> Before:
         with open(record, "rb") as stream:
             said = json.loads(stream.read())
         tuned = said["tuned"]
-        fusion = Fusion(**{**tuned["final"]["fusion"], "weights": _weights_in(tuned["final"]["fusion"])})
+        final = tuned["final"]["fusion"]
+        weights = None if final["weights"] is None else tuple(final["weights"])
+        fusion = Fusion(**{**final, "weights": weights})
         queries = [str(query) for query in tuned["queries"]]
         tags, depth = [str(each["tag"]) for each in said["inputs"]], said["fusion"]["depth"]
         fusion.check_runs(len(tags))
@@ -231,10 +233,6 @@ def tuned_before(record: str) -> Before:
         mistaken = "is not the record of a fusion whose settings were chosen"
         raise DataError(mistaken, "Name the record beside a run that was made with --tune.", file=record) from None
     return Before(fusion, {"queries": queries, "nested": False, "chosen_in": record}, tags, depth)
-
-
-def _weights_in(fusion: dict[str, Any]) -> tuple[float, ...] | None:
-    return None if fusion["weights"] is None else tuple(fusion["weights"])
 
 
 def grid(fusions: Sequence[Fusion], runs: int) -> list[Fusion]:
@@ -266,12 +264,9 @@ def grid(fusions: Sequence[Fusion], runs: int) -> list[Fusion]:
             settings += [replace(fusion, weights=weights) for weights in _weights(runs)]
     if len(settings) < 2:
         no_choice = f"{fusions[0].method} takes no weights, so there is nothing to choose"
-        raise DataError(no_choice, f"Give several methods, or one of {', '.join(_weighted())}.")
+        weighted = ", ".join(name for name, method in METHODS.items() if method.weighted)
+        raise DataError(no_choice, f"Give several methods, or one of {weighted}.")
     return settings
-
-
-def _weighted() -> Iterator[str]:
-    return (name for name, method in METHODS.items() if method.weighted)
 
 
 def _weights(runs: int) -> list[tuple[float, ...]]:

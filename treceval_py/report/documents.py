@@ -168,7 +168,8 @@ class Rankings:
         if self.ranking.order == "rank" or self.ranking.judged_only:
             judged, lists = self._listed(judging)
         else:
-            judged, lists = self._arranged(run)
+            judged, (table, order, *_) = judge_arranged(self.qrels, run, self.ranking)
+            lists = self._lists(judged, table, order)
             judging.keep(self.ranking, judged)
         firsts = np.full((len(self.qids), self.first), -1, dtype=np.int32)
         relevant = np.zeros(len(self.grades), dtype=np.int32)
@@ -188,11 +189,6 @@ class Rankings:
             moved_by = ((name, labels_of(judging, task, qrels.max_rel)) for name, task in tasks)
             labels = {name: moved for name, moved in moved_by if moved is not None}
         self.runs.append(KeptRun(run.name, run.tag, judged, firsts, relevant, ties, labels, frozenset(run.qids)))
-
-    def _arranged(self, run: Run) -> tuple[JudgedRun, Iterator[_List]]:
-        """Judge a run, and find the documents of its lists."""
-        judged, (table, order, *_) = judge_arranged(self.qrels, run, self.ranking)
-        return judged, self._lists(judged, table, order)
 
     def _lists(self, judged: JudgedRun, table: Run, order: IntArray) -> Iterator[_List]:
         numbers = np.array([-1 if (number := table.row_of(qid)) is None else number for qid in self.qids])
@@ -221,19 +217,12 @@ class Rankings:
         lists = []
         for row, query in enumerate(judged.documents or ()):
             ids, ranks = [encode(docid) for docid in query.docids], query.ranks
-            shown = np.flatnonzero(ranks <= self._kept_of(row)).tolist()
+            kept = self.first if self.deep[row] else min(self.first, SHOWN)
+            shown = np.flatnonzero(ranks <= kept).tolist()
             relevant = [place for place, label in enumerate(query.labels) if label is not None and label > 0]
-            lists.append(
-                _List(
-                    *(row, [ids[place] for place in shown], ranks[shown] - 1),
-                    *([ids[place] for place in relevant], ranks[relevant]),
-                )
-            )
+            first, retrieved = [ids[place] for place in shown], [ids[place] for place in relevant]
+            lists.append(_List(row, first, ranks[shown] - 1, retrieved, ranks[relevant]))
         return replace(judged, documents=None), iter(lists)
-
-    def _kept_of(self, row: int) -> int:
-        """Return how many documents of the lists of a query are kept."""
-        return self.first if self.deep[row] else min(self.first, SHOWN)
 
     def deepest(self) -> int:
         """Return the length of the longest list."""

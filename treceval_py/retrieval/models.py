@@ -434,11 +434,11 @@ def _pooling_for(model: Model, asked: tuple[str | None, str], by_card: tuple[str
         conflict = f"the model pools by {own} (1_Pooling/config.json), and --pooling is {pooling}"
         todo = "Leave --pooling out, or give a copy of the model's folder without 1_Pooling and modules.json."
         raise RunnerError(conflict, todo, file=model.name)
-    pooled = _first((own, "1_Pooling/config.json"), asked, by_card, ("", DEFAULT))
-    if not pooled[0]:
+    chosen = _first((own, "1_Pooling/config.json"), asked, by_card, ("", DEFAULT))
+    if not chosen[0]:
         unknown = f"--pooling {', '.join(POOLINGS[:-1])} or {POOLINGS[-1]} must be given, as the model does not say"
         raise RunnerError(unknown, "Its authors' description does; the wrong one ranks badly.", file=model.name)
-    return pooled
+    return chosen
 
 
 def _length_for(model: Model, asked: int | None, option: str) -> tuple[int, str]:

@@ -139,17 +139,17 @@ def forecast(request: Request, reporter: Reporter = SILENT, *, probe: bool = Tru
         pairs = queries * min(k, request.reranker.depth)
         rows.append(("rerank", f"at most {pairs:,} pairs with {request.reranker.model.name}"))
         memory = max(memory, LIBRARIES + max(len(request.reranker.devices), 1) * request.reranker.model.bytes)
-    hits = 12 * queries * k if by_vectors else 0
+    hit_bytes = 12 * queries * k if by_vectors else 0
     rows += [
         ("run", f"{request.output}: at most {_size(run)}"),
-        ("to write", _size(disk) + (f", and {_size(hits)} meanwhile" if by_vectors else "")),
+        ("to write", _size(disk) + (f", and {_size(hit_bytes)} meanwhile" if by_vectors else "")),
         (
             "memory",
             f"about {_size(memory)} "
             + ("at most" if by_vectors or request.reranker is not None else "beside the program"),
         ),
     ]
-    notes = _about_room(request.work if by_vectors else request.output, disk + hits)
+    notes = _about_room(request.work if by_vectors else request.output, disk + hit_bytes)
     if probe:
         reporter.begin("measure", None, "stages")
         without = _measure(request, looked, left, times)
@@ -269,8 +269,8 @@ def _memory(request: Request, retriever: Dense | Imported, looked: Surveys, inde
     block = min(BLOCK_BYTES, passages.count * vector) * (2 if retriever.similarity != "inner-product" else 1)
     if sparse:
         block = min(BLOCK, passages.count) * (WEIGHTS * 16 + BATCH * 48)
-    hits = 4 * 12 * min(GROUP, looked["queries"].count) * min(request.k, passages.count)
-    most: float = LIBRARIES + index + block + hits
+    hit_bytes = 4 * 12 * min(GROUP, looked["queries"].count) * min(request.k, passages.count)
+    most: float = LIBRARIES + index + block + hit_bytes
     if isinstance(retriever, Dense):
         model, texts = retriever.model, min(passages.shard_size, passages.count)
         tokens = (_batch_size(retriever) or 32) * retriever.settings.passage_max_length

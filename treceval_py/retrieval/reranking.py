@@ -354,20 +354,20 @@ def _texts(texts: Texts, ids: Iterable[str], side: str, reporter: Reporter) -> d
     """Look up the texts of ids, and refuse ids that have none."""
     wanted = dict.fromkeys(ids)
     reporter.begin(f"read {side}", texts.known_count(), side)
-    known: dict[str, str] = {}
+    by_id: dict[str, str] = {}
     for chunk in chunks(texts, 10_000):
         for each, text in zip(chunk.ids, chunk.texts, strict=True):
-            if each in known:
+            if each in by_id:
                 refuse_repeated(texts, frozenset({hash(each)}))
             if each in wanted:
-                known[each] = text
+                by_id[each] = text
         reporter.advance(len(chunk.ids))
     reporter.end()
-    lost = [each for each in wanted if each not in known]
+    lost = [each for each in wanted if each not in by_id]
     if lost:
         lack = f"{len(lost):,} of the {len(wanted):,} {side} to rerank are not there, such as {quoted(encode(lost[0]))}"
         raise InputError(lack, f"Give the {side} that the run was made with.", file=texts.name)
-    return known
+    return by_id
 
 
 def _digest(*sides: Mapping[str, str]) -> str:
