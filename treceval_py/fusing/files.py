@@ -155,7 +155,7 @@ def _digests(runs: Sequence[str]) -> Iterator[Callable[[], list[str]]]:
     pool = ThreadPoolExecutor(1)
     try:
         digests = [pool.submit(digest_of, run) for run in runs]
-        yield lambda: [each.result() for each in digests]
+        yield lambda: [digest.result() for digest in digests]
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -409,7 +409,7 @@ def align(lists: Sequence[tuple[Ids, FloatArray]], depth: int | None = None) -> 
         ranked.append(scores[best])
     if depth is not None:
         kept, joined = np.unique(np.concatenate(places), return_inverse=True)
-        ends = np.cumsum([len(each) for each in places])[:-1]
+        ends = np.cumsum([len(rows) for rows in places])[:-1]
         docids, places = docids[kept], np.split(joined, ends)
     return Lists(docids, places, ranked)
 

@@ -224,7 +224,7 @@ def tuned_before(record: str) -> Before:
         weights = None if final["weights"] is None else tuple(final["weights"])
         fusion = Fusion(**{**final, "weights": weights})
         queries = [str(query) for query in tuned["queries"]]
-        tags, depth = [str(each["tag"]) for each in said["inputs"]], said["fusion"]["depth"]
+        tags, depth = [str(source["tag"]) for source in said["inputs"]], said["fusion"]["depth"]
         fusion.check_runs(len(tags))
     except OSError as error:
         unreadable = f"cannot be read: {error.strerror or error}"

@@ -351,7 +351,7 @@ def agree(
         called = tuple(run.name for run in gathered[0].runs)
         notes += [note for each in gathered for note in each.notes if note not in notes]
         columns = [_aligned(each.runs, names[at]) for at, each in enumerate(gathered)]
-        signatures = {each.measure: each.signature for each in columns[0] if each.signature is not None}
+        signatures = {column.measure: column.signature for column in columns[0] if column.signature is not None}
         settings = (alpha, confidence, bootstrap, resamples, seed, threads)
         orders = tuple(
             _order(columns[first][at], columns[second][at], first, second, settings, notes)
@@ -432,7 +432,7 @@ def _labels(names: Sequence[str], tables: Sequence[Qrels], notes: list[str]) -> 
     if not several.any():
         disjoint = f"no document was judged by two of the judges ({listed(names)})"
         raise EvaluationError(disjoint, "Check that the judgments have the same queries and documents.")
-    alone = sorted({int(each) for each in query} - set(np.array(query)[several].tolist()))
+    alone = sorted({int(row) for row in query} - set(np.array(query)[several].tolist()))
     if alone:
         are = "1 query has" if len(alone) == 1 else f"{len(alone)} queries have"
         notes.append(f"{are} no document that two judges judged ({first_of([qids[at] for at in alone])}).")
@@ -551,7 +551,7 @@ def _common(tables: Sequence[Qrels], labels: _Labels) -> list[Qrels]:
         {q: {d: grade for d, grade in table[q].items() if d in docids} for q, docids in by_all.items() if docids}
         for table in tables
     ]
-    return [Qrels(each) for each in kept]
+    return [Qrels(judgments) for judgments in kept]
 
 
 def _aligned(runs: Sequence[Any], judge: str) -> list[Aligned]:
@@ -603,11 +603,11 @@ def _order(
     counts = dict.fromkeys(("same", "opposite", "only_first", "only_second", "neither"), 0)
     flips, changes, swapped = [], [], 0
     if runs > 1:
-        tested = [simultaneous(each, resamples=resamples, seed=seed, threads=threads) for each in (left, right)]
+        tested = [simultaneous(values, resamples=resamples, seed=seed, threads=threads) for values in (left, right)]
         for a, b in itertools.combinations(range(runs), 2):
             gaps = [float(row[a] - row[b]) for row in means]
             signs = [0 if abs(gap) <= SAME else (1 if gap > 0 else -1) for gap in gaps]
-            significant = [bool(each.p[a, b] <= alpha) and sign != 0 for each, sign in zip(tested, signs, strict=True)]
+            significant = [bool(test.p[a, b] <= alpha) and sign != 0 for test, sign in zip(tested, signs, strict=True)]
             swapped += signs[0] * signs[1] < 0
             if all(significant):
                 kind = "same" if signs[0] == signs[1] else "opposite"

@@ -210,7 +210,7 @@ def payload_of(
 
     settings = comparison.settings
     papers = in_paper(_by_page(comparison))
-    qids = sorted({qid for each in comparison.measures for qid in each.qids}, key=encode)
+    qids = sorted({qid for measure in comparison.measures for qid in measure.qids}, key=encode)
     reference = _baseline(comparison, baseline)
     ranked = () if rankings is None else tuple(rankings.runs)
     tasks = {} if rankings is None else rankings.tasks
@@ -239,14 +239,14 @@ def payload_of(
     contents["qids"] = [json_safe(qid) for qid in qids]
     contents["R"] = None if rankings is None else _relevant(rankings, qids)
     contents["measures"] = [
-        measure_payload(each, qids) | {"label": json_safe(paper.measure)}
-        for each, paper in zip(comparison.measures, papers.measures, strict=True)
+        measure_payload(measure, qids) | {"label": json_safe(paper.measure)}
+        for measure, paper in zip(comparison.measures, papers.measures, strict=True)
     ]
-    for made, each in zip(contents["measures"], comparison.measures, strict=True):
-        made["crit"] = _critical(comparison, each)
-        made["ties"] = _ranges([run.ties.get(each.measure) for run in ranked], each.qids, 3)
-        made["unj"] = _ranges([run.unjudged.get(each.measure) for run in ranked], each.qids, 2)
-        task = tasks.get(each.measure)
+    for made, measure in zip(contents["measures"], comparison.measures, strict=True):
+        made["crit"] = _critical(comparison, measure)
+        made["ties"] = _ranges([run.ties.get(measure.measure) for run in ranked], measure.qids, 3)
+        made["unj"] = _ranges([run.unjudged.get(measure.measure) for run in ranked], measure.qids, 2)
+        task = tasks.get(measure.measure)
         made["sum"] = None if task is None or rankings is None else sum_of(task, rankings)
     contents["groups"] = _groups(comparison, qids, contents["R"], contents["measures"][0]["label"])
     contents["pr"], contents["rd"] = _curves(comparison, rankings)
@@ -272,10 +272,10 @@ def _by_page(comparison: Comparison) -> Comparison:
         test=SIMULTANEOUS, tests=(SIMULTANEOUS,), interval=SIMULTANEOUS, confidence=1 - alpha
     )
     measures = []
-    for each in comparison.measures:
-        together = each.together
-        level = math.nan if together is None else two_sided_t(together.critical(alpha), len(each.qids))
-        measures.append(each._replace(level=level))
+    for measure in comparison.measures:
+        together = measure.together
+        level = math.nan if together is None else two_sided_t(together.critical(alpha), len(measure.qids))
+        measures.append(measure._replace(level=level))
     return replace(comparison, settings=settings, measures=tuple(measures), family=runs * (runs - 1) // 2)
 
 
@@ -292,9 +292,9 @@ def _methods(comparison: Outcome) -> list[str]:
 def _tasks(comparison: Comparison, qrels: Qrels) -> dict[str, Task]:
     """Return the signatures of the measures that have one."""
     return {
-        each.measure: task_of_signature(each.signature, qrels)
-        for each in comparison.measures
-        if each.signature is not None
+        measure.measure: task_of_signature(measure.signature, qrels)
+        for measure in comparison.measures
+        if measure.signature is not None
     }
 
 
@@ -379,10 +379,10 @@ def _runs(comparison: Comparison, rankings: Rankings | None) -> list[dict[str, A
     if rankings is not None:
         compared = set(basis_of(comparison).qids)
         rows = np.array([qid in compared for qid in rankings.qids])
-        for each, run in zip(runs, rankings.runs, strict=True):
+        for shown, run in zip(runs, rankings.runs, strict=True):
             shares = 1 - unjudged_shares(run.judged, FIRST)[rows]
             there = ~np.isnan(shares)
-            each |= {"tag": run.tag, "judged": round(float(shares[there].mean()), 4) if there.any() else None}
+            shown |= {"tag": run.tag, "judged": round(float(shares[there].mean()), 4) if there.any() else None}
     return runs
 
 
@@ -404,8 +404,8 @@ def _relevant(rankings: Rankings, qids: Sequence[str]) -> list[int]:
 
 def _ranges(runs: Sequence[Range | None], qids: Sequence[str], numbers: int) -> list[list[float]] | None:
     """Return some fields of the ranges of all runs in a measure; None if one is unknown."""
-    bounds = [None if each is None else each.over(qids) for each in runs]
-    known = [[round(number, 6) for number in each[:numbers]] for each in bounds if each is not None]
+    bounds = [None if extremes is None else extremes.over(qids) for extremes in runs]
+    known = [[round(number, 6) for number in bound[:numbers]] for bound in bounds if bound is not None]
     return known if bounds and len(known) == len(bounds) else None
 
 
@@ -433,10 +433,10 @@ def _groups(
     """
     groups = [
         {
-            "name": json_safe(f"by {each.attribute}"),
-            "sets": [[json_safe(k), v] for k, v in each.members(qids).items() if v],
+            "name": json_safe(f"by {grouping.attribute}"),
+            "sets": [[json_safe(k), v] for k, v in grouping.members(qids).items() if v],
         }
-        for each in comparison.groups
+        for grouping in comparison.groups
     ]
     if len(qids) >= THIRDS:
         if relevant is not None:
@@ -478,15 +478,15 @@ def _reproduce(comparison: Comparison, rankings: Rankings | None, command: str) 
     judgments that are not relevance judgments.
     """
     commands = [command] if command else []
-    signatures = [each.signature for each in comparison.measures if each.signature is not None]
+    signatures = [measure.signature for measure in comparison.measures if measure.signature is not None]
     files = [comparison.judgments_name, *comparison.files]
     # Data from Python or a pipe have names such as <run>, and saved results are not scored again.
     if rankings is None or len(signatures) < len(comparison.measures) or not all(map(_is_file, files)):
         return commands
-    if any(each.left_out for each in comparison.measures):
+    if any(measure.left_out for measure in comparison.measures):
         return commands
     by_measure = {
-        concise(each.measure).notation: each for each in signatures
+        concise(signature.measure).notation: signature for signature in signatures
     }  # a measure may have been requested twice
     # The short form of a user's own profile could not be read back.
     written = [each.short if each.profile in PROFILES else each.long for each in by_measure.values()]

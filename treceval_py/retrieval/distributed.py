@@ -172,10 +172,10 @@ class RayPool(Places):
         for key in [key for key in self.places if key[0] not in alive]:
             self.again += filter(None, self.places.pop(key).tasks.values())
         has = {name: node["Resources"] for name, node in alive.items()}
-        gpus = self._gpus and any(each.get("GPU") for each in has.values())
-        for node, each in has.items():
-            cores = int(each.get("CPU", 0))
-            count = min(int(each.get("GPU", 0)), cores) if gpus else min(cores, 1)
+        gpus = self._gpus and any(devices.get("GPU") for devices in has.values())
+        for node, devices in has.items():
+            cores = int(devices.get("CPU", 0))
+            count = min(int(devices.get("GPU", 0)), cores) if gpus else min(cores, 1)
             for number in range(count):
                 if (node, number) not in self.places:
                     self.places[node, number] = self._place(node, cores // count, int(gpus))

@@ -79,7 +79,7 @@ class Embedded(Rows):
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         """Yield each id, in place of a text too."""
-        return ((each, each) for each in self._ids)
+        return ((docid, docid) for docid in self._ids)
 
     def ids(self) -> Ids:
         """Return the ids in order."""
@@ -103,7 +103,7 @@ class Embedded(Rows):
             A vector has a value that is not finite, or a file was changed.
         """
         self._check()
-        digest = hashlib.sha256(b"".join(b"%s\n" % each for each in self._ids.raw()))
+        digest = hashlib.sha256(b"".join(b"%s\n" % docid for docid in self._ids.raw()))
         parts = []
         for _, block in self._vectors.blocks(block_rows(self._vectors.dimensions)):
             digest.update(block.data)
@@ -295,7 +295,7 @@ def _of_parquet(path: str) -> tuple[Ids, StreamedVectors]:
             yield lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, dimensions)
 
     with _damage(path):
-        ids = [_id(each, path) for column in batches(id_column) for each in column.to_pylist()]
+        ids = [_id(cell, path) for column in batches(id_column) for cell in column.to_pylist()]
     return Ids.from_bytes(ids), StreamedVectors(count, dimensions, portions)
 
 

@@ -423,7 +423,7 @@ def identity(model: Model, settings: Settings, side: Side) -> dict[str, Any]:
 
 def _first(*found: tuple[Any, str]) -> tuple[Any, str]:
     """Return the first value that exists, with its source."""
-    return next(each for each in found if each[0] is not None)
+    return next(option for option in found if option[0] is not None)
 
 
 def _pooling_for(model: Model, asked: tuple[str | None, str], by_card: tuple[str | None, str]) -> tuple[str, str]:

@@ -111,8 +111,8 @@ def forecast(request: Request, reporter: Reporter = SILENT, *, probe: bool = Tru
     disk = run = queries * k * (LINE + len(f"{passages}{queries}{request.tag}"))
     left: dict[Side, int] = {}
     rows = [("collection", collection.name)]
-    for side, each in looked.items():
-        texts = f"{each.count:,} of {each.name}, {each.characters:,} characters, the longest {each.longest:,}"
+    for side, survey in looked.items():
+        texts = f"{survey.count:,} of {survey.name}, {survey.characters:,} characters, the longest {survey.longest:,}"
         rows.append((side, texts))
     rows.append(("judgments", collection.qrels_name or "none"))
     if isinstance(retriever, Dense):
@@ -122,7 +122,7 @@ def forecast(request: Request, reporter: Reporter = SILENT, *, probe: bool = Tru
             store.find()
         rows += [*_model_rows(retriever), *((side, _there(store)) for side, store in stores.items())]
         left = {side: store.left() for side, store in stores.items()}
-        disk += sum(_bytes(store) - sum(each.size for each in store.present()) for store in stores.values())
+        disk += sum(_bytes(store) - sum(shard.size for shard in store.present()) for store in stores.values())
     if by_vectors := isinstance(retriever, Dense | Imported):
         search, index = _search_row(retriever, passages)
         if isinstance(retriever, Imported):
@@ -155,9 +155,9 @@ def forecast(request: Request, reporter: Reporter = SILENT, *, probe: bool = Tru
         without = _measure(request, looked, left, times)
         reporter.advance(len(times))
         reporter.end()
-        total = sum(each.seconds for each in times.values())
-        wrong = sum(each.seconds * each.uncertainty for each in times.values()) / total
-        stages = ", ".join(f"{name} {_span(each.seconds)}" for name, each in times.items())
+        total = sum(stage.seconds for stage in times.values())
+        wrong = sum(stage.seconds * stage.uncertainty for stage in times.values()) / total
+        stages = ", ".join(f"{name} {_span(stage.seconds)}" for name, stage in times.items())
         rows.append(("time", f"about {_span(total)}, give or take {wrong:.0%}: {stages}"))
         if without:
             notes += (f"The time is without {', '.join(without)}, which cannot be measured here.",)

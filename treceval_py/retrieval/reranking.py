@@ -356,14 +356,14 @@ def _texts(texts: Texts, ids: Iterable[str], side: str, reporter: Reporter) -> d
     reporter.begin(f"read {side}", texts.known_count(), side)
     by_id: dict[str, str] = {}
     for chunk in chunks(texts, 10_000):
-        for each, text in zip(chunk.ids, chunk.texts, strict=True):
-            if each in by_id:
-                refuse_repeated(texts, frozenset({hash(each)}))
-            if each in wanted:
-                by_id[each] = text
+        for text_id, text in zip(chunk.ids, chunk.texts, strict=True):
+            if text_id in by_id:
+                refuse_repeated(texts, frozenset({hash(text_id)}))
+            if text_id in wanted:
+                by_id[text_id] = text
         reporter.advance(len(chunk.ids))
     reporter.end()
-    lost = [each for each in wanted if each not in by_id]
+    lost = [text_id for text_id in wanted if text_id not in by_id]
     if lost:
         lack = f"{len(lost):,} of the {len(wanted):,} {side} to rerank are not there, such as {quoted(encode(lost[0]))}"
         raise InputError(lack, f"Give the {side} that the run was made with.", file=texts.name)
@@ -374,8 +374,8 @@ def _digest(*sides: Mapping[str, str]) -> str:
     """Return the SHA-256 of texts by their ids, in any order."""
     digest = hashlib.sha256()
     for texts in sides:
-        for each in sorted(texts):
-            digest.update(canonical([each, texts[each]]))
+        for text_id in sorted(texts):
+            digest.update(canonical([text_id, texts[text_id]]))
         digest.update(b"\n")
     return digest.hexdigest()
 

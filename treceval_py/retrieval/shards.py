@@ -175,7 +175,7 @@ class Store:
             mismatch = f"shards have at most {size:,} texts, and {self.survey.shard_size:,} are asked for"
             raise RunnerError(mismatch, _again(self.folder, f"Use --shard-size {size},"), file=path)
         # What was removed is encoded again: the way out of one damaged shard that does not cost all of them.
-        shards = {name: Shard(**each) for name, each in manifest["shards"].items()}
+        shards = {name: Shard(**fields) for name, fields in manifest["shards"].items()}
         self.shards = {name: shard for name, shard in shards.items() if {name + end for end in shard.files} <= files}
 
     def missing(self) -> list[int]:
