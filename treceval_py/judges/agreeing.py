@@ -345,14 +345,14 @@ def agree(
         used = _common(tables, labels) if common else tables
         table = Evaluator(used[0], options, reading).table
         loaded = [table(each) for each in given]
-        found = [
+        gathered = [
             gather(loaded, each, options, reading, names=list(runs) if isinstance(runs, Mapping) else None)
             for each in used
         ]
-        called = tuple(run.name for run in found[0].runs)
-        notes += [note for each in found for note in each.notes if note not in notes]
-        columns = [_aligned(each.runs, names[at]) for at, each in enumerate(found)]
-        signatures = {each.measure: each.signature for each in columns[0] if each.signature is not None}
+        called = tuple(run.name for run in gathered[0].runs)
+        notes += [note for each in gathered for note in each.notes if note not in notes]
+        columns = [_aligned(each.runs, names[at]) for at, each in enumerate(gathered)]
+        signatures = {column.measure: column.signature for column in columns[0] if column.signature is not None}
         settings = (alpha, confidence, bootstrap, resamples, seed, threads)
         orders = tuple(
             _order(columns[first][at], columns[second][at], first, second, settings, notes)
@@ -431,9 +431,9 @@ def _labels(names: Sequence[str], tables: Sequence[Qrels], notes: list[str]) -> 
             notes.append(f"{brief(name)}: {are} treated as not judged.")
     several = (places != ABSENT).sum(axis=0) > 1
     if not several.any():
-        what = f"no document was judged by two of the judges ({listed(names)})"
-        raise EvaluationError(what, "Check that the judgments have the same queries and documents.")
-    alone = sorted({int(each) for each in query} - set(np.array(query)[several].tolist()))
+        disjoint = f"no document was judged by two of the judges ({listed(names)})"
+        raise EvaluationError(disjoint, "Check that the judgments have the same queries and documents.")
+    alone = sorted({int(row) for row in query} - set(np.array(query)[several].tolist()))
     if alone:
         are = "1 query has" if len(alone) == 1 else f"{len(alone)} queries have"
         notes.append(f"{are} no document that two judges judged ({first_of([qids[at] for at in alone])}).")
@@ -552,7 +552,7 @@ def _common(tables: Sequence[Qrels], labels: _Labels) -> list[Qrels]:
         {q: {d: grade for d, grade in table[q].items() if d in docids} for q, docids in by_all.items() if docids}
         for table in tables
     ]
-    return [Qrels(each) for each in kept]
+    return [Qrels(judgments) for judgments in kept]
 
 
 def _aligned(runs: Sequence[Any], judge: str) -> list[Aligned]:
@@ -604,20 +604,20 @@ def _order(
     counts = dict.fromkeys(("same", "opposite", "only_first", "only_second", "neither"), 0)
     flips, changes, swapped = [], [], 0
     if runs > 1:
-        tested = [simultaneous(each, resamples=resamples, seed=seed, threads=threads) for each in (left, right)]
+        tested = [simultaneous(values, resamples=resamples, seed=seed, threads=threads) for values in (left, right)]
         for a, b in itertools.combinations(range(runs), 2):
             gaps = [float(row[a] - row[b]) for row in means]
             signs = [0 if abs(gap) <= SAME else (1 if gap > 0 else -1) for gap in gaps]
-            found = [bool(each.p[a, b] <= alpha) and sign != 0 for each, sign in zip(tested, signs, strict=True)]
+            significant = [bool(test.p[a, b] <= alpha) and sign != 0 for test, sign in zip(tested, signs, strict=True)]
             swapped += signs[0] * signs[1] < 0
-            if all(found):
+            if all(significant):
                 kind = "same" if signs[0] == signs[1] else "opposite"
                 if kind == "opposite":
                     flips.append((a, b) if signs[0] > 0 else (b, a))
-            elif any(found):
-                kind = "only_first" if found[0] else "only_second"
-                better = signs[0] if found[0] else signs[1]
-                changes.append((*((a, b) if better > 0 else (b, a)), first if found[0] else second))
+            elif any(significant):
+                kind = "only_first" if significant[0] else "only_second"
+                better = signs[0] if significant[0] else signs[1]
+                changes.append((*((a, b) if better > 0 else (b, a)), first if significant[0] else second))
             else:
                 kind = "neither"
             counts[kind] += 1
