@@ -57,21 +57,21 @@ def graded_by_processes(
         waiting.put(number)
     done: queue.SimpleQueue[tuple[int, Reply | BaseException]] = queue.SimpleQueue()
     crew = [_Slot(setup, jobs, waiting, done, seconds) for _ in range(min(workers, len(jobs)))]
-    found: dict[int, Reply] = {}
+    replies: dict[int, Reply] = {}
     try:
         for slot in crew:
             slot.start()
-        while len(found) < len(jobs):
+        while len(replies) < len(jobs):
             number, reply = done.get()
             if isinstance(reply, BaseException):
                 raise reply
-            found[number] = reply
+            replies[number] = reply
             if after is not None:
                 after()
     finally:
         for slot in crew:
             slot.dismiss()
-    return [found[number] for number in range(len(jobs))]
+    return [replies[number] for number in range(len(jobs))]
 
 
 class _Slot(threading.Thread):
