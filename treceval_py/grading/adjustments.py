@@ -38,7 +38,7 @@ def _fits_claims(value: Any) -> bool:
 
 
 KEYS = {
-    "points": Form('a number, 0 or more, or a change in quotes, such as "+2"', _fits_points, lambda each: each),
+    "points": Form('a number, 0 or more, or a change in quotes, such as "+2"', _fits_points, lambda points: points),
     "comment": TEXT,
     "run": Form("the name of a file in quotes", lambda value: isinstance(value, str) and value != "", str),
     "excused": YES,
@@ -188,9 +188,8 @@ def matched(adjustments: Sequence[Adjustment], students: Sequence[Identity]) -> 
         A student is unknown, could be several, or has two tables.
     """
     by_student: dict[int, Adjustment] = {}
-    for adjustment, fit in zip(
-        adjustments, fits([_identity(adjustment.student) for adjustment in adjustments], students), strict=True
-    ):
+    wanted = [_identity(adjustment.student) for adjustment in adjustments]
+    for adjustment, fit in zip(adjustments, fits(wanted, students), strict=True):
         student = quoted(encode(adjustment.student))
         if fit.student is None:
             names = [students[at].names[0] for at in fit.candidates]

@@ -77,9 +77,7 @@ def with_questions(grades: Grades) -> Grades:
         by_entry[place].append(Question("another's claim", sentence))
     kinds = list(KINDS)
     entries = (
-        entry._replace(
-            questions=tuple(sorted(dict.fromkeys(questions), key=lambda question: kinds.index(question.kind)))
-        )
+        entry._replace(questions=tuple(sorted(dict.fromkeys(questions), key=lambda asked: kinds.index(asked.kind))))
         for entry, questions in zip(grades.entries, by_entry, strict=True)
     )
     return grades._replace(entries=tuple(entries))
@@ -171,9 +169,7 @@ def equal_runs(grades: Grades, kinds: Sequence[str] = (SAME_FILE, SAME_RANKING))
         if pair.kind in kinds:
             joined = group.get(pair.first, {pair.first}) | group.get(pair.second, {pair.second})
             group.update(dict.fromkeys(joined, joined))
-    return sorted(
-        {frozenset(members) for members in group.values()}, key=lambda members: (-len(members), sorted(members))
-    )
+    return sorted({frozenset(same) for same in group.values()}, key=lambda same: (-len(same), sorted(same)))
 
 
 def _alike(grades: Grades) -> Iterator[tuple[int, str]]:

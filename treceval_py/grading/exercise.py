@@ -142,20 +142,18 @@ def recorded(
     wanted = {people.members[at].submission: decision.run for at, decision in decisions.items() if decision.run}
     known = baseline_record(grader)
     jobs = [
-        Job(submission, tuple(by_submission.get(at, ())), wanted.get(at, ""))
-        for at, submission in enumerate(people.submissions)
+        Job(handed, tuple(by_submission.get(at, ())), wanted.get(at, ""))
+        for at, handed in enumerate(people.submissions)
     ]
     replies = _replies(_setup(grader, known, folder), jobs, workers, after)
     return Records(
-        *(
-            grader.assignment,
-            submitted,
-            people,
-            tuple(reply.graded for reply in replies),
-            known,
-            decisions,
-            tuple(strays),
-        ),
+        grader.assignment,
+        submitted,
+        people,
+        tuple(reply.graded for reply in replies),
+        known,
+        decisions,
+        tuple(strays),
         (*map(_about_other, others), *grader.scoring.notes),
         frozenset(reply.kept for reply in replies if reply.kept),
         bool(claimed),

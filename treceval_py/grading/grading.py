@@ -115,7 +115,9 @@ def grade(
         )
     check_folder(target)
     records = recorded(
-        *(grader, path, class_of(handed_in, everybody, rules.groups)),
+        grader,
+        path,
+        class_of(handed_in, everybody, rules.groups),
         claims=_path(claims),
         adjustments=read_adjustments(os.path.join(target, ADJUSTMENTS)),
         others=others,
@@ -203,7 +205,9 @@ def grade_course(
     }
     records = {
         name: recorded(
-            *(graders[name], path, people[name]),
+            graders[name],
+            path,
+            people[name],
             claims=next(task.claims for task in tasks if task.name == name),
             adjustments=decided[name],
             others=others[name],

@@ -95,17 +95,17 @@ class _File(TomlFile):
         """Return the rules of the file."""
         if "task" not in self.document:
             return self._checked(self._rules())
-        tasks = self.document["task"]
-        if not isinstance(tasks, list) or not all(isinstance(table, dict) for table in tasks):
+        tables = self.document["task"]
+        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             raise self.refusal("task is not an array of tables", "Write [[task]] with two brackets.", "task")
         shared = self.tables = {name: value for name, value in self.document.items() if name != "task"}
         common = self._rules()
-        found: list[Task] = []
-        for number, table in enumerate(tasks):
+        tasks: list[Task] = []
+        for number, table in enumerate(tables):
             self.task = number
             self.tables = _together(shared, table)
-            found.append(self._task(number, table, found, common))
-        return common._replace(tasks=tuple(found))
+            tasks.append(self._task(number, table, tasks, common))
+        return common._replace(tasks=tuple(tasks))
 
     def _task(self, number: int, table: Mapping[str, Any], before: list[Task], common: Rules) -> Task:
         """Return a task; its files are in the folder of the rules, unless their paths say otherwise."""
@@ -161,16 +161,16 @@ class _File(TomlFile):
     def _values(self, section: str, values: Mapping[str, Any], number: int = 0) -> list[tuple[Key, Any]]:
         """Return the keys of a table with their values, after checking their form."""
         known = {key.name: key for key in RULES if key.section == section}
+        where = f" in {bracketed(section)}" if section else ""
         pairs = []
         for name, value in values.items():
             if name not in known:
                 kind = "section" if isinstance(value, (dict, list)) and not section else "key"
-                where = f" in {bracketed(section)}" if section else ""
                 fault = f"unknown {kind} {quoted(encode(name))}{where}"
                 raise self.refusal(fault, _suggestion(name, section, known), section, name, number=number)
             form = known[name].form
             if not form.fits(value):
-                fault = f"{_called(section, name)} is {_shown(value)}; it must be {form.words}"
+                fault = f"{name}{where} is {_shown(value)}; it must be {form.words}"
                 raise self.refusal(fault, "", section, name, number=number)
             pairs.append((known[name], form.take(value)))
         return pairs
@@ -199,9 +199,9 @@ class _File(TomlFile):
             if fault and len(measures) == 1:
                 raise self.refusal(f"{measure.name} cannot be graded: {fault}", "Leave it out.", *place, number=number)
             if fault:
-                problem = f"{quoted(encode(name))} stands for {len(measures)} measures, of which {measure.name} cannot be graded"
-                todo = "Name each measure that you want, such as map."
-                raise self.refusal(f"{problem}: {fault}", todo, *place, number=number)
+                several = f"{quoted(encode(name))} stands for {len(measures)} measures"
+                problem = f"{several}, of which {measure.name} cannot be graded: {fault}"
+                raise self.refusal(problem, "Name each measure that you want, such as map.", *place, number=number)
         return measures
 
     def _measures(self, profile: Profile, listed: tuple[str, ...] | None) -> tuple[MeasureRule, ...]:
@@ -292,10 +292,6 @@ def _fault_of(measure: Measure) -> str:
     # A measure of any kind of judgments declares a union of kinds.
     kinds = get_args(family.judged) or (family.judged,)
     return "" if JudgedRun in kinds else "it needs judgments of another kind than qrels"
-
-
-def _called(section: str, name: str) -> str:
-    return f"{name} in {bracketed(section)}" if section else name
 
 
 def _shown(value: Any) -> str:

@@ -159,11 +159,11 @@ def claims_of(document: Document, name: str, runs: Iterable[str] = ()) -> list[C
 def _certain(said: list[Said]) -> Iterator[Said]:
     """Leave out different numbers that running text gives for one measure; keep them if all are the same number."""
     numbers: dict[tuple[str, str], set[str]] = {}
-    for each in said:
-        numbers.setdefault(_key(each), set()).add(each.number.strip(" %+").replace(",", "."))
-    for each in said:
-        if not is_of_others(each.name) and not (each.loose and _differ(numbers[_key(each)])):
-            yield each
+    for claim in said:
+        numbers.setdefault(_key(claim), set()).add(claim.number.strip(" %+").replace(",", "."))
+    for claim in said:
+        if not is_of_others(claim.name) and not (claim.loose and _differ(numbers[_key(claim)])):
+            yield claim
 
 
 def _key(said: Said) -> tuple[str, str]:

@@ -195,9 +195,7 @@ def _by_columns(cells: Sequence[Sequence[str]], places: Sequence[str]) -> list[_
     header = cells[rows[0] - 1] if rows[0] else [""] * width
     titles = header[first + 1 :]
     # Years, and numbers from 0, may be column names.
-    if any(whole_number(title) and not _YEAR.fullmatch(title) for title in titles) and not all(
-        map(str.isdigit, titles)
-    ):
+    if any(whole_number(name) and not _YEAR.fullmatch(name) for name in titles) and not all(map(str.isdigit, titles)):
         header = [""] * width
     series = []
     for column in range(first + 1, width):

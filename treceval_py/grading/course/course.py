@@ -106,7 +106,12 @@ def course_of(
     members += [_standing(name, None, [own.get(name) for own in nobodys], weights, taken) for name in strangers]
     names = tuple(task.name for task in tasks)
     return Course(
-        *(title, names, tuple(folders[name] for name in names), tuple(weights), tuple(books), tuple(members)),
+        title,
+        names,
+        tuple(folders[name] for name in names),
+        tuple(weights),
+        tuple(books),
+        tuple(members),
         tuple(notes),
     )
 

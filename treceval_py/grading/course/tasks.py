@@ -124,11 +124,7 @@ def roster_of(tasks: Sequence[Sequence[Submission]]) -> Roster:
     """Return everybody who handed something in, as a roster; submissions with matching names are one student."""
     people: list[Person] = []
     for handed_in in tasks:
-        whose = [
-            (submission, at, identity)
-            for submission in handed_in
-            for at, identity in enumerate(identities_of(submission))
-        ]
+        whose = [(submission, *pair) for submission in handed_in for pair in enumerate(identities_of(submission))]
         matches = fits([identity for *_, identity in whose], [identity_of(person) for person in people])
         for (submission, at, identity), fit in zip(whose, matches, strict=True):
             if fit.student is None:

@@ -484,12 +484,8 @@ _NUMBERED = re.compile(
 def _numbered(item: Item) -> tuple[str, int]:
     """Return the path of a file without its ending and version number, and that number."""
     folder, _, name = item.name.casefold().rpartition("/")
-    numbered = _NUMBERED.fullmatch(stem_of(name))
-    return (
-        (f"{folder}/{stem_of(name)}", 0)
-        if numbered is None
-        else (f"{folder}/{numbered['stem']}", int(numbered["number"]))
-    )
+    parts = _NUMBERED.fullmatch(stem_of(name))
+    return (f"{folder}/{stem_of(name)}", 0) if parts is None else (f"{folder}/{parts['stem']}", int(parts["number"]))
 
 
 def _turns(items: Sequence[Item]) -> list[tuple[int, int, str]]:

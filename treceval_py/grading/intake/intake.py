@@ -65,7 +65,7 @@ class _Part(NamedTuple):
     named: Named
     name: str
     folder: bool
-    found: list[Found]
+    files: list[Found]
 
 
 def submissions(
@@ -105,7 +105,7 @@ def submissions(
         students.setdefault(unicodedata.normalize("NFC", part.named.student), []).append(part)
     where = "/".join((path, *base))
     made = [_submission(student, where, students[student], limits) for student in sorted(students)]
-    if len(made) == 1 and not made[0].platform and len(_runs(parts[0].found, limits)) > 1:
+    if len(made) == 1 and not made[0].platform and len(_runs(parts[0].files, limits)) > 1:
         others.append(FileRead(made[0].student, "note", ONE_STUDENT, 0))
     return made
 
@@ -336,15 +336,15 @@ def _students_own(source: _Source, base: tuple[str, ...], others: list[FileRead]
         and part.named.student not in folders
         and _is_beside(part, limits)
     }
-    others += [FileRead(shown(name), "not used", BESIDE, part.found[0].size) for name, part in beside.items()]
+    others += [FileRead(shown(name), "not used", BESIDE, part.files[0].size) for name, part in beside.items()]
     return [part for part in own if part.name not in beside]
 
 
 def _is_beside(part: _Part, limits: Limits) -> bool:
     """Tell whether an entry is a file that no student handed in, if its place or name suggests that."""
-    if part.folder or part.named.platform or any(file.why for file in part.found):
+    if part.folder or part.named.platform or any(file.why for file in part.files):
         return False
-    return not _runs(part.found, limits)
+    return not _runs(part.files, limits)
 
 
 def _displayed(student: str) -> str:
@@ -358,8 +358,8 @@ def _submission(student: str, where: str, parts: Sequence[_Part], limits: Limits
     files: list[Found] = []
     used: set[tuple[str, ...]] = set()
     for part in parts:
-        short = [file.parts[1:] or (part.named.rest or part.name,) for file in part.found]
-        for file, own in zip(part.found, short, strict=True):
+        short = [file.parts[1:] or (part.named.rest or part.name,) for file in part.files]
+        for file, own in zip(part.files, short, strict=True):
             named = file.parts if own in used else own
             files.append(file._replace(parts=named, attempt=_attempt(part), number=part.named.number))
         used.update(short)
@@ -392,9 +392,9 @@ _SAID = re.compile(r"(?m)^Name:[ \t]*(\S[^\r\n()]{0,200}?)[ \t]*\(")
 def _with_name(owners: tuple[Owner, ...], parts: Sequence[_Part], limits: Limits) -> tuple[Owner, ...]:
     """Return the owners; on Blackboard, with the name from the top of the typed text."""
     for part in parts:
-        if part.named.platform == "blackboard" and part.named.rest == "typed.txt" and not part.found[0].why:
+        if part.named.platform == "blackboard" and part.named.rest == "typed.txt" and not part.files[0].why:
             try:
-                said = _SAID.match(_beginning(part.found[0], limits, BEGINNING).decode("utf-8", "replace"))
+                said = _SAID.match(_beginning(part.files[0], limits, BEGINNING).decode("utf-8", "replace"))
             except IntakeError:
                 continue
             return tuple(owner._replace(name=said[1]) for owner in owners) if said else owners

@@ -223,9 +223,8 @@ class _Told:
 
     def named(self) -> Named:
         """Return the data in the form for a file or folder."""
-        owners = tuple(
-            Owner(*(submitter.get(key, "") for key in (":name", ":sid", ":email"))) for submitter in self.submitters
-        )
+        keys = (":name", ":sid", ":email")
+        owners = tuple(Owner(*(submitter.get(key, "") for key in keys)) for submitter in self.submitters)
         called = [f"{owner.name}_{owner.number}".strip("_") or owner.email for owner in owners]
         group = ", ".join(owner.name or owner.email for owner in owners) if len(owners) > 1 else ""
         time = _TIME.search(self.when)

@@ -42,8 +42,8 @@ def first_claims(claims: Sequence[Claimed]) -> list[Claimed]:
 
 def right_for(tried: Tried, claims: Sequence[Claimed]) -> tuple[bool, ...]:
     """Tell which claims are right for a run, also by its own labels if these do not contradict the judgments."""
-    ways = [each for each in (tried.ways, None if tried.contradicts else tried.own) if each is not None]
-    return tuple(any(each.is_right(claim) for each in ways) for claim in claims)
+    both = [ways for ways in (tried.ways, None if tried.contradicts else tried.own) if ways is not None]
+    return tuple(any(ways.is_right(claim) for ways in both) for claim in claims)
 
 
 def explained(tried: Tried, claims: Sequence[Claimed]) -> int:
@@ -148,7 +148,7 @@ def checked_claims(
             searches = max(searches - len(searched), 0)
     for at, claim in enumerate(claims):
         if claim.run in unknown and claim.run not in of_row and told[at].verdict not in RIGHT:
-            told[at] = _of_one_of_several(told[at])
+            told[at] = told[at]._replace(verdict=UNCHECKED, why=f"several runs are named, and {OF_WHICH}")
         elif not claim.run and told[at].verdict == NOT_REPRODUCED and told[at].counts:
             told[at] = _explained_by_others(tried, counts, claim) or told[at]
     _leave_open(claims, told)
@@ -211,7 +211,3 @@ def _of_another(checked: Checked) -> Checked:
 def _not_handed_in(claim: Claimed) -> Checked:
     why = f"it is a number of {visible(claim.run)}, which was not handed in: it has no effect on the points"
     return Checked(claim.measure, claim.text, claim.place, UNCHECKED, why=why, counts=False)
-
-
-def _of_one_of_several(checked: Checked) -> Checked:
-    return checked._replace(verdict=UNCHECKED, why=f"several runs are named, and {OF_WHICH}")

@@ -207,7 +207,7 @@ def of_which(rows: Sequence[str], by_row: Mapping[str, int], counts: int) -> dic
     ----------
     rows : sequence of str
         The names in the claims.
-    found : mapping of str to int
+    by_row : mapping of str to int
         The runs of some names, from `runs_of_rows`.
     counts : int
         Number of the run that counts.

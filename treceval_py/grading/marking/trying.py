@@ -180,9 +180,8 @@ class Trier:
     def _checked(self, data: bytes, name: str, *, judged: bool) -> tuple[CheckedFile, bytes, tuple[str, ...]]:
         """Check a run, and repair it if it can be scored then."""
         checked = self._check(data, name, JUDGED if judged else None)
-        if (
-            checked.kind is not None and checked.kind.name == "qrels"
-        ):  # the fourth column is not a label, but a rank, say
+        # The fourth column is not a label then, but a rank, say.
+        if checked.kind is not None and checked.kind.name == "qrels":
             checked = self._check(data, name, "run")
         errors = [CODES[code] for code in checked.counts if CODES[code].severity == ERROR]
         if not errors or not self.rules.repair or checked.kind is None or not all(error.fixed for error in errors):

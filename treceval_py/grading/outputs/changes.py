@@ -71,7 +71,11 @@ def changes_txt(changes: Sequence[Changed], students: int) -> bytes:
     lines = [f"Changed since the last grading: {len(names)} of {students} students.", ""]
     for name in names:
         lines.append(shown(name))
-        lines += [f"  {_told(change)}" for change in changes if change.student == name]
+        lines += [
+            f"  {shown(change.what)}: {shown(change.before) or 'none'} -> {shown(change.after) or 'none'}"
+            for change in changes
+            if change.student == name
+        ]
         lines.append("")
     return encode("\n".join(lines))
 
@@ -80,10 +84,6 @@ def changes_csv(changes: Sequence[Changed]) -> bytes:
     """Return changes as CSV, one per line."""
     rows = [tuple(map(shown, change)) for change in changes]
     return encode(csv_of(sheet_of("", Changed._fields, rows)))
-
-
-def _told(change: Changed) -> str:
-    return f"{shown(change.what)}: {shown(change.before) or 'none'} -> {shown(change.after) or 'none'}"
 
 
 def _by_student(entries: Sequence[Any]) -> dict[tuple[str, int], Mapping[str, Any]]:

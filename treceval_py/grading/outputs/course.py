@@ -184,15 +184,12 @@ def _cell(entry: Entry | None, folder: str) -> dict[str, Any]:
     if entry is None:
         return {"value": "", "link": "", "shown": "", "title": "", "mark": ""}
     points = _total(entry)
-    said = [
-        entry.graded.status,
-        *(change.why for change in entry.marks.changes),
-        *(question.what for question in entry.questions),
-    ]
+    changes, questions = entry.marks.changes, entry.questions
+    said = [entry.graded.status, *(change.why for change in changes), *(question.what for question in questions)]
     return {
         "value": "" if points is None else points,
         "link": f"{quote(folder)}/feedback/{quote(entry.name)}.txt",
         "shown": "excused" if points is None else score_of(points),
         "title": shown("; ".join(said)),
-        "mark": "*" if entry.marks.changes or entry.questions else "",
+        "mark": "*" if changes or questions else "",
     }

@@ -76,10 +76,7 @@ def _moodle(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:
     comments = COMMENTS if COMMENTS in titles else _after(titles, f"({grade.casefold()})")
     made = (*titles, MODIFIED) if grade == GRADE and MODIFIED not in titles else titles
     identifiers = [row.get(titles[0], "") for row in map(_row, book.entries) if row] if grade else []
-    prefix = next(
-        (identifier.rstrip("0123456789") for identifier in identifiers if _IDENTIFIER.fullmatch(identifier)),
-        "Participant ",
-    )
+    prefix = next((name.rstrip("0123456789") for name in identifiers if _IDENTIFIER.fullmatch(name)), "Participant ")
     rows, left = [], {}
     for entry in book.entries:
         # Moodle reads an empty grade as no grade, and comments as HTML.

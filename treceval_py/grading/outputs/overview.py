@@ -178,7 +178,7 @@ def histogram(values: Sequence[float], low: float, high: float, *, mark: float |
     for place, number in enumerate(range(first, last)):
         count = parts[number]
         height = round((HIGH - TOP - BOTTOM) * count / tallest, 2)
-        told = f"{ends[place]} to {ends[place + 1]} {unit}: {_students(count)}"
+        told = f"{ends[place]} to {ends[place + 1]} {unit}: {count} student{'s' * (count != 1)}"
         bars.append(
             Bar(round(LEFT + place * width + 1.5, 2), HIGH - BOTTOM - height, round(width - 3, 2), height, count, told)
         )
@@ -299,22 +299,20 @@ def _wrong(entries: Sequence[Entry]) -> list[tuple[Entry, Any]]:
 
 def _findings(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """Count findings by code: errors first, then by the number of submissions."""
-    by_code: dict[str, dict[str, Any]] = {}
+    codes: dict[str, dict[str, Any]] = {}
     for entry in entries:
         examples = {finding.code: finding for finding in reversed(entry.graded.findings)}
         for code, number in entry.graded.counts.items():
             known = CODES.get(code)
             example = examples.get(code)
             severity = known.severity if known else example.severity if example else ERROR
-            row = by_code.setdefault(
+            row = codes.setdefault(
                 code, {"code": code, "severity": severity, "title": "", "submissions": 0, "number": 0}
             )
             row["title"] = row["title"] or (known.title if known else shown(example.what, SENTENCE) if example else "")
             row["submissions"] += 1
             row["number"] += number
-    return sorted(
-        by_code.values(), key=lambda row: (SEVERITIES.index(row["severity"]), -row["submissions"], row["code"])
-    )
+    return sorted(codes.values(), key=lambda row: (SEVERITIES.index(row["severity"]), -row["submissions"], row["code"]))
 
 
 def _rules(rules: Rules) -> list[str]:
@@ -397,7 +395,3 @@ def _policy(script: str, style: str) -> str:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
-
-
-def _students(count: int) -> str:
-    return f"{count} student" if count == 1 else f"{count} students"
