@@ -29,7 +29,7 @@ class TomlFile:
     """
 
     def __init__(self, name: str, raw: bytes, content: str) -> None:
-        """Read a file; `what` names its content in messages, such as "rules"."""
+        """Read a file; `content` names it in messages, such as "rules"."""
         self.name = name
         try:
             text = raw.decode("utf-8")
