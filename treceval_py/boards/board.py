@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 from types import NoneType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -42,7 +42,7 @@ from treceval_py.ranges import tie_ranges
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.filling import part_of, results_of
 from treceval_py.scoring.opening import AnyJudgments, Opened
-from treceval_py.scoring.planning import Reading, Scoring
+from treceval_py.scoring.planning import Options, Reading, Scoring, settled, takes_options
 from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile, profile_of
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Signature, explicit, fingerprint_of_queries
@@ -234,21 +234,12 @@ class Board(NamedTuple):
         return plot
 
 
+@takes_options
 def board(
     qrels: AnyJudgments,
     runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
-    level: int | None = None,
-    complete: bool | None = None,
-    depth: int | None = None,
-    judged_only: bool = False,
-    collection_size: int | None = None,
-    profile: str | Profile | None = None,
-    signature: str | Signature | Iterable[str | Signature] | None = None,
-    scoring: Scoring | None = None,
-    run_format: str | None = None,
-    judgment_format: str | None = None,
     by: str | None = None,
     without: Sequence[str | os.PathLike[str]] = (),
     alpha: float = 0.05,
@@ -257,8 +248,8 @@ def board(
     seed: int = 1,
     groups: AnyGroups | None = None,
     cache: str | os.PathLike[str] | None = None,
-    threads: int | None = None,
     after: Callable[[], None] | None = None,
+    **options: Unpack[Options],
 ) -> Board:
     """Rank all runs of a folder by a measure.
 
@@ -328,12 +319,12 @@ def board(
     Letter-Based Representation of All-Pairwise Comparisons. Journal of Computational and Graphical Statistics 13(2),
     2004.
     """
-    settings = BoardSettings("", complete is not False, alpha, confidence, resamples, seed)
+    scoring, reading = settled(measures, options)
+    threads = reading.threads
+    settings = BoardSettings("", scoring.complete is not False, alpha, confidence, resamples, seed)
     check_statistics(settings)
-    options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size, signature)
-    reading = Reading(run_format, judgment_format, threads)
     by_group = () if groups is None else read_query_groups(groups)
-    scorer, notes = scorer_of(qrels, options.beside(scoring), reading)
+    scorer, notes = scorer_of(qrels, scoring, reading)
     if not isinstance(cache, (str, os.PathLike, NoneType)) or (after is not None and not callable(after)):
         raise EvaluationError(f"cache must be a path, not {shown(cache)}, and after a function", "Leave them out.")
     skipped = [*_paths(without), *([] if cache is None else [cache])]

@@ -6,7 +6,7 @@ import itertools
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -44,10 +44,8 @@ from treceval_py.io.query_groups import AnyGroups, read_query_groups
 from treceval_py.measures import Measure
 from treceval_py.measures.notation import several
 from treceval_py.scoring.opening import AnyJudgments
-from treceval_py.scoring.planning import Reading, Scoring
-from treceval_py.scoring.profiles import Profile
+from treceval_py.scoring.planning import Options, settled, takes_options
 from treceval_py.scoring.results import Results
-from treceval_py.scoring.signatures import Signature
 from treceval_py.threads import MOST_THREADS
 
 EXACT = 1e-12
@@ -56,6 +54,7 @@ EXACT = 1e-12
 MOST_RESAMPLES = 100_000_000
 
 
+@takes_options
 def compare(
     qrels: AnyJudgments | None = None,
     runs: Iterable[Compares] | Mapping[str, Compares] | None = None,
@@ -76,19 +75,9 @@ def compare(
     seed: int = 1,
     margin: float | None = None,
     power: float = 0.8,
-    profile: str | Profile | None = None,
-    level: int | None = None,
-    complete: bool = False,
-    depth: int | None = None,
-    judged_only: bool = False,
-    collection_size: int | None = None,
-    signature: str | Signature | Iterable[str | Signature] | None = None,
-    scoring: Scoring | None = None,
     names: Sequence[str] | None = None,
     force: bool = False,
-    run_format: str | None = None,
-    judgment_format: str | None = None,
-    threads: int | None = None,
+    **options: Unpack[Options],
 ) -> Comparison:
     """Compare two or more runs, paired over their queries.
 
@@ -178,13 +167,13 @@ def compare(
     settings = Settings(
         every[0], every, correction, alpha, confidence, interval, letters, resamples, bootstrap, seed, margin, power
     )
+    scoring, reading = settled(measures, options)
+    threads = reading.threads
     settings = checked(settings, threads)
-    options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size, signature)
-    reading = Reading(run_format, judgment_format, threads)
     if isinstance(given, Mapping):
         names = list(given) if names is None else names
         given = given.values()
-    gathered = gather(list(given), qrels, options.beside(scoring), reading, names=names, force=force)
+    gathered = gather(list(given), qrels, scoring, reading, names=names, force=force)
     return compare_gathered(gathered, settings, baseline=baseline, pairs=pairs, groups=by, force=force, threads=threads)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -24,8 +24,7 @@ from treceval_py.measures.probes import given, single
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.filling import part_of, results_of
 from treceval_py.scoring.opening import AnyJudgments, AnyRun, open_run
-from treceval_py.scoring.planning import Plan, Reading, Scoring, Task
-from treceval_py.scoring.profiles import Profile
+from treceval_py.scoring.planning import Options, Plan, Scoring, Task, settled, takes_options
 from treceval_py.scoring.signatures import Fingerprint, Signature
 
 
@@ -143,23 +142,13 @@ class _Query(NamedTuple):
     measure: Measure
 
 
+@takes_options
 def arithmetic(
     qrels: AnyJudgments,
     run: AnyRun,
     measure: str | Measure | None,
     qid: str | int,
-    *,
-    profile: str | Profile | None = None,
-    level: int | None = None,
-    complete: bool = False,
-    depth: int | None = None,
-    judged_only: bool = False,
-    collection_size: int | None = None,
-    signature: str | Signature | None = None,
-    scoring: Scoring | None = None,
-    run_format: str | None = None,
-    judgment_format: str | None = None,
-    threads: int | None = None,
+    **options: Unpack[Options],
 ) -> Arithmetic:
     """Return the arithmetic of a query's value, document by document.
 
@@ -193,19 +182,18 @@ def arithmetic(
     >>> [term.how for term in found.terms], found.closing, found.value
     (['1 relevant / rank 2'], '0.5 / 2 relevant', 0.25)
     """
-    options = Scoring(measure, profile, level, complete, depth, judged_only, collection_size, signature)
-    options = options.beside(scoring)
-    if options.measures is None and options.signatures is None:
+    scoring, reading = settled(measure, options)
+    if scoring.measures is None and scoring.signatures is None:
         raise MeasureError("no measure to explain", "Name one, such as P@10, or give a signature.")
-    measures = options.checked().named
+    measures = scoring.checked().named
     if len(measures) != 1:
-        asked = f"'{options.measures}' is" if isinstance(options.measures, str) else "these are"
+        asked = f"'{scoring.measures}' is" if isinstance(scoring.measures, str) else "these are"
         raise MeasureError(
             f"{asked} {len(measures)} measures, but the arithmetic is that of one", "Name one, such as P@10."
         )
     _check_number(measures[0])
     (query,) = ids_of([qid], "query", lambda _: "")
-    evaluator = Evaluator(qrels, options, Reading(run_format, judgment_format, threads))
+    evaluator = Evaluator(qrels, scoring, reading)
     return dissected(evaluator.plan.tasks[0], qrels_of(evaluator), evaluator.table(run), query).arithmetic
 
 

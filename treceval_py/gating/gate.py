@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 
@@ -34,8 +34,8 @@ from treceval_py.measures.notation import several
 from treceval_py.rendering import text_of
 from treceval_py.rendering.style import Style
 from treceval_py.scoring.opening import AnyJudgments
-from treceval_py.scoring.planning import Reading, Scoring
-from treceval_py.scoring.profiles import Profile, profile_of
+from treceval_py.scoring.planning import Options, Scoring, settled, takes_options
+from treceval_py.scoring.profiles import profile_of
 from treceval_py.scoring.results import Results, place_of
 from treceval_py.scoring.signatures import Signature
 from treceval_py.version import __version__
@@ -238,6 +238,7 @@ class Verdict:
         return text_of(self, format, Style(digits))
 
 
+@takes_options
 def gate(
     qrels: AnyJudgments | None,
     baseline: Compares,
@@ -248,18 +249,8 @@ def gate(
     floors: Mapping[str, float] | None = None,
     alpha: float = 0.05,
     power: float = 0.8,
-    profile: str | Profile | None = None,
-    level: int | None = None,
-    complete: bool | None = None,
-    depth: int | None = None,
-    judged_only: bool = False,
-    collection_size: int | None = None,
-    signature: str | Signature | Sequence[str | Signature] | None = None,
-    scoring: Scoring | None = None,
     force: bool = False,
-    run_format: str | None = None,
-    judgment_format: str | None = None,
-    threads: int | None = None,
+    **options: Unpack[Options],
 ) -> Verdict:
     """Decide whether a candidate may replace a baseline: it is not worse by more than a margin.
 
@@ -330,13 +321,12 @@ def gate(
     """
     settings = gate_settings(margin, floors, alpha, power)
     given = [baseline, candidate]
-    options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size, signature)
-    options = options.beside(scoring)
+    scoring, reading = settled(measures, options)
     gathered = gather(
         given,
         qrels,
-        scoring_for(options, settings, saved=any(map(_is_scored, given))),
-        Reading(run_format, judgment_format, threads),
+        scoring_for(scoring, settings, saved=any(map(_is_scored, given))),
+        reading,
         force=force,
     )
     return gate_gathered(gathered, settings, force=force)

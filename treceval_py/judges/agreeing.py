@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -22,9 +22,8 @@ from treceval_py.judges.coefficients import LEVELS, WEIGHTS, krippendorff_alpha,
 from treceval_py.measures import Measure
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.opening import AnyJudgments, AnyRun, load_judgments
-from treceval_py.scoring.planning import Reading, Scoring
-from treceval_py.scoring.profiles import Profile, profile_of
-from treceval_py.scoring.signatures import Signature
+from treceval_py.scoring.planning import Options, settled, takes_options
+from treceval_py.scoring.profiles import profile_of
 from treceval_py.version import __version__
 
 MOST_GRADES = 100
@@ -233,28 +232,19 @@ class _Labels(NamedTuple):
     places: IntArray  # (J, U)
 
 
+@takes_options
 def agree(
     judgments: Sequence[AnyJudgments] | Mapping[str, AnyJudgments],
     runs: Iterable[AnyRun] | Mapping[str, AnyRun] = (),
     measures: str | Measure | Sequence[str | Measure] | None = None,
     *,
-    level: int | None = None,
-    profile: str | Profile | None = None,
-    complete: bool | None = None,
-    depth: int | None = None,
-    judged_only: bool = False,
-    collection_size: int | None = None,
-    signature: str | Signature | Iterable[str | Signature] | None = None,
-    scoring: Scoring | None = None,
     common: bool = False,
     alpha: float = 0.05,
     confidence: float = 0.95,
     bootstrap: int = 2000,
     resamples: int = 10_000,
     seed: int = 1,
-    run_format: str | None = None,
-    judgment_format: str | None = None,
-    threads: int | None = None,
+    **options: Unpack[Options],
 ) -> Agreement:
     """Measure how judges agree, and whether they order runs alike.
 
@@ -324,13 +314,11 @@ def agree(
     (0.8, 0.5455)
     """
     _check(alpha=alpha, confidence=confidence, bootstrap=bootstrap, seed=seed)
-    options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size, signature)
-    options = options.beside(scoring)
-    reading = Reading(run_format, judgment_format, threads)
-    names, tables = _judges(judgments, judgment_format)
+    scoring, reading = settled(measures, options)
+    names, tables = _judges(judgments, reading.judgment_format)
     notes: list[str] = []
     labels = _labels(names, tables, notes)
-    least = options.level if options.level is not None else profile_of(options.checked().profile).level
+    least = scoring.level if scoring.level is not None else profile_of(scoring.checked().profile).level
     weights = _draws(len(labels.qids), bootstrap, seed)
     pairs = tuple(
         _pair(labels, first, second, least, weights, confidence)
@@ -343,17 +331,17 @@ def agree(
     signatures: dict[str, Any] = {}
     if given:
         used = _common(tables, labels) if common else tables
-        table = Evaluator(used[0], options, reading).table
+        table = Evaluator(used[0], scoring, reading).table
         loaded = [table(each) for each in given]
         gathered = [
-            gather(loaded, each, options, reading, names=list(runs) if isinstance(runs, Mapping) else None)
+            gather(loaded, each, scoring, reading, names=list(runs) if isinstance(runs, Mapping) else None)
             for each in used
         ]
         called = tuple(run.name for run in gathered[0].runs)
         notes += [note for each in gathered for note in each.notes if note not in notes]
         columns = [_aligned(each.runs, names[at]) for at, each in enumerate(gathered)]
         signatures = {column.measure: column.signature for column in columns[0] if column.signature is not None}
-        settings = (alpha, confidence, bootstrap, resamples, seed, threads)
+        settings = (alpha, confidence, bootstrap, resamples, seed, reading.threads)
         orders = tuple(
             _order(columns[first][at], columns[second][at], first, second, settings, notes)
             for first, second in itertools.combinations(range(len(names)), 2)

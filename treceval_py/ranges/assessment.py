@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 
@@ -18,10 +18,8 @@ from treceval_py.ranges.unjudged import UnjudgedRange, unjudged_ranges
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.filling import part_of, results_of, with_fixed
 from treceval_py.scoring.opening import AnyJudgments, AnyRun, Judged, Opened
-from treceval_py.scoring.planning import Reading, Scoring, Task
-from treceval_py.scoring.profiles import Profile
+from treceval_py.scoring.planning import Options, Task, settled, takes_options
 from treceval_py.scoring.results import Results
-from treceval_py.scoring.signatures import Signature
 
 
 class Sensitivity(NamedTuple):
@@ -60,6 +58,7 @@ class Sensitivity(NamedTuple):
         return text_of(self, "html")
 
 
+@takes_options
 def assess(
     qrels: AnyJudgments,
     run: AnyRun,
@@ -67,17 +66,7 @@ def assess(
     *,
     ties: bool = True,
     unjudged: bool = True,
-    level: int | None = None,
-    complete: bool = False,
-    depth: int | None = None,
-    judged_only: bool = False,
-    collection_size: int | None = None,
-    profile: str | Profile | None = None,
-    signature: str | Signature | Iterable[str | Signature] | None = None,
-    scoring: Scoring | None = None,
-    run_format: str | None = None,
-    judgment_format: str | None = None,
-    threads: int | None = None,
+    **options: Unpack[Options],
 ) -> Sensitivity:
     """Score a run and return how much its values depend on the order of ties and on unjudged documents.
 
@@ -110,8 +99,7 @@ def assess(
     """
     if not isinstance(ties, bool) or not isinstance(unjudged, bool):
         raise MeasureError(f"ties and unjudged must be True or False, not {shown(ties)} and {shown(unjudged)}")
-    options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size, signature)
-    evaluator = Evaluator(qrels, options.beside(scoring), Reading(run_format, judgment_format, threads))
+    evaluator = Evaluator(qrels, *settled(measures, options))
     return ranges_of(evaluator, run, ties=ties, unjudged=unjudged)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import cast
+from typing import Unpack, cast
 
 from treceval_py.data.groups import JudgmentGroups
 from treceval_py.data.ids import shown
@@ -25,29 +25,20 @@ from treceval_py.scoring.opening import (
     load_run,
     open_run,
 )
-from treceval_py.scoring.planning import AS_IT_IS, AS_USUAL, Plan, Reading, Scoring
+from treceval_py.scoring.planning import AS_IT_IS, AS_USUAL, Options, Plan, Reading, Scoring, settled, takes_options
 from treceval_py.scoring.profiles import Profile
 from treceval_py.scoring.results import Results
-from treceval_py.scoring.signatures import Fingerprint, Signature
+from treceval_py.scoring.signatures import Fingerprint
 
 
+@takes_options
 def evaluate(
     qrels: AnyJudgments,
     run: AnyRun,
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
-    level: int | None = None,
-    complete: bool = False,
-    depth: int | None = None,
-    judged_only: bool = False,
-    collection_size: int | None = None,
-    profile: str | Profile | None = None,
-    signature: str | Signature | Iterable[str | Signature] | None = None,
-    scoring: Scoring | None = None,
-    run_format: str | None = None,
-    judgment_format: str | None = None,
-    threads: int | None = None,
     watch: Watch | None = None,
+    **options: Unpack[Options],
 ) -> Results:
     """Score a run against judgments.
 
@@ -119,9 +110,7 @@ def evaluate(
     >>> results["1"]["map"], results.mean["recip_rank"]
     (0.5, 0.5)
     """
-    options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size, signature)
-    reading = Reading(run_format, judgment_format, threads)
-    evaluator = Evaluator(qrels, options if scoring is None else options.beside(scoring), reading)
+    evaluator = Evaluator(qrels, *settled(measures, options))
     results = evaluator.scored(run, watch)
     if results.missing:
         _warn_of_missing(results, evaluator)
@@ -205,7 +194,7 @@ class Evaluator:
         return results_of(opened, self.plan, self.fingerprint)
 
     def open(self, run: AnyRun) -> Opened:
-        """Return a run ready for several computations, which share the judged runs."""
+        """Return `run` ready for several computations, which share its judged runs."""
         return open_run(self.judgments, run, self._reading, self.plan, keep=True)
 
     def table(self, run: AnyRun) -> Run:

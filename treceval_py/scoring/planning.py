@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from numbers import Integral
 from types import NoneType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypedDict, TypeVar, cast
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.profiles import Profile, profile_of
 from treceval_py.scoring.signatures import Fingerprint, Signature, concise, ranked_apart, read_signatures
 from treceval_py.threads import MOST_THREADS
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Task(NamedTuple):
@@ -214,7 +217,7 @@ class Scoring:
     def plan(self, max_rel: int, fingerprint: Fingerprint | None) -> Plan:
         """Plan the measures of a checked scoring for judgments with highest label `max_rel`.
 
-        Only signatures need the judgments' fingerprint.
+        Only signatures need the `fingerprint` of the judgments.
 
         Raises
         ------
@@ -238,9 +241,9 @@ class Scoring:
         return Plan(tasks, ", ".join(profiles), self.duplicates)
 
     def task(self, measure: Measure, max_rel: int, *, judged_only: bool | None = None) -> Task:
-        """Return how a checked scoring computes a measure; one derived from another takes that one's conventions.
+        """Return how a checked scoring computes `measure`; one derived from another takes that one's conventions.
 
-        With `judged_only`, unjudged documents are removed or kept whatever the scoring and its profile say.
+        `max_rel` is the highest label of the judgments. With `judged_only`, unjudged documents are removed or kept whatever the scoring and its profile say.
         """
         profile, plain = cast("Profile", self.profile), measure
         if any(name == JUDGED_ONLY.name for name, _ in measure.parameters):
@@ -325,6 +328,49 @@ class Reading(NamedTuple):
 
 AS_IT_IS = Reading()
 """Detects formats and reads with every core."""
+
+
+class Options(TypedDict, total=False):
+    """How a function that scores runs does so, by the names of its arguments: see `Scoring` and `Reading`."""
+
+    level: int | None
+    complete: bool | None
+    depth: int | None
+    judged_only: bool
+    collection_size: int | None
+    profile: str | Profile | None
+    signature: str | Signature | Iterable[str | Signature] | None
+    scoring: Scoring | None
+    run_format: str | None
+    judgment_format: str | None
+    threads: int | None
+
+
+def takes_options(function: Function) -> Function:
+    """Show `Options` among the arguments of a function that takes them as ``**options``."""
+    signature = inspect.signature(function)
+    own = [parameter for name, parameter in signature.parameters.items() if name != "options"]
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False if name == "judged_only" else None)
+        for name in Options.__annotations__
+    ]
+    function.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
+    return function
+
+
+def settled(measures: str | Measure | Iterable[str | Measure] | None, options: Options) -> tuple[Scoring, Reading]:
+    """Return how measures are scored and files read by the options of a function.
+
+    Raises
+    ------
+    MeasureError
+        There is a whole scoring and another option, or measures, beside it.
+    """
+    given: dict[str, Any] = dict(options)
+    reading = Reading(given.pop("run_format", None), given.pop("judgment_format", None), given.pop("threads", None))
+    whole, signatures = given.pop("scoring", None), given.pop("signature", None)
+    scoring = Scoring(measures, signatures=signatures, **given)
+    return scoring if whole is None else scoring.beside(whole), reading
 
 
 def _said_to_be_judged_only(task: Task) -> Task:
