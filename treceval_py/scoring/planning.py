@@ -243,7 +243,8 @@ class Scoring:
     def task(self, measure: Measure, max_rel: int, *, judged_only: bool | None = None) -> Task:
         """Return how a checked scoring computes `measure`; one derived from another takes that one's conventions.
 
-        `max_rel` is the highest label of the judgments. With `judged_only`, unjudged documents are removed or kept whatever the scoring and its profile say.
+        `max_rel` is the highest label of the judgments. With `judged_only`, unjudged documents are removed or kept
+        whatever the scoring and its profile say.
         """
         profile, plain = cast("Profile", self.profile), measure
         if any(name == JUDGED_ONLY.name for name, _ in measure.parameters):
