@@ -14,6 +14,7 @@ from refused import refusal
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
+from treceval_py.data.ranking import Ranking
 from treceval_py.judging.streaming import judge_file
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.filling import judge, part_of
@@ -204,6 +205,15 @@ def test_ranges_of_a_stream_are_those_of_its_file(run_file: str) -> None:
     with open(run_file, "rb") as stream:
         found = te.assess(QRELS, stream, "map")
     assert (found.ties["map"].expected_mean, found.unjudged["map"].highest_mean) == (0.75, 0.75)
+
+
+def test_a_ranking_has_conventions_by_their_names_and_with_their_values() -> None:
+    usual, needs = Conventions(), {"tied", "pooled", "confidence", "documents"}
+    assert set(Ranking._fields) - needs < set(Conventions._fields)
+    assert usual.ranking() == Ranking()
+    for name in set(Ranking._fields) - needs:
+        other = next(value for value in (True, 7, "other") if value != getattr(usual, name))
+        assert usual._replace(**{name: other}).ranking() == Ranking()._replace(**{name: other})
 
 
 # One run, judged once -------------------------------------------------------------------------------

@@ -253,7 +253,7 @@ def dissected(task: Task, judgments: Qrels, run: Run, qid: str) -> Dissection:
     if task.ranking.known == "retrieved":
         labels = {each.docid: each.label for each in documents if each.label is not None}
     query = _Query(documents, sorted(labels.values(), reverse=True), ends, task.resolved)
-    if task.ranking.positive:
+    if task.ranking.not_positive == "miss":
         documents = [each._replace(label=None) if each.score <= 0 else each for each in documents]
         query = query._replace(documents=documents)
     value = float(results.matrix[results.qids.index(qid), 0])

@@ -146,8 +146,8 @@ def judge(
         raise DataError(f"depth must be a whole number, not {shown(depth)}")
     qrels = qrels if isinstance(qrels, Qrels) else Qrels(qrels)
     table: Any = run if isinstance(run, Run) or is_nested(run) else Run(run)
-    ranking = Ranking(depth, judged_only, score_type, order, ties, tied)
-    ranking = ranking._replace(pooled=pooled, confidence=confidence, documents=documents)
+    ranking = Ranking(order, score_type, ties, judged_only=judged_only, depth=depth)
+    ranking = ranking._replace(tied=tied, pooled=pooled, confidence=confidence, documents=documents)
     return judge_by(qrels, table, ranking, complete=complete)
 
 
@@ -318,12 +318,12 @@ def _located_in_order(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking, 
     """Find the ranks of the judged documents of an arranged run; ``rows`` (Q,) are its queries in the judgments."""
     by_column = ordered.ranks is not None and not ranking.judged_only
     depth = None if by_column else ranking.depth
-    found = _located(qrels, ordered.run, rows, Ranking(depth, ranking.judged_only, FLOAT64))
+    found = _located(qrels, ordered.run, rows, Ranking(judged_only=ranking.judged_only, depth=depth))
     if ranking.pooled and not ranking.judged_only:
         found = _with_pooled(qrels, ordered, found, limit_of(depth))
     sure = _confidences(run, ordered, limit_of(ranking.depth)) if ranking.confidence else None
     found = found._replace(confidence=sure)
-    if ordered.ranks is None and ordered.first is None and not ranking.positive:
+    if ordered.ranks is None and ordered.first is None and ranking.not_positive == "keep":
         return found
     if ordered.ranks is not None and ranking.tied and not by_column:
         return found._replace(tied=Tied(found.hits.rank, found.hits.rank))
@@ -332,16 +332,16 @@ def _located_in_order(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking, 
         return _at_ranks(found, ordered, ordered.ranks[place], ranking)
     if ordered.first is not None and ordered.last is not None:
         found = found._replace(tied=Tied(ordered.first[place], ordered.last[place]))
-    if not ranking.positive:
+    if ranking.not_positive == "keep":
         return found
     return _above_zero(found, narrowed(run.scores[ordered.order[place]], ranking.score_type))
 
 
 def _left(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> tuple[Run, Ranking]:
     """Remove documents that must be gone before the others are ordered; return the run and the remaining ranking."""
-    if ranking.drop_self:
-        run, ranking = without_self(run), ranking._replace(drop_self=False)
-    if ranking.judged_only and (ranking.tied or ranking.confidence or ranking.positive):
+    if ranking.self_hits == "drop":
+        run, ranking = without_self(run), ranking._replace(self_hits="keep")
+    if ranking.judged_only and (ranking.tied or ranking.confidence or ranking.not_positive == "miss"):
         # The possible ranks of tied documents, and the highest scores, depend on which documents remain.
         run, ranking = _judged_part(qrels, run, rows, ranking), ranking._replace(depth=None)
     return run, ranking
@@ -352,8 +352,8 @@ def _with_documents(qrels: Qrels, run: Run, ranking: Ranking) -> Located:
     from treceval_py.judging.documents import ranked_documents
 
     found = locate(qrels, run, ranking._replace(documents=False))
-    whole = without_self(run) if ranking.drop_self else run
-    ordered = arrange(whole, ranking._replace(tied=False, drop_self=False), _labels(qrels, whole, found.rows, ranking))
+    whole = without_self(run) if ranking.self_hits == "drop" else run
+    ordered = arrange(whole, ranking._replace(tied=False, self_hits="keep"), _labels(qrels, whole, found.rows, ranking))
     return found._replace(documents=ranked_documents(qrels, whole, found.rows, ranking, ordered))
 
 
@@ -480,7 +480,7 @@ def judge_groups(groups: JudgmentGroups, run: Run, *, complete: bool = True, ran
     """Find the judged documents of a run for each group of judgments; errors as for `judge`."""
     qids = sorted((qid for qid in groups.qids if complete or qid in run), key=encode)
     if not ranking.plain:
-        run, ranking = arranged(run, ranking), Ranking(ranking.depth, ranking.judged_only)
+        run, ranking = arranged(run, ranking), Ranking(judged_only=ranking.judged_only, depth=ranking.depth)
     hits: list[Hits] = []
     ideals: list[Hits] = []
     query: list[int] = []
