@@ -164,7 +164,9 @@ class Evaluator:
         if not isinstance(scoring, Scoring):
             fault = f"scoring must be a te.Scoring, not {shown(scoring)}"
             raise MeasureError(fault, "Put the measures and options into one: te.Scoring(['map']).")
-        self._reading = reading if isinstance(reading, Reading) and reading == AS_IT_IS else Reading.checked(reading)
+        if not isinstance(reading, Reading) or any(option is not None for option in reading):
+            reading = Reading.checked(reading)
+        self._reading = reading
         scoring = scoring.checked()
         named = None
         if not isinstance(qrels, (Qrels, JudgmentGroups, Preferences, Mapping)):
