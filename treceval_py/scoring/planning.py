@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from numbers import Integral
 from types import NoneType
 from typing import Any, NamedTuple, TypedDict, TypeVar, cast
@@ -55,9 +54,8 @@ class Task(NamedTuple):
         return ranking._replace(**{needs: True}) if needs else ranking  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True)
 class Plan:
-    """The measures to compute.
+    """The measures to compute; not to be changed.
 
     Attributes
     ----------
@@ -67,19 +65,19 @@ class Plan:
         The profile's name.
     duplicates : {"refuse", "last"}
         How to treat a document that occurs twice in a query of a file.
+    rankings : dict of Ranking to list of int
+        The numbers of the tasks that share each ranking.
     """
 
-    tasks: tuple[Task, ...]
-    profile: str = ""
-    duplicates: str = "refuse"
+    __slots__ = ("duplicates", "profile", "rankings", "tasks")
 
-    @cached_property
-    def rankings(self) -> dict[Ranking, list[int]]:
-        """The numbers of the tasks that share each ranking."""
-        groups: dict[Ranking, list[int]] = {}
-        for number, task in enumerate(self.tasks):
-            groups.setdefault(task.ranking, []).append(number)
-        return groups
+    def __init__(self, tasks: tuple[Task, ...], profile: str = "", duplicates: str = "refuse") -> None:
+        self.tasks = tasks
+        self.profile = profile
+        self.duplicates = duplicates
+        self.rankings: dict[Ranking, list[int]] = {}
+        for number, task in enumerate(tasks):
+            self.rankings.setdefault(task.ranking, []).append(number)
 
 
 NOTHING = Plan(())
