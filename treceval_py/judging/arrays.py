@@ -245,15 +245,15 @@ def qrels_of_labels(given: Any) -> Qrels:
 
 def _numbers(qrels: Qrels) -> tuple[IntArray, bool]:
     """Return judged documents as whole numbers (-1 for other ids), and whether they ascend; cached."""
-    found: tuple[IntArray, bool] | None = qrels.known.get("numbers")
-    if found is None:
+    known: tuple[IntArray, bool] | None = qrels.known.get("numbers")
+    if known is None:
         numbers = np.array([_number(raw) for raw in qrels.docids.raw()], dtype=np.int64)
         within = np.ones(len(numbers), dtype=bool)
         within[qrels.offsets[:-1][np.diff(qrels.offsets) > 0]] = False
         rises = numbers[1:] > numbers[:-1]
         ascend = bool((rises | ~within[1:]).all()) and int(numbers.min(initial=0)) >= 0
-        found = qrels.known["numbers"] = numbers, ascend
-    return found
+        known = qrels.known["numbers"] = numbers, ascend
+    return known
 
 
 def _number(raw: bytes) -> int:

@@ -272,10 +272,10 @@ class _Reading:
         if self._twice is not None:
             raise self._twice
         contradictions = RankContradictions()
-        known = [found for found in self._contradictions if found is not None]
+        known = [of_piece for of_piece in self._contradictions if of_piece is not None]
         if len(known) == len(self._contradictions):  # the ranks of all pieces are known
-            found = {qid for part in known for qid in part.qids}
-            qids = tuple(filter(found.__contains__, self.qids))
+            contradicting = {qid for part in known for qid in part.qids}
+            qids = tuple(filter(contradicting.__contains__, self.qids))
             contradictions = RankContradictions(qids, all(part.reversed for part in known))
         how = self._judging
         judged = assemble(how.qrels, self.located, complete=complete, tag=self.tag, known=how.ranking.known)

@@ -47,7 +47,7 @@ class Sensitivity(NamedTuple):
         for name, value in self.results.mean.items():
             ranges = {"ties": self.ties.get(name), "unjudged": self.unjudged.get(name)}
             said = [
-                f"{what} {r.lowest_mean:.4f} to {r.highest_mean:.4f}" for what, r in ranges.items() if r is not None
+                f"{kind} {r.lowest_mean:.4f} to {r.highest_mean:.4f}" for kind, r in ranges.items() if r is not None
             ]
             parts.append(f"{name}={value:.4f} ({'; '.join(said)})")
         return f"<Sensitivity of {brief(self.results.run_name)!r}: {listed(parts, 3, 110)}>"

@@ -286,16 +286,16 @@ def _defined(measure: Measure | None, judged: JudgedRun) -> BoolArray:
     level = int(given.get("level", 1))
     if without == "nonrelevant":
         return judged.num_ret > judged.num_rel_ret(level)
-    found = judged.found(level)
-    return judged.count(found.query[found.rank <= given.get("cutoff", np.inf)]) > 0
+    relevant = judged.found(level)
+    return judged.count(relevant.query[relevant.rank <= given.get("cutoff", np.inf)]) > 0
 
 
 def _from_outside(measure: Measure, judged: Judged) -> Any:
     """Compute a measure defined by a user; any failure in it becomes a one-line error."""
     try:
-        found = measure(judged)
+        values = measure(judged)
         if measure.family.kind != TEXT:
-            found = np.asarray(found, dtype=np.float64)
+            values = np.asarray(values, dtype=np.float64)
     except TrecevalError:
         raise
     except Exception as error:
@@ -304,13 +304,13 @@ def _from_outside(measure: Measure, judged: Judged) -> Any:
             f"measure {measure.name}, defined by {place_of(measure.family.function)}, failed: {reason}",
             "Fix the function.",
         ) from error
-    shape = np.shape(found)
+    shape = np.shape(values)
     if shape != (judged.num_queries,):
         raise EvaluationError(
             f"measure {measure.name} returned values of shape {shape} for {judged.num_queries} queries",
             "Return one value per query.",
         )
-    return found
+    return values
 
 
 _OF_QRELS: Mapping[str, Sequence[str]] = {

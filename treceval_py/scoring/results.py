@@ -48,10 +48,10 @@ class ByMeasure(dict[str, float]):
         self._measures = tuple(measures)
 
     def __missing__(self, name: str) -> float:
-        found = self._named(name)
-        if found is None:
+        requested = self._named(name)
+        if requested is None:
             raise KeyError(name)
-        return self[found]
+        return self[requested]
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or self._named(name) is not None
@@ -66,11 +66,11 @@ class ByMeasure(dict[str, float]):
     def _named(self, name: object) -> str | None:
         """Return the requested name of a measure that is given in another notation."""
         try:
-            found = parse_measures(name) if isinstance(name, str) else []
+            meant = parse_measures(name) if isinstance(name, str) else []
         except MeasureError:
             return None
         # By the family's name, as a family may have been redeclared since.
-        keys = [(each.family.name, each.parameters) for each in found]
+        keys = [(each.family.name, each.parameters) for each in meant]
         alike = (each.name for each in self._measures if [(each.family.name, each.parameters)] == keys)
         return next((each for each in alike if super(ByMeasure, self).__contains__(each)), None)
 
@@ -358,8 +358,8 @@ class Results(Mapping[str, ByMeasure]):
         >>> import treceval_py as te
         >>> qrels = {"1": {"a": 1}, "2": {"a": 1}, "3": {"a": 1}}
         >>> run = {"1": {"a": 1.0}, "2": {"b": 2.0, "a": 1.0}, "3": {"a": 1.0}}
-        >>> found = te.evaluate(qrels, run, ["RR"]).by_group({"1": "short", "2": "long", "3": "long"})
-        >>> {label: results.mean["RR"] for label, results in found["group"].items()}
+        >>> groups = te.evaluate(qrels, run, ["RR"]).by_group({"1": "short", "2": "long", "3": "long"})
+        >>> {label: results.mean["RR"] for label, results in groups["group"].items()}
         {'short': 1.0, 'long': 0.75}
         """
         from treceval_py.io.query_groups import read_query_groups
@@ -467,8 +467,8 @@ def check_comparable(results: Iterable[Results], *, force: bool = False) -> None
     given = [*results] if isinstance(results, Iterable) and not isinstance(results, Results) else [results]
     wrong = [each for each in given if not isinstance(each, Results)]
     if wrong or not given:
-        what = shown(wrong[0]) if wrong else "nothing"
-        raise EvaluationError(f"{what} cannot be compared as Results", "Give what te.evaluate returned.")
+        given_instead = shown(wrong[0]) if wrong else "nothing"
+        raise EvaluationError(f"{given_instead} cannot be compared as Results", "Give what te.evaluate returned.")
     first, *others = given
     for other in others:
         if force:
@@ -489,10 +489,10 @@ def check_comparable(results: Iterable[Results], *, force: bool = False) -> None
                 and first.version == other.version
                 and first.fingerprint.same_table(other.fingerprint)
             )
-            found = [] if alike else first.signature(number).differences(other.signature(place))
-            if found:
+            differences = [] if alike else first.signature(number).differences(other.signature(place))
+            if differences:
                 raise EvaluationError(
                     f"{measure.name} of {first.run_name} and of {other.run_name} were made differently: "
-                    + "; ".join(found),
+                    + "; ".join(differences),
                     "Score both in the same way, or allow it with --force (force=True).",
                 )
