@@ -17,7 +17,7 @@ import treceval_py as te
 from treceval_py.data.ranking import Ranking
 from treceval_py.judging.streaming import judge_file
 from treceval_py.scoring.conventions import Conventions
-from treceval_py.scoring.filling import judge, part_of
+from treceval_py.scoring.filling import judge_opened, part_of
 from treceval_py.scoring.opening import open_run
 from treceval_py.scoring.planning import Reading, Scoring
 
@@ -223,8 +223,8 @@ def test_judged_rankings_are_kept_only_where_that_is_asked_for() -> None:
     evaluator = te.Evaluator(QRELS)
     ranking = Conventions().ranking()
     kept, forgotten = evaluator.open(RUN), open_run(evaluator.judgments, RUN)
-    assert judge(kept, ranking, complete=True) is judge(kept, ranking, complete=True)
-    assert judge(forgotten, ranking, complete=True)[0] is not judge(forgotten, ranking, complete=True)[0]
+    assert judge_opened(kept, ranking, complete=True) is judge_opened(kept, ranking, complete=True)
+    assert judge_opened(forgotten, ranking, complete=True)[0] is not judge_opened(forgotten, ranking, complete=True)[0]
 
 
 def test_a_part_has_the_queries_that_conventions_count() -> None:

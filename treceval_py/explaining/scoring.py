@@ -28,7 +28,7 @@ from treceval_py.judging.judged import Hits, JudgedRun, Tied, ratio
 from treceval_py.judging.streaming import Retrieved
 from treceval_py.measures.probes import values as values_of
 from treceval_py.scoring.evaluation import Evaluator
-from treceval_py.scoring.filling import judge, results_of
+from treceval_py.scoring.filling import judge_opened, results_of
 from treceval_py.scoring.opening import Judged, Opened, open_run
 from treceval_py.scoring.planning import Plan, Task
 from treceval_py.scoring.signatures import Fingerprint
@@ -137,7 +137,7 @@ class Scorer:
     def _weights(self, variant: Variant, qids: Sequence[str]) -> FloatArray:
         """Return each query's divisor, up to a factor: the inverse of what a single document at rank 1 adds."""
         task = variant.task
-        judged, _ = (_judge_late if variant.run == LATE else judge)(
+        judged, _ = (_judge_late if variant.run == LATE else judge_opened)(
             self._opened[variant.run], task.ranking, complete=True
         )
         if not isinstance(judged, JudgedRun):
@@ -163,7 +163,7 @@ class Scorer:
     def _take(self, kind: str, tasks: list[Task]) -> None:
         if kind not in self._opened:
             self._opened[kind] = open_run(self.qrels, self._made(kind))
-        how = _judge_late if kind == LATE else judge
+        how = _judge_late if kind == LATE else judge_opened
         results = results_of(self._opened[kind], Plan(tuple(tasks), ""), self._fingerprint, how)
         for number, task in enumerate(tasks):
             counted = results.counted[:, number]
@@ -183,8 +183,8 @@ class Scorer:
 
 
 def _judge_late(opened: Opened, ranking: Ranking, complete: bool, extra: bool = False) -> tuple[Judged, Retrieved]:
-    """Judge a run as `judge` does, but count ranks from 2, those of the ideal ranking included."""
-    judged, retrieved = judge(opened, ranking, complete, extra)
+    """Judge a run as `judge_opened` does, but count ranks from 2, those of the ideal ranking included."""
+    judged, retrieved = judge_opened(opened, ranking, complete, extra)
     if not isinstance(judged, JudgedRun):
         return judged, retrieved
     tied = None if judged.tied is None else Tied(judged.tied.first + 1, judged.tied.last + 1)

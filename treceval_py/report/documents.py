@@ -26,7 +26,7 @@ from treceval_py.rendering.envelope import json_safe
 from treceval_py.report.robustness import Range, labels_of, ties_of
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.evaluation import Evaluator
-from treceval_py.scoring.filling import judge
+from treceval_py.scoring.filling import judge_opened
 from treceval_py.scoring.opening import Opened, open_run
 from treceval_py.scoring.planning import Task
 from treceval_py.scoring.signatures import concise
@@ -214,7 +214,7 @@ class Rankings:
 
     def _listed(self, opened: Opened) -> tuple[JudgedRun, Iterator[_List]]:
         """Judge a run, and find the documents of its lists by their given ranks."""
-        judged, _ = judge(opened, self.ranking._replace(documents=True), complete=True)
+        judged, _ = judge_opened(opened, self.ranking._replace(documents=True), complete=True)
         if not isinstance(judged, JudgedRun):
             raise AssertionError("a run is judged by relevance judgments")
         lists = []

@@ -29,10 +29,10 @@ from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Fingerprint
 
 Judge: TypeAlias = Callable[[Opened, Ranking, bool, bool], "tuple[Judged, Retrieved]"]
-"""What judges an opened run, as `judge` does."""
+"""What judges an opened run, as `judge_opened` does."""
 
 
-def judge(opened: Opened, ranking: Ranking, complete: bool, extra: bool = False) -> tuple[Judged, Retrieved]:
+def judge_opened(opened: Opened, ranking: Ranking, complete: bool, extra: bool = False) -> tuple[Judged, Retrieved]:
     """Judge an opened run.
 
     Parameters
@@ -85,7 +85,7 @@ def judge(opened: Opened, ranking: Ranking, complete: bool, extra: bool = False)
     else:
         by_scanner = form.judged(judgments, ranking, complete=complete)
         if by_scanner is None:
-            return judge(open_run(judgments, form.table(judgments)), ranking, complete, extra)
+            return judge_opened(open_run(judgments, form.table(judgments)), ranking, complete, extra)
         judged = by_scanner
     outcome = judged, retrieved
     if kept is not None:
@@ -103,7 +103,7 @@ def _widened(judgments: Judgments, qids: Sequence[str]) -> Qrels:
     return Qrels.from_columns(qids, offsets, judgments.docids, judgments.rels, name=judgments.name)
 
 
-def results_of(opened: Opened, plan: Plan, fingerprint: Fingerprint, judge: Judge = judge) -> Results:
+def results_of(opened: Opened, plan: Plan, fingerprint: Fingerprint, judge: Judge = judge_opened) -> Results:
     """Compute the measures of a plan for an opened run.
 
     Parameters
@@ -186,7 +186,11 @@ def results_of(opened: Opened, plan: Plan, fingerprint: Fingerprint, judge: Judg
 
 
 def part_of(
-    opened: Opened, conventions: Conventions, ranking: Ranking, measure: Measure | None = None, judge: Judge = judge
+    opened: Opened,
+    conventions: Conventions,
+    ranking: Ranking,
+    measure: Measure | None = None,
+    judge: Judge = judge_opened,
 ) -> tuple[Judged, FloatArray]:
     """Judge an opened run for one measure, or for a measure without a value when nothing is relevant.
 

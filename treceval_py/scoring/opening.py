@@ -168,9 +168,9 @@ class Opened(NamedTuple):
     form : File, Run, Arrays or nested dictionaries
         The run: all other forms become a table. Arrays and dictionaries stand beside relevance judgments only.
     retrieved : Retrieved
-        Its queries, its tag and its notes; of a file, what `filling.judge` returns.
+        Its queries, its tag and its notes; of a file, what `filling.judge_opened` returns.
     kept : dict or None
-        What `filling.judge` returned, by its arguments, if several computations share it.
+        What `filling.judge_opened` returned, by its arguments, if several computations share it.
     """
 
     judgments: Judgments

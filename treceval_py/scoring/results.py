@@ -217,7 +217,7 @@ class Results(Mapping[str, ByMeasure]):
         if not self.texts:
             return ByMeasure(self.measures, self.averages.tolist())
         chosen = [number for number in range(len(self.measures)) if number not in self.texts]
-        return ByMeasure([self.measures[number] for number in chosen], self.averages[chosen].tolist())
+        return ByMeasure([self.tasks[number].asked for number in chosen], self.averages[chosen].tolist())
 
     def text(self, measure: str) -> dict[str, str]:
         """Return the values of `measure`, which is text (``relstring``, ``runid``), as ``{qid: text}``.
@@ -228,7 +228,7 @@ class Results(Mapping[str, ByMeasure]):
             The measure was not requested.
         """
         for number, values in self.texts.items():
-            if self.measures[number].name == measure:
+            if self.tasks[number].asked.name == measure:
                 return dict(zip(self.qids, values, strict=True))
         raise KeyError(measure)
 
@@ -239,7 +239,7 @@ class Results(Mapping[str, ByMeasure]):
             for number, measure in enumerate(self.measures)
             if number not in self.texts and measure.family.per_query and self.counted[row, number]
         ]
-        return ByMeasure([self.measures[number] for number in chosen], self.matrix[row, chosen].tolist())
+        return ByMeasure([self.tasks[number].asked for number in chosen], self.matrix[row, chosen].tolist())
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)

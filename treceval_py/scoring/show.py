@@ -138,7 +138,7 @@ def _group_lines(results: Results, options: Options, names: Sequence[str], style
 
 
 def _value(results: Results, number: int, row: int, value: float, style: Style) -> str:
-    measure = results.measures[number]
+    measure = results.tasks[number].asked
     if number in results.texts:
         text = results.texts[number][row] if results.texts[number] else results.tag
         return f"'{text}'" if measure.family.per_query else text
@@ -295,7 +295,7 @@ def _cell(results: Results, number: int, row: int | None) -> Cell:
     if number in results.texts:
         return results.tag if row is None else results.texts[number][row]
     value = float(results.averages[number] if row is None else results.matrix[row, number])
-    if results.measures[number].family.kind == COUNT and not results.standardised:
+    if results.tasks[number].asked.family.kind == COUNT and not results.standardised:
         return int(value)
     return value
 
