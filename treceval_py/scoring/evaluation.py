@@ -168,10 +168,12 @@ class Evaluator:
             reading = Reading.checked(reading)
         self._reading = reading
         scoring = scoring.checked()
-        named = None
-        if not isinstance(qrels, (Qrels, JudgmentGroups, Preferences, Mapping)):
+        self.judgments: Judgments
+        if isinstance(qrels, (Qrels, JudgmentGroups, Preferences, Mapping)):
+            self.judgments = load_judgments(qrels)
+        else:
             named = self._reading.judgment_format or format_for(scoring.named)
-        self.judgments: Judgments = load_judgments(qrels, named, duplicates=scoring.duplicates)
+            self.judgments = load_judgments(qrels, named, duplicates=scoring.duplicates)
         self.fingerprint = Fingerprint(self.judgments)
         self.profile = cast("Profile", scoring.profile)
         self.plan: Plan = scoring.plan(self.judgments.max_rel, self.fingerprint)

@@ -226,7 +226,8 @@ class Scoring:
         """
         if self.signatures is None:
             tasks = tuple([self.task(measure, max_rel) for measure in cast("tuple[Measure, ...]", self.measures)])
-            return Plan(tasks, cast("Profile", self.profile).name, self.duplicates)
+            profile = cast("Profile", self.profile)
+            return Plan(tasks, profile.name, profile.conventions.duplicates)
         signatures = cast("tuple[Signature, ...]", self.signatures)
         tasks = tuple([_repeated(signature, max_rel, fingerprint) for signature in signatures])
         if not tasks:
