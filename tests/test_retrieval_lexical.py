@@ -25,7 +25,7 @@ from treceval_py.data.ids import Ids
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval import lexical
 from treceval_py.retrieval.lexical import BM25, Bm25, analyser, rank_bm25, rank_jaccard
-from treceval_py.runs.writing import Ranked, write_ranked
+from treceval_py.runs.writing import SearchResults, write_ranked
 
 Pairs = list[tuple[str, str]]
 Found = dict[str, dict[int, float]]
@@ -49,7 +49,7 @@ def numbered(*texts: str) -> Pairs:
     return [(str(number), text) for number, text in enumerate(texts)]
 
 
-def found(groups: Iterable[Ranked]) -> Found:
+def found(groups: Iterable[SearchResults]) -> Found:
     """Return positions and scores by query, best first."""
     return {
         qid: {at: score for at, score in zip(positions, scores, strict=True) if at >= 0}

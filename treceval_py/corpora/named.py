@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from treceval_py.corpora.texts import ColumnTexts, IrTexts, JsonTexts, Kind, Rows, TabbedTexts
+from treceval_py.corpora.texts import ColumnTexts, IrTexts, JsonTexts, Kind, PlacedTexts, TabbedTexts
 from treceval_py.errors import InputError, RunnerError
 from treceval_py.io.source import peek
 
@@ -29,7 +29,7 @@ _IN_FOLDER = {"document": r"collection\.tsv|corpus\.jsonl", "query": r"queries\.
 """The file of texts in a folder given as corpus or as queries."""
 
 
-def open_texts(name: str, kind: Kind, split: str | None = None) -> Rows:
+def open_texts(name: str, kind: Kind, split: str | None = None) -> PlacedTexts:
     """Open a file, a folder or a data set of texts.
 
     Parameters
@@ -49,7 +49,7 @@ def open_texts(name: str, kind: Kind, split: str | None = None) -> Rows:
     """
     if name.startswith(IR_DATASETS):
         return _ir_texts(name, kind)
-    if os.path.isdir(name) and (found := matching(listed(name), _IN_FOLDER[kind])):
+    if os.path.isdir(name) and (found := matching(names_in(name), _IN_FOLDER[kind])):
         return open_texts(only(name, found, "texts"), kind)
     if name.startswith(DATASETS) or os.path.isdir(name):
         return columns(dataset(name, split if kind == "query" else None, kind), name, kind)
@@ -232,7 +232,7 @@ def _data_files(place: str, name: str) -> dict[str, list[str]]:
     if not os.path.isdir(place):
         found = {"": [place]} if _stem(place)[1] in BUILDERS else {}
     for within in (place, os.path.join(place, "data")):
-        for file in listed(within) if os.path.isdir(within) and not found else []:
+        for file in names_in(within) if os.path.isdir(within) and not found else []:
             stem, ending = _stem(file)
             if ending in BUILDERS:
                 split = re.sub(r"-\d+-of-\d+(?:-[0-9a-f]+)?$", "", stem)
@@ -252,13 +252,13 @@ def has_splits(name: str) -> bool:
     """Return whether the library ``datasets`` reads these queries; it refuses missing splits itself."""
     if name.startswith(DATASETS):
         return True
-    return os.path.isdir(name) and not matching(listed(name), _IN_FOLDER["query"])
+    return os.path.isdir(name) and not matching(names_in(name), _IN_FOLDER["query"])
 
 
 # Folders.
 
 
-def listed(folder: str) -> list[str]:
+def names_in(folder: str) -> list[str]:
     """Return the names in a folder, in order.
 
     Raises

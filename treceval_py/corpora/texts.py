@@ -44,7 +44,7 @@ class Texts(Protocol):
         """Return the number of texts if it is known without reading them, else None."""
 
 
-class Rows(ABC):
+class PlacedTexts(ABC):
     """Texts that each come from a line of a file or a row of a table.
 
     Parameters
@@ -266,7 +266,7 @@ def _no_unicode(texts: Texts, ids: list[str], found: list[str], start: int) -> I
 
 
 def _refusal(texts: Texts, position: int, what: str, todo: str) -> InputError:
-    if isinstance(texts, Rows):
+    if isinstance(texts, PlacedTexts):
         return texts.refusal(position, what, todo)
     return InputError(f"{what} (row {position + 1:,})", todo, file=texts.name)
 
@@ -277,7 +277,7 @@ def _quoted(identifier: str) -> str:
 
 def _check_ids(texts: Texts, ids: list[str], start: int) -> None:
     """Refuse ids that cannot be used in a run, in a chunk that begins at a position."""
-    of_queries = isinstance(texts, Rows) and texts.kind == "query"
+    of_queries = isinstance(texts, PlacedTexts) and texts.kind == "query"
     joined = " ".join(ids)
     if "\0" not in joined and joined.split() == ids and not (of_queries and any(map(_is_comment, ids))):
         return
@@ -321,7 +321,7 @@ def refuse_repeated(texts: Texts, suspects: frozenset[int]) -> None:
 
 
 def _twice(texts: Texts, identifier: str, first: int, second: int) -> InputError:
-    rows, todo = texts if isinstance(texts, Rows) else None, "Keep one of the two."
+    rows, todo = texts if isinstance(texts, PlacedTexts) else None, "Keep one of the two."
     what = f"the id {_quoted(identifier)} occurs twice"
     line = None if rows is None else rows.line_of(first)
     if rows is not None and line is not None:
@@ -330,7 +330,7 @@ def _twice(texts: Texts, identifier: str, first: int, second: int) -> InputError
     return InputError(f"{what} (rows {numbers[0]:,} and {numbers[1]:,})", todo, file=texts.name)
 
 
-class _Lines(Rows):
+class _Lines(PlacedTexts):
     """Texts of a file, one per line; blank lines are skipped.
 
     Parameters
@@ -490,7 +490,7 @@ COLUMN_BATCH = 4096
 """Rows of a table converted to Python objects at a time."""
 
 
-class ColumnTexts(Rows):
+class ColumnTexts(PlacedTexts):
     """Texts in a column of a data set of the ``datasets`` library.
 
     Parameters
@@ -551,7 +551,7 @@ class ColumnTexts(Rows):
         return values
 
 
-class IrTexts(Rows):
+class IrTexts(PlacedTexts):
     """Documents or queries of a data set of the package ``ir_datasets``, each as its ``default_text()``.
 
     Parameters
@@ -614,7 +614,7 @@ def _default_text(record: Any) -> Any:
     return getattr(record, "text", None) if default is None else default()
 
 
-class Listed(Rows):
+class Listed(PlacedTexts):
     """Texts held in memory.
 
     Parameters
@@ -625,14 +625,20 @@ class Listed(Rows):
         Documents or queries.
     pairs : sequence of (str, str), length D
         Ids and texts.
-    source : Rows, optional
+    source : PlacedTexts, optional
         The texts that these were selected from.
     positions : sequence of int, length D
         Their positions in the source, from 0.
     """
 
     def __init__(
-        self, name: str, kind: Kind, pairs: Sequence[Pair], *, source: Rows | None = None, positions: Sequence[int] = ()
+        self,
+        name: str,
+        kind: Kind,
+        pairs: Sequence[Pair],
+        *,
+        source: PlacedTexts | None = None,
+        positions: Sequence[int] = (),
     ) -> None:
         super().__init__(name, kind)
         self._pairs = pairs
@@ -640,14 +646,14 @@ class Listed(Rows):
         self._positions = positions
 
     @classmethod
-    def chosen(cls, source: Rows, ids: Container[str]) -> Listed:
+    def chosen(cls, source: PlacedTexts, ids: Container[str]) -> Listed:
         """Select the texts with given ids, in their order."""
         found = [(position, pair) for position, pair in enumerate(source) if pair[0] in ids]
         positions = array("q", [position for position, _ in found])
         return cls(source.name, source.kind, [pair for _, pair in found], source=source, positions=positions)
 
     @classmethod
-    def first(cls, source: Rows, count: int) -> Listed:
+    def first(cls, source: PlacedTexts, count: int) -> Listed:
         """Select the first ``count`` texts, or all if there are fewer."""
         pairs = list(islice(source, count))
         return cls(source.name, source.kind, pairs, source=source, positions=range(len(pairs)))

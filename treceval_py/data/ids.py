@@ -37,14 +37,14 @@ def decode(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-def shortened(text: bytes) -> str:
+def beginning_of(text: bytes) -> str:
     """Shorten an id or a field for a message; damaged files can have huge ones."""
     return decode(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN]) + "…" * (len(text) > LONGEST_SHOWN)
 
 
 def quoted(text: bytes) -> str:
     """Return a field in quotes, for a message."""
-    return f"'{shortened(text)}'"
+    return f"'{beginning_of(text)}'"
 
 
 def shown(value: object) -> str:
@@ -63,7 +63,7 @@ def shown(value: object) -> str:
 
 def first_of(qids: Sequence[str]) -> str:
     """Return the first few queries, for a message."""
-    return ", ".join(shortened(encode(qid)) for qid in qids[:3]) + (", …" if len(qids) > 3 else "")
+    return ", ".join(beginning_of(encode(qid)) for qid in qids[:3]) + (", …" if len(qids) > 3 else "")
 
 
 class Ids(Sequence[str]):

@@ -33,7 +33,7 @@ PORTION = 1 << 18
 _FORBIDDEN = re.compile(rb"[\s\0]")
 
 
-class Ranked(NamedTuple):
+class SearchResults(NamedTuple):
     """Search results for a group of queries.
 
     Attributes
@@ -80,7 +80,7 @@ class Written(NamedTuple):
 
 def write_ranked(
     path: str | os.PathLike[str],
-    groups: Iterable[Ranked],
+    groups: Iterable[SearchResults],
     ids: Ids,
     tag: str,
     *,
@@ -97,7 +97,7 @@ def write_ranked(
     ----------
     path : path
         The file; written whole or not at all, and compressed if it ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
-    groups : iterable of Ranked
+    groups : iterable of SearchResults
         Queries with their documents; one group is in memory at a time.
     ids : Ids, length D
         The ids of all documents of the corpus.
@@ -129,8 +129,8 @@ def write_ranked(
     return writer.written
 
 
-def write_run(
-    path: str, groups: Iterable[Ranked], ids: Ids, tag: str, *, k: int, queries: int, reporter: Reporter
+def write_search_results(
+    path: str, groups: Iterable[SearchResults], ids: Ids, tag: str, *, k: int, queries: int, reporter: Reporter
 ) -> tuple[Written, dict[str, Any]]:
     """Write a run by `write_ranked`, as a stage of long work, and remove the record of an earlier run.
 
@@ -169,7 +169,7 @@ class _Writer:
         self.seen: set[str] = set()
         self.written = Written(0, 0, 0, 0, 0, 0)
 
-    def lines(self, piece: Ranked) -> memoryview:
+    def lines(self, piece: SearchResults) -> memoryview:
         """Return the lines of some queries as bytes."""
         prefixes = _column([self._prefix(qid) for qid in piece.qids])
         hits = _hits(piece, len(self.documents))
@@ -331,7 +331,7 @@ def _checked(kind: str, raw: bytes) -> bytes:
     raise RunnerError(what, "Use another one.")
 
 
-def _check_form(group: Ranked, k: int) -> None:
+def _check_form(group: SearchResults, k: int) -> None:
     shape, scores = group.positions.shape, group.scores
     if len(shape) != 2 or shape != scores.shape or shape[0] != len(group.qids):
         what = f"{len(group.qids)} queries have positions of shape {shape} and scores of shape {scores.shape}"
@@ -344,14 +344,14 @@ def _check_form(group: Ranked, k: int) -> None:
         raise RunnerError(f"scores are {scores.dtype}", "Give float32 or float64.")
 
 
-def _pieces(group: Ranked) -> Iterator[Ranked]:
+def _pieces(group: SearchResults) -> Iterator[SearchResults]:
     rows = max(1, PORTION // max(1, group.positions.shape[1]))
     for start in range(0, len(group.qids), rows):
         some = slice(start, start + rows)
-        yield Ranked(group.qids[some], group.positions[some].astype(np.int64, copy=False), group.scores[some])
+        yield SearchResults(group.qids[some], group.positions[some].astype(np.int64, copy=False), group.scores[some])
 
 
-def _hits(piece: Ranked, documents: int) -> _Hits:
+def _hits(piece: SearchResults, documents: int) -> _Hits:
     """Check search results, and sort the documents of each query by score."""
     there = piece.positions >= 0
     _check_values(piece, there, documents)
@@ -368,7 +368,7 @@ def _hits(piece: Ranked, documents: int) -> _Hits:
     return _Hits(counts, rows, ranks, positions[rows, ranks], scores[rows, ranks])
 
 
-def _check_values(piece: Ranked, there: BoolArray, documents: int) -> None:
+def _check_values(piece: SearchResults, there: BoolArray, documents: int) -> None:
     positions, scores = piece.positions, piece.scores
     for wrong, what in (
         (there & ~np.isfinite(scores), "score {1} for the document at position {0}, which is not a number to rank by"),
