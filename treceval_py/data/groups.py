@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from treceval_py.data.ids import encode, shown
-from treceval_py.data.table import encode_all, ids_of, judgments_of
+from treceval_py.data.table import ids_of, judgments_of
 from treceval_py.errors import DataError, brief
 
 
@@ -66,7 +66,7 @@ class JudgmentGroups:
                     return f" of document {shown(docids[row])}{of}"
 
                 rels = judgments_of(list(labels.values()), place).tolist()
-                of_group = dict(zip(encode_all(docids), rels, strict=True))
+                of_group = dict(zip(map(encode, docids), rels, strict=True))
                 if encode(group) in of_query or len(of_group) < len(labels):
                     kind = "documents of a group" if len(of_group) < len(labels) else "groups"
                     what = f"two {kind} of query {shown(qid)} are encoded as the same bytes"

@@ -91,6 +91,20 @@ class Ids(Sequence[str]):
         return cls(b"".join(ids), offsets)
 
     @classmethod
+    def from_text(cls, ids: Sequence[str]) -> Ids:
+        """Build the column from identifiers as text; raise TypeError for anything else."""
+        # All at once: line ends that are added show where identifiers end, if there are no others.
+        lines = "\n".join(["", *ids, ""])
+        try:
+            text = np.frombuffer(lines.encode("utf-8", "surrogateescape"), dtype=np.uint8)
+        except UnicodeEncodeError:
+            return cls.from_bytes(list(map(encode, ids)))  # which refuses it
+        ends = np.flatnonzero(text == ord("\n"))
+        if len(ends) > len(ids) + 1:
+            return cls.from_bytes(list(map(encode, ids)))
+        return cls("".join(ids).encode("utf-8", "surrogateescape"), ends - np.arange(len(ends)))
+
+    @classmethod
     def concatenate(cls, columns: Sequence[Ids]) -> Ids:
         """Concatenate columns."""
         sizes = [len(column.buffer) for column in columns]

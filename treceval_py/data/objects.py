@@ -15,25 +15,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AnySet
-from itertools import chain
+from functools import partial
 from operator import attrgetter, itemgetter
 from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
-from treceval_py._types import AnyArray, IntArray
+from treceval_py._types import IntArray
 from treceval_py.data.columns import DOCUMENT, GROUP, JUDGMENT, QUERY, RANK, SCORE, Field, column_of, needed
 from treceval_py.data.ids import Ids, shown
 from treceval_py.data.table import (
     FORMS,
-    Place,
+    READERS,
+    Columns,
+    Kind,
     check_no_duplicates,
-    encode_all,
     from_flat,
     ids_of,
+    in_row,
     judgments_of,
     place_in,
-    scores_of,
 )
 from treceval_py.errors import DataError
 
@@ -42,81 +43,45 @@ Named = Mapping[Field, "str | None"]
 """Columns named by the caller."""
 
 
-class Grouped(NamedTuple):
-    """Rows as columns, grouped by query, as in a `Table`.
-
-    Attributes
-    ----------
-    qids : list of str, length Q
-        The queries.
-    offsets : (Q + 1,) int array
-        The first row of each query, and D.
-    docids : Ids, length D
-        The documents.
-    values : (D,) array
-        Their judgments or scores.
-    ranks : (D,) int array or None
-        Their ranks, if known.
-    """
-
-    qids: list[str]
-    offsets: IntArray
-    docids: Ids
-    values: AnyArray
-    ranks: IntArray | None = None
-
-
-def qrels_columns(given: object, named: Named | None = None) -> Grouped:
-    """Return the columns of judgments.
+def columns_of(given: object, kind: Kind, named: Named | None = None) -> Columns:
+    """Return the columns of judgments, or of a run; without scores, ranks order it.
 
     Raises
     ------
     DataError
         The object has an unsupported form, or a value is invalid; the message tells where.
     """
-    table = _table_of(given, "judgments")
+    table = _table_of(given, kind)
     if table is None:
-        return _nested(given, "judgments")
-    qids, docids, values = table.columns([QUERY, DOCUMENT, JUDGMENT], named)
-    return _grouped(qids, docids, values, judgments_of, "judgments")
-
-
-def run_columns(given: object, named: Named | None = None) -> Grouped:
-    """Return the columns of a run; without scores, ranks order it. Errors as for `qrels_columns`."""
-    table = _table_of(given, "run")
-    if table is None:
-        return _nested(given, "run")
-    there = table.names
-    ranked = column_of(there, RANK, table.word, within=table.within) is not None
-    by_rank = ranked and not (named or {}).get(SCORE) and column_of(there, SCORE, table.word) is None
-    qids, docids, values, *ranks = table.columns(
-        [QUERY, DOCUMENT, *([] if by_rank else [SCORE]), *([RANK] if ranked else [])], named
-    )
-    if by_rank:
-        numbers = _whole_numbers(values)
-        if numbers is None:
-            raise DataError("the ranks are not whole numbers", "Give a column of scores.")
-        return _grouped(qids, docids, (-numbers).tolist(), scores_of, "run", numbers)
-    return _grouped(qids, docids, values, scores_of, "run", _whole_numbers(ranks[0]) if ranks else None)
+        return _nested(given, kind)
+    ranked = kind == "run" and column_of(table.names, RANK, table.word, within=table.within) is not None
+    by_rank = ranked and not (named or {}).get(SCORE) and column_of(table.names, SCORE, table.word) is None
+    of_value = JUDGMENT if kind == "judgments" else RANK if by_rank else SCORE
+    fields = [QUERY, DOCUMENT, of_value, *([RANK] if ranked else [])]
+    qids, docids, values, *others = table.columns(fields, named)
+    ranks = _whole_numbers(others[0]) if ranked else None
+    if by_rank and ranks is None:
+        raise DataError("the ranks are not whole numbers", "Give a column of scores.")
+    return _grouped(qids, docids, -ranks if by_rank and ranks is not None else values, kind, ranks)
 
 
 def nested_groups(given: object) -> dict[str, dict[str, dict[str, int]]]:
     """Return judgments by subtopic as ``{qid: {subtopic: {docid: rel}}}``; errors as for `qrels_columns`."""
     table = _table_of(given, "judgments")
     if table is None or not table.names:
-        what = f"judgments by subtopics cannot be made from {shown(given)}"
-        raise DataError(what, "Give columns or rows of qid, subtopic, docid and rel, or a te.JudgmentGroups.")
+        fault = f"judgments by subtopics cannot be made from {shown(given)}"
+        raise DataError(fault, "Give columns or rows of qid, subtopic, docid and rel, or a te.JudgmentGroups.")
     qids, docids, labels, groups = table.columns([QUERY, DOCUMENT, JUDGMENT, GROUP])
-    found: dict[str, dict[str, dict[str, int]]] = {}
-    place = _place_of_rows(qids, docids)
+    by_query: dict[str, dict[str, dict[str, int]]] = {}
+    place = partial(_place_of_row, qids, docids)
     rels = judgments_of(labels, place).tolist()
-    columns = (ids_of(qids, "query", _row), ids_of(groups, "subtopic", _row), ids_of(docids, "document", _row))
+    columns = (ids_of(qids, "query", in_row), ids_of(groups, "subtopic", in_row), ids_of(docids, "document", in_row))
     for row, (qid, group, docid, rel) in enumerate(zip(*columns, rels, strict=True)):
-        judged = found.setdefault(qid, {}).setdefault(group, {})
+        judged = by_query.setdefault(qid, {}).setdefault(group, {})
         if docid in judged:
             raise DataError(f"subtopic {shown(group)} judges twice{place(row)}", "Keep one of the two.")
         judged[docid] = rel
-    return found
+    return by_query
 
 
 def columns_by_query(given: object) -> tuple[list[str], dict[str, list[Any]]]:
@@ -128,7 +93,7 @@ def columns_by_query(given: object) -> tuple[list[str], dict[str, list[Any]]]:
     queries = needed(names, QUERY, table.word, within=table.within)
     others = [name for name in names if name != queries]
     qids, *columns = table.take([queries, *others])
-    return ids_of(qids, "query", _row), dict(zip(others, columns, strict=True))
+    return ids_of(qids, "query", in_row), dict(zip(others, columns, strict=True))
 
 
 def could_be(given: object) -> frozenset[Literal["run", "qrels"]]:
@@ -149,14 +114,13 @@ def could_be(given: object) -> frozenset[Literal["run", "qrels"]]:
     return frozenset(["qrels"]) if judged else frozenset(["run"])
 
 
-def flat_columns(qids: Sequence[Any], docids: Sequence[Any], values: Any, what: str) -> Grouped:
-    """Return the columns of ``judgments`` or a ``run`` given as three columns, (D,) each; errors as above."""
-    read: Any = judgments_of if what == "judgments" else scores_of
-    columns = [_listed(column) for column in (qids, docids, values)]
+def flat_columns(qids: Sequence[Any], docids: Sequence[Any], rels: Any) -> Columns:
+    """Return the columns of judgments given as three columns, (D,) each; errors as above."""
+    queries, documents, labels = columns = [_listed(column) for column in (qids, docids, rels)]
     if len(set(map(len, columns))) > 1:
         sizes = "{} qids, {} docids and {} rels".format(*map(len, columns))
         raise DataError(f"{sizes} do not fit", "Give three equal lengths.")
-    return _grouped(columns[0], columns[1], columns[2], read, what)
+    return _grouped(queries, documents, labels, "judgments")
 
 
 def is_array(given: object) -> bool:
@@ -329,62 +293,48 @@ def _each(rows: list[Any], value: Callable[[Any], Any], name: object) -> list[An
     return column
 
 
-def _row(row: int) -> str:
-    return f" in row {row + 1}"
-
-
-def _place_of_rows(qids: Sequence[Any], docids: Sequence[Any]) -> Place:
-    return lambda row: f" of document {shown(docids[row])} of query {shown(qids[row])} (row {row + 1})"
+def _place_of_row(qids: Sequence[Any], docids: Sequence[Any], row: int) -> str:
+    return f" of document {shown(docids[row])} of query {shown(qids[row])} (row {row + 1})"
 
 
 def _grouped(
-    qids: Sequence[Any],
-    docids: Sequence[Any],
-    values: Sequence[Any],
-    read: Callable[[Sequence[Any], Place], AnyArray],
-    what: str,
-    ranks: IntArray | None = None,
-) -> Grouped:
+    qids: Sequence[Any], docids: Sequence[Any], values: Any, kind: Kind, ranks: IntArray | None = None
+) -> Columns:
     """Check rows and group them by query."""
-    queries, documents = ids_of(qids, "query", _row), ids_of(docids, "document", _row)
-    column = read(values, _place_of_rows(queries, documents))
-    names, offsets, ids, order = from_flat(queries, documents, what)
-    return Grouped(names, offsets, ids, column[order], None if ranks is None else ranks[order])
+    queries, documents = ids_of(qids, "query", in_row), ids_of(docids, "document", in_row)
+    column = READERS[kind](values, partial(_place_of_row, queries, documents))
+    names, offsets, ids, order = from_flat(queries, documents, kind)
+    return Columns(names, offsets, ids, column[order], None if ranks is None else ranks[order])
 
 
 def _whole_numbers(values: Sequence[Any]) -> IntArray | None:
     """Return whole numbers as integers; None if there are other values."""
     try:
-        return judgments_of(values, _row)
+        return judgments_of(values, in_row)
     except DataError:
         return None
 
 
-def _nested(given: Any, what: str) -> Grouped:
+def _nested(given: Any, kind: Kind) -> Columns:
     """Read ``{qid: …}``."""
-    judged = what == "judgments"
-    lists = [_documents(qid, documents, what) for qid, documents in given.items()]
+    lists = [_documents(qid, documents, kind) for qid, documents in given.items()]
     qids = ids_of(list(given), "query", lambda _: "")
     if len(set(qids)) < len(qids):
         raise DataError("two queries have the same id", "Keep one of them.")
     offsets = np.concatenate([[0], np.cumsum([len(ids) for ids, _ in lists])]).astype(np.int64)
-    docids = [ids_of(ids, "document", _of_query(qid)) for qid, (ids, _) in zip(qids, lists, strict=True)]
-    column = Ids.from_bytes(encode_all(chain.from_iterable(docids)))
-    check_no_duplicates(qids, offsets, column, what)
+    documents: list[str] = []
     values: list[Any] = []
-    for ids, valued in lists:
+    for qid, (ids, valued) in zip(qids, lists, strict=True):
+        of = f" of query {shown(qid)}"
+        documents += ids_of(ids, "document", lambda _, of=of: of)  # type: ignore[misc]
         # As in MS MARCO's files: the score is the negative rank.
-        values += valued if valued is not None else [1] * len(ids) if judged else range(-1, -len(ids) - 1, -1)
-    place = place_in(qids, offsets, column)
-    if judged:
-        return Grouped(qids, offsets, column, judgments_of(values, place))
-    scores = scores_of(values, place)
-    ranked = bool(lists) and all(valued is None for _, valued in lists)
-    return Grouped(qids, offsets, column, scores, (-scores).astype(np.int64) if ranked else None)
-
-
-def _of_query(qid: str) -> Place:
-    return lambda _: f" of query {shown(qid)}"
+        by_order = [1] * len(ids) if kind == "judgments" else range(-1, -len(ids) - 1, -1)
+        values += by_order if valued is None else valued
+    docids = Ids.from_text(documents)
+    check_no_duplicates(qids, offsets, docids, kind)
+    column = READERS[kind](values, partial(place_in, qids, offsets, docids))
+    ranked = kind == "run" and bool(lists) and all(valued is None for _, valued in lists)
+    return Columns(qids, offsets, docids, column, (-column).astype(np.int64) if ranked else None)
 
 
 def _documents(qid: object, given: Any, what: str) -> tuple[list[Any], list[Any] | None]:

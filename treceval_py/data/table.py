@@ -7,20 +7,24 @@ object per line. Reading a table as a mapping builds one query's dictionary on a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, IntArray
-from treceval_py.data.ids import Ids, encode, repeated, shown
+from treceval_py.data.ids import Ids, repeated, shown
 from treceval_py.errors import DataError, brief
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Value = TypeVar("Value")
+
+Kind: TypeAlias = Literal["judgments", "run"]
 
 FORMS = {
     "judgments": "Give a path, {qid: {docid: rel}}, a DataFrame with columns qid, docid and rel, or rows of these.",
@@ -32,6 +36,33 @@ FORMS = {
 
 Place = Callable[[int], str]
 """Describes a row, by its number from 0, for a message: ``" of document 'a' of query '1'"``, with the space."""
+
+
+class Columns(NamedTuple):
+    """Rows as columns, grouped by query, as in a `Table`.
+
+    Attributes
+    ----------
+    qids : list of str, length Q
+        The queries.
+    offsets : (Q + 1,) int array
+        The first row of each query, and D.
+    docids : Ids, length D
+        The documents.
+    values : (D,) array
+        Their judgments or scores.
+    ranks : (D,) int array or None
+        Their ranks, if known.
+    plain : bool
+        Whether they are from dictionaries of whole numbers, with ids in ASCII, all of exactly these types.
+    """
+
+    qids: list[str]
+    offsets: IntArray
+    docids: Ids
+    values: AnyArray
+    ranks: IntArray | None = None
+    plain: bool = False
 
 
 class Table(Mapping[str, dict[str, Value]]):
@@ -47,18 +78,24 @@ class Table(Mapping[str, dict[str, Value]]):
         The documents, in file order within a query.
     name : str
         The table's origin, for messages.
+    known : dict
+        Facts that others derive from the table alone, computed on first use.
     """
 
-    __slots__ = ("_rows", "docids", "name", "offsets", "qids")
+    _value: str
+    """The name of a value; its plural is the attribute with the column of values."""
 
-    _values_are = "value"
+    _type: type[np.generic]
+    """The type of this column."""
 
-    def __init__(self, qids: Sequence[str], offsets: IntArray, docids: Ids, *, name: str) -> None:
+    def _set(self, qids: Sequence[str], offsets: IntArray, docids: Ids, values: AnyArray, *, name: str) -> None:
         self.qids = tuple(qids)
         self.offsets = offsets
         self.docids = docids
         self.name = name
-        self._rows = {qid: row for row, qid in enumerate(self.qids)}
+        self.known: dict[object, Any] = {}
+        self._rows = dict(zip(self.qids, range(len(self.qids)), strict=True))
+        setattr(self, f"{self._value}s", np.ascontiguousarray(values, dtype=self._type))
 
     def row_of(self, qid: str) -> int | None:
         """Return the position of a query in ``qids``, or None."""
@@ -69,7 +106,8 @@ class Table(Mapping[str, dict[str, Value]]):
         return int(self.offsets[row]), int(self.offsets[row + 1])
 
     def _column(self) -> AnyArray:
-        raise NotImplementedError
+        column: AnyArray = getattr(self, f"{self._value}s")
+        return column
 
     def __getitem__(self, qid: str) -> dict[str, Value]:
         start, stop = self.span(self._rows[qid])
@@ -96,33 +134,41 @@ class Table(Mapping[str, dict[str, Value]]):
         import pandas as pd
 
         qids = np.repeat(np.array(self.qids, dtype=object), np.diff(self.offsets))
-        frame: pd.DataFrame = pd.DataFrame({"qid": qids, "docid": self.docids.text(), self._values_are: self._column()})
+        frame: pd.DataFrame = pd.DataFrame({"qid": qids, "docid": self.docids.text(), self._value: self._column()})
         return frame
 
 
-def from_nested(nested: object) -> tuple[list[str], IntArray, Ids, list[Any]] | None:
-    """Convert ``{qid: {docid: value}}`` with ids as text to columns; None for anything else."""
+def from_nested(nested: object, kind: Kind) -> Columns | None:
+    """Convert ``{qid: {docid: value}}`` with ids as text to columns; None for anything else.
+
+    Raises
+    ------
+    DataError
+        A value is invalid, or two documents of a query have the same bytes.
+    """
     if not isinstance(nested, Mapping):
         return None
-    docids: list[Any] = []
-    values: list[Any] = []
-    cuts = [0]
-    for qid, documents in nested.items():
-        if not isinstance(qid, str) or not isinstance(documents, Mapping):
-            return None
-        docids.extend(documents)
-        values.extend(documents.values())
-        cuts.append(len(docids))
+    qids, by_query = list(nested), list(nested.values())
+    kinds = set(map(type, by_query))
+    if not all(issubclass(each, str) for each in set(map(type, qids))):
+        return None
+    if not all(issubclass(each, Mapping) for each in kinds):
+        return None
+    documents: list[Any] = list(chain.from_iterable(by_query))
+    values = list(chain.from_iterable(judged.values() for judged in by_query))
     try:
-        text = "".join(docids)
+        docids = Ids.from_text(documents)
     except TypeError:  # an id is not text
         return None
-    qids, offsets = list(nested), np.array(cuts, dtype=np.int64)
-    if not text.isascii():
-        return qids, offsets, encoded_ids(qids, cuts, docids), values
-    ends = np.zeros(len(docids) + 1, dtype=np.int64)
-    np.cumsum(np.fromiter(map(len, docids), dtype=np.int64, count=len(docids)), out=ends[1:])
-    return qids, offsets, Ids(text.encode(), ends), values
+    offsets = np.cumsum([0, *map(len, by_query)], dtype=np.int64)
+    in_ascii = docids.buffer.isascii()
+    if not in_ascii and (twice := repeated(docids, offsets)):
+        fault = f"two documents of query {shown(qids[twice[0]])} are encoded as the same bytes"
+        raise DataError(fault, "Use valid Unicode text.")
+    types = set(map(type, values))
+    column = READERS[kind](values, partial(place_in, qids, offsets, docids), types)
+    plain = types == {int} and kinds == {dict} and in_ascii and set(map(type, documents)) == {str}
+    return Columns(qids, offsets, docids, column, plain=plain)
 
 
 def is_nested(given: object) -> bool:
@@ -133,23 +179,13 @@ def is_nested(given: object) -> bool:
 _TEXT = {str, np.str_}
 
 
-def encoded_ids(qids: Sequence[str], cuts: Sequence[int], docids: Sequence[str]) -> Ids:
-    """Return ids as a column; refuse ids of one query with the same bytes."""
-    encoded = encode_all(docids)
-    for qid, start, stop in zip(qids, cuts, cuts[1:], strict=False):
-        if len(set(encoded[start:stop])) < stop - start:
-            what = f"two documents of query {shown(qid)} are encoded as the same bytes"
-            raise DataError(what, "Use valid Unicode text.")
-    return Ids.from_bytes(encoded)
-
-
 def from_flat(qids: Sequence[str], docids: Sequence[str], what: str) -> tuple[list[str], IntArray, Ids, IntArray]:
     """Convert one row per document to columns grouped by query; also return the new order of the rows."""
     first = {qid: number for number, qid in enumerate(dict.fromkeys(qids))}
     query = np.fromiter(map(first.__getitem__, qids), dtype=np.int64, count=len(qids))
     order = np.argsort(query, kind="stable")
     offsets = np.searchsorted(query[order], np.arange(len(first) + 1))
-    column = Ids.from_bytes(encode_all([docids[row] for row in order.tolist()]))
+    column = Ids.from_text([docids[row] for row in order.tolist()])
     check_no_duplicates(list(first), offsets, column, what, order)
     return list(first), offsets.astype(np.int64), column, order
 
@@ -166,23 +202,15 @@ def check_no_duplicates(
         raise DataError(f"document {shown(docids[rows[0]])} occurs twice in {of}{at}", "Keep one of them.")
 
 
-def encode_all(docids: Iterable[str]) -> list[bytes]:
-    """Return document ids as bytes."""
-    docids = list(docids)
-    try:
-        return list(map(str.encode, docids))
-    except UnicodeEncodeError:  # bytes from a file that were not UTF-8
-        return list(map(encode, docids))
+def in_row(row: int) -> str:
+    """Describe a row of the caller's in messages by its number."""
+    return f" in row {row + 1}"
 
 
-def place_in(qids: Sequence[str], offsets: IntArray, docids: Ids) -> Place:
-    """Return a function that describes rows of a table in messages by document and query."""
-
-    def place(row: int) -> str:
-        query = int(np.searchsorted(offsets, row, side="right")) - 1
-        return f" of document {shown(docids[row])} of query {shown(qids[query])}"
-
-    return place
+def place_in(qids: Sequence[str], offsets: IntArray, docids: Ids, row: int) -> str:
+    """Describe a row of a table in messages by document and query."""
+    query = int(np.searchsorted(offsets, row, side="right")) - 1
+    return f" of document {shown(docids[row])} of query {shown(qids[query])}"
 
 
 def ids_of(values: Sequence[Any], what: str, place: Place) -> list[str]:
@@ -236,8 +264,8 @@ def is_missing(value: object) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
-def scores_of(values: Sequence[Any] | AnyArray, place: Place) -> FloatArray:
-    """Return scores as float64. (D,).
+def scores_of(values: Sequence[Any] | AnyArray, place: Place, types: set[type] | None = None) -> FloatArray:
+    """Return scores as float64; ``types`` are those of the values, if known. (D,).
 
     Raises
     ------
@@ -246,7 +274,7 @@ def scores_of(values: Sequence[Any] | AnyArray, place: Place) -> FloatArray:
     """
     if isinstance(values, np.ndarray) and values.dtype.kind not in "iuf":
         values = values.tolist()
-    if not isinstance(values, np.ndarray) and not set(map(type, values)) <= {float, int}:
+    if not isinstance(values, np.ndarray) and not (types or set(map(type, values))) <= {float, int}:
         values = [_number(value, "score", place, row) for row, value in enumerate(values)]
     try:
         column: FloatArray = np.array(values, dtype=np.float64)
@@ -258,7 +286,7 @@ def scores_of(values: Sequence[Any] | AnyArray, place: Place) -> FloatArray:
     return column
 
 
-def judgments_of(values: Sequence[Any] | AnyArray, place: Place) -> IntArray:
+def judgments_of(values: Sequence[Any] | AnyArray, place: Place, types: set[type] | None = None) -> IntArray:
     """Return judgments as 64-bit integers; 1.0 is accepted, because columns with gaps become floats. (D,).
 
     Raises
@@ -268,12 +296,16 @@ def judgments_of(values: Sequence[Any] | AnyArray, place: Place) -> IntArray:
     """
     if isinstance(values, np.ndarray):
         values = values.tolist()
-    if not set(map(type, values)) <= {int}:
+    if not (types or set(map(type, values))) <= {int}:
         values = [_whole(_number(value, "judgment", place, row), place, row) for row, value in enumerate(values)]
     try:
-        return np.array(values, dtype=np.int64)
+        return np.fromiter(values, dtype=np.int64, count=len(values))
     except OverflowError:
         raise DataError("a judgment is beyond 64 bits", "Use smaller whole numbers.") from None
+
+
+READERS: Mapping[Kind, Callable[..., AnyArray]] = {"judgments": judgments_of, "run": scores_of}
+"""How the values of a table are read."""
 
 
 def _number(value: Any, what: str, place: Place, row: int) -> Any:
