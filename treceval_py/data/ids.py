@@ -66,6 +66,11 @@ def first_of(qids: Sequence[str]) -> str:
     return ", ".join(beginning_of(encode(qid)) for qid in qids[:3]) + (", …" if len(qids) > 3 else "")
 
 
+def _bounds_of(ids: Sequence[bytes] | Sequence[str]) -> IntArray:
+    """Return where each id begins in the concatenation of all, and where the last one ends."""
+    return np.concatenate([[0], np.fromiter(map(len, ids), dtype=np.int64, count=len(ids)).cumsum()])
+
+
 class Ids(Sequence[str]):
     """A column of identifiers: one buffer of bytes, and the offsets of the identifiers in it.
 
@@ -74,35 +79,34 @@ class Ids(Sequence[str]):
     buffer : bytes
         The concatenated identifiers.
     offsets : (D + 1,) int array
-        ``buffer[offsets[i]:offsets[i + 1]]`` is identifier ``i``.
+        ``buffer[offsets[i]:offsets[i + 1]]`` is identifier ``i``. Or the identifiers, all in ASCII, whose
+        offsets are computed on first use: dictionaries are often scored without them.
     """
 
-    __slots__ = ("buffer", "offsets")
+    __slots__ = ("_bounds", "buffer")
 
-    def __init__(self, buffer: bytes, offsets: IntArray) -> None:
+    def __init__(self, buffer: bytes, offsets: IntArray | Sequence[str]) -> None:
         self.buffer = buffer
-        self.offsets = offsets
+        self._bounds = offsets
 
     @classmethod
     def from_bytes(cls, ids: Sequence[bytes]) -> Ids:
         """Build the column from identifiers as bytes."""
-        offsets = np.zeros(len(ids) + 1, dtype=np.int64)
-        np.cumsum(np.fromiter(map(len, ids), dtype=np.int64, count=len(ids)), out=offsets[1:])
-        return cls(b"".join(ids), offsets)
+        return cls(b"".join(ids), _bounds_of(ids))
 
     @classmethod
     def from_text(cls, ids: Sequence[str]) -> Ids:
         """Build the column from identifiers as text; raise TypeError for anything else."""
-        # All at once: line ends that are added show where identifiers end, if there are no others.
-        lines = "\n".join(["", *ids, ""])
-        try:
-            text = np.frombuffer(lines.encode("utf-8", "surrogateescape"), dtype=np.uint8)
-        except UnicodeEncodeError:
-            return cls.from_bytes(list(map(encode, ids)))  # which refuses it
-        ends = np.flatnonzero(text == ord("\n"))
-        if len(ends) > len(ids) + 1:
-            return cls.from_bytes(list(map(encode, ids)))
-        return cls("".join(ids).encode("utf-8", "surrogateescape"), ends - np.arange(len(ends)))
+        text = "".join(ids)
+        return cls(text.encode(), ids) if text.isascii() else cls.from_bytes(list(map(encode, ids)))
+
+    @property
+    def offsets(self) -> IntArray:
+        """The first byte of each identifier, and the number of bytes."""
+        bounds = self._bounds
+        if not isinstance(bounds, np.ndarray):
+            self._bounds = bounds = _bounds_of(bounds)
+        return bounds
 
     @classmethod
     def concatenate(cls, columns: Sequence[Ids]) -> Ids:

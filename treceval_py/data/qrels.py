@@ -181,18 +181,17 @@ class Qrels(Table[int]):
     def ideal(self) -> Ideal:
         """All judgments in the order of the best possible ranking; cached."""
         qids = self.qids if "".join(self.qids).isascii() else list(map(encode, self.qids))
-        rows = np.array(sorted(range(len(qids)), key=qids.__getitem__), dtype=np.int64)
-        place = np.empty(len(qids), dtype=np.int64)
-        place[rows] = np.arange(len(qids))
-        lengths = np.diff(self.offsets)
-        query = np.repeat(np.arange(len(qids)), lengths)
+        ranked = sorted(range(len(qids)), key=qids.__getitem__)
+        rows, places = np.array(ranked, dtype=np.int64), np.arange(len(qids))
+        place = np.empty_like(rows)
+        place[rows] = places
+        sizes = self.offsets[1:] - self.offsets[:-1]
         # ~rel falls as rel grows and, unlike -rel, exists for the lowest 64-bit integer.
-        order = np.lexsort((~self.rels, place[query]))
-        query = query[order]
-        starts = np.cumsum(lengths[rows]) - lengths[rows]
-        rank = np.arange(1, len(order) + 1) - np.repeat(starts, lengths[rows])
-        named = tuple([self.qids[row] for row in rows.tolist()])
-        return Ideal(rows, query, rank, self.rels[order], place[query], named)
+        order = np.lexsort((~self.rels, place.repeat(sizes)))
+        sizes = sizes[rows]
+        rank = np.arange(1, len(order) + 1) - (sizes.cumsum() - sizes).repeat(sizes)
+        named = tuple([self.qids[row] for row in ranked])
+        return Ideal(rows, rows.repeat(sizes), rank, self.rels[order], places.repeat(sizes), named)
 
     def __reduce__(self) -> tuple[object, ...]:
         return partial(Qrels.from_columns, name=self.name), (self.qids, self.offsets, self.docids, self.rels)

@@ -165,9 +165,10 @@ def from_nested(nested: object, kind: Kind) -> Columns | None:
     if not in_ascii and (twice := repeated(docids, offsets)):
         fault = f"two documents of query {shown(qids[twice[0]])} are encoded as the same bytes"
         raise DataError(fault, "Use valid Unicode text.")
-    types = set(map(type, values))
-    column = READERS[kind](values, partial(place_in, qids, offsets, docids), types)
-    plain = types == {int} and kinds == {dict} and in_ascii and set(map(type, documents)) == {str}
+    sure = list(map(type, values)).count(NUMBERS[kind]) == len(values)  # twice as fast as a set of types
+    column = READERS[kind](values, partial(place_in, qids, offsets, docids), sure=sure)
+    plain = kind == "judgments" and sure and in_ascii and kinds == {dict}
+    plain = plain and list(map(type, documents)).count(str) == len(documents)
     return Columns(qids, offsets, docids, column, plain=plain)
 
 
@@ -264,8 +265,8 @@ def is_missing(value: object) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
-def scores_of(values: Sequence[Any] | AnyArray, place: Place, types: set[type] | None = None) -> FloatArray:
-    """Return scores as float64; ``types`` are those of the values, if known. (D,).
+def scores_of(values: Sequence[Any] | AnyArray, place: Place, *, sure: bool = False) -> FloatArray:
+    """Return scores as float64. (D,). ``sure``: whether all are float already.
 
     Raises
     ------
@@ -274,7 +275,7 @@ def scores_of(values: Sequence[Any] | AnyArray, place: Place, types: set[type] |
     """
     if isinstance(values, np.ndarray) and values.dtype.kind not in "iuf":
         values = values.tolist()
-    if not isinstance(values, np.ndarray) and not (types or set(map(type, values))) <= {float, int}:
+    if not (sure or isinstance(values, np.ndarray) or set(map(type, values)) <= {float, int}):
         values = [_number(value, "score", place, row) for row, value in enumerate(values)]
     try:
         column: FloatArray = np.array(values, dtype=np.float64)
@@ -286,8 +287,10 @@ def scores_of(values: Sequence[Any] | AnyArray, place: Place, types: set[type] |
     return column
 
 
-def judgments_of(values: Sequence[Any] | AnyArray, place: Place, types: set[type] | None = None) -> IntArray:
-    """Return judgments as 64-bit integers; 1.0 is accepted, because columns with gaps become floats. (D,).
+def judgments_of(values: Sequence[Any] | AnyArray, place: Place, *, sure: bool = False) -> IntArray:
+    """Return judgments as 64-bit integers. (D,). ``sure``: whether all are int already.
+
+    1.0 is accepted, because columns with gaps become floats.
 
     Raises
     ------
@@ -296,7 +299,7 @@ def judgments_of(values: Sequence[Any] | AnyArray, place: Place, types: set[type
     """
     if isinstance(values, np.ndarray):
         values = values.tolist()
-    if not (types or set(map(type, values))) <= {int}:
+    if not (sure or set(map(type, values)) <= {int}):
         values = [_whole(_number(value, "judgment", place, row), place, row) for row, value in enumerate(values)]
     try:
         return np.fromiter(values, dtype=np.int64, count=len(values))
@@ -306,6 +309,9 @@ def judgments_of(values: Sequence[Any] | AnyArray, place: Place, types: set[type
 
 READERS: Mapping[Kind, Callable[..., AnyArray]] = {"judgments": judgments_of, "run": scores_of}
 """How the values of a table are read."""
+
+NUMBERS: Mapping[Kind, type] = {"judgments": int, "run": float}
+"""Their type, if they need not be converted one by one."""
 
 
 def _number(value: Any, what: str, place: Place, row: int) -> Any:
