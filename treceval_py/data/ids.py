@@ -111,10 +111,8 @@ class Ids(Sequence[str]):
     @classmethod
     def concatenate(cls, columns: Sequence[Ids]) -> Ids:
         """Concatenate columns."""
-        sizes = [len(column.buffer) for column in columns]
-        starts = np.cumsum([0, *sizes])
-        parts = [column.offsets[:-1] + start for column, start in zip(columns, starts, strict=False)]
-        offsets = np.concatenate([*parts, starts[-1:]]).astype(np.int64, copy=False)
+        lengths = [np.diff(column.offsets) for column in columns]
+        offsets = np.concatenate([[0], *lengths]).cumsum(dtype=np.int64)
         return cls(b"".join(column.buffer for column in columns), offsets)
 
     def take(self, order: IntArray) -> Ids:
@@ -122,8 +120,7 @@ class Ids(Sequence[str]):
         compiled = scanner()
         if compiled is not None:
             return Ids(*compiled.take(self.buffer, self.offsets, np.ascontiguousarray(order, dtype=np.int64)))
-        offsets = np.zeros(len(order) + 1, dtype=np.int64)
-        np.cumsum(np.diff(self.offsets)[order], out=offsets[1:])
+        offsets = np.append(0, np.diff(self.offsets)[order].cumsum())
         raw: ByteArray = np.frombuffer(self.buffer, dtype=np.uint8)
         parts = []
         # In portions, because the index takes 8 bytes per byte of the buffer.

@@ -59,7 +59,10 @@ def columns_of(given: object, kind: Kind, named: Named | None = None) -> Columns
     of_value = JUDGMENT if kind == "judgments" else RANK if by_rank else SCORE
     fields = [QUERY, DOCUMENT, of_value, *([RANK] if ranked else [])]
     qids, docids, values, *others = table.columns(fields, named)
-    ranks = _whole_numbers(others[0]) if ranked else None
+    try:
+        ranks = judgments_of(others[0] if not by_rank else values, in_row) if ranked else None
+    except DataError:  # other values, with which nothing is compared
+        ranks = None
     if by_rank and ranks is None:
         raise DataError("the ranks are not whole numbers", "Give a column of scores.")
     return _grouped(qids, docids, -ranks if by_rank and ranks is not None else values, kind, ranks)
@@ -180,7 +183,11 @@ class _Table(NamedTuple):
 def _table_of(given: object, what: str) -> _Table | None:
     """Return an object that has columns or rows as a table; None for a dictionary by query."""
     if isinstance(given, Mapping):
-        return _columns_by_name(given)
+        # A dictionary of columns: its keys include names for queries and documents, unlike query ids.
+        names = [name for name in given if isinstance(name, str)]
+        if column_of(names[:99], QUERY) is None or column_of(names[:99], DOCUMENT) is None:
+            return None
+        return _Table(names, lambda wanted: [_listed(given[name]) for name in wanted])
     if isinstance(given, (str, bytes, bytearray)) or is_array(given):
         _refuse(given, what)
     if hasattr(type(given), "columns") or hasattr(given, "__arrow_c_stream__"):
@@ -205,14 +212,6 @@ def _refuse(given: object, what: str) -> NoReturn:
 _NOUNS = {"judgments": "judgments", "run": "a run", "groups": "groups of queries"}
 
 
-def _columns_by_name(given: Mapping[Any, Any]) -> _Table | None:
-    """Return a dictionary of columns; its keys include names for queries and documents, unlike query ids."""
-    names = [name for name in given if isinstance(name, str)]
-    if not names or column_of(names[:99], QUERY) is None or column_of(names[:99], DOCUMENT) is None:
-        return None
-    return _Table(names, lambda wanted: [_listed(given[name]) for name in wanted])
-
-
 def _listed(column: Any) -> list[Any]:
     if isinstance(column, (str, bytes, Mapping)) or not isinstance(column, Iterable):
         raise DataError(f"a column is {shown(column)}", "Give a list or an array for each column.")
@@ -233,17 +232,14 @@ def _frame(given: Any, what: str) -> _Table:
             raise DataError(f"the {kind} cannot be read: {reason[:200]}", FORMS[what]) from None
 
     def framed() -> Any:
-        native = given
         # The columns that a frame was grouped or indexed by are ordinary columns to its owner.
-        levels = [name for name in getattr(getattr(given, "index", None), "names", ()) if name is not None]
-        kept = [name for name in levels if any(str(name).lower() in field.every for field in FIELDS)]
-        kept = [name for name in kept if name not in given.columns]
-        if kept:
-            native = given.reset_index(level=kept)
-        found = nw.from_native(native, pass_through=True)
-        if isinstance(found, (nw.DataFrame, nw.LazyFrame)):
-            return found
-        return nw.from_arrow(native, backend="pyarrow")
+        levels = getattr(getattr(given, "index", None), "names", ())
+        known = [name for name in levels if any(str(name).lower() in field.every for field in FIELDS)]
+        kept = [name for name in known if name not in given.columns]
+        native = given.reset_index(level=kept) if kept else given
+        frame = nw.from_native(native, pass_through=True)
+        is_frame = isinstance(frame, (nw.DataFrame, nw.LazyFrame))
+        return frame if is_frame else nw.from_arrow(native, backend="pyarrow")
 
     frame = read(framed)
 
@@ -263,23 +259,23 @@ def _records(rows: list[Any], what: str) -> _Table:
     if not rows:
         raise DataError("there are no rows", FORMS[what])
     first = rows[0]
+    names: Any = getattr(first, "_fields", None)
+    get: Callable[[Any], Callable[[Any], Any]] = attrgetter
     if isinstance(first, Mapping):
-        return _Table(
-            list(first), lambda names: [_each(rows, itemgetter(name), name) for name in names], "field", "rows have "
-        )
-    if isinstance(first, (tuple, list)) and not hasattr(first, "_fields"):
+        names, get = list(first), itemgetter
+    elif isinstance(first, (tuple, list)) and names is None:
         for number, row in enumerate(rows):
             if not isinstance(row, (tuple, list)) or len(row) != 3:
                 size = f" of {len(row)}" if isinstance(row, (tuple, list)) else ""
                 raise DataError(f"row {number + 1} is {shown(row)}{size}, not (qid, docid, value)", FORMS[what])
         return _Table((), lambda _: [list(column) for column in zip(*rows, strict=True)])
-    names = getattr(first, "_fields", None)
-    if names is None and not isinstance(first, (str, bytes)):
-        names = [name for field in FIELDS for name in field.every if hasattr(first, name)]
-    if not names:
-        raise DataError(f"{_NOUNS[what]} cannot be made from rows such as {shown(first)}", FORMS[what])
+    else:
+        if names is None and not isinstance(first, (str, bytes)):
+            names = [name for field in FIELDS for name in field.every if hasattr(first, name)]
+        if not names:
+            raise DataError(f"{_NOUNS[what]} cannot be made from rows such as {shown(first)}", FORMS[what])
     names = list(dict.fromkeys(names))
-    return _Table(names, lambda names: [_each(rows, attrgetter(name), name) for name in names], "field", "rows have ")
+    return _Table(names, lambda wanted: [_each(rows, get(name), name) for name in wanted], "field", "rows have ")
 
 
 def _each(rows: list[Any], value: Callable[[Any], Any], name: object) -> list[Any]:
@@ -305,14 +301,6 @@ def _grouped(
     column = READERS[kind](values, partial(_place_of_row, queries, documents))
     names, offsets, ids, order = from_flat(queries, documents, kind)
     return Columns(names, offsets, ids, column[order], None if ranks is None else ranks[order])
-
-
-def _whole_numbers(values: Sequence[Any]) -> IntArray | None:
-    """Return whole numbers as integers; None if there are other values."""
-    try:
-        return judgments_of(values, in_row)
-    except DataError:
-        return None
 
 
 def _nested(given: Any, kind: Kind) -> Columns:

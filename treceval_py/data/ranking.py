@@ -8,8 +8,9 @@ query, that rank its documents as the rule does.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -123,14 +124,8 @@ def order_of(docids: Sequence[bytes], scores: FloatArray, *, later_first: bool =
         return np.arange(len(scores))
     order = np.argsort(-scores, kind="stable")
     ordered = scores[order]
-    equal = ordered[1:] == ordered[:-1]
-    if not equal.any():
-        return order
-    # Ids are compared only within stretches of equal scores.
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], equal, [False]]).astype(np.int8)))
-    for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-        stretch = order[first : last + 1].tolist()
-        order[first : last + 1] = sorted(stretch, key=lambda at: docids[at], reverse=later_first)
+    tie = np.append(False, ordered[1:] == ordered[:-1])
+    _order_ties(order, tie, lambda rows: [docids[row] for row in rows.tolist()], later_first=later_first)
     return order
 
 
@@ -200,7 +195,7 @@ def arrange(run: Run, ranking: Ranking, labels: IntArray | None = None) -> Arran
         elif ranking.ties == "worst" and labels is not None:
             order = np.lexsort((labels, -scores, query))
         elif ranking.ties.startswith("docid"):
-            _order_ties(run, order, tie, later_first=ranking.ties == "docid-desc")
+            _order_ties(order, tie, lambda rows: run.docids.take(rows).raw(), later_first=ranking.ties == "docid-desc")
     places = np.arange(len(order))
     scores = np.empty(len(order))
     scores[order] = -places
@@ -214,25 +209,19 @@ def arrange(run: Run, ranking: Ranking, labels: IntArray | None = None) -> Arran
     return Arranged(arranged, order, None, begins[group] - start + 1, ends[group] - start)
 
 
-def _order_ties(run: Run, order: IntArray, tie: BoolArray, *, later_first: bool) -> None:
-    """Sort rows with equal scores by id."""
+def _order_ties(
+    order: IntArray, tie: BoolArray, ids_of: Callable[[IntArray], list[bytes]], *, later_first: bool
+) -> None:
+    """Sort rows by id where scores are equal; ``tie`` (D,) is whether a row has the same score as the previous one."""
     if not tie.any():
         return
     places = np.flatnonzero(tie | np.append(tie[1:], False))
-    sizes = np.diff(np.flatnonzero(~tie[places]), append=len(places)).tolist()
-    rows = order[places]
+    rows, starts = order[places], np.flatnonzero(~tie[places]).tolist()
     # All at once, because a run can have tens of thousands of pairs with equal scores.
-    buffer, cuts = run.docids.buffer, run.docids.offsets
-    ids = [buffer[a:b] for a, b in zip(cuts[rows].tolist(), cuts[rows + 1].tolist(), strict=True)]
-    start = 0
+    ids = ids_of(rows)
     moved: list[int] = []
-    for size in sizes:
-        if size == 2:
-            one, other = (start, start + 1) if later_first else (start + 1, start)
-            moved += (start + 1, start) if ids[one] < ids[other] else (start, start + 1)
-        else:
-            moved += sorted(range(start, start + size), key=ids.__getitem__, reverse=later_first)
-        start += size
+    for start, stop in pairwise([*starts, len(places)]):
+        moved += sorted(range(start, stop), key=ids.__getitem__, reverse=later_first)
     order[places] = rows[moved]
 
 
@@ -295,14 +284,12 @@ def _quicksorted(keys: list[float]) -> list[int]:
 
 def without_self(run: Run) -> Run:
     """Remove documents whose id is the query's id."""
-    buffer, cuts = run.docids.buffer, run.docids.offsets
     names = [encode(qid) for qid in run.qids]
     query = np.repeat(np.arange(len(names)), np.diff(run.offsets))
     long = np.fromiter(map(len, names), dtype=np.int64, count=len(names))
+    alike = np.flatnonzero(np.diff(run.docids.offsets) == long[query])  # only ids of the same length can be equal
     keep = np.ones(len(run.docids), dtype=bool)
-    alike = np.flatnonzero(np.diff(cuts) == long[query])  # only ids of the same length need to be compared
-    for row, number in zip(alike.tolist(), query[alike].tolist(), strict=True):
-        keep[row] = buffer[cuts[row] : cuts[row + 1]] != names[number]
+    keep[alike] = [docid != names[at] for docid, at in zip(run.docids.take(alike).raw(), query[alike], strict=True)]
     return run if keep.all() else run.where(keep)
 
 

@@ -254,6 +254,4 @@ def decimal(numbers: AnyArray) -> Ids:
     # As text of equal width, padded with NULs, which are then removed.
     digits = numbers.astype("S20").view(np.uint8).reshape(len(numbers), 20)
     written = digits != 0
-    offsets = np.zeros(len(numbers) + 1, dtype=np.int64)
-    np.cumsum(written.sum(axis=1), out=offsets[1:])
-    return Ids(digits[written].tobytes(), offsets)
+    return Ids(digits[written].tobytes(), np.append(0, written.sum(axis=1).cumsum(dtype=np.int64)))

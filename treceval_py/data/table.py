@@ -95,7 +95,8 @@ class Table(Mapping[str, dict[str, Value]]):
         self.name = name
         self.known: dict[object, Any] = {}
         self._rows = dict(zip(self.qids, range(len(self.qids)), strict=True))
-        setattr(self, f"{self._value}s", np.ascontiguousarray(values, dtype=self._type))
+        self._column: AnyArray = np.ascontiguousarray(values, dtype=self._type)
+        setattr(self, f"{self._value}s", self._column)
 
     def row_of(self, qid: str) -> int | None:
         """Return the position of a query in ``qids``, or None."""
@@ -105,13 +106,9 @@ class Table(Mapping[str, dict[str, Value]]):
         """Return the first row of query number ``row``, and the row after its last one."""
         return int(self.offsets[row]), int(self.offsets[row + 1])
 
-    def _column(self) -> AnyArray:
-        column: AnyArray = getattr(self, f"{self._value}s")
-        return column
-
     def __getitem__(self, qid: str) -> dict[str, Value]:
         start, stop = self.span(self._rows[qid])
-        return dict(zip(self.docids.text(start, stop), self._column()[start:stop].tolist(), strict=True))
+        return dict(zip(self.docids.text(start, stop), self._column[start:stop].tolist(), strict=True))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.qids)
@@ -134,7 +131,7 @@ class Table(Mapping[str, dict[str, Value]]):
         import pandas as pd
 
         qids = np.repeat(np.array(self.qids, dtype=object), np.diff(self.offsets))
-        frame: pd.DataFrame = pd.DataFrame({"qid": qids, "docid": self.docids.text(), self._value: self._column()})
+        frame: pd.DataFrame = pd.DataFrame({"qid": qids, "docid": self.docids.text(), self._value: self._column})
         return frame
 
 
