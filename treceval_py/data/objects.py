@@ -105,14 +105,11 @@ def could_be(given: object) -> frozenset[Literal["run", "qrels"]]:
     Both for rows that can be read only once, and for dictionaries.
     """
     both = frozenset[Literal["run", "qrels"]](("run", "qrels"))
-    if isinstance(given, Iterator):
-        return both
-    table = _table_of(given, "run")
+    table = None if isinstance(given, Iterator) else _table_of(given, "run")
     if table is None or not table.names:
         return both
     judged = column_of(table.names, JUDGMENT._replace(last=())) is not None
-    scored = column_of(table.names, SCORE) is not None
-    if judged == scored:
+    if judged == (column_of(table.names, SCORE) is not None):
         return both
     return frozenset(["qrels"]) if judged else frozenset(["run"])
 
@@ -180,7 +177,7 @@ class _Table(NamedTuple):
         )
 
 
-def _table_of(given: object, what: str) -> _Table | None:
+def _table_of(given: object, kind: str) -> _Table | None:
     """Return an object that has columns or rows as a table; None for a dictionary by query."""
     if isinstance(given, Mapping):
         # A dictionary of columns: its keys include names for queries and documents, unlike query ids.
@@ -189,23 +186,23 @@ def _table_of(given: object, what: str) -> _Table | None:
             return None
         return _Table(names, lambda wanted: [_listed(given[name]) for name in wanted])
     if isinstance(given, (str, bytes, bytearray)) or is_array(given):
-        _refuse(given, what)
+        _refuse(given, kind)
     if hasattr(type(given), "columns") or hasattr(given, "__arrow_c_stream__"):
-        return _frame(given, what)
+        return _frame(given, kind)
     if isinstance(given, np.ndarray):
         return _Table(given.dtype.names or (), lambda names: [given[name].ravel().tolist() for name in names])
     if not isinstance(given, Iterable):
-        _refuse(given, what)
-    return _records(list(given), what)
+        _refuse(given, kind)
+    return _records(list(given), kind)
 
 
-def _refuse(given: object, what: str) -> NoReturn:
-    fault, todo = f"{_NOUNS[what]} cannot be made from {shown(given)}", FORMS[what]
-    if isinstance(given, (str, bytes, bytearray)) and what != "groups":
-        reader = "read_qrels" if what == "judgments" else "read_run"
+def _refuse(given: object, kind: str) -> NoReturn:
+    fault, todo = f"{_NOUNS[kind]} cannot be made from {shown(given)}", FORMS[kind]
+    if isinstance(given, (str, bytes, bytearray)) and kind != "groups":
+        reader = "read_qrels" if kind == "judgments" else "read_run"
         todo = f"Read a file with te.{reader}(path), and text with te.{reader}(text=…)."
-    elif is_array(given) and what != "groups":
-        todo = f"Give the ids, too: te.{'Qrels' if what == 'judgments' else 'Run'}.from_arrays."
+    elif is_array(given) and kind != "groups":
+        todo = f"Give the ids, too: te.{'Qrels' if kind == 'judgments' else 'Run'}.from_arrays."
     raise DataError(fault, todo)
 
 
@@ -218,18 +215,18 @@ def _listed(column: Any) -> list[Any]:
     return list(column.tolist() if isinstance(column, np.ndarray) else column)
 
 
-def _frame(given: Any, what: str) -> _Table:
+def _frame(given: Any, kind: str) -> _Table:
     """Return a frame of any library."""
     import narwhals as nw
 
-    kind = f"{type(given).__module__.partition('.')[0]}.{type(given).__name__}"
+    name = f"{type(given).__module__.partition('.')[0]}.{type(given).__name__}"
 
     def read(step: Callable[[], Any]) -> Any:
         try:
             return step()
         except Exception as error:  # noqa: BLE001 - each library has its own exceptions
             reason = " ".join(str(error).split()).rstrip(".")
-            raise DataError(f"the {kind} cannot be read: {reason[:200]}", FORMS[what]) from None
+            raise DataError(f"the {name} cannot be read: {reason[:200]}", FORMS[kind]) from None
 
     def framed() -> Any:
         # The columns that a frame was grouped or indexed by are ordinary columns to its owner.
@@ -250,14 +247,14 @@ def _frame(given: Any, what: str) -> _Table:
 
     names = read(lambda: frame.collect_schema().names())
     if not names:
-        raise DataError(f"the {kind} has no columns", FORMS[what])
-    return _Table(names, lambda wanted: read(lambda: take(wanted)), within=f"the {kind} has ")
+        raise DataError(f"the {name} has no columns", FORMS[kind])
+    return _Table(names, lambda wanted: read(lambda: take(wanted)), within=f"the {name} has ")
 
 
-def _records(rows: list[Any], what: str) -> _Table:
+def _records(rows: list[Any], kind: str) -> _Table:
     """Return rows: dictionaries, objects with fields, or tuples of three."""
     if not rows:
-        raise DataError("there are no rows", FORMS[what])
+        raise DataError("there are no rows", FORMS[kind])
     first = rows[0]
     names: Any = getattr(first, "_fields", None)
     get: Callable[[Any], Callable[[Any], Any]] = attrgetter
@@ -267,13 +264,13 @@ def _records(rows: list[Any], what: str) -> _Table:
         for number, row in enumerate(rows):
             if not isinstance(row, (tuple, list)) or len(row) != 3:
                 size = f" of {len(row)}" if isinstance(row, (tuple, list)) else ""
-                raise DataError(f"row {number + 1} is {shown(row)}{size}, not (qid, docid, value)", FORMS[what])
+                raise DataError(f"row {number + 1} is {shown(row)}{size}, not (qid, docid, value)", FORMS[kind])
         return _Table((), lambda _: [list(column) for column in zip(*rows, strict=True)])
     else:
         if names is None and not isinstance(first, (str, bytes)):
             names = [name for field in FIELDS for name in field.every if hasattr(first, name)]
         if not names:
-            raise DataError(f"{_NOUNS[what]} cannot be made from rows such as {shown(first)}", FORMS[what])
+            raise DataError(f"{_NOUNS[kind]} cannot be made from rows such as {shown(first)}", FORMS[kind])
     names = list(dict.fromkeys(names))
     return _Table(names, lambda wanted: [_each(rows, get(name), name) for name in wanted], "field", "rows have ")
 
@@ -325,20 +322,20 @@ def _nested(given: Any, kind: Kind) -> Columns:
     return Columns(qids, offsets, docids, column, (-column).astype(np.int64) if ranked else None)
 
 
-def _documents(qid: object, given: Any, what: str) -> tuple[list[Any], list[Any] | None]:
+def _documents(qid: object, given: Any, kind: str) -> tuple[list[Any], list[Any] | None]:
     """Return the documents of a query and their values; None instead of values if only the order is given."""
     if isinstance(given, Mapping):
         return list(given), list(given.values())
     is_list = isinstance(given, (Sequence, Iterator)) or (isinstance(given, np.ndarray) and given.ndim == 1)
-    if isinstance(given, AnySet) and what == "run":
+    if isinstance(given, AnySet) and kind == "run":
         raise DataError(f"query {shown(qid)} has a set of documents, which has no order", "Give a list, best first.")
     if isinstance(given, (str, bytes)) or not (is_list or isinstance(given, AnySet)):
-        raise DataError(f"query {shown(qid)} has {shown(given)} instead of documents", FORMS[what])
+        raise DataError(f"query {shown(qid)} has {shown(given)} instead of documents", FORMS[kind])
     # In order of their text, because the order of a set differs between Python processes.
     entries = sorted(given, key=str) if isinstance(given, AnySet) else list(given)
     if not any(isinstance(entry, (tuple, list)) for entry in entries):
         return entries, None
     for entry in entries:
         if not isinstance(entry, (tuple, list)) or len(entry) != 2:
-            raise DataError(f"query {shown(qid)} has {shown(entry)} among its (docid, value) pairs", FORMS[what])
+            raise DataError(f"query {shown(qid)} has {shown(entry)} among its (docid, value) pairs", FORMS[kind])
     return [entry[0] for entry in entries], [entry[1] for entry in entries]

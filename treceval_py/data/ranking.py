@@ -233,7 +233,7 @@ def _order_as_ranx(run: Run, scores: FloatArray, order: IntArray, tie: BoolArray
     """Reorder the rows of queries with equal scores as ranx does."""
     ties = np.concatenate([[0], np.cumsum(tie)])
     for number in np.flatnonzero(np.diff(run.offsets) > SORTED_BY_INSERTION).tolist():
-        start, stop = (int(each) for each in run.offsets[number : number + 2])
+        start, stop = run.span(number)
         if ties[stop] > ties[start]:
             keys = (-scores[start:stop]).tolist()
             once = _quicksorted(keys)  # when the run is created
@@ -299,8 +299,8 @@ def _arranged_by_rank(run: Run, query: IntArray) -> Arranged:
         raise DataError(f"{run.name} has no rank column of whole numbers to rank it by", "Use another profile.")
     if len(run.ranks) and int(run.ranks.min()) < 1:
         row = int(np.flatnonzero(run.ranks < 1)[0])
-        what = f"document {run.docids[row]!r} of query {run.qids[int(query[row])]!r} has the rank {run.ranks[row]}"
-        raise DataError(f"{run.name}: {what}", "Ranks begin at 1; use another profile to rank by scores.")
+        fault = f"document {run.docids[row]!r} of query {run.qids[int(query[row])]!r} has the rank {run.ranks[row]}"
+        raise DataError(f"{run.name}: {fault}", "Ranks begin at 1; use another profile to rank by scores.")
     order = np.lexsort((run.ranks, query))
     ranks = run.ranks[order]
     last = np.ones(len(order), dtype=bool)
@@ -372,8 +372,8 @@ def rank_contradictions(run: Run) -> RankContradictions:
     falling = np.zeros(len(run.qids), dtype=bool)
     rising[query[1:][within & (ordered[1:] > ordered[:-1])]] = True
     falling[query[1:][within & (ordered[1:] < ordered[:-1])]] = True
-    found = tuple(run.qids[row] for row in np.flatnonzero(rising).tolist())
-    return RankContradictions(found, not (rising & falling).any())
+    contradicted = tuple(run.qids[row] for row in np.flatnonzero(rising).tolist())
+    return RankContradictions(contradicted, not (rising & falling).any())
 
 
 def _by_rank(query: IntArray, ranks: IntArray, scores: FloatArray) -> IntArray:

@@ -146,10 +146,9 @@ def from_nested(nested: object, kind: Kind) -> Columns | None:
     if not isinstance(nested, Mapping):
         return None
     qids, by_query = list(nested), list(nested.values())
-    kinds = set(map(type, by_query))
-    if not all(issubclass(each, str) for each in set(map(type, qids))):
-        return None
-    if not all(issubclass(each, Mapping) for each in kinds):
+    types = set(map(type, by_query))
+    keys_are_text = all(issubclass(key, str) for key in set(map(type, qids)))
+    if not keys_are_text or not all(issubclass(value, Mapping) for value in types):
         return None
     documents: list[Any] = list(chain.from_iterable(by_query))
     values = list(chain.from_iterable(judged.values() for judged in by_query))
@@ -164,7 +163,7 @@ def from_nested(nested: object, kind: Kind) -> Columns | None:
         raise DataError(fault, "Use valid Unicode text.")
     sure = list(map(type, values)).count(NUMBERS[kind]) == len(values)  # twice as fast as a set of types
     column = READERS[kind](values, partial(place_in, qids, offsets, docids), sure=sure)
-    plain = kind == "judgments" and sure and in_ascii and kinds == {dict}
+    plain = kind == "judgments" and sure and in_ascii and types == {dict}
     plain = plain and list(map(type, documents)).count(str) == len(documents)
     return Columns(qids, offsets, docids, column, plain=plain)
 
@@ -177,25 +176,25 @@ def is_nested(given: object) -> bool:
 _TEXT = {str, np.str_}
 
 
-def from_flat(qids: Sequence[str], docids: Sequence[str], what: str) -> tuple[list[str], IntArray, Ids, IntArray]:
+def from_flat(qids: Sequence[str], docids: Sequence[str], kind: Kind) -> tuple[list[str], IntArray, Ids, IntArray]:
     """Convert one row per document to columns grouped by query; also return the new order of the rows."""
     first = {qid: number for number, qid in enumerate(dict.fromkeys(qids))}
     query = np.fromiter(map(first.__getitem__, qids), dtype=np.int64, count=len(qids))
     order = np.argsort(query, kind="stable")
     offsets = np.searchsorted(query[order], np.arange(len(first) + 1))
     column = Ids.from_text([docids[row] for row in order.tolist()])
-    check_no_duplicates(list(first), offsets, column, what, order)
+    check_no_duplicates(list(first), offsets, column, kind, order)
     return list(first), offsets.astype(np.int64), column, order
 
 
 def check_no_duplicates(
-    qids: Sequence[str], offsets: IntArray, docids: Ids, what: str, order: IntArray | None = None
+    qids: Sequence[str], offsets: IntArray, docids: Ids, kind: Kind, order: IntArray | None = None
 ) -> None:
     """Refuse a document that occurs twice in a query; ``order`` (D,) has the caller's rows."""
     twice = repeated(docids, offsets)
     if twice is not None:
         query, *rows = twice
-        of = f"query {shown(qids[query])} of the {what}"
+        of = f"query {shown(qids[query])} of the {kind}"
         at = "" if order is None else f" (rows {order[rows[0]] + 1} and {order[rows[1]] + 1})"
         raise DataError(f"document {shown(docids[rows[0]])} occurs twice in {of}{at}", "Keep one of them.")
 
@@ -211,14 +210,14 @@ def place_in(qids: Sequence[str], offsets: IntArray, docids: Ids, row: int) -> s
     return f" of document {shown(docids[row])} of query {shown(qids[query])}"
 
 
-def ids_of(values: Sequence[Any], what: str, place: Place) -> list[str]:
+def ids_of(values: Sequence[Any], noun: str, place: Place) -> list[str]:
     """Return ids as text: text unchanged, and whole numbers in decimal if all ids are numbers.
 
     Parameters
     ----------
     values : sequence, length D
         The ids.
-    what : str
+    noun : str
         The kind of ids, for messages: ``query`` or ``document``.
     place : callable
         Describes a row in messages.
@@ -237,20 +236,20 @@ def ids_of(values: Sequence[Any], what: str, place: Place) -> list[str]:
         try:
             return [str(int(value)) for value in values]
         except ValueError:  # thousands of digits
-            raise DataError(f"a {what} id is a very large number", "Give ids as text.") from None
+            raise DataError(f"a {noun} id is a very large number", "Give ids as text.") from None
     for row, value in enumerate(values):
         if isinstance(value, str) or (isinstance(value, (int, np.integer)) and not isinstance(value, bool)):
             continue
         if is_missing(value):
-            raise DataError(f"the {what} id{place(row)} is missing", "Fill it in, or remove the row.")
+            raise DataError(f"the {noun} id{place(row)} is missing", "Fill it in, or remove the row.")
         if isinstance(value, (float, np.floating)):
-            what = f"the {what} id{place(row)} is {shown(value)}, a number with a decimal point"
+            fault = f"the {noun} id{place(row)} is {shown(value)}, a number with a decimal point"
             todo = "Whole numbers become floats in a column with gaps (after a join). Convert them to text first."
-            raise DataError(what, todo)
-        raise DataError(f"the {what} id{place(row)} is {shown(value)}, not text", "Ids are text, or all whole numbers.")
+            raise DataError(fault, todo)
+        raise DataError(f"the {noun} id{place(row)} is {shown(value)}, not text", "Ids are text, or all whole numbers.")
     row = next(row for row, value in enumerate(values) if not isinstance(value, str))
-    what = f"some {what} ids are text, but others are numbers, such as {shown(values[row])}{place(row)}"
-    raise DataError(what, "Make all of them text.")
+    fault = f"some {noun} ids are text, but others are numbers, such as {shown(values[row])}{place(row)}"
+    raise DataError(fault, "Make all of them text.")
 
 
 def is_missing(value: object) -> bool:
@@ -311,7 +310,7 @@ NUMBERS: Mapping[Kind, type] = {"judgments": int, "run": float}
 """Their type, if they need not be converted one by one."""
 
 
-def _number(value: Any, what: str, place: Place, row: int) -> Any:
+def _number(value: Any, noun: str, place: Place, row: int) -> Any:
     """Convert a number of any type to a Python number."""
     if isinstance(value, np.floating):
         return float(value)
@@ -320,12 +319,12 @@ def _number(value: Any, what: str, place: Place, row: int) -> Any:
     if isinstance(value, (int, float)):
         return value
     if is_missing(value):
-        raise DataError(f"the {what}{place(row)} is missing", "Fill it in, or remove the row.")
+        raise DataError(f"the {noun}{place(row)} is missing", "Fill it in, or remove the row.")
     if isinstance(value, Decimal):  # a database's 0.5
         number = float(value)
         return int(value) if number.is_integer() and value == value.to_integral_value() else number
-    what = f"the {what}{place(row)} is {shown(value)}, of type {type(value).__name__}"
-    raise DataError(what, "Use numbers.")
+    fault = f"the {noun}{place(row)} is {shown(value)}, of type {type(value).__name__}"
+    raise DataError(fault, "Use numbers.")
 
 
 def _whole(value: float, place: Place, row: int) -> int:
