@@ -172,9 +172,8 @@ class _Table(NamedTuple):
         if list(self.names).count(wanted) == 1:
             return wanted
         has = ", ".join(shown(name) for name in self.names[:8])
-        raise DataError(
-            f"{self.within}no {self.word} {shown(wanted)}; its {self.word}s are: {has}", "Name another one."
-        )
+        fault = f"{self.within}no {self.word} {shown(wanted)}; its {self.word}s are: {has}"
+        raise DataError(fault, "Name another one.")
 
 
 def _table_of(given: object, kind: str) -> _Table | None:

@@ -54,9 +54,8 @@ class Preferences:
 
     def __init__(self, rows: Mapping[str, Sequence[Preference]], *, name: str = "<preferences>") -> None:
         if not isinstance(rows, Mapping):
-            raise DataError(
-                f"preferences cannot be made from {shown(rows)}", "Give a dictionary of lists of Preference."
-            )
+            todo = "Give a dictionary of lists of Preference."
+            raise DataError(f"preferences cannot be made from {shown(rows)}", todo)
         self.rows = {qid: list(lines) for qid, lines in rows.items()}
         self.qids = tuple(self.rows)
         self.name = name

@@ -176,10 +176,8 @@ class Run(Table[float]):
         except (TypeError, ValueError):
             raise DataError("these are not a list and two arrays", "Give Q queries and two arrays.") from None
         if ids.ndim not in (1, 2) or ids.shape != scores.shape or len(qids) != len(ids):
-            raise DataError(
-                f"{len(qids)} queries, ids of shape {ids.shape} and scores of shape {scores.shape} do not fit",
-                "Give Q queries and two arrays of shape (Q, k).",
-            )
+            shapes = f"{len(qids)} queries, ids of shape {ids.shape} and scores of shape {scores.shape}"
+            raise DataError(f"{shapes} do not fit", "Give Q queries and two arrays of shape (Q, k).")
         if ids.dtype.kind not in "iuUO":
             raise DataError(f"ids of type {ids.dtype}", "Give integers or text.")
         names = ids_of(qids, "query", in_row)
