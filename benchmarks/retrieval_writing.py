@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from treceval_py.data.ids import Ids
-from treceval_py.runs.writing import SearchResults, write_ranked
+from treceval_py.runs.writing import SearchResults, write_search_results
 
 GROUP = 256
 TAG = "bench"
@@ -84,7 +84,7 @@ def main() -> None:
 def compare(found: list[SearchResults], ids: Ids, docids: list[str], depth: int, rounds: int) -> None:
     """Time each writer on the same scores."""
     writers: dict[str, Callable[[Path], object]] = {
-        "treceval_py": lambda path: write_ranked(path, found, ids, TAG, k=depth),
+        "treceval_py": lambda path: write_search_results(path, found, ids, TAG, k=depth),
         "loop, six decimals": lambda path: six_decimals(path, found, docids),
         "loop, all digits": lambda path: all_digits(path, found, docids),
     }

@@ -16,12 +16,13 @@ from syrupy.assertion import SnapshotAssertion
 # The lines are put together by pyarrow, which comes with the extra `retrieve`.
 pytest.importorskip("pyarrow")
 
+from treceval_py.corpora.reporting import Silent
 from treceval_py.data.ids import Ids
 from treceval_py.errors import OutputError, RunnerError
 from treceval_py.io.named import read_run
 from treceval_py.io.target import written_whole
 from treceval_py.io.writing import trec_lines
-from treceval_py.runs.writing import SearchResults, Written, check_output, write_ranked
+from treceval_py.runs.writing import SearchResults, Written, check_output, write_search_results
 
 IDS = Ids.from_bytes([b"d10", b"d9", b"\xc3\xa4", b"d"])
 
@@ -33,14 +34,14 @@ def ranked(
 
 
 def written(path: Path, *groups: SearchResults, k: int = 3, ids: Ids = IDS, tag: str = "t", **more: Any) -> Written:
-    return write_ranked(path, groups, ids, tag, k=k, **more)
+    return write_search_results(path, groups, ids, tag, k=k, **more)[0]
 
 
 def write_scores(path: Path, scores: np.ndarray) -> list[str]:
     """Write one query whose documents have these scores, and return the texts of the scores in its lines."""
     count = len(scores)
     ids = Ids.from_bytes([b"%d" % number for number in range(count)])
-    write_ranked(path, [SearchResults(["1"], np.arange(count)[None], scores[None])], ids, "t", k=count)
+    write_search_results(path, [SearchResults(["1"], np.arange(count)[None], scores[None])], ids, "t", k=count)
     fields = [line.split() for line in path.read_text().splitlines()]
     texts = {int(field[2]): field[4] for field in fields}
     return [texts[number] for number in range(count)]
@@ -231,7 +232,12 @@ def test_a_group_that_is_larger_than_a_portion_is_written_whole(
     written(tmp_path / "whole", *groups, k=50, ids=ids)
     monkeypatch.setattr("treceval_py.runs.writing.PORTION", 120)
     told: list[int] = []
-    written(tmp_path / "parts", *groups, k=50, ids=ids, advance=told.append)
+
+    class Ear(Silent):
+        def advance(self, count: int) -> None:
+            told.append(count)
+
+    written(tmp_path / "parts", *groups, k=50, ids=ids, reporter=Ear())
     assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
     assert (sum(told), max(told)) == (40, 2)  # 120 lines are two queries of 50
 
@@ -292,7 +298,7 @@ def test_neighbours_of_what_is_refused_are_written(tmp_path: Path) -> None:
 def test_an_error_half_way_leaves_what_stood_there(tmp_path: Path) -> None:
     (tmp_path / "r").write_text("before")
     with pytest.raises(RunnerError):
-        written(tmp_path / "r", ranked(["1"], [[0]], [[1]]), ranked(["2"], [[9]], [[1]]), part="r.part")
+        written(tmp_path / "r", ranked(["1"], [[0]], [[1]]), ranked(["2"], [[9]], [[1]]))
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"r": "before"}
 
 
