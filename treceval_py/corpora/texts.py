@@ -11,7 +11,6 @@ import json
 import os
 import re
 import stat
-from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -34,18 +33,18 @@ Pair: TypeAlias = "tuple[str, str]"
 class Texts(Protocol):
     """Texts with ids, in a fixed order, that can be read repeatedly."""
 
-    @property
-    def name(self) -> str:
-        """Return their name in messages: a file, a data set."""
+    name: str
+    """Their name in messages: a file, a data set."""
 
     def __iter__(self) -> Iterator[Pair]:
         """Yield each id with its text, reading from the start."""
 
     def known_count(self) -> int | None:
         """Return the number of texts if it is known without reading them, else None."""
+        return None
 
 
-class PlacedTexts(ABC):
+class PlacedTexts(Texts):
     """Texts that each come from a line of a file or a row of a table.
 
     Parameters
@@ -59,14 +58,6 @@ class PlacedTexts(ABC):
     def __init__(self, name: str, kind: Kind) -> None:
         self.name = name
         self.kind = kind
-
-    @abstractmethod
-    def __iter__(self) -> Iterator[Pair]:
-        """Yield each id with its text, reading from the start."""
-
-    def known_count(self) -> int | None:
-        """Return the number of texts if it is known without reading them, else None."""
-        return None
 
     def line_of(self, position: int) -> int | None:  # noqa: ARG002 - subclasses with lines use it
         """Return the line of the text at a position (from 0), or None if it has none; may read the file again."""

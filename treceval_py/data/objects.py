@@ -1,6 +1,6 @@
 """Judgments and runs as Python objects: detect an object's form, and extract its columns.
 
-`table.from_nested` reads the plain form, ``{qid: {docid: value}}`` with ids as text. This module reads other forms:
+`table.columns_of` reads the plain form, ``{qid: {docid: value}}`` with ids as text. This module reads other forms:
 
 * frames of pandas, polars (also lazy), pyarrow and DuckDB, through the package ``narwhals``; a dictionary of columns; a
   structured NumPy array;
@@ -29,7 +29,7 @@ from treceval_py.data.table import (
     READERS,
     Columns,
     Kind,
-    check_no_duplicates,
+    check_unique,
     from_flat,
     ids_of,
     in_row,
@@ -39,17 +39,12 @@ from treceval_py.data.table import (
 from treceval_py.errors import DataError
 
 FIELDS = (QUERY, DOCUMENT, JUDGMENT, SCORE, RANK, GROUP)
-Named = Mapping[Field, "str | None"]
-"""Columns named by the caller."""
 
 
-def columns_of(given: object, kind: Kind, named: Named | None = None) -> Columns:
-    """Return the columns of judgments, or of a run; without scores, ranks order it.
+def other_columns(given: object, kind: Kind, named: Mapping[Field, str | None] | None = None) -> Columns:
+    """Return the columns of an object in another form than the plain one; as for `table.columns_of`.
 
-    Raises
-    ------
-    DataError
-        The object has an unsupported form, or a value is invalid; the message tells where.
+    The caller may name columns. Without scores, ranks order a run.
     """
     table = _table_of(given, kind)
     if table is None:
@@ -69,7 +64,7 @@ def columns_of(given: object, kind: Kind, named: Named | None = None) -> Columns
 
 
 def nested_groups(given: object) -> dict[str, dict[str, dict[str, int]]]:
-    """Return judgments by subtopic as ``{qid: {subtopic: {docid: rel}}}``; errors as for `qrels_columns`."""
+    """Return judgments by subtopic as ``{qid: {subtopic: {docid: rel}}}``; errors as for `table.columns_of`."""
     table = _table_of(given, "judgments")
     if table is None or not table.names:
         fault = f"judgments by subtopics cannot be made from {shown(given)}"
@@ -146,7 +141,7 @@ class _Table(NamedTuple):
     word: str = "column"
     within: str = ""
 
-    def columns(self, fields: Sequence[Field], named: Named | None = None) -> list[list[Any]]:
+    def columns(self, fields: Sequence[Field], named: Mapping[Field, str | None] | None = None) -> list[list[Any]]:
         """Return the columns of some fields, which have equal lengths.
 
         Raises
@@ -315,7 +310,7 @@ def _nested(given: Any, kind: Kind) -> Columns:
         by_order = [1] * len(ids) if kind == "judgments" else range(-1, -len(ids) - 1, -1)
         values += by_order if valued is None else valued
     docids = Ids.from_text(documents)
-    check_no_duplicates(qids, offsets, docids, kind)
+    check_unique(qids, offsets, docids, kind)
     column = READERS[kind](values, partial(place_in, qids, offsets, docids))
     ranked = kind == "run" and bool(lists) and all(valued is None for _, valued in lists)
     return Columns(qids, offsets, docids, column, (-column).astype(np.int64) if ranked else None)

@@ -11,16 +11,7 @@ import numpy as np
 from treceval_py._types import AnyArray, BoolArray, Data, FloatArray, Frame, IntArray
 from treceval_py.data.columns import DOCUMENT, QUERY, SCORE
 from treceval_py.data.ids import Ids
-from treceval_py.data.table import (
-    Table,
-    check_no_duplicates,
-    from_flat,
-    from_nested,
-    ids_of,
-    in_row,
-    place_in,
-    scores_of,
-)
+from treceval_py.data.table import Table, check_unique, columns_of, from_flat, ids_of, in_row, place_in, scores_of
 from treceval_py.errors import DataError
 
 DEFAULT_TAG = "run"
@@ -71,11 +62,7 @@ class Run(Table[float]):
 
     def __init__(self, scores: Data | None = None, *, tag: str = DEFAULT_TAG) -> None:
         given: Any = {} if scores is None else scores
-        columns = from_nested(given, "run")
-        if columns is None:
-            from treceval_py.data.objects import columns_of
-
-            columns = columns_of(given, "run")
+        columns = columns_of(given, "run")
         self._set(*columns[:4], name=RUN_NAME)
         self.tag, self.ranks = tag, columns.ranks
 
@@ -124,8 +111,6 @@ class Run(Table[float]):
             A column is missing, an id is neither text nor a whole number, a score is not a number, or a document occurs
             twice in a query.
         """
-        from treceval_py.data.objects import columns_of
-
         columns = columns_of(frame, "run", {QUERY: qid, DOCUMENT: docid, SCORE: score})
         return cls.from_columns(*columns[:4], tag=tag, ranks=columns.ranks)
 
@@ -202,7 +187,7 @@ class Run(Table[float]):
             kept, offsets, column, order = from_flat(rows, column.text(), "run")
             values = values[order]
         else:
-            check_no_duplicates(kept, offsets, column, "run")
+            check_unique(kept, offsets, column, "run")
         numbers = scores_of(values, partial(place_in, kept, offsets, column))
         return cls.from_columns(kept, offsets, column, numbers, tag=tag)
 

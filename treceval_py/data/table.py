@@ -8,6 +8,7 @@ object per line. Reading a table as a mapping builds one query's dictionary on a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from functools import partial
 from itertools import chain
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, IntArray
+from treceval_py.data.columns import Field
 from treceval_py.data.ids import Ids, repeated, shown
 from treceval_py.errors import DataError, brief
 
@@ -135,27 +137,30 @@ class Table(Mapping[str, dict[str, Value]]):
         return frame
 
 
-def from_nested(nested: object, kind: Kind) -> Columns | None:
-    """Convert ``{qid: {docid: value}}`` with ids as text to columns; None for anything else.
+def columns_of(given: Any, kind: Kind, named: Mapping[Field, str | None] | None = None) -> Columns:
+    """Return the columns of judgments, or of a run, in any form.
+
+    The plain form, ``{qid: {docid: value}}`` with ids as text, is read here, and others by `data.objects`.
 
     Raises
     ------
     DataError
-        A value is invalid, or two documents of a query have the same bytes.
+        The object has an unsupported form, or a value is invalid; the message tells where.
     """
-    if not isinstance(nested, Mapping):
-        return None
-    qids, by_query = list(nested), list(nested.values())
-    types = set(map(type, by_query))
-    keys_are_text = all(issubclass(key, str) for key in set(map(type, qids)))
-    if not keys_are_text or not all(issubclass(value, Mapping) for value in types):
-        return None
-    documents: list[Any] = list(chain.from_iterable(by_query))
+    docids: Ids | None = None
+    if isinstance(given, Mapping):
+        qids, by_query = list(given), list(given.values())
+        types = set(map(type, by_query))
+        keys_are_text = all(issubclass(key, str) for key in set(map(type, qids)))
+        if keys_are_text and all(issubclass(value, Mapping) for value in types):
+            documents: list[Any] = list(chain.from_iterable(by_query))
+            with suppress(TypeError):  # an id is not text
+                docids = Ids.from_text(documents)
+    if docids is None:
+        from treceval_py.data.objects import other_columns
+
+        return other_columns(given, kind, named)
     values = list(chain.from_iterable(judged.values() for judged in by_query))
-    try:
-        docids = Ids.from_text(documents)
-    except TypeError:  # an id is not text
-        return None
     offsets = np.cumsum([0, *map(len, by_query)], dtype=np.int64)
     in_ascii = docids.buffer.isascii()
     if not in_ascii and (twice := repeated(docids, offsets)):
@@ -183,11 +188,11 @@ def from_flat(qids: Sequence[str], docids: Sequence[str], kind: Kind) -> tuple[l
     order = np.argsort(query, kind="stable")
     offsets = np.searchsorted(query[order], np.arange(len(first) + 1))
     column = Ids.from_text([docids[row] for row in order.tolist()])
-    check_no_duplicates(list(first), offsets, column, kind, order)
+    check_unique(list(first), offsets, column, kind, order)
     return list(first), offsets.astype(np.int64), column, order
 
 
-def check_no_duplicates(
+def check_unique(
     qids: Sequence[str], offsets: IntArray, docids: Ids, kind: Kind, order: IntArray | None = None
 ) -> None:
     """Refuse a document that occurs twice in a query; ``order`` (D,) has the caller's rows."""
