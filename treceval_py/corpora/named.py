@@ -178,19 +178,15 @@ def dataset(name: str, split: str | None, kind: Kind) -> Any:
         raise
     except Exception as error:  # noqa: BLE001 - from the hub, Arrow or the file system
         # The library's errors for a table without rows, saved or in a file.
-        if isinstance(error, (IndexError, StopIteration)) or "corresponds to no data" in str(error):
-            raise _no_rows(name) from None
-        raise _unloadable(error, name) from None
+        if not isinstance(error, (IndexError, StopIteration)) and "corresponds to no data" not in str(error):
+            raise _unloadable(error, name) from None
+        data = ()
     finally:
         if drawn:
             datasets.enable_progress_bars()
-    if not len(data):
-        raise _no_rows(name)
+    if not data:
+        raise InputError("the data set has no rows", "Name one that has rows, or another split.", file=name)
     return data
-
-
-def _no_rows(name: str) -> InputError:
-    return InputError("the data set has no rows", "Name one that has rows, or another split.", file=name)
 
 
 def _local_dataset(datasets: Any, place: str, name: str, split: str | None, default: str) -> Any:

@@ -13,6 +13,7 @@ import re
 import stat
 from array import array
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain, islice
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 from zlib import crc32
@@ -391,12 +392,10 @@ class TabbedTexts(_Lines):
     """
 
     def _rows(self, lines: list[bytes], first: int) -> Iterable[Pair]:
-        try:
+        with suppress(UnicodeDecodeError):
             rows: list[Any] = [str(line, "utf-8").split("\t", 1) for line in lines]
-        except UnicodeDecodeError:
-            rows = []
-        if len(rows) == len(lines) and sum(map(len, rows)) == 2 * len(lines):
-            return map(tuple, rows)
+            if sum(map(len, rows)) == 2 * len(lines):
+                return map(tuple, rows)
         return super()._rows(lines, first)  # slower, but reports the error
 
     def _row(self, line: bytes, number: int) -> Pair:
@@ -475,9 +474,7 @@ class ColumnTexts(PlacedTexts):
     ) -> None:
         super().__init__(name, kind)
         self._data = data
-        self._text = text
-        self._id = id
-        self._title = title
+        self._id, self._title, self._text = id, title, text
 
     def known_count(self) -> int | None:
         """Return the number of rows."""

@@ -141,16 +141,6 @@ def write_search_results(
     return writer.written, {"file": path, "sha256": digest_of_file(path), "tag": tag, **writer.written._asdict()}
 
 
-class _Hits(NamedTuple):
-    """The documents of some queries, N in all, one query after another, best first."""
-
-    counts: IntArray  # (Q,) documents of each query
-    rows: IntArray  # (N,) the query of each document
-    ranks: IntArray  # (N,) from 0
-    positions: IntArray  # (N,)
-    scores: AnyArray  # (N,)
-
-
 class _Writer:
     """Assembles lines and counts them."""
 
@@ -168,17 +158,17 @@ class _Writer:
 
         binary = pa.large_binary()
         prefixes = pa.array([self._prefix(qid) for qid in piece.qids], binary)
-        hits = _hits(piece, len(self.documents))
-        positions, tied = _ordered_ties(hits, self.documents)
-        short, none = int((hits.counts < self.k).sum()), int((hits.counts == 0).sum())
+        counts, rows, ranks, positions, scores = _hits(piece, len(self.documents))
+        positions, tied = _ordered_ties(rows, positions, scores, self.documents)
+        short, none = int((counts < self.k).sum()), int((counts == 0).sum())
         missing = piece.positions.size - len(positions)
         now = (len(positions), len(piece.qids), short, missing, none, tied)
         self.written = Written(*(before + more for before, more in zip(self.written, now, strict=True)))
         lines = pc.binary_join_element_wise(
-            prefixes.take(pa.array(hits.rows)),
+            prefixes.take(pa.array(rows)),
             self.documents.take(pa.array(positions)),
-            pa.array([b"%d" % rank for rank in range(1, self.k + 1)], binary).take(pa.array(hits.ranks)),
-            pc.cast(_written_scores(hits.scores), binary),
+            pa.array([b"%d" % rank for rank in range(1, self.k + 1)], binary).take(pa.array(ranks)),
+            pc.cast(_written_scores(scores), binary),
             pa.scalar(self.tail, binary),
             pa.scalar(b" ", binary),
         )
@@ -322,8 +312,12 @@ def _check_form(group: SearchResults, k: int) -> None:
         raise RunnerError(f"scores are {scores.dtype}", "Give float32 or float64.")
 
 
-def _hits(piece: SearchResults, documents: int) -> _Hits:
-    """Check search results, and sort the documents of each query by score."""
+def _hits(piece: SearchResults, documents: int) -> tuple[IntArray, IntArray, IntArray, IntArray, AnyArray]:
+    """Check search results, and sort the documents of each query by score.
+
+    Returns the number of documents of each query, (Q,), and for each document, by query and best first, the row of the
+    query, the rank from 0, the position and the score, (N,) each.
+    """
     there = piece.positions >= 0
     _check_values(piece, there, documents)
     lowest = piece.scores.dtype.type(-np.inf)
@@ -336,7 +330,7 @@ def _hits(piece: SearchResults, documents: int) -> _Hits:
         positions = np.take_along_axis(positions, order, axis=1)
     counts = there.sum(axis=1)
     rows, ranks = np.nonzero(np.arange(positions.shape[1]) < counts[:, None])
-    return _Hits(counts, rows, ranks, positions[rows, ranks], scores[rows, ranks])
+    return counts, rows, ranks, positions[rows, ranks], scores[rows, ranks]
 
 
 def _check_values(piece: SearchResults, there: BoolArray, documents: int) -> None:
@@ -357,18 +351,18 @@ def _check_values(piece: SearchResults, there: BoolArray, documents: int) -> Non
 _TODO = "Search again; if embeddings were edited, encode them again."
 
 
-def _ordered_ties(hits: _Hits, documents: Any) -> tuple[IntArray, int]:
+def _ordered_ties(rows: IntArray, positions: IntArray, scores: AnyArray, documents: Any) -> tuple[IntArray, int]:
     """Sort documents with equal scores by descending id; also return their number."""
-    equal = (hits.scores[1:] == hits.scores[:-1]) & (hits.rows[1:] == hits.rows[:-1])
+    equal = (scores[1:] == scores[:-1]) & (rows[1:] == rows[:-1])
     if not equal.any():
-        return hits.positions, 0
+        return positions, 0
     import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
     import pyarrow.compute as pc  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     tied = np.concatenate([[False], equal]) | np.concatenate([equal, [False]])
     places = np.flatnonzero(tied)
     stretch = np.cumsum(np.concatenate([[True], ~equal]))[places]
-    positions = hits.positions.copy()
+    positions = positions.copy()
     table = pa.table({"stretch": stretch, "docid": documents.take(pa.array(positions[places]))})
     order = pc.sort_indices(table, sort_keys=[("stretch", "ascending"), ("docid", "descending")])
     positions[places] = positions[places][order.to_numpy()]
