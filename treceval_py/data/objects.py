@@ -1,6 +1,6 @@
 """Judgments and runs as Python objects: detect an object's form, and extract its columns.
 
-`table.columns_of` reads the plain form, ``{qid: {docid: value}}`` with ids as text. This module reads other forms:
+`table.from_nested` reads the plain form, ``{qid: {docid: value}}`` with ids as text. This module reads other forms:
 
 * frames of pandas, polars (also lazy), pyarrow and DuckDB, through the package ``narwhals``; a dictionary of columns; a
   structured NumPy array;
@@ -41,21 +41,24 @@ from treceval_py.errors import DataError
 FIELDS = (QUERY, DOCUMENT, JUDGMENT, SCORE, RANK, GROUP)
 
 
-def other_columns(given: object, kind: Kind, named: Mapping[Field, str | None] | None = None) -> Columns:
-    """Return the columns of an object in another form than the plain one; as for `table.columns_of`.
+def columns_of(given: object, kind: Kind, named: Mapping[Field, str | None] | None = None) -> Columns:
+    """Return the columns of judgments, or of a run; without scores, ranks order it. The caller may name columns.
 
-    The caller may name columns. Without scores, ranks order a run.
+    Raises
+    ------
+    DataError
+        The object has an unsupported form, or a value is invalid; the message tells where.
     """
     table = _table_of(given, kind)
     if table is None:
         return _nested(given, kind)
     ranked = kind == "run" and column_of(table.names, RANK, table.word, within=table.within) is not None
     by_rank = ranked and not (named or {}).get(SCORE) and column_of(table.names, SCORE, table.word) is None
-    of_value = JUDGMENT if kind == "judgments" else RANK if by_rank else SCORE
-    fields = [QUERY, DOCUMENT, of_value, *([RANK] if ranked else [])]
-    qids, docids, values, *others = table.columns(fields, named)
+    of_value = [JUDGMENT] if kind == "judgments" else [] if by_rank else [SCORE]
+    columns = table.columns([QUERY, DOCUMENT, *of_value, *([RANK] if ranked else [])], named)
+    qids, docids, values = columns[:3]
     try:
-        ranks = judgments_of(others[0] if not by_rank else values, in_row) if ranked else None
+        ranks = judgments_of(columns[-1], in_row) if ranked else None
     except DataError:  # other values, with which nothing is compared
         ranks = None
     if by_rank and ranks is None:
@@ -64,7 +67,7 @@ def other_columns(given: object, kind: Kind, named: Mapping[Field, str | None] |
 
 
 def nested_groups(given: object) -> dict[str, dict[str, dict[str, int]]]:
-    """Return judgments by subtopic as ``{qid: {subtopic: {docid: rel}}}``; errors as for `table.columns_of`."""
+    """Return judgments by subtopic as ``{qid: {subtopic: {docid: rel}}}``; errors as for `columns_of`."""
     table = _table_of(given, "judgments")
     if table is None or not table.names:
         fault = f"judgments by subtopics cannot be made from {shown(given)}"

@@ -11,7 +11,7 @@ import numpy as np
 from treceval_py._types import AnyArray, Data, Frame, IntArray
 from treceval_py.data.columns import DOCUMENT, JUDGMENT, QUERY
 from treceval_py.data.ids import Ids, encode
-from treceval_py.data.table import Table, columns_of
+from treceval_py.data.table import Table, from_nested
 
 QRELS_NAME = "<judgments>"
 """The name, in messages, of judgments that are not from a file."""
@@ -78,7 +78,11 @@ class Qrels(Table[int]):
 
     def __init__(self, judgments: Data | None = None) -> None:
         given: Any = {} if judgments is None else judgments
-        columns = columns_of(given, "judgments")
+        columns = from_nested(given, "judgments")
+        if columns is None:
+            from treceval_py.data.objects import columns_of
+
+            columns = columns_of(given, "judgments")
         self._set(*columns[:4], name=QRELS_NAME)
         # Look-ups use the caller's ids and labels if they are of plain types, whose bytes and comparison cannot be
         # overridden. They are copied now, because the caller may change the dictionary later.
@@ -113,6 +117,8 @@ class Qrels(Table[int]):
             A column is missing, an id is neither text nor a whole number, a judgment is not a whole number, or a
             document is judged twice for a query.
         """
+        from treceval_py.data.objects import columns_of
+
         return cls.from_columns(*columns_of(frame, "judgments", {QUERY: qid, DOCUMENT: docid, JUDGMENT: rel})[:4])
 
     @classmethod
@@ -143,11 +149,10 @@ class Qrels(Table[int]):
 
     def judgments(self, row: int) -> dict[bytes, int]:
         """Return the judgments of query number ``row`` as ``{docid: rel}`` with ids as bytes; cached."""
-        labels: dict[bytes, int] | None = self.known.get(row)
-        if labels is None:
+        if row not in self.known:
             start, stop = self.span(row)
-            labels = dict(zip(self.docids.raw(start, stop), self.rels[start:stop].tolist(), strict=True))
-            self.known[row] = labels
+            self.known[row] = dict(zip(self.docids.raw(start, stop), self.rels[start:stop].tolist(), strict=True))
+        labels: dict[bytes, int] = self.known[row]
         return labels
 
     def by_text(self) -> dict[str, dict[str, int]]:

@@ -120,8 +120,6 @@ def order_of(docids: Sequence[bytes], scores: FloatArray, *, later_first: bool =
     (N,) int array
         Positions in ``docids``, best first.
     """
-    if bool((scores[1:] < scores[:-1]).all()):
-        return np.arange(len(scores))
     order = np.argsort(-scores, kind="stable")
     ordered = scores[order]
     tie = np.append(False, ordered[1:] == ordered[:-1])
@@ -196,9 +194,8 @@ def arrange(run: Run, ranking: Ranking, labels: IntArray | None = None) -> Arran
             order = np.lexsort((labels, -scores, query))
         elif ranking.ties.startswith("docid"):
             _order_ties(order, tie, lambda rows: run.docids.take(rows).raw(), later_first=ranking.ties == "docid-desc")
-    places = np.arange(len(order))
     scores = np.empty(len(order))
-    scores[order] = -places
+    scores[order] = -np.arange(len(order))
     arranged = Run.from_columns(run.qids, run.offsets, run.docids, scores, tag=run.tag, name=run.name)
     if not ranking.tied:
         return Arranged(arranged, order)
@@ -257,9 +254,7 @@ def _quicksorted(keys: list[float]) -> list[int]:
     while ranges:
         low, high = ranges.pop()
         if high - low < SORTED_BY_INSERTION:
-            part = order[low : high + 1]
-            places = sorted(range(len(part)), key=keys[low : high + 1].__getitem__)
-            order[low : high + 1] = [part[at] for at in places]
+            order[low : high + 1] = [order[at] for at in sorted(range(low, high + 1), key=keys.__getitem__)]
             continue
         middle = (low + high) // 2
         for below, above in ((low, middle), (middle, high), (low, middle)):
@@ -307,9 +302,8 @@ def _arranged_by_rank(run: Run, query: IntArray) -> Arranged:
     last[:-1] = (ranks[1:] != ranks[:-1]) | (query[1:] != query[:-1])
     kept = order[last]
     offsets = np.searchsorted(query[kept], np.arange(len(run.qids) + 1)).astype(np.int64)
-    # No document was removed and all are already in order: the ids need not be moved.
-    same = len(kept) == len(order) and bool((kept[1:] > kept[:-1]).all())
-    docids = run.docids if same else run.docids.take(kept)
+    # Where all are kept and already in order, the ids need not be moved.
+    docids = run.docids if np.array_equal(kept, np.arange(len(order))) else run.docids.take(kept)
     scores = -np.arange(len(kept), dtype=np.float64)
     arranged = Run.from_columns(run.qids, offsets, docids, scores, tag=run.tag, name=run.name)
     return Arranged(arranged, np.arange(len(kept)), ranks[last])

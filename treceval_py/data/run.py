@@ -11,7 +11,7 @@ import numpy as np
 from treceval_py._types import AnyArray, BoolArray, Data, FloatArray, Frame, IntArray
 from treceval_py.data.columns import DOCUMENT, QUERY, SCORE
 from treceval_py.data.ids import Ids
-from treceval_py.data.table import Table, check_unique, columns_of, from_flat, ids_of, in_row, place_in, scores_of
+from treceval_py.data.table import Table, check_unique, from_flat, from_nested, ids_of, in_row, place_in, scores_of
 from treceval_py.errors import DataError
 
 DEFAULT_TAG = "run"
@@ -62,7 +62,11 @@ class Run(Table[float]):
 
     def __init__(self, scores: Data | None = None, *, tag: str = DEFAULT_TAG) -> None:
         given: Any = {} if scores is None else scores
-        columns = columns_of(given, "run")
+        columns = from_nested(given, "run")
+        if columns is None:
+            from treceval_py.data.objects import columns_of
+
+            columns = columns_of(given, "run")
         self._set(*columns[:4], name=RUN_NAME)
         self.tag, self.ranks = tag, columns.ranks
 
@@ -111,6 +115,8 @@ class Run(Table[float]):
             A column is missing, an id is neither text nor a whole number, a score is not a number, or a document occurs
             twice in a query.
         """
+        from treceval_py.data.objects import columns_of
+
         columns = columns_of(frame, "run", {QUERY: qid, DOCUMENT: docid, SCORE: score})
         return cls.from_columns(*columns[:4], tag=tag, ranks=columns.ranks)
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, IntArray
-from treceval_py.data.columns import Field
 from treceval_py.data.ids import Ids, repeated, shown
 from treceval_py.errors import DataError, brief
 
@@ -133,33 +132,29 @@ class Table(Mapping[str, dict[str, Value]]):
         import pandas as pd
 
         qids = np.repeat(np.array(self.qids, dtype=object), np.diff(self.offsets))
-        frame: pd.DataFrame = pd.DataFrame({"qid": qids, "docid": self.docids.text(), self._value: self._column})
-        return frame
+        return pd.DataFrame({"qid": qids, "docid": self.docids.text(), self._value: self._column})
 
 
-def columns_of(given: Any, kind: Kind, named: Mapping[Field, str | None] | None = None) -> Columns:
-    """Return the columns of judgments, or of a run, in any form.
-
-    The plain form, ``{qid: {docid: value}}`` with ids as text, is read here, and others by `data.objects`.
+def from_nested(nested: object, kind: Kind) -> Columns | None:
+    """Convert ``{qid: {docid: value}}`` with ids as text to columns; None for anything else.
 
     Raises
     ------
     DataError
-        The object has an unsupported form, or a value is invalid; the message tells where.
+        A value is invalid, or two documents of a query have the same bytes.
     """
-    docids: Ids | None = None
-    if isinstance(given, Mapping):
-        qids, by_query = list(given), list(given.values())
-        types = set(map(type, by_query))
-        keys_are_text = all(issubclass(key, str) for key in set(map(type, qids)))
-        if keys_are_text and all(issubclass(value, Mapping) for value in types):
-            documents: list[Any] = list(chain.from_iterable(by_query))
-            with suppress(TypeError):  # an id is not text
-                docids = Ids.from_text(documents)
-    if docids is None:
-        from treceval_py.data.objects import other_columns
-
-        return other_columns(given, kind, named)
+    if not isinstance(nested, Mapping):
+        return None
+    qids, by_query = list(nested), list(nested.values())
+    types = set(map(type, by_query))
+    keys_are_text = all(issubclass(key, str) for key in set(map(type, qids)))
+    if not keys_are_text or not all(issubclass(value, Mapping) for value in types):
+        return None
+    documents: list[Any] = list(chain.from_iterable(by_query))
+    try:
+        docids = Ids.from_text(documents)
+    except TypeError:  # an id is not text
+        return None
     values = list(chain.from_iterable(judged.values() for judged in by_query))
     offsets = np.cumsum([0, *map(len, by_query)], dtype=np.int64)
     in_ascii = docids.buffer.isascii()
@@ -175,10 +170,7 @@ def columns_of(given: Any, kind: Kind, named: Mapping[Field, str | None] | None 
 
 def is_nested(given: object) -> bool:
     """Return whether an object is ``{qid: {…: …}}`` with text for queries; inner dictionaries are not checked."""
-    return isinstance(given, Mapping) and set(map(type, given)) <= _TEXT and set(map(type, given.values())) <= {dict}
-
-
-_TEXT = {str, np.str_}
+    return isinstance(given, Mapping) and {*map(type, given)} <= {str, np.str_} and {*map(type, given.values())} <= {dict}
 
 
 def from_flat(qids: Sequence[str], docids: Sequence[str], kind: Kind) -> tuple[list[str], IntArray, Ids, IntArray]:

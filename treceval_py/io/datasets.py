@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from treceval_py._types import Source
+from treceval_py.data.objects import columns_of
 from treceval_py.data.qrels import Qrels
-from treceval_py.data.table import columns_of
 from treceval_py.errors import DataError, InputError
 
 PREFIX = "ir_datasets:"
