@@ -170,7 +170,10 @@ def from_nested(nested: object, kind: Kind) -> Columns | None:
 
 def is_nested(given: object) -> bool:
     """Return whether an object is ``{qid: {…: …}}`` with text for queries; inner dictionaries are not checked."""
-    return isinstance(given, Mapping) and {*map(type, given)} <= {str, np.str_} and {*map(type, given.values())} <= {dict}
+    return isinstance(given, Mapping) and set(map(type, given)) <= _TEXT and set(map(type, given.values())) <= {dict}
+
+
+_TEXT = {str, np.str_}
 
 
 def from_flat(qids: Sequence[str], docids: Sequence[str], kind: Kind) -> tuple[list[str], IntArray, Ids, IntArray]:
