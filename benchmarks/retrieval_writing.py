@@ -21,13 +21,13 @@ from pathlib import Path
 import numpy as np
 
 from treceval_py.data.ids import Ids
-from treceval_py.runs.writing import Ranked, write_ranked
+from treceval_py.runs.writing import SearchResults, write_search_results
 
 GROUP = 256
 TAG = "bench"
 
 
-def groups(queries: int, depth: int, documents: int) -> Iterator[Ranked]:
+def groups(queries: int, depth: int, documents: int) -> Iterator[SearchResults]:
     """Make up what a search finds: best first, every document once in a query, scores from 0.25 to 0.75."""
     for start in range(0, queries, GROUP):
         random = np.random.default_rng(start)
@@ -36,10 +36,10 @@ def groups(queries: int, depth: int, documents: int) -> Iterator[Ranked]:
         # Steps around the corpus never meet, and are then put in an order that has nothing to do with places.
         steps = random.integers(1, max(2, documents // depth), (count, depth))
         positions = random.permuted(np.cumsum(steps, axis=1) % documents, axis=1)
-        yield Ranked([str(100_000 + start + row) for row in range(count)], positions, scores)
+        yield SearchResults([str(100_000 + start + row) for row in range(count)], positions, scores)
 
 
-def all_digits(path: Path, found: list[Ranked], docids: list[str]) -> None:
+def all_digits(path: Path, found: list[SearchResults], docids: list[str]) -> None:
     """Write scores as Python does."""
     with path.open("w", encoding="utf-8") as stream:
         for group in found:
@@ -51,7 +51,7 @@ def all_digits(path: Path, found: list[Ranked], docids: list[str]) -> None:
                 )
 
 
-def six_decimals(path: Path, found: list[Ranked], docids: list[str]) -> None:
+def six_decimals(path: Path, found: list[SearchResults], docids: list[str]) -> None:
     """Write scores with six decimals."""
     with path.open("w", encoding="utf-8") as stream:
         for group in found:
@@ -81,10 +81,10 @@ def main() -> None:
         compare(found, ids, docids, given.depth, given.rounds)
 
 
-def compare(found: list[Ranked], ids: Ids, docids: list[str], depth: int, rounds: int) -> None:
+def compare(found: list[SearchResults], ids: Ids, docids: list[str], depth: int, rounds: int) -> None:
     """Time each writer on the same scores."""
     writers: dict[str, Callable[[Path], object]] = {
-        "treceval_py": lambda path: write_ranked(path, found, ids, TAG, k=depth),
+        "treceval_py": lambda path: write_search_results(path, found, ids, TAG, k=depth),
         "loop, six decimals": lambda path: six_decimals(path, found, docids),
         "loop, all digits": lambda path: all_digits(path, found, docids),
     }

@@ -17,7 +17,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.corpora import texts as module
 from treceval_py.corpora.reporting import Silent
-from treceval_py.corpora.texts import JsonTexts, Kind, Listed, Rows, TabbedTexts, chunks, survey
+from treceval_py.corpora.texts import JsonTexts, Kind, Listed, PlacedTexts, TabbedTexts, chunks, survey
 from treceval_py.errors import InputError, RunnerError
 
 
@@ -35,7 +35,7 @@ def listed(*pairs: tuple[str, str], kind: Kind = "document") -> Listed:
     return Listed("here", kind, pairs)
 
 
-def refused(texts: Rows) -> str:
+def refused(texts: PlacedTexts) -> str:
     """Return what a survey says of texts, without their folder."""
     with pytest.raises(InputError) as caught:
         survey(texts, 2)

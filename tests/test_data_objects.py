@@ -362,6 +362,13 @@ def test_numbers_of_all_libraries_are_numbers() -> None:
     assert te.Run(duckdb.sql("select 1 as qid, 'a' as docid, 0.5 as score")).to_dict() == {"1": {"a": 0.5}}
 
 
+def test_labels_within_a_byte_and_beyond_are_the_same_numbers() -> None:
+    for labels in ({"a": 0, "b": 255}, {"a": 1, "b": 256}, {"a": 1, "b": -1}, {"a": 2**63 - 1, "b": -(2**63)}):
+        qrels = te.Qrels({"1": labels})
+        assert qrels.rels.tolist() == list(labels.values())
+        assert (qrels["1"], qrels.docids.text()) == (labels, ["a", "b"])
+
+
 def test_numbers_of_numpy_are_options() -> None:
     plain = te.evaluate(QRELS, RUN, MEASURES, level=2, depth=1, judged_only=True)
     options = {"level": np.int64(2), "depth": np.int32(1), "judged_only": np.bool_(True), "threads": np.int8(1)}

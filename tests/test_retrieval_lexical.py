@@ -25,7 +25,7 @@ from treceval_py.data.ids import Ids
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval import lexical
 from treceval_py.retrieval.lexical import BM25, Bm25, analyser, rank_bm25, rank_jaccard
-from treceval_py.runs.writing import Ranked, write_ranked
+from treceval_py.runs.writing import SearchResults, write_search_results
 
 Pairs = list[tuple[str, str]]
 Found = dict[str, dict[int, float]]
@@ -49,7 +49,7 @@ def numbered(*texts: str) -> Pairs:
     return [(str(number), text) for number, text in enumerate(texts)]
 
 
-def found(groups: Iterable[Ranked]) -> Found:
+def found(groups: Iterable[SearchResults]) -> Found:
     """Return positions and scores by query, best first."""
     return {
         qid: {at: score for at, score in zip(positions, scores, strict=True) if at >= 0}
@@ -83,7 +83,7 @@ def test_scores_and_documents_are_those_of_the_shipped_run() -> None:
 def test_the_written_run_stands_in_the_order_in_which_trec_eval_takes_the_shipped_one(tmp_path: Path) -> None:
     corpus, queries = rows("collection.tsv"), rows("queries.tsv")
     ids = Ids.from_bytes([docid.encode() for docid, _ in corpus])
-    write_ranked(tmp_path / "r", rank_bm25(corpus, queries, 100), ids, "bm25", k=100)
+    write_search_results(tmp_path / "r", rank_bm25(corpus, queries, 100), ids, "bm25", k=100)
     written = [line.split() for line in (tmp_path / "r").read_text("utf-8").splitlines()]
     # By descending score, and of equal scores by descending id.
     shipped = sorted(((score, docid, qid) for (qid, docid), score in recorded("bm25.txt").items()), reverse=True)

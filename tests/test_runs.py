@@ -16,29 +16,32 @@ from syrupy.assertion import SnapshotAssertion
 # The lines are put together by pyarrow, which comes with the extra `retrieve`.
 pytest.importorskip("pyarrow")
 
+from treceval_py.corpora.reporting import Silent
 from treceval_py.data.ids import Ids
 from treceval_py.errors import OutputError, RunnerError
 from treceval_py.io.named import read_run
 from treceval_py.io.target import written_whole
 from treceval_py.io.writing import trec_lines
-from treceval_py.runs.writing import Ranked, Written, check_output, write_ranked
+from treceval_py.runs.writing import SearchResults, Written, check_output, write_search_results
 
 IDS = Ids.from_bytes([b"d10", b"d9", b"\xc3\xa4", b"d"])
 
 
-def ranked(qids: list[str], positions: list[list[int]], scores: list[list[float]], kind: type = np.float32) -> Ranked:
-    return Ranked(qids, np.array(positions, dtype=np.int64), np.array(scores, dtype=kind))
+def ranked(
+    qids: list[str], positions: list[list[int]], scores: list[list[float]], kind: type = np.float32
+) -> SearchResults:
+    return SearchResults(qids, np.array(positions, dtype=np.int64), np.array(scores, dtype=kind))
 
 
-def written(path: Path, *groups: Ranked, k: int = 3, ids: Ids = IDS, tag: str = "t", **more: Any) -> Written:
-    return write_ranked(path, groups, ids, tag, k=k, **more)
+def written(path: Path, *groups: SearchResults, k: int = 3, ids: Ids = IDS, tag: str = "t", **more: Any) -> Written:
+    return write_search_results(path, groups, ids, tag, k=k, **more)[0]
 
 
 def write_scores(path: Path, scores: np.ndarray) -> list[str]:
     """Write one query whose documents have these scores, and return the texts of the scores in its lines."""
     count = len(scores)
     ids = Ids.from_bytes([b"%d" % number for number in range(count)])
-    write_ranked(path, [Ranked(["1"], np.arange(count)[None], scores[None])], ids, "t", k=count)
+    write_search_results(path, [SearchResults(["1"], np.arange(count)[None], scores[None])], ids, "t", k=count)
     fields = [line.split() for line in path.read_text().splitlines()]
     texts = {int(field[2]): field[4] for field in fields}
     return [texts[number] for number in range(count)]
@@ -80,7 +83,7 @@ def test_a_search_without_any_hit_gives_an_empty_file(tmp_path: Path) -> None:
 
 
 def test_zero_columns_give_no_lines(tmp_path: Path) -> None:
-    done = written(tmp_path / "r", Ranked(["1"], np.empty((1, 0), np.int64), np.empty((1, 0), np.float32)))
+    done = written(tmp_path / "r", SearchResults(["1"], np.empty((1, 0), np.int64), np.empty((1, 0), np.float32)))
     assert done == Written(lines=0, queries=1, short=1, missing=0, without_hits=1, tied=0)
 
 
@@ -133,7 +136,7 @@ def test_negative_zero_ties_with_zero(tmp_path: Path, kind: type) -> None:
     assert done.tied == 2
 
 
-def random_groups(kind: type) -> tuple[list[Ranked], Ids]:
+def random_groups(kind: type) -> tuple[list[SearchResults], Ids]:
     """40 queries over 300 documents in two groups, with many ties and some places without a hit."""
     random = np.random.default_rng(3)
     ids = Ids.from_bytes([b"%x" % number for number in random.permutation(300).tolist()])
@@ -141,10 +144,13 @@ def random_groups(kind: type) -> tuple[list[Ranked], Ids]:
     positions[random.random((40, 50)) < 0.1] = -1
     scores = random.integers(-8, 8, (40, 50)).astype(kind) / 3
     qids = [str(number) for number in range(40)]
-    return [Ranked(qids[:30], positions[:30], scores[:30]), Ranked(qids[30:], positions[30:], scores[30:])], ids
+    return [
+        SearchResults(qids[:30], positions[:30], scores[:30]),
+        SearchResults(qids[30:], positions[30:], scores[30:]),
+    ], ids
 
 
-def expected_of(groups: list[Ranked], ids: Ids) -> dict[str, dict[str, float]]:
+def expected_of(groups: list[SearchResults], ids: Ids) -> dict[str, dict[str, float]]:
     return {
         qid: {ids[at]: float(score) for at, score in zip(*rows, strict=True) if at >= 0}
         for group in groups
@@ -226,7 +232,12 @@ def test_a_group_that_is_larger_than_a_portion_is_written_whole(
     written(tmp_path / "whole", *groups, k=50, ids=ids)
     monkeypatch.setattr("treceval_py.runs.writing.PORTION", 120)
     told: list[int] = []
-    written(tmp_path / "parts", *groups, k=50, ids=ids, advance=told.append)
+
+    class Ear(Silent):
+        def advance(self, count: int) -> None:
+            told.append(count)
+
+    written(tmp_path / "parts", *groups, k=50, ids=ids, reporter=Ear())
     assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
     assert (sum(told), max(told)) == (40, 2)  # 120 lines are two queries of 50
 
@@ -249,7 +260,7 @@ REFUSED = {
     "shape": ranked(["1"], [[1], [2]], [[1], [2]]),
     "depth": ranked(["1"], [[0, 1, 2, 3]], [[4, 3, 2, 1]]),
     "float16": ranked(["1"], [[0]], [[1]], np.float16),
-    "positions": Ranked(["1"], np.array([[0.0]]), np.array([[1.0]])),  # type: ignore[arg-type]
+    "positions": SearchResults(["1"], np.array([[0.0]]), np.array([[1.0]])),  # type: ignore[arg-type]
 }
 
 
@@ -287,7 +298,7 @@ def test_neighbours_of_what_is_refused_are_written(tmp_path: Path) -> None:
 def test_an_error_half_way_leaves_what_stood_there(tmp_path: Path) -> None:
     (tmp_path / "r").write_text("before")
     with pytest.raises(RunnerError):
-        written(tmp_path / "r", ranked(["1"], [[0]], [[1]]), ranked(["2"], [[9]], [[1]]), part="r.part")
+        written(tmp_path / "r", ranked(["1"], [[0]], [[1]]), ranked(["2"], [[9]], [[1]]))
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"r": "before"}
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from treceval_py.checking.reading import ODD_SPACES
 from treceval_py.checking.rows import Kind, column_of
-from treceval_py.data.ids import decode, quoted, shortened
+from treceval_py.data.ids import beginning_of, decode, quoted
 from treceval_py.io.lines import integer
 
 
@@ -117,7 +117,7 @@ def about_score(text: bytes) -> Fault | None:
 def _about_no_number(text: bytes, shown: str) -> Fault:
     if _DECIMAL_COMMA.fullmatch(text):
         problem = f"{shown} has a decimal comma, and trec_eval reads {_as_in_c(text)}"
-        return Fault("R106", problem, f"Write {shortened(text.replace(b',', b'.'))}.")
+        return Fault("R106", problem, f"Write {beginning_of(text.replace(b',', b'.'))}.")
     if _HEXADECIMAL.fullmatch(text):
         problem = f"{shown} is hexadecimal, which trec_eval reads and Python refuses"
         return Fault("R108", problem, "Write numbers with only digits, a decimal point and an exponent.")

@@ -11,7 +11,7 @@ import numpy as np
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.rows import Kind, QueryLines, column_of
-from treceval_py.data.ids import quoted, shortened
+from treceval_py.data.ids import beginning_of, quoted
 
 QID = 0
 """Position of the query on a line of any kind."""
@@ -126,7 +126,7 @@ class Lists:
 
     def written(self, row: int, field: int) -> str:
         """Return a field of a row as it is in the file, shortened for a message."""
-        return shortened(self._text(row).split()[field])
+        return beginning_of(self._text(row).split()[field])
 
     def document(self, row: int) -> str:
         """Return the document of a row in quotes."""

@@ -17,7 +17,7 @@ from treceval_py.checking.findings import Collector
 from treceval_py.checking.lookalikes import Known, but_known
 from treceval_py.checking.queries import Shape
 from treceval_py.checking.rows import Kind, QueryLines
-from treceval_py.data.ids import decode, encode, quoted, shortened
+from treceval_py.data.ids import beginning_of, decode, encode, quoted
 from treceval_py.data.qrels import Qrels
 
 DEPTH = 10
@@ -350,5 +350,5 @@ def _first_of(rows: QueryLines, start: int, stop: int) -> Sequence[int]:
 
 def _named(qids: Iterable[bytes]) -> str:
     """Return the ids of the first few queries for a message."""
-    first = [shortened(qid) for qid in islice(qids, NAMED + 1)]
+    first = [beginning_of(qid) for qid in islice(qids, NAMED + 1)]
     return ", ".join([*first[:NAMED], *(["…"] if len(first) > NAMED else [])])

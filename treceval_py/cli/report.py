@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from treceval_py.comparing.comparison import Comparison
     from treceval_py.comparing.outcome import Settings
-    from treceval_py.corpora.texts import Rows
+    from treceval_py.corpora.texts import PlacedTexts
     from treceval_py.data.run import Run
     from treceval_py.report.documents import Rankings
     from treceval_py.scoring.evaluation import Evaluator
@@ -179,7 +179,7 @@ class _Read:
         return found if found is not None and len(found.runs) == len(compared.runs) else None
 
 
-def _texts_of_documents(name: str) -> Rows:
+def _texts_of_documents(name: str) -> PlacedTexts:
     from treceval_py.corpora.named import open_texts
 
     return open_texts(name, "document")

@@ -192,10 +192,10 @@ def read_query_texts(path: str) -> dict[str, str]:
         The file cannot be read or is empty, a line is malformed, or an id occurs twice.
     """
     # What retrieval reads, with all its checks. Its modules are imported only where texts are asked for.
-    from treceval_py.corpora.texts import JsonTexts, Rows, TabbedTexts, survey
+    from treceval_py.corpora.texts import JsonTexts, PlacedTexts, TabbedTexts, survey
     from treceval_py.io.source import peek
 
-    texts: Rows = TabbedTexts(path, "query")
+    texts: PlacedTexts = TabbedTexts(path, "query")
     head, _ = peek(path, HEAD)
     if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
         texts = JsonTexts(path, "query")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from treceval_py.corpora.texts import ColumnTexts, IrTexts, JsonTexts, Kind, Rows, TabbedTexts
+from treceval_py.corpora.texts import ColumnTexts, IrTexts, JsonTexts, Kind, PlacedTexts, TabbedTexts
 from treceval_py.errors import InputError, RunnerError
 from treceval_py.io.source import peek
 
@@ -29,7 +29,7 @@ _IN_FOLDER = {"document": r"collection\.tsv|corpus\.jsonl", "query": r"queries\.
 """The file of texts in a folder given as corpus or as queries."""
 
 
-def open_texts(name: str, kind: Kind, split: str | None = None) -> Rows:
+def open_texts(name: str, kind: Kind, split: str | None = None) -> PlacedTexts:
     """Open a file, a folder or a data set of texts.
 
     Parameters
@@ -48,13 +48,15 @@ def open_texts(name: str, kind: Kind, split: str | None = None) -> Rows:
         The texts cannot be opened, or the package that reads them is not installed.
     """
     if name.startswith(IR_DATASETS):
-        return _ir_texts(name, kind)
-    if os.path.isdir(name) and (found := matching(listed(name), _IN_FOLDER[kind])):
-        return open_texts(only(name, found, "texts"), kind)
-    if name.startswith(DATASETS) or os.path.isdir(name):
-        return columns(dataset(name, split if kind == "query" else None, kind), name, kind)
-    if re.search(r"\.(?:parquet|csv)$", name):
-        return columns(dataset(name, None, kind), name, kind)
+        data, texts = ir_dataset(name), "documents" if kind == "document" else "queries"
+        if not (data.has_docs() if kind == "document" else data.has_queries()):
+            raise InputError(f"the data set has no {texts}", f"Name one that has {texts}.", file=name)
+        return IrTexts(data, name, kind)
+    if os.path.isdir(name) and (files := matching(names_in(name), _IN_FOLDER[kind])):
+        return open_texts(only(name, files, "texts"), kind)
+    several = name.startswith(DATASETS) or os.path.isdir(name)
+    if several or re.search(r"\.(?:parquet|csv)$", name):
+        return columns(dataset(name, split if several and kind == "query" else None, kind), name, kind)
     return JsonTexts(name, kind) if _is_json(name) else TabbedTexts(name, kind)
 
 
@@ -82,28 +84,20 @@ def ir_dataset(name: str) -> Any:
     try:
         return ir_datasets.load(name.removeprefix(IR_DATASETS))
     except KeyError:
-        what = "ir_datasets has no data set with this name"
-        raise InputError(what, "Its names are listed at https://ir-datasets.com.", file=name) from None
+        fault = "ir_datasets has no data set with this name"
+        raise InputError(fault, "Its names are listed at https://ir-datasets.com.", file=name) from None
     except Exception as error:  # noqa: BLE001 - a download may fail in many ways, each with its own exception
         raise _unloadable(error, name) from None
 
 
 def _not_installed(package: str, name: str) -> RunnerError:
-    what = f"the data set needs the package {package}, which is not installed"
-    return RunnerError(what, "pip install 'treceval-py[retrieve]'", file=name)
+    fault = f"the data set needs the package {package}, which is not installed"
+    return RunnerError(fault, "pip install 'treceval-py[retrieve]'", file=name)
 
 
 def _unloadable(error: Exception, name: str) -> InputError:
     reason = " ".join(str(error).strip().partition("\n")[0].split())[:200].rstrip(".") or type(error).__name__
     return InputError(f"the data set cannot be loaded: {reason}", "Check the name and the connection.", file=name)
-
-
-def _ir_texts(name: str, kind: Kind) -> IrTexts:
-    data = ir_dataset(name)
-    if not (data.has_docs() if kind == "document" else data.has_queries()):
-        what = "documents" if kind == "document" else "queries"
-        raise InputError(f"the data set has no {what}", f"Name one that has {what}.", file=name)
-    return IrTexts(data, name, kind)
 
 
 # The library `datasets`.
@@ -184,33 +178,25 @@ def dataset(name: str, split: str | None, kind: Kind) -> Any:
         raise
     except Exception as error:  # noqa: BLE001 - from the hub, Arrow or the file system
         # The library's errors for a table without rows, saved or in a file.
-        if isinstance(error, (IndexError, StopIteration)) or "corresponds to no data" in str(error):
-            raise _no_rows(name) from None
-        raise _unloadable(error, name) from None
+        if not isinstance(error, (IndexError, StopIteration)) and "corresponds to no data" not in str(error):
+            raise _unloadable(error, name) from None
+        data = ()
     finally:
         if drawn:
             datasets.enable_progress_bars()
-    if not len(data):
-        raise _no_rows(name)
+    if not data:
+        raise InputError("the data set has no rows", "Name one that has rows, or another split.", file=name)
     return data
-
-
-def _no_rows(name: str) -> InputError:
-    return InputError("the data set has no rows", "Name one that has rows, or another split.", file=name)
 
 
 def _local_dataset(datasets: Any, place: str, name: str, split: str | None, default: str) -> Any:
     saved = any(os.path.exists(os.path.join(place, file)) for file in ("dataset_dict.json", "state.json"))
-    if saved:
-        there = datasets.load_from_disk(place)
-        splits = there if isinstance(there, datasets.DatasetDict) else {"": there}
-    else:
-        splits = _data_files(place, name)
+    splits = datasets.load_from_disk(place) if saved else _data_files(place, name)
+    if saved and not isinstance(splits, datasets.DatasetDict):
+        splits = {"": splits}
     if "" in splits and split is not None:
         raise no_splits(name)
-    wanted = split or default
-    if split is None and len(splits) == 1:
-        (wanted,) = splits
+    wanted = next(iter(splits)) if split is None and len(splits) == 1 else split or default
     if wanted not in splits:
         has = ", ".join(splits)
         raise InputError(f"the data set has no split {wanted!r} (it has {has})", "Name another split.", file=name)
@@ -228,19 +214,19 @@ def _stem(file: str) -> tuple[str, str]:
 
 def _data_files(place: str, name: str) -> dict[str, list[str]]:
     """Return data files by split: one file, or those in a folder or its subfolder ``data``, by the first words."""
-    found: dict[str, list[str]] = {}
+    splits: dict[str, list[str]] = {}
     if not os.path.isdir(place):
-        found = {"": [place]} if _stem(place)[1] in BUILDERS else {}
+        splits = {"": [place]} if _stem(place)[1] in BUILDERS else {}
     for within in (place, os.path.join(place, "data")):
-        for file in listed(within) if os.path.isdir(within) and not found else []:
+        for file in names_in(within) if os.path.isdir(within) and not splits else []:
             stem, ending = _stem(file)
             if ending in BUILDERS:
                 split = re.sub(r"-\d+-of-\d+(?:-[0-9a-f]+)?$", "", stem)
-                found.setdefault(split, []).append(os.path.join(within, file))
-    if not found:
-        what = f"there is neither a saved data set nor a data file ({', '.join(BUILDERS)})"
-        raise InputError(what, "Check the name.", file=name)
-    return found
+                splits.setdefault(split, []).append(os.path.join(within, file))
+    if not splits:
+        fault = f"there is neither a saved data set nor a data file ({', '.join(BUILDERS)})"
+        raise InputError(fault, "Check the name.", file=name)
+    return splits
 
 
 def no_splits(name: str) -> InputError:
@@ -252,13 +238,13 @@ def has_splits(name: str) -> bool:
     """Return whether the library ``datasets`` reads these queries; it refuses missing splits itself."""
     if name.startswith(DATASETS):
         return True
-    return os.path.isdir(name) and not matching(listed(name), _IN_FOLDER["query"])
+    return os.path.isdir(name) and not matching(names_in(name), _IN_FOLDER["query"])
 
 
 # Folders.
 
 
-def listed(folder: str) -> list[str]:
+def names_in(folder: str) -> list[str]:
     """Return the names in a folder, in order.
 
     Raises
@@ -272,14 +258,14 @@ def listed(folder: str) -> list[str]:
         todo = "Give a folder, or datasets:NAME or ir_datasets:NAME."
         raise InputError("no such folder", todo, file=folder) from None
     except OSError as error:
-        what = f"cannot be read as a folder: {error.strerror}"
-        raise InputError(what, "Give a folder that can be read.", file=folder) from None
+        fault = f"cannot be read as a folder: {error.strerror}"
+        raise InputError(fault, "Give a folder that can be read.", file=folder) from None
 
 
 def matching(files: Sequence[str], pattern: str) -> dict[str, str]:
     """Return the files whose names match a pattern, compressed or not, with their splits (the pattern's group)."""
-    found = {file: re.fullmatch(pattern + _PACKED, file) for file in files}
-    return {file: dotted(match[1]) if match.re.groups else "" for file, match in found.items() if match}
+    matches = [match for file in files if (match := re.fullmatch(pattern + _PACKED, file))]
+    return {match[0]: dotted(match[1]) if match.re.groups else "" for match in matches}
 
 
 def dotted(part: str) -> str:
@@ -287,7 +273,7 @@ def dotted(part: str) -> str:
     return re.sub(r"[-._/]+", ".", part).strip(".")
 
 
-def only(folder: str, files: Iterable[str], what: str) -> str:
+def only(folder: str, files: Iterable[str], content: str) -> str:
     """Return the path of the only one of some files in a folder.
 
     Raises
@@ -297,6 +283,6 @@ def only(folder: str, files: Iterable[str], what: str) -> str:
     """
     there = list(files)
     if len(there) > 1:
-        several = f"there are several files of {what}: {', '.join(there)}"
+        several = f"there are several files of {content}: {', '.join(there)}"
         raise InputError(several, "Choose one by its split, such as dev.small, or name the file.", file=folder)
     return os.path.join(folder, there[0])

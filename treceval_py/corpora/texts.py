@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
-from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Collection, Container, Iterable, Iterator, Sequence
-from itertools import islice
+from contextlib import suppress
+from itertools import chain, islice
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 from zlib import crc32
 
@@ -33,18 +34,18 @@ Pair: TypeAlias = "tuple[str, str]"
 class Texts(Protocol):
     """Texts with ids, in a fixed order, that can be read repeatedly."""
 
-    @property
-    def name(self) -> str:
-        """Return their name in messages: a file, a data set."""
+    name: str
+    """Their name in messages: a file, a data set."""
 
     def __iter__(self) -> Iterator[Pair]:
         """Yield each id with its text, reading from the start."""
 
     def known_count(self) -> int | None:
         """Return the number of texts if it is known without reading them, else None."""
+        return None
 
 
-class Rows(ABC):
+class PlacedTexts(Texts):
     """Texts that each come from a line of a file or a row of a table.
 
     Parameters
@@ -59,14 +60,6 @@ class Rows(ABC):
         self.name = name
         self.kind = kind
 
-    @abstractmethod
-    def __iter__(self) -> Iterator[Pair]:
-        """Yield each id with its text, reading from the start."""
-
-    def known_count(self) -> int | None:
-        """Return the number of texts if it is known without reading them, else None."""
-        return None
-
     def line_of(self, position: int) -> int | None:  # noqa: ARG002 - subclasses with lines use it
         """Return the line of the text at a position (from 0), or None if it has none; may read the file again."""
         return None
@@ -77,19 +70,19 @@ class Rows(ABC):
 
     def texts_of(self, ids: Collection[str]) -> dict[str, str]:
         """Return the texts of those given ids that exist; reads until all are found."""
-        found: dict[str, str] = {}
+        texts: dict[str, str] = {}
         for identifier, text in self:
-            if len(found) == len(ids):
+            if len(texts) == len(ids):
                 break
             if identifier in ids:
-                found[identifier] = text
-        return found
+                texts[identifier] = text
+        return texts
 
-    def refusal(self, position: int, what: str, todo: str) -> InputError:
+    def refusal(self, position: int, fault: str, todo: str) -> InputError:
         """Return the error for the text at a position, with its line or row."""
         line = self.line_of(position)
         at = "" if line is not None else f" (row {self.row_of(position):,})"
-        return InputError(f"{what}{at}", todo, file=self.name, line=line)
+        return InputError(f"{fault}{at}", todo, file=self.name, line=line)
 
 
 class Survey(NamedTuple):
@@ -186,22 +179,21 @@ def survey(texts: Texts, shard_size: int, reporter: Reporter = SILENT) -> Survey
     """
     ids_seen, hashes, sizes = array("q"), list[str](), list[int]()
     characters = longest = empty = 0
-    for ids, found in _portions(texts, shard_size):
-        _check_ids(texts, ids, len(ids_seen))
-        hashes.append(_digest(texts, ids, found, len(ids_seen)))
+    for ids, portion in _portions(texts, shard_size):
+        _check_ids(_placed(texts), ids, len(ids_seen))
+        hashes.append(_digest(texts, ids, portion, len(ids_seen)))
         sizes.append(len(ids))
         # Python's own hash: it is never compared across processes, and str caches it.
         ids_seen.extend(map(hash, ids))
-        lengths = list(map(len, found))
+        lengths = list(map(len, portion))
         characters += sum(lengths)
         longest = max(longest, *lengths)
-        empty += len(found) - len(list(filter(str.strip, found)))
+        empty += len(portion) - len(list(filter(str.strip, portion)))
         reporter.advance(len(ids))
     if not ids_seen:
         raise InputError("it has no texts", "Is it the right one?", file=texts.name)
-    count = len(ids_seen)
     _check_repeated(texts, ids_seen)
-    return Survey(texts.name, count, shard_size, tuple(hashes), tuple(sizes), characters, longest, empty)
+    return Survey(texts.name, len(ids_seen), shard_size, tuple(hashes), tuple(sizes), characters, longest, empty)
 
 
 def chunks(texts: Texts, shard_size: int) -> Iterator[Chunk]:
@@ -220,8 +212,8 @@ def chunks(texts: Texts, shard_size: int) -> Iterator[Chunk]:
         The size of a chunk is below 1.
     """
     start = 0
-    for number, (ids, found) in enumerate(_portions(texts, shard_size)):
-        yield Chunk(number, ids, found, _digest(texts, ids, found, start))
+    for number, (ids, portion) in enumerate(_portions(texts, shard_size)):
+        yield Chunk(number, ids, portion, _digest(texts, ids, portion, start))
         start += len(ids)
 
 
@@ -239,63 +231,56 @@ def _portions(texts: Texts, size: int) -> Iterator[tuple[list[str], list[str]]]:
         if end > size:
             hashes = [crc32(identifier.encode("utf-8", "replace")) for identifier, _ in held[least - 1 : size]]
             end = least + hashes.index(min(hashes))
-        ids, found = zip(*held[:end], strict=True)
-        yield list(ids), list(found)
+        ids, portion = zip(*held[:end], strict=True)
+        yield list(ids), list(portion)
         del held[:end]
 
 
-def _digest(texts: Texts, ids: list[str], found: list[str], start: int) -> str:
+def _digest(texts: Texts, ids: list[str], portion: list[str], start: int) -> str:
     """Return the hash of a chunk that begins at a position; refuse text that cannot be encoded as UTF-8."""
-    digest = hashlib.sha256(np.array([len(ids), *map(len, ids), *map(len, found)], dtype="<i8").tobytes())
+    digest = hashlib.sha256(np.array([len(ids), *map(len, ids), *map(len, portion)], dtype="<i8").tobytes())
     try:
         digest.update("".join(ids).encode())
-        digest.update("".join(found).encode())
-    except UnicodeEncodeError:
-        raise _no_unicode(texts, ids, found, start) from None
+        digest.update("".join(portion).encode())
+    except UnicodeEncodeError:  # which only half a pair causes
+        for position, pair in enumerate(zip(ids, portion, strict=True), start):
+            for part, text in zip(("id", "text"), pair, strict=True):
+                if half := re.search("[\ud800-\udfff]", text):
+                    fault = f"the {part} is not valid Unicode: it has half a surrogate pair (U+{ord(half[0]):04X})"
+                    raise _placed(texts).refusal(position, fault, "Write the character whole.") from None
     return digest.hexdigest()
 
 
-def _no_unicode(texts: Texts, ids: list[str], found: list[str], start: int) -> InputError:
-    for position, pair in enumerate(zip(ids, found, strict=True), start):
-        for what, text in zip(("id", "text"), pair, strict=True):
-            half = next((letter for letter in text if "\ud800" <= letter <= "\udfff"), None)
-            if half is not None:
-                said = f"the {what} is not valid Unicode: it has half a surrogate pair (U+{ord(half):04X})"
-                return _refusal(texts, position, said, "Write the character whole.")
-    raise AssertionError("only surrogates cannot be encoded")
-
-
-def _refusal(texts: Texts, position: int, what: str, todo: str) -> InputError:
-    if isinstance(texts, Rows):
-        return texts.refusal(position, what, todo)
-    return InputError(f"{what} (row {position + 1:,})", todo, file=texts.name)
+def _placed(texts: Texts) -> PlacedTexts:
+    """Return texts with places; those of an object of another class are rows."""
+    others: Any = texts
+    return texts if isinstance(texts, PlacedTexts) else Listed(texts.name, "document", others)
 
 
 def _quoted(identifier: str) -> str:
     return quoted(identifier.encode("utf-8", "backslashreplace"))
 
 
-def _check_ids(texts: Texts, ids: list[str], start: int) -> None:
+COMMENTS = ("#", "\ufeff")
+"""Readers of a run skip a line that begins with the first, and the second at its beginning."""
+
+
+def _check_ids(texts: PlacedTexts, ids: list[str], start: int) -> None:
     """Refuse ids that cannot be used in a run, in a chunk that begins at a position."""
-    of_queries = isinstance(texts, Rows) and texts.kind == "query"
-    joined = " ".join(ids)
-    if "\0" not in joined and joined.split() == ids and not (of_queries and any(map(_is_comment, ids))):
+    refused = COMMENTS if texts.kind == "query" else ()
+    joined, begins = " ".join(ids), refused and any(qid.startswith(refused) for qid in ids)
+    if "\0" not in joined and joined.split() == ids and not begins:
         return
     for position, identifier in enumerate(ids, start):
         if not identifier:
-            raise _refusal(texts, position, "the id is empty", "Give every text an id.")
+            raise texts.refusal(position, "the id is empty", "Give every text an id.")
         if "\0" in identifier or identifier.split() != [identifier]:
-            fault = "a NUL" if "\0" in identifier else "white space"
-            what = f"the id {_quoted(identifier)} contains {fault}"
-            raise _refusal(texts, position, what, "White space separates the fields of a run: use other ids.")
-        if of_queries and _is_comment(identifier):
-            what = f"the query id {_quoted(identifier)} begins with {_quoted(identifier[0])}"
-            raise _refusal(texts, position, what, "Readers of runs skip such a line or character: use other ids.")
-
-
-def _is_comment(qid: str) -> bool:
-    """Return whether readers of a run would skip a line that begins with this id, or its first character."""
-    return qid.startswith(("#", "\ufeff"))
+            part = "a NUL" if "\0" in identifier else "white space"
+            fault = f"the id {_quoted(identifier)} contains {part}"
+            raise texts.refusal(position, fault, "White space separates the fields of a run: use other ids.")
+        if identifier.startswith(refused):
+            fault = f"the query id {_quoted(identifier)} begins with {_quoted(identifier[0])}"
+            raise texts.refusal(position, fault, "Readers of runs skip such a line or character: use other ids.")
 
 
 SUSPECTS = 1 << 17
@@ -314,23 +299,21 @@ def _check_repeated(texts: Texts, hashes: array[int]) -> None:
 
 def refuse_repeated(texts: Texts, suspects: frozenset[int]) -> None:
     """Refuse an id that occurs twice, if its hash is among ``suspects``."""
-    first: dict[str, int] = {}
+    positions: dict[str, int] = {}
     for position, (identifier, _) in enumerate(texts):
-        if hash(identifier) in suspects and first.setdefault(identifier, position) != position:
-            raise _twice(texts, identifier, first[identifier], position)
+        if hash(identifier) in suspects and (first := positions.setdefault(identifier, position)) != position:
+            rows, fault, todo = _placed(texts), f"the id {_quoted(identifier)} occurs twice", "Keep one of the two."
+            if (line := rows.line_of(first)) is not None:
+                raise rows.refusal(position, f"{fault} (first on line {line})", todo)
+            both = f"(rows {rows.row_of(first):,} and {rows.row_of(position):,})"
+            raise InputError(f"{fault} {both}", todo, file=texts.name)
 
 
-def _twice(texts: Texts, identifier: str, first: int, second: int) -> InputError:
-    rows, todo = texts if isinstance(texts, Rows) else None, "Keep one of the two."
-    what = f"the id {_quoted(identifier)} occurs twice"
-    line = None if rows is None else rows.line_of(first)
-    if rows is not None and line is not None:
-        return rows.refusal(second, f"{what} (first on line {line})", todo)
-    numbers = [position + 1 if rows is None else rows.row_of(position) for position in (first, second)]
-    return InputError(f"{what} (rows {numbers[0]:,} and {numbers[1]:,})", todo, file=texts.name)
+BLANK = b" \r"
+"""What a blank line consists of."""
 
 
-class _Lines(Rows):
+class _Lines(PlacedTexts):
     """Texts of a file, one per line; blank lines are skipped.
 
     Parameters
@@ -348,7 +331,16 @@ class _Lines(Rows):
 
     def __init__(self, path: str, kind: Kind) -> None:
         super().__init__(path, kind)
-        _check_file(path)
+        try:
+            mode = None if path == "-" else os.stat(path).st_mode
+        except OSError as error:
+            fault = "no such file" if isinstance(error, FileNotFoundError) else f"cannot be opened: {error.strerror}"
+            raise InputError(fault, "Check the name.", file=path) from None
+        if mode is not None and stat.S_ISDIR(mode):
+            raise InputError("is a directory", "Give a file.", file=path)
+        if mode is None or not stat.S_ISREG(mode):
+            fault = "texts are read more than once, but a pipe cannot be"
+            raise InputError(fault, "Write them to a file first.", file="<stdin>" if mode is None else path)
 
     def __iter__(self) -> Iterator[Pair]:
         """Yield each id with its text, from the first line."""
@@ -357,14 +349,9 @@ class _Lines(Rows):
 
     def line_of(self, position: int) -> int:
         """Return the line of the text at a position (from 0), counting every line of the file."""
-        left = position
-        for first, lines in self._lines():
-            for number, line in enumerate(lines, first):
-                if not _is_blank(line):
-                    if not left:
-                        return number
-                    left -= 1
-        raise IndexError(position)
+        blocks = (enumerate(lines, first) for first, lines in self._lines())
+        numbers = (number for number, line in chain.from_iterable(blocks) if line.strip(BLANK))
+        return next(islice(numbers, position, None))
 
     def _lines(self) -> Iterator[tuple[int, list[bytes]]]:
         """Yield lines without their ends, some at a time, with the number of the first."""
@@ -375,7 +362,7 @@ class _Lines(Rows):
             yield first, lines
 
     def _rows(self, lines: list[bytes], first: int) -> Iterable[Pair]:
-        return [self._row(line, number) for number, line in enumerate(lines, first) if not _is_blank(line)]
+        return [self._row(line, number) for number, line in enumerate(lines, first) if line.strip(BLANK)]
 
     def _row(self, line: bytes, number: int) -> Pair:
         """Return the id and the text of a line.
@@ -387,33 +374,15 @@ class _Lines(Rows):
         """
         raise NotImplementedError
 
-    def _error(self, what: str, todo: str, number: int) -> InputError:
-        return InputError(what, todo, file=self.name, line=number)
+    def _error(self, fault: str, todo: str, number: int) -> InputError:
+        return InputError(fault, todo, file=self.name, line=number)
 
     def _decoded(self, line: bytes, number: int) -> str:
         try:
             return line.decode()
         except UnicodeDecodeError as error:
-            what = f"byte {error.start + 1} of the line (0x{line[error.start]:02x}) is not UTF-8"
-            raise self._error(what, "Save the file as UTF-8.", number) from None
-
-
-def _is_blank(line: bytes) -> bool:
-    return not line.strip(b" \r")
-
-
-def _check_file(path: str) -> None:
-    """Refuse anything but a regular file, which can be read repeatedly."""
-    try:
-        mode = None if path == "-" else os.stat(path).st_mode
-    except OSError as error:
-        what = "no such file" if isinstance(error, FileNotFoundError) else f"cannot be opened: {error.strerror}"
-        raise InputError(what, "Check the name.", file=path) from None
-    if mode is not None and stat.S_ISDIR(mode):
-        raise InputError("is a directory", "Give a file.", file=path)
-    if mode is None or not stat.S_ISREG(mode):
-        what = "texts are read more than once, but a pipe cannot be"
-        raise InputError(what, "Write them to a file first.", file="<stdin>" if mode is None else path)
+            fault = f"byte {error.start + 1} of the line (0x{line[error.start]:02x}) is not UTF-8"
+            raise self._error(fault, "Save the file as UTF-8.", number) from None
 
 
 class TabbedTexts(_Lines):
@@ -423,24 +392,18 @@ class TabbedTexts(_Lines):
     """
 
     def _rows(self, lines: list[bytes], first: int) -> Iterable[Pair]:
-        try:
-            rows = [str(line, "utf-8").split("\t", 1) for line in lines]
-        except UnicodeDecodeError:
-            rows = []
-        if len(rows) == len(lines) and sum(map(len, rows)) == 2 * len(lines):
-            return map(_pair, rows)
+        with suppress(UnicodeDecodeError):
+            rows: list[Any] = [str(line, "utf-8").split("\t", 1) for line in lines]
+            if sum(map(len, rows)) == 2 * len(lines):
+                return map(tuple, rows)
         return super()._rows(lines, first)  # slower, but reports the error
 
     def _row(self, line: bytes, number: int) -> Pair:
         identifier, tab, text = self._decoded(line, number).partition("\t")
         if not tab:
-            what = f"expected an id, a tab and a text, but found no tab in {quoted(line)}"
-            raise self._error(what, "Put a tab between the id and its text.", number)
+            fault = f"expected an id, a tab and a text, but found no tab in {quoted(line)}"
+            raise self._error(fault, "Put a tab between the id and its text.", number)
         return identifier, text
-
-
-_pair: Any = tuple
-"""Makes a pair of the two parts of a line, without a Python call per line."""
 
 
 class JsonTexts(_Lines):
@@ -455,30 +418,27 @@ class JsonTexts(_Lines):
 
     def _row(self, line: bytes, number: int) -> Pair:
         try:
-            found = json.loads(self._decoded(line, number))
+            entry = json.loads(self._decoded(line, number))
         except (ValueError, RecursionError) as error:
             reason = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
             raise self._error(f"not JSON: {reason}", "Write one object per line.", number) from None
-        if not isinstance(found, dict):
+        if not isinstance(entry, dict):
             raise self._error("expected a JSON object, but found another value", "Write one object per line.", number)
-        identifier = self._field(found, "_id" if "_id" in found else "id", number)
-        text = self._field(found, "text", number)
-        if self.kind == "document" and found.get("title"):
-            title = self._field(found, "title", number)
-            text = _joined(title, text)
+        identifier = self._field(entry, "_id" if "_id" in entry else "id", number)
+        text = self._field(entry, "text", number)
+        if self.kind == "document" and entry.get("title"):
+            text = _joined(self._field(entry, "title", number), text)
         return identifier, text
 
-    def _field(self, found: dict[str, Any], field: str, number: int) -> str:
-        if field not in found:
-            shown = "'_id'" if field == "id" else f"'{field}'"
-            has = ", ".join(map(_quoted, islice(found, 8))) or "none"
-            what = f"the object has no field {shown} (it has {has})"
-            raise self._error(what, "Name the fields as BEIR does.", number)
-        value = found[field]
+    def _field(self, entry: dict[str, Any], field: str, number: int) -> str:
+        if field not in entry:
+            has = ", ".join(map(_quoted, islice(entry, 8))) or "none"
+            fault = f"the object has no field '{'_id' if field == 'id' else field}' (it has {has})"
+            raise self._error(fault, "Name the fields as BEIR does.", number)
+        value = entry[field]
         if not isinstance(value, str):
-            shown = _quoted(json.dumps(value))
-            what = f"the field '{field}' is {shown}, which is not text"
-            raise self._error(what, 'Write ids and texts in quotes: "7".', number)
+            fault = f"the field '{field}' is {_quoted(json.dumps(value))}, which is not text"
+            raise self._error(fault, 'Write ids and texts in quotes: "7".', number)
         return value
 
 
@@ -490,7 +450,7 @@ COLUMN_BATCH = 4096
 """Rows of a table converted to Python objects at a time."""
 
 
-class ColumnTexts(Rows):
+class ColumnTexts(PlacedTexts):
     """Texts in a column of a data set of the ``datasets`` library.
 
     Parameters
@@ -514,9 +474,7 @@ class ColumnTexts(Rows):
     ) -> None:
         super().__init__(name, kind)
         self._data = data
-        self._text = text
-        self._id = id
-        self._title = title
+        self._id, self._title, self._text = id, title, text
 
     def known_count(self) -> int | None:
         """Return the number of rows."""
@@ -529,29 +487,28 @@ class ColumnTexts(Rows):
         for batch in self._data.select_columns(columns).with_format("arrow").iter(COLUMN_BATCH):
             texts = self._checked(batch, self._text, start)
             if self._title is not None:
-                texts = list(map(_joined, self._checked(batch, self._title, start, optional=True), texts))
-            yield from zip(self._ids(batch, start, len(texts)), texts, strict=True)
+                texts = list(map(_joined, self._checked(batch, self._title, start), texts))
+            rows = range(start, start + len(texts))
+            ids = map(str, rows) if self._id is None else self._checked(batch, self._id, start)
+            yield from zip(ids, texts, strict=True)
             start += len(texts)
 
-    def _ids(self, batch: Any, start: int, count: int) -> Iterable[str]:
-        return map(str, range(start, start + count)) if self._id is None else self._checked(batch, self._id, start)
-
-    def _checked(self, batch: Any, column: str, start: int, *, optional: bool = False) -> list[str]:
+    def _checked(self, batch: Any, column: str, start: int) -> list[str]:
         """Return the texts of a column, in a batch of rows that begins at a position."""
         values: list[Any] = batch.column(column).to_pylist()
         if column == self._id:  # whole numbers too, but not booleans or 1.0
             values = [str(value) if type(value) is int else value for value in values]
-        elif optional:
+        elif column == self._title:
             values = ["" if value is None else value for value in values]
         if not set(map(type, values)) <= {str}:
             row, value = next((row, value) for row, value in enumerate(values) if not isinstance(value, str))
             fault = "missing" if value is None else f"{_quoted(repr(value))}, which is not text"
-            what = f"the value of column '{column}' is {fault}"
-            raise self.refusal(start + row, what, "Fill it in, or remove the row.")
+            fault = f"the value of column '{column}' is {fault}"
+            raise self.refusal(start + row, fault, "Fill it in, or remove the row.")
         return values
 
 
-class IrTexts(Rows):
+class IrTexts(PlacedTexts):
     """Documents or queries of a data set of the package ``ir_datasets``, each as its ``default_text()``.
 
     Parameters
@@ -590,10 +547,10 @@ class IrTexts(Rows):
         if self.kind != "document":
             return super().texts_of(ids)
         try:
-            found = self._data.docs_store().get_many(list(ids))
+            records = self._data.docs_store().get_many(list(ids))
         except Exception as error:  # noqa: BLE001 - a download may fail in many ways
             raise self._unreadable(error) from None
-        return {docid: text for docid, record in found.items() if isinstance(text := _default_text(record), str)}
+        return {docid: text for docid, record in records.items() if isinstance(text := _default_text(record), str)}
 
     def _records(self) -> Iterator[Any]:
         try:
@@ -603,9 +560,8 @@ class IrTexts(Rows):
 
     def _unreadable(self, error: Exception) -> InputError:
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        return InputError(
-            f"the data set cannot be read: {reason}", "Check the connection and try again.", file=self.name
-        )
+        todo = "Check the connection and try again."
+        return InputError(f"the data set cannot be read: {reason}", todo, file=self.name)
 
 
 def _default_text(record: Any) -> Any:
@@ -614,7 +570,7 @@ def _default_text(record: Any) -> Any:
     return getattr(record, "text", None) if default is None else default()
 
 
-class Listed(Rows):
+class Listed(PlacedTexts):
     """Texts held in memory.
 
     Parameters
@@ -625,14 +581,20 @@ class Listed(Rows):
         Documents or queries.
     pairs : sequence of (str, str), length D
         Ids and texts.
-    source : Rows, optional
+    source : PlacedTexts, optional
         The texts that these were selected from.
     positions : sequence of int, length D
         Their positions in the source, from 0.
     """
 
     def __init__(
-        self, name: str, kind: Kind, pairs: Sequence[Pair], *, source: Rows | None = None, positions: Sequence[int] = ()
+        self,
+        name: str,
+        kind: Kind,
+        pairs: Sequence[Pair],
+        *,
+        source: PlacedTexts | None = None,
+        positions: Sequence[int] = (),
     ) -> None:
         super().__init__(name, kind)
         self._pairs = pairs
@@ -640,14 +602,14 @@ class Listed(Rows):
         self._positions = positions
 
     @classmethod
-    def chosen(cls, source: Rows, ids: Container[str]) -> Listed:
+    def chosen(cls, source: PlacedTexts, ids: Container[str]) -> Listed:
         """Select the texts with given ids, in their order."""
-        found = [(position, pair) for position, pair in enumerate(source) if pair[0] in ids]
-        positions = array("q", [position for position, _ in found])
-        return cls(source.name, source.kind, [pair for _, pair in found], source=source, positions=positions)
+        chosen = [(position, pair) for position, pair in enumerate(source) if pair[0] in ids]
+        positions = array("q", [position for position, _ in chosen])
+        return cls(source.name, source.kind, [pair for _, pair in chosen], source=source, positions=positions)
 
     @classmethod
-    def first(cls, source: Rows, count: int) -> Listed:
+    def first(cls, source: PlacedTexts, count: int) -> Listed:
         """Select the first ``count`` texts, or all if there are fewer."""
         pairs = list(islice(source, count))
         return cls(source.name, source.kind, pairs, source=source, positions=range(len(pairs)))

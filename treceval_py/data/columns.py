@@ -59,24 +59,22 @@ def column_of(there: Iterable[object], field: Field, word: str = "column", *, wi
         Two columns are candidates.
     """
     names = [(name, str(name).strip().lower()) for name in there]
-    found = [name for name, folded in names if folded in field.names]
-    found = found or [name for name, folded in names if folded in field.last]
-    if len(found) > 1:
-        both = " and ".join(shown(name) for name in found[:2])
-        what = f"{within}{word}s {both}{', which' if within else ''} could both be the {field.what}"
-        raise DataError(what, f"Rename or drop the one that is not the {field.what}.")
-    return found[0] if found else None
+    fitting = [name for name, folded in names if folded in field.names]
+    fitting = fitting or [name for name, folded in names if folded in field.last]
+    if len(fitting) > 1:
+        both = " and ".join(shown(name) for name in fitting[:2])
+        fault = f"{within}{word}s {both}{', which' if within else ''} could both be the {field.what}"
+        raise DataError(fault, f"Rename or drop the one that is not the {field.what}.")
+    return fitting[0] if fitting else None
 
 
 def needed(there: Sequence[object], field: Field, word: str = "column", *, within: str = "") -> Any:
     """Return the name of the column for a field; refuse a table without it."""
-    found = column_of(there, field, word, within=within)
-    if found is None:
+    column = column_of(there, field, word, within=within)
+    if column is None:
         first, *others = field.every
         also = f" (or {', '.join(others)})" if others else ""
         has = ", ".join(shown(name) for name in there[:8]) or "none"
-        raise DataError(
-            f"{within}no {word} '{first}'{also}; its {word}s are: {has}",
-            "Add it." if word == "field" else "Name it so.",
-        )
-    return found
+        fault = f"{within}no {word} '{first}'{also}; its {word}s are: {has}"
+        raise DataError(fault, "Add it." if word == "field" else "Name it so.")
+    return column

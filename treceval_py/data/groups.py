@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from treceval_py.data.ids import encode, shown
-from treceval_py.data.table import encode_all, ids_of, judgments_of
+from treceval_py.data.table import ids_of, judgments_of
 from treceval_py.errors import DataError, brief
 
 
@@ -66,11 +66,11 @@ class JudgmentGroups:
                     return f" of document {shown(docids[row])}{of}"
 
                 rels = judgments_of(list(labels.values()), place).tolist()
-                of_group = dict(zip(encode_all(docids), rels, strict=True))
+                of_group = dict(zip(map(encode, docids), rels, strict=True))
                 if encode(group) in of_query or len(of_group) < len(labels):
-                    kind = "documents of a group" if len(of_group) < len(labels) else "groups"
-                    what = f"two {kind} of query {shown(qid)} are encoded as the same bytes"
-                    raise DataError(what, "Use valid Unicode text.")
+                    alike = "documents of a group" if len(of_group) < len(labels) else "groups"
+                    fault = f"two {alike} of query {shown(qid)} are encoded as the same bytes"
+                    raise DataError(fault, "Use valid Unicode text.")
                 of_query[encode(group)] = of_group
         return cls(nested)
 
@@ -78,7 +78,7 @@ class JudgmentGroups:
     def max_rel(self) -> int:
         """The highest judgment of any query, at least 1: the top of the scale as far as the judgments show it."""
         labels = (sets.values() for groups in self.groups.values() for sets in groups.values())
-        return max(1, max((max(each, default=1) for each in labels), default=1))
+        return max(1, max((max(rels, default=1) for rels in labels), default=1))
 
     def __repr__(self) -> str:
         return f"<JudgmentGroups {brief(self.name)!r}: {len(self.qids):,} queries>"

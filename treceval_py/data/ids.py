@@ -37,14 +37,14 @@ def decode(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-def shortened(text: bytes) -> str:
+def beginning_of(text: bytes) -> str:
     """Shorten an id or a field for a message; damaged files can have huge ones."""
     return decode(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN]) + "…" * (len(text) > LONGEST_SHOWN)
 
 
 def quoted(text: bytes) -> str:
     """Return a field in quotes, for a message."""
-    return f"'{shortened(text)}'"
+    return f"'{beginning_of(text)}'"
 
 
 def shown(value: object) -> str:
@@ -63,7 +63,12 @@ def shown(value: object) -> str:
 
 def first_of(qids: Sequence[str]) -> str:
     """Return the first few queries, for a message."""
-    return ", ".join(shortened(encode(qid)) for qid in qids[:3]) + (", …" if len(qids) > 3 else "")
+    return ", ".join(beginning_of(encode(qid)) for qid in qids[:3]) + (", …" if len(qids) > 3 else "")
+
+
+def _bounds_of(ids: Sequence[bytes] | Sequence[str]) -> IntArray:
+    """Return where each id begins in the concatenation of all, and where the last one ends."""
+    return np.concatenate([[0], np.fromiter(map(len, ids), dtype=np.int64, count=len(ids)).cumsum()])
 
 
 class Ids(Sequence[str]):
@@ -74,29 +79,40 @@ class Ids(Sequence[str]):
     buffer : bytes
         The concatenated identifiers.
     offsets : (D + 1,) int array
-        ``buffer[offsets[i]:offsets[i + 1]]`` is identifier ``i``.
+        ``buffer[offsets[i]:offsets[i + 1]]`` is identifier ``i``. Or the identifiers, all in ASCII, whose
+        offsets are computed on first use: dictionaries are often scored without them.
     """
 
-    __slots__ = ("buffer", "offsets")
+    __slots__ = ("_bounds", "buffer")
 
-    def __init__(self, buffer: bytes, offsets: IntArray) -> None:
+    def __init__(self, buffer: bytes, offsets: IntArray | Sequence[str]) -> None:
         self.buffer = buffer
-        self.offsets = offsets
+        self._bounds = offsets
 
     @classmethod
     def from_bytes(cls, ids: Sequence[bytes]) -> Ids:
         """Build the column from identifiers as bytes."""
-        offsets = np.zeros(len(ids) + 1, dtype=np.int64)
-        np.cumsum(np.fromiter(map(len, ids), dtype=np.int64, count=len(ids)), out=offsets[1:])
-        return cls(b"".join(ids), offsets)
+        return cls(b"".join(ids), _bounds_of(ids))
+
+    @classmethod
+    def from_text(cls, ids: Sequence[str]) -> Ids:
+        """Build the column from identifiers as text; raise TypeError for anything else."""
+        text = "".join(ids)
+        return cls(text.encode(), ids) if text.isascii() else cls.from_bytes(list(map(encode, ids)))
+
+    @property
+    def offsets(self) -> IntArray:
+        """The first byte of each identifier, and the number of bytes."""
+        bounds = self._bounds
+        if not isinstance(bounds, np.ndarray):
+            self._bounds = bounds = _bounds_of(bounds)
+        return bounds
 
     @classmethod
     def concatenate(cls, columns: Sequence[Ids]) -> Ids:
         """Concatenate columns."""
-        sizes = [len(column.buffer) for column in columns]
-        starts = np.cumsum([0, *sizes])
-        parts = [column.offsets[:-1] + start for column, start in zip(columns, starts, strict=False)]
-        offsets = np.concatenate([*parts, starts[-1:]]).astype(np.int64, copy=False)
+        lengths = [np.diff(column.offsets) for column in columns]
+        offsets = np.concatenate([[0], *lengths]).cumsum(dtype=np.int64)
         return cls(b"".join(column.buffer for column in columns), offsets)
 
     def take(self, order: IntArray) -> Ids:
@@ -104,8 +120,7 @@ class Ids(Sequence[str]):
         compiled = scanner()
         if compiled is not None:
             return Ids(*compiled.take(self.buffer, self.offsets, np.ascontiguousarray(order, dtype=np.int64)))
-        offsets = np.zeros(len(order) + 1, dtype=np.int64)
-        np.cumsum(np.diff(self.offsets)[order], out=offsets[1:])
+        offsets = np.append(0, np.diff(self.offsets)[order].cumsum())
         raw: ByteArray = np.frombuffer(self.buffer, dtype=np.uint8)
         parts = []
         # In portions, because the index takes 8 bytes per byte of the buffer.

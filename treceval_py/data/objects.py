@@ -15,108 +15,74 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AnySet
-from itertools import chain
+from functools import partial
 from operator import attrgetter, itemgetter
 from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
-from treceval_py._types import AnyArray, IntArray
+from treceval_py._types import IntArray
 from treceval_py.data.columns import DOCUMENT, GROUP, JUDGMENT, QUERY, RANK, SCORE, Field, column_of, needed
 from treceval_py.data.ids import Ids, shown
 from treceval_py.data.table import (
     FORMS,
-    Place,
-    check_no_duplicates,
-    encode_all,
+    READERS,
+    Columns,
+    Kind,
+    check_unique,
     from_flat,
     ids_of,
+    in_row,
     judgments_of,
     place_in,
-    scores_of,
 )
 from treceval_py.errors import DataError
 
 FIELDS = (QUERY, DOCUMENT, JUDGMENT, SCORE, RANK, GROUP)
-Named = Mapping[Field, "str | None"]
-"""Columns named by the caller."""
 
 
-class Grouped(NamedTuple):
-    """Rows as columns, grouped by query, as in a `Table`.
-
-    Attributes
-    ----------
-    qids : list of str, length Q
-        The queries.
-    offsets : (Q + 1,) int array
-        The first row of each query, and D.
-    docids : Ids, length D
-        The documents.
-    values : (D,) array
-        Their judgments or scores.
-    ranks : (D,) int array or None
-        Their ranks, if known.
-    """
-
-    qids: list[str]
-    offsets: IntArray
-    docids: Ids
-    values: AnyArray
-    ranks: IntArray | None = None
-
-
-def qrels_columns(given: object, named: Named | None = None) -> Grouped:
-    """Return the columns of judgments.
+def columns_of(given: object, kind: Kind, named: Mapping[Field, str | None] | None = None) -> Columns:
+    """Return the columns of judgments, or of a run; without scores, ranks order it. The caller may name columns.
 
     Raises
     ------
     DataError
         The object has an unsupported form, or a value is invalid; the message tells where.
     """
-    table = _table_of(given, "judgments")
+    table = _table_of(given, kind)
     if table is None:
-        return _nested(given, "judgments")
-    qids, docids, values = table.columns([QUERY, DOCUMENT, JUDGMENT], named)
-    return _grouped(qids, docids, values, judgments_of, "judgments")
-
-
-def run_columns(given: object, named: Named | None = None) -> Grouped:
-    """Return the columns of a run; without scores, ranks order it. Errors as for `qrels_columns`."""
-    table = _table_of(given, "run")
-    if table is None:
-        return _nested(given, "run")
-    there = table.names
-    ranked = column_of(there, RANK, table.word, within=table.within) is not None
-    by_rank = ranked and not (named or {}).get(SCORE) and column_of(there, SCORE, table.word) is None
-    qids, docids, values, *ranks = table.columns(
-        [QUERY, DOCUMENT, *([] if by_rank else [SCORE]), *([RANK] if ranked else [])], named
-    )
-    if by_rank:
-        numbers = _whole_numbers(values)
-        if numbers is None:
-            raise DataError("the ranks are not whole numbers", "Give a column of scores.")
-        return _grouped(qids, docids, (-numbers).tolist(), scores_of, "run", numbers)
-    return _grouped(qids, docids, values, scores_of, "run", _whole_numbers(ranks[0]) if ranks else None)
+        return _nested(given, kind)
+    ranked = kind == "run" and column_of(table.names, RANK, table.word, within=table.within) is not None
+    by_rank = ranked and not (named or {}).get(SCORE) and column_of(table.names, SCORE, table.word) is None
+    of_value = [JUDGMENT] if kind == "judgments" else [] if by_rank else [SCORE]
+    columns = table.columns([QUERY, DOCUMENT, *of_value, *([RANK] if ranked else [])], named)
+    qids, docids, values = columns[:3]
+    try:
+        ranks = judgments_of(columns[-1], in_row) if ranked else None
+    except DataError:  # other values, with which nothing is compared
+        ranks = None
+    if by_rank and ranks is None:
+        raise DataError("the ranks are not whole numbers", "Give a column of scores.")
+    return _grouped(qids, docids, -ranks if by_rank and ranks is not None else values, kind, ranks)
 
 
 def nested_groups(given: object) -> dict[str, dict[str, dict[str, int]]]:
-    """Return judgments by subtopic as ``{qid: {subtopic: {docid: rel}}}``; errors as for `qrels_columns`."""
+    """Return judgments by subtopic as ``{qid: {subtopic: {docid: rel}}}``; errors as for `columns_of`."""
     table = _table_of(given, "judgments")
     if table is None or not table.names:
-        what = f"judgments by subtopics cannot be made from {shown(given)}"
-        raise DataError(what, "Give columns or rows of qid, subtopic, docid and rel, or a te.JudgmentGroups.")
+        fault = f"judgments by subtopics cannot be made from {shown(given)}"
+        raise DataError(fault, "Give columns or rows of qid, subtopic, docid and rel, or a te.JudgmentGroups.")
     qids, docids, labels, groups = table.columns([QUERY, DOCUMENT, JUDGMENT, GROUP])
-    found: dict[str, dict[str, dict[str, int]]] = {}
-    place = _place_of_rows(qids, docids)
+    by_query: dict[str, dict[str, dict[str, int]]] = {}
+    place = partial(_place_of_row, qids, docids)
     rels = judgments_of(labels, place).tolist()
-    columns = (ids_of(qids, "query", _row), ids_of(groups, "subtopic", _row), ids_of(docids, "document", _row))
+    columns = (ids_of(qids, "query", in_row), ids_of(groups, "subtopic", in_row), ids_of(docids, "document", in_row))
     for row, (qid, group, docid, rel) in enumerate(zip(*columns, rels, strict=True)):
-        judged = found.setdefault(qid, {}).setdefault(group, {})
+        judged = by_query.setdefault(qid, {}).setdefault(group, {})
         if docid in judged:
             raise DataError(f"subtopic {shown(group)} judges twice{place(row)}", "Keep one of the two.")
         judged[docid] = rel
-    return found
+    return by_query
 
 
 def columns_by_query(given: object) -> tuple[list[str], dict[str, list[Any]]]:
@@ -128,7 +94,7 @@ def columns_by_query(given: object) -> tuple[list[str], dict[str, list[Any]]]:
     queries = needed(names, QUERY, table.word, within=table.within)
     others = [name for name in names if name != queries]
     qids, *columns = table.take([queries, *others])
-    return ids_of(qids, "query", _row), dict(zip(others, columns, strict=True))
+    return ids_of(qids, "query", in_row), dict(zip(others, columns, strict=True))
 
 
 def could_be(given: object) -> frozenset[Literal["run", "qrels"]]:
@@ -137,26 +103,22 @@ def could_be(given: object) -> frozenset[Literal["run", "qrels"]]:
     Both for rows that can be read only once, and for dictionaries.
     """
     both = frozenset[Literal["run", "qrels"]](("run", "qrels"))
-    if isinstance(given, Iterator):
-        return both
-    table = _table_of(given, "run")
+    table = None if isinstance(given, Iterator) else _table_of(given, "run")
     if table is None or not table.names:
         return both
     judged = column_of(table.names, JUDGMENT._replace(last=())) is not None
-    scored = column_of(table.names, SCORE) is not None
-    if judged == scored:
+    if judged == (column_of(table.names, SCORE) is not None):
         return both
     return frozenset(["qrels"]) if judged else frozenset(["run"])
 
 
-def flat_columns(qids: Sequence[Any], docids: Sequence[Any], values: Any, what: str) -> Grouped:
-    """Return the columns of ``judgments`` or a ``run`` given as three columns, (D,) each; errors as above."""
-    read: Any = judgments_of if what == "judgments" else scores_of
-    columns = [_listed(column) for column in (qids, docids, values)]
+def flat_columns(qids: Sequence[Any], docids: Sequence[Any], rels: Any) -> Columns:
+    """Return the columns of judgments given as three columns, (D,) each; errors as above."""
+    queries, documents, labels = columns = [_listed(column) for column in (qids, docids, rels)]
     if len(set(map(len, columns))) > 1:
         sizes = "{} qids, {} docids and {} rels".format(*map(len, columns))
         raise DataError(f"{sizes} do not fit", "Give three equal lengths.")
-    return _grouped(columns[0], columns[1], columns[2], read, what)
+    return _grouped(queries, documents, labels, "judgments")
 
 
 def is_array(given: object) -> bool:
@@ -182,7 +144,7 @@ class _Table(NamedTuple):
     word: str = "column"
     within: str = ""
 
-    def columns(self, fields: Sequence[Field], named: Named | None = None) -> list[list[Any]]:
+    def columns(self, fields: Sequence[Field], named: Mapping[Field, str | None] | None = None) -> list[list[Any]]:
         """Return the columns of some fields, which have equal lengths.
 
         Raises
@@ -208,45 +170,40 @@ class _Table(NamedTuple):
         if list(self.names).count(wanted) == 1:
             return wanted
         has = ", ".join(shown(name) for name in self.names[:8])
-        raise DataError(
-            f"{self.within}no {self.word} {shown(wanted)}; its {self.word}s are: {has}", "Name another one."
-        )
+        fault = f"{self.within}no {self.word} {shown(wanted)}; its {self.word}s are: {has}"
+        raise DataError(fault, "Name another one.")
 
 
-def _table_of(given: object, what: str) -> _Table | None:
+def _table_of(given: object, kind: str) -> _Table | None:
     """Return an object that has columns or rows as a table; None for a dictionary by query."""
     if isinstance(given, Mapping):
-        return _columns_by_name(given)
+        # A dictionary of columns: its keys include names for queries and documents, unlike query ids.
+        names = [name for name in given if isinstance(name, str)]
+        if column_of(names[:99], QUERY) is None or column_of(names[:99], DOCUMENT) is None:
+            return None
+        return _Table(names, lambda wanted: [_listed(given[name]) for name in wanted])
     if isinstance(given, (str, bytes, bytearray)) or is_array(given):
-        _refuse(given, what)
+        _refuse(given, kind)
     if hasattr(type(given), "columns") or hasattr(given, "__arrow_c_stream__"):
-        return _frame(given, what)
+        return _frame(given, kind)
     if isinstance(given, np.ndarray):
         return _Table(given.dtype.names or (), lambda names: [given[name].ravel().tolist() for name in names])
     if not isinstance(given, Iterable):
-        _refuse(given, what)
-    return _records(list(given), what)
+        _refuse(given, kind)
+    return _records(list(given), kind)
 
 
-def _refuse(given: object, what: str) -> NoReturn:
-    fault, todo = f"{_NOUNS[what]} cannot be made from {shown(given)}", FORMS[what]
-    if isinstance(given, (str, bytes, bytearray)) and what != "groups":
-        reader = "read_qrels" if what == "judgments" else "read_run"
+def _refuse(given: object, kind: str) -> NoReturn:
+    fault, todo = f"{_NOUNS[kind]} cannot be made from {shown(given)}", FORMS[kind]
+    if isinstance(given, (str, bytes, bytearray)) and kind != "groups":
+        reader = "read_qrels" if kind == "judgments" else "read_run"
         todo = f"Read a file with te.{reader}(path), and text with te.{reader}(text=…)."
-    elif is_array(given) and what != "groups":
-        todo = f"Give the ids, too: te.{'Qrels' if what == 'judgments' else 'Run'}.from_arrays."
+    elif is_array(given) and kind != "groups":
+        todo = f"Give the ids, too: te.{'Qrels' if kind == 'judgments' else 'Run'}.from_arrays."
     raise DataError(fault, todo)
 
 
 _NOUNS = {"judgments": "judgments", "run": "a run", "groups": "groups of queries"}
-
-
-def _columns_by_name(given: Mapping[Any, Any]) -> _Table | None:
-    """Return a dictionary of columns; its keys include names for queries and documents, unlike query ids."""
-    names = [name for name in given if isinstance(name, str)]
-    if not names or column_of(names[:99], QUERY) is None or column_of(names[:99], DOCUMENT) is None:
-        return None
-    return _Table(names, lambda wanted: [_listed(given[name]) for name in wanted])
 
 
 def _listed(column: Any) -> list[Any]:
@@ -255,31 +212,28 @@ def _listed(column: Any) -> list[Any]:
     return list(column.tolist() if isinstance(column, np.ndarray) else column)
 
 
-def _frame(given: Any, what: str) -> _Table:
+def _frame(given: Any, kind: str) -> _Table:
     """Return a frame of any library."""
     import narwhals as nw
 
-    kind = f"{type(given).__module__.partition('.')[0]}.{type(given).__name__}"
+    name = f"{type(given).__module__.partition('.')[0]}.{type(given).__name__}"
 
     def read(step: Callable[[], Any]) -> Any:
         try:
             return step()
         except Exception as error:  # noqa: BLE001 - each library has its own exceptions
             reason = " ".join(str(error).split()).rstrip(".")
-            raise DataError(f"the {kind} cannot be read: {reason[:200]}", FORMS[what]) from None
+            raise DataError(f"the {name} cannot be read: {reason[:200]}", FORMS[kind]) from None
 
     def framed() -> Any:
-        native = given
         # The columns that a frame was grouped or indexed by are ordinary columns to its owner.
-        levels = [name for name in getattr(getattr(given, "index", None), "names", ()) if name is not None]
-        kept = [name for name in levels if any(str(name).lower() in field.every for field in FIELDS)]
-        kept = [name for name in kept if name not in given.columns]
-        if kept:
-            native = given.reset_index(level=kept)
-        found = nw.from_native(native, pass_through=True)
-        if isinstance(found, (nw.DataFrame, nw.LazyFrame)):
-            return found
-        return nw.from_arrow(native, backend="pyarrow")
+        levels = getattr(getattr(given, "index", None), "names", ())
+        known = [name for name in levels if any(str(name).lower() in field.every for field in FIELDS)]
+        kept = [name for name in known if name not in given.columns]
+        native = given.reset_index(level=kept) if kept else given
+        frame = nw.from_native(native, pass_through=True)
+        is_frame = isinstance(frame, (nw.DataFrame, nw.LazyFrame))
+        return frame if is_frame else nw.from_arrow(native, backend="pyarrow")
 
     frame = read(framed)
 
@@ -290,32 +244,32 @@ def _frame(given: Any, what: str) -> _Table:
 
     names = read(lambda: frame.collect_schema().names())
     if not names:
-        raise DataError(f"the {kind} has no columns", FORMS[what])
-    return _Table(names, lambda wanted: read(lambda: take(wanted)), within=f"the {kind} has ")
+        raise DataError(f"the {name} has no columns", FORMS[kind])
+    return _Table(names, lambda wanted: read(lambda: take(wanted)), within=f"the {name} has ")
 
 
-def _records(rows: list[Any], what: str) -> _Table:
+def _records(rows: list[Any], kind: str) -> _Table:
     """Return rows: dictionaries, objects with fields, or tuples of three."""
     if not rows:
-        raise DataError("there are no rows", FORMS[what])
+        raise DataError("there are no rows", FORMS[kind])
     first = rows[0]
+    names: Any = getattr(first, "_fields", None)
+    get: Callable[[Any], Callable[[Any], Any]] = attrgetter
     if isinstance(first, Mapping):
-        return _Table(
-            list(first), lambda names: [_each(rows, itemgetter(name), name) for name in names], "field", "rows have "
-        )
-    if isinstance(first, (tuple, list)) and not hasattr(first, "_fields"):
+        names, get = list(first), itemgetter
+    elif isinstance(first, (tuple, list)) and names is None:
         for number, row in enumerate(rows):
             if not isinstance(row, (tuple, list)) or len(row) != 3:
                 size = f" of {len(row)}" if isinstance(row, (tuple, list)) else ""
-                raise DataError(f"row {number + 1} is {shown(row)}{size}, not (qid, docid, value)", FORMS[what])
+                raise DataError(f"row {number + 1} is {shown(row)}{size}, not (qid, docid, value)", FORMS[kind])
         return _Table((), lambda _: [list(column) for column in zip(*rows, strict=True)])
-    names = getattr(first, "_fields", None)
-    if names is None and not isinstance(first, (str, bytes)):
-        names = [name for field in FIELDS for name in field.every if hasattr(first, name)]
-    if not names:
-        raise DataError(f"{_NOUNS[what]} cannot be made from rows such as {shown(first)}", FORMS[what])
+    else:
+        if names is None and not isinstance(first, (str, bytes)):
+            names = [name for field in FIELDS for name in field.every if hasattr(first, name)]
+        if not names:
+            raise DataError(f"{_NOUNS[kind]} cannot be made from rows such as {shown(first)}", FORMS[kind])
     names = list(dict.fromkeys(names))
-    return _Table(names, lambda names: [_each(rows, attrgetter(name), name) for name in names], "field", "rows have ")
+    return _Table(names, lambda wanted: [_each(rows, get(name), name) for name in wanted], "field", "rows have ")
 
 
 def _each(rows: list[Any], value: Callable[[Any], Any], name: object) -> list[Any]:
@@ -329,78 +283,56 @@ def _each(rows: list[Any], value: Callable[[Any], Any], name: object) -> list[An
     return column
 
 
-def _row(row: int) -> str:
-    return f" in row {row + 1}"
-
-
-def _place_of_rows(qids: Sequence[Any], docids: Sequence[Any]) -> Place:
-    return lambda row: f" of document {shown(docids[row])} of query {shown(qids[row])} (row {row + 1})"
+def _place_of_row(qids: Sequence[Any], docids: Sequence[Any], row: int) -> str:
+    return f" of document {shown(docids[row])} of query {shown(qids[row])} (row {row + 1})"
 
 
 def _grouped(
-    qids: Sequence[Any],
-    docids: Sequence[Any],
-    values: Sequence[Any],
-    read: Callable[[Sequence[Any], Place], AnyArray],
-    what: str,
-    ranks: IntArray | None = None,
-) -> Grouped:
+    qids: Sequence[Any], docids: Sequence[Any], values: Any, kind: Kind, ranks: IntArray | None = None
+) -> Columns:
     """Check rows and group them by query."""
-    queries, documents = ids_of(qids, "query", _row), ids_of(docids, "document", _row)
-    column = read(values, _place_of_rows(queries, documents))
-    names, offsets, ids, order = from_flat(queries, documents, what)
-    return Grouped(names, offsets, ids, column[order], None if ranks is None else ranks[order])
+    queries, documents = ids_of(qids, "query", in_row), ids_of(docids, "document", in_row)
+    column = READERS[kind](values, partial(_place_of_row, queries, documents))
+    names, offsets, ids, order = from_flat(queries, documents, kind)
+    return Columns(names, offsets, ids, column[order], None if ranks is None else ranks[order])
 
 
-def _whole_numbers(values: Sequence[Any]) -> IntArray | None:
-    """Return whole numbers as integers; None if there are other values."""
-    try:
-        return judgments_of(values, _row)
-    except DataError:
-        return None
-
-
-def _nested(given: Any, what: str) -> Grouped:
+def _nested(given: Any, kind: Kind) -> Columns:
     """Read ``{qid: …}``."""
-    judged = what == "judgments"
-    lists = [_documents(qid, documents, what) for qid, documents in given.items()]
+    lists = [_documents(qid, documents, kind) for qid, documents in given.items()]
     qids = ids_of(list(given), "query", lambda _: "")
     if len(set(qids)) < len(qids):
         raise DataError("two queries have the same id", "Keep one of them.")
     offsets = np.concatenate([[0], np.cumsum([len(ids) for ids, _ in lists])]).astype(np.int64)
-    docids = [ids_of(ids, "document", _of_query(qid)) for qid, (ids, _) in zip(qids, lists, strict=True)]
-    column = Ids.from_bytes(encode_all(chain.from_iterable(docids)))
-    check_no_duplicates(qids, offsets, column, what)
+    documents: list[str] = []
     values: list[Any] = []
-    for ids, valued in lists:
+    for qid, (ids, valued) in zip(qids, lists, strict=True):
+        of = f" of query {shown(qid)}"
+        documents += ids_of(ids, "document", lambda _, of=of: of)  # type: ignore[misc]
         # As in MS MARCO's files: the score is the negative rank.
-        values += valued if valued is not None else [1] * len(ids) if judged else range(-1, -len(ids) - 1, -1)
-    place = place_in(qids, offsets, column)
-    if judged:
-        return Grouped(qids, offsets, column, judgments_of(values, place))
-    scores = scores_of(values, place)
-    ranked = bool(lists) and all(valued is None for _, valued in lists)
-    return Grouped(qids, offsets, column, scores, (-scores).astype(np.int64) if ranked else None)
+        by_order = [1] * len(ids) if kind == "judgments" else range(-1, -len(ids) - 1, -1)
+        values += by_order if valued is None else valued
+    docids = Ids.from_text(documents)
+    check_unique(qids, offsets, docids, kind)
+    column = READERS[kind](values, partial(place_in, qids, offsets, docids))
+    ranked = kind == "run" and bool(lists) and all(valued is None for _, valued in lists)
+    return Columns(qids, offsets, docids, column, (-column).astype(np.int64) if ranked else None)
 
 
-def _of_query(qid: str) -> Place:
-    return lambda _: f" of query {shown(qid)}"
-
-
-def _documents(qid: object, given: Any, what: str) -> tuple[list[Any], list[Any] | None]:
+def _documents(qid: object, given: Any, kind: str) -> tuple[list[Any], list[Any] | None]:
     """Return the documents of a query and their values; None instead of values if only the order is given."""
     if isinstance(given, Mapping):
         return list(given), list(given.values())
     is_list = isinstance(given, (Sequence, Iterator)) or (isinstance(given, np.ndarray) and given.ndim == 1)
-    if isinstance(given, AnySet) and what == "run":
+    if isinstance(given, AnySet) and kind == "run":
         raise DataError(f"query {shown(qid)} has a set of documents, which has no order", "Give a list, best first.")
     if isinstance(given, (str, bytes)) or not (is_list or isinstance(given, AnySet)):
-        raise DataError(f"query {shown(qid)} has {shown(given)} instead of documents", FORMS[what])
+        raise DataError(f"query {shown(qid)} has {shown(given)} instead of documents", FORMS[kind])
     # In order of their text, because the order of a set differs between Python processes.
     entries = sorted(given, key=str) if isinstance(given, AnySet) else list(given)
     if not any(isinstance(entry, (tuple, list)) for entry in entries):
         return entries, None
     for entry in entries:
         if not isinstance(entry, (tuple, list)) or len(entry) != 2:
-            raise DataError(f"query {shown(qid)} has {shown(entry)} among its (docid, value) pairs", FORMS[what])
+            raise DataError(f"query {shown(qid)} has {shown(entry)} among its (docid, value) pairs", FORMS[kind])
     return [entry[0] for entry in entries], [entry[1] for entry in entries]

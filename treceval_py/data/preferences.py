@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from treceval_py.data.ids import shown
+from treceval_py.data.ids import decode, shown
 from treceval_py.errors import DataError, brief
 
 
@@ -31,7 +31,7 @@ class Preference(NamedTuple):
     line: int = 0
 
     def __repr__(self) -> str:
-        names = "/".join(brief(each.decode("utf-8", "surrogateescape")) for each in self[:3])
+        names = "/".join(brief(decode(field)) for field in self[:3])
         return f"<Preference {names}: {self.level:g}>"
 
 
@@ -54,9 +54,8 @@ class Preferences:
 
     def __init__(self, rows: Mapping[str, Sequence[Preference]], *, name: str = "<preferences>") -> None:
         if not isinstance(rows, Mapping):
-            raise DataError(
-                f"preferences cannot be made from {shown(rows)}", "Give a dictionary of lists of Preference."
-            )
+            todo = "Give a dictionary of lists of Preference."
+            raise DataError(f"preferences cannot be made from {shown(rows)}", todo)
         self.rows = {qid: list(lines) for qid, lines in rows.items()}
         self.qids = tuple(self.rows)
         self.name = name

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Sequence
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from treceval_py._types import AnyArray, Data, Frame, IntArray
 from treceval_py.data.columns import DOCUMENT, JUDGMENT, QUERY
-from treceval_py.data.ids import Ids, decode, encode
-from treceval_py.data.table import Table, from_nested, judgments_of, place_in
+from treceval_py.data.ids import Ids, encode
+from treceval_py.data.table import Table, from_nested
 
 QRELS_NAME = "<judgments>"
 """The name, in messages, of judgments that are not from a file."""
@@ -68,40 +68,26 @@ class Qrels(Table[int]):
     2
     """
 
-    __slots__ = ("_by_text", "_given", "_ideal", "_judgments", "_pool", "digest", "known", "rels")
+    _value, _type = "rel", np.int64
+    rels: IntArray
+    digest: str | None = None
+    """The hash of the judgments, shared by the fingerprints of all results made with them."""
 
-    _values_are = "rel"
-    _given: list[dict[str, int]] | None
+    _given: list[dict[str, int]] | None = None
+    _by_text: dict[str, dict[str, int]] | None = None
 
     def __init__(self, judgments: Data | None = None) -> None:
-        nested: Any = {} if judgments is None else judgments
-        plain = from_nested(nested)
-        if plain is None:
-            from treceval_py.data.objects import qrels_columns
+        given: Any = {} if judgments is None else judgments
+        columns = from_nested(given, "judgments")
+        if columns is None:
+            from treceval_py.data.objects import columns_of
 
-            qids, offsets, docids, rels, _ = qrels_columns(nested)
-            self._set(qids, offsets, docids, rels, name=QRELS_NAME)
-            return
-        qids, offsets, docids, values = plain
-        self._set(qids, offsets, docids, judgments_of(values, place_in(qids, offsets, docids)), name=QRELS_NAME)
+            columns = columns_of(given, "judgments")
+        self._set(*columns[:4], name=QRELS_NAME)
         # Look-ups use the caller's ids and labels if they are of plain types, whose bytes and comparison cannot be
         # overridden. They are copied now, because the caller may change the dictionary later.
-        if docids.buffer.isascii() and _plain(nested.values(), values):
-            self._given = [dict(labels) for labels in nested.values()]
-
-    def _set(self, qids: Sequence[str], offsets: IntArray, docids: Ids, rels: IntArray, *, name: str) -> None:
-        super().__init__(qids, offsets, docids, name=name)
-        self.rels = np.ascontiguousarray(rels, dtype=np.int64)
-        # Computed on first use, and shared by all runs that are scored.
-        self._judgments: dict[int, dict[bytes, int]] = {}
-        self._given = None
-        self._by_text: dict[str, dict[str, int]] | None = None
-        self._ideal: Ideal | None = None
-        self._pool: frozenset[bytes] | None = None
-        # Facts that measures and judging derive from the judgments alone.
-        self.known: dict[object, Any] = {}
-        # The hash of the judgments, shared by the fingerprints of all results made with them.
-        self.digest: str | None = None
+        if columns.plain:
+            self._given = list(map(dict.copy, given.values()))
 
     @classmethod
     def from_columns(
@@ -131,10 +117,9 @@ class Qrels(Table[int]):
             A column is missing, an id is neither text nor a whole number, a judgment is not a whole number, or a
             document is judged twice for a query.
         """
-        from treceval_py.data.objects import qrels_columns
+        from treceval_py.data.objects import columns_of
 
-        qids, offsets, docids, rels, _ = qrels_columns(frame, {QUERY: qid, DOCUMENT: docid, JUDGMENT: rel})
-        return cls.from_columns(qids, offsets, docids, rels)
+        return cls.from_columns(*columns_of(frame, "judgments", {QUERY: qid, DOCUMENT: docid, JUDGMENT: rel})[:4])
 
     @classmethod
     def from_arrays(cls, qids: Sequence[Any], docids: Sequence[Any], rels: AnyArray | Sequence[int]) -> Qrels:
@@ -155,25 +140,20 @@ class Qrels(Table[int]):
         """
         from treceval_py.data.objects import flat_columns
 
-        names, offsets, column, values, _ = flat_columns(qids, docids, rels, "judgments")
-        return cls.from_columns(names, offsets, column, values)
+        return cls.from_columns(*flat_columns(qids, docids, rels)[:4])
 
     def to_arrays(self) -> tuple[AnyArray, AnyArray, IntArray]:
         """Return three columns, one row per judgment: qids and docids, (D,) arrays of str objects, and rels, (D,)."""
         qids = np.repeat(np.array(self.qids, dtype=object), np.diff(self.offsets))
         return qids, np.array(self.docids.text(), dtype=object), self.rels
 
-    def _column(self) -> AnyArray:
-        return self.rels
-
     def judgments(self, row: int) -> dict[bytes, int]:
         """Return the judgments of query number ``row`` as ``{docid: rel}`` with ids as bytes; cached."""
-        found = self._judgments.get(row)
-        if found is None:
+        if row not in self.known:
             start, stop = self.span(row)
-            found = dict(zip(self.docids.raw(start, stop), self.rels[start:stop].tolist(), strict=True))
-            self._judgments[row] = found
-        return found
+            self.known[row] = dict(zip(self.docids.raw(start, stop), self.rels[start:stop].tolist(), strict=True))
+        labels: dict[bytes, int] = self.known[row]
+        return labels
 
     def by_text(self) -> dict[str, dict[str, int]]:
         """Return all judgments as ``{qid: {docid: rel}}``, with queries in byte order; cached.
@@ -181,53 +161,36 @@ class Qrels(Table[int]):
         Look-ups in it never run the caller's code: ids are plain str.
         """
         if self._by_text is None:
-            given = self._given or [self[qid] for qid in self.qids]
-            names = [qid if type(qid) is str else decode(encode(qid)) for qid in self.qids]
-            self._by_text = {names[row]: given[row] for row in self.ideal.rows.tolist()}
+            labels, names = self._given or [self[qid] for qid in self.qids], list(map(str.__str__, self.qids))
+            self._by_text = {names[row]: labels[row] for row in self.ideal.rows.tolist()}
             self._given = None
         return self._by_text
 
-    @property
+    @cached_property
     def pool(self) -> frozenset[bytes]:
         """The ids of all documents with a judgment for any query; cached."""
-        if self._pool is None:
-            self._pool = frozenset(self.docids.raw())
-        return self._pool
+        return frozenset(self.docids.raw())
 
     @property
     def max_rel(self) -> int:
         """The highest judgment of any query, at least 1: the top of the scale as far as the judgments show it."""
         return max(1, int(self.rels.max(initial=1)))
 
-    @property
+    @cached_property
     def ideal(self) -> Ideal:
         """All judgments in the order of the best possible ranking; cached."""
-        if self._ideal is None:
-            qids = self.qids if "".join(self.qids).isascii() else list(map(encode, self.qids))
-            rows = np.array(sorted(range(len(qids)), key=qids.__getitem__), dtype=np.int64)
-            place = np.empty(len(qids), dtype=np.int64)
-            place[rows] = np.arange(len(qids))
-            lengths = np.diff(self.offsets)
-            query = np.repeat(np.arange(len(qids)), lengths)
-            # ~rel falls as rel grows and, unlike -rel, exists for the lowest 64-bit integer.
-            order = np.lexsort((~self.rels, place[query]))
-            query = query[order]
-            starts = np.cumsum(lengths[rows]) - lengths[rows]
-            rank = np.arange(1, len(order) + 1) - np.repeat(starts, lengths[rows])
-            named = tuple([self.qids[row] for row in rows.tolist()])
-            self._ideal = Ideal(rows, query, rank, self.rels[order], place[query], named)
-        return self._ideal
+        qids = self.qids if "".join(self.qids).isascii() else list(map(encode, self.qids))
+        ranked = sorted(range(len(qids)), key=qids.__getitem__)
+        rows, places = np.array(ranked, dtype=np.int64), np.arange(len(qids))
+        place = np.empty_like(rows)
+        place[rows] = places
+        sizes = self.offsets[1:] - self.offsets[:-1]
+        # ~rel falls as rel grows and, unlike -rel, exists for the lowest 64-bit integer.
+        order = np.lexsort((~self.rels, place.repeat(sizes)))
+        sizes = sizes[rows]
+        rank = np.arange(1, len(order) + 1) - (sizes.cumsum() - sizes).repeat(sizes)
+        named = tuple([self.qids[row] for row in ranked])
+        return Ideal(rows, rows.repeat(sizes), rank, self.rels[order], places.repeat(sizes), named)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_qrels_from_columns, (self.qids, self.offsets, self.docids, self.rels, self.name))
-
-
-def _plain(queries: Iterable[Mapping[str, int]], labels: Iterable[int]) -> bool:
-    """Return whether dictionaries, ids and labels have plain types rather than derived ones."""
-    if set(map(type, queries)) != {dict} or set(map(type, labels)) != {int}:
-        return False
-    return set(map(type, chain.from_iterable(queries))) == {str}
-
-
-def _qrels_from_columns(qids: Sequence[str], offsets: IntArray, docids: Ids, rels: IntArray, name: str) -> Qrels:
-    return Qrels.from_columns(qids, offsets, docids, rels, name=name)
+        return partial(Qrels.from_columns, name=self.name), (self.qids, self.offsets, self.docids, self.rels)

@@ -75,18 +75,14 @@ class QueryGroups(NamedTuple):
         """
         attribute = " ".join(attribute.split())
         of = {qid: written for qid, label in labels.items() if (written := " ".join(label.split()))}
-        found = tuple(dict.fromkeys(of.values()))
-        if not found:
-            raise DataError(
-                f"no query has a label of {shown(attribute)}", "Choose another attribute.", file=name or None
-            )
-        if len(found) == len(of) >= FEWEST:
-            raise DataError(
-                f"each of {len(of)} queries has a different {shown(attribute)}, so there are no groups",
-                f"Choose another {'column, as in FILE:COLUMN' if name else 'attribute'}.",
-                file=name or None,
-            )
-        return cls(attribute, found, of, name, lines or {})
+        distinct, file = tuple(dict.fromkeys(of.values())), name or None
+        if not distinct:
+            raise DataError(f"no query has a label of {shown(attribute)}", "Choose another attribute.", file=file)
+        if len(distinct) == len(of) >= FEWEST:
+            fault = f"each of {len(of)} queries has a different {shown(attribute)}, so there are no groups"
+            todo = f"Choose another {'column, as in FILE:COLUMN' if name else 'attribute'}."
+            raise DataError(fault, todo, file=file)
+        return cls(attribute, distinct, of, name, lines or {})
 
     def members(self, qids: Sequence[str]) -> dict[str, list[int]]:
         """Return, for each group, the positions of its members in a list of queries.
@@ -101,37 +97,33 @@ class QueryGroups(NamedTuple):
         dict of str to list of int
             All groups, in the order of `labels`; positions are numbers from 0 to Q - 1.
         """
-        found: dict[str, list[int]] = {label: [] for label in self.labels}
+        members: dict[str, list[int]] = {label: [] for label in self.labels}
         for place, qid in enumerate(qids):
             if (label := self.of.get(qid)) is not None:
-                found[label].append(place)
-        return found
+                members[label].append(place)
+        return members
 
     def notes(self, qids: Sequence[str]) -> list[str]:
         """Return notes on those of `qids` without a group, and on queries with a group that are not among `qids`."""
-        said = []
-        without = [qid for qid in qids if qid not in self.of]
-        if without:
-            are = "1 query is" if len(without) == 1 else f"{len(without)} queries are"
-            said.append(f"{are} in no group of {self.attribute} ({first_of(without)}) and left out.")
+
+        def are(some: Sequence[str]) -> str:
+            return "1 query is" if len(some) == 1 else f"{len(some)} queries are"
+
+        notes = []
+        if without := [qid for qid in qids if qid not in self.of]:
+            notes.append(f"{are(without)} in no group of {self.attribute} ({first_of(without)}) and left out.")
         there = frozenset(qids)
-        unknown = [qid for qid in self.of if qid not in there]
-        if unknown:
-            are = "1 query is" if len(unknown) == 1 else f"{len(unknown)} queries are"
+        if unknown := [qid for qid in self.of if qid not in there]:
             line = self.lines.get(unknown[0])
             file = os.path.basename(self.name) or self.name  # notes may be passed on: without folders
             place = (f"{file}:{line}: " if line else f"{file}: ") if file else ""
-            said.append(
-                f"{place}{are} in groups of {self.attribute} but not among the {len(qids)} with values "
-                f"({first_of(unknown)})."
-            )
+            among = f"among the {len(qids)} with values ({first_of(unknown)})"
+            notes.append(f"{place}{are(unknown)} in groups of {self.attribute} but not {among}.")
         used = {self.of[qid] for qid in qids if qid in self.of}
-        empty = [label for label in self.labels if label not in used]
-        if empty:
-            groups = "group" if len(empty) == 1 else "groups"
-            have = "has" if len(empty) == 1 else "have"
-            said.append(f"{groups} {first_of(empty)} of {self.attribute} {have} no query with values.")
-        return said
+        if empty := [label for label in self.labels if label not in used]:
+            groups, have = ("group", "has") if len(empty) == 1 else ("groups", "have")
+            notes.append(f"{groups} {first_of(empty)} of {self.attribute} {have} no query with values.")
+        return notes
 
     def __repr__(self) -> str:
         return f"<QueryGroups {brief(self.attribute)!r} of {len(self.of):,} queries: {listed(self.labels)}>"
@@ -146,11 +138,9 @@ def check_attributes(groups: Iterable[QueryGroups]) -> None:
         Two attributes have the same name.
     """
     seen: dict[str, str] = {}
-    for each in groups:
-        if each.attribute in seen:
-            where = " and ".join(filter(None, dict.fromkeys([seen[each.attribute], each.name])))
-            raise DataError(
-                f"two attributes of queries are named {shown(each.attribute)}{f' ({where})' if where else ''}",
-                "Rename one, in the header line of its file.",
-            )
-        seen[each.attribute] = each.name
+    for by in groups:
+        if by.attribute in seen:
+            where = " and ".join(filter(None, dict.fromkeys([seen[by.attribute], by.name])))
+            fault = f"two attributes of queries are named {shown(by.attribute)}{f' ({where})' if where else ''}"
+            raise DataError(fault, "Rename one, in the header line of its file.")
+        seen[by.attribute] = by.name

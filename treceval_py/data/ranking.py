@@ -8,8 +8,9 @@ query, that rank its documents as the rule does.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -105,18 +106,10 @@ def order_of(docids: Sequence[bytes], scores: FloatArray, *, later_first: bool =
     (N,) int array
         Positions in ``docids``, best first.
     """
-    if bool((scores[1:] < scores[:-1]).all()):
-        return np.arange(len(scores))
     order = np.argsort(-scores, kind="stable")
     ordered = scores[order]
-    equal = ordered[1:] == ordered[:-1]
-    if not equal.any():
-        return order
-    # Ids are compared only within stretches of equal scores.
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], equal, [False]]).astype(np.int8)))
-    for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-        stretch = order[first : last + 1].tolist()
-        order[first : last + 1] = sorted(stretch, key=lambda at: docids[at], reverse=later_first)
+    tie = np.append(False, ordered[1:] == ordered[:-1])
+    _order_ties(order, tie, lambda rows: [docids[row] for row in rows.tolist()], later_first=later_first)
     return order
 
 
@@ -186,10 +179,9 @@ def arrange(run: Run, ranking: Ranking, labels: IntArray | None = None) -> Arran
         elif ranking.ties == "worst" and labels is not None:
             order = np.lexsort((labels, -scores, query))
         elif ranking.ties.startswith("docid"):
-            _order_ties(run, order, tie, later_first=ranking.ties == "docid-desc")
-    places = np.arange(len(order))
+            _order_ties(order, tie, lambda rows: run.docids.take(rows).raw(), later_first=ranking.ties == "docid-desc")
     scores = np.empty(len(order))
-    scores[order] = -places
+    scores[order] = -np.arange(len(order))
     arranged = Run.from_columns(run.qids, run.offsets, run.docids, scores, tag=run.tag, name=run.name)
     if not ranking.tied:
         return Arranged(arranged, order)
@@ -200,25 +192,19 @@ def arrange(run: Run, ranking: Ranking, labels: IntArray | None = None) -> Arran
     return Arranged(arranged, order, None, begins[group] - start + 1, ends[group] - start)
 
 
-def _order_ties(run: Run, order: IntArray, tie: BoolArray, *, later_first: bool) -> None:
-    """Sort rows with equal scores by id."""
+def _order_ties(
+    order: IntArray, tie: BoolArray, ids_of: Callable[[IntArray], list[bytes]], *, later_first: bool
+) -> None:
+    """Sort rows by id where scores are equal; ``tie`` (D,) is whether a row has the same score as the previous one."""
     if not tie.any():
         return
     places = np.flatnonzero(tie | np.append(tie[1:], False))
-    sizes = np.diff(np.flatnonzero(~tie[places]), append=len(places)).tolist()
-    rows = order[places]
+    rows, starts = order[places], np.flatnonzero(~tie[places]).tolist()
     # All at once, because a run can have tens of thousands of pairs with equal scores.
-    buffer, cuts = run.docids.buffer, run.docids.offsets
-    ids = [buffer[a:b] for a, b in zip(cuts[rows].tolist(), cuts[rows + 1].tolist(), strict=True)]
-    start = 0
+    ids = ids_of(rows)
     moved: list[int] = []
-    for size in sizes:
-        if size == 2:
-            one, other = (start, start + 1) if later_first else (start + 1, start)
-            moved += (start + 1, start) if ids[one] < ids[other] else (start, start + 1)
-        else:
-            moved += sorted(range(start, start + size), key=ids.__getitem__, reverse=later_first)
-        start += size
+    for start, stop in pairwise([*starts, len(places)]):
+        moved += sorted(range(start, stop), key=ids.__getitem__, reverse=later_first)
     order[places] = rows[moved]
 
 
@@ -230,7 +216,7 @@ def _order_as_ranx(run: Run, scores: FloatArray, order: IntArray, tie: BoolArray
     """Reorder the rows of queries with equal scores as ranx does."""
     ties = np.concatenate([[0], np.cumsum(tie)])
     for number in np.flatnonzero(np.diff(run.offsets) > SORTED_BY_INSERTION).tolist():
-        start, stop = (int(each) for each in run.offsets[number : number + 2])
+        start, stop = run.span(number)
         if ties[stop] > ties[start]:
             keys = (-scores[start:stop]).tolist()
             once = _quicksorted(keys)  # when the run is created
@@ -254,9 +240,7 @@ def _quicksorted(keys: list[float]) -> list[int]:
     while ranges:
         low, high = ranges.pop()
         if high - low < SORTED_BY_INSERTION:
-            part = order[low : high + 1]
-            places = sorted(range(len(part)), key=keys[low : high + 1].__getitem__)
-            order[low : high + 1] = [part[at] for at in places]
+            order[low : high + 1] = [order[at] for at in sorted(range(low, high + 1), key=keys.__getitem__)]
             continue
         middle = (low + high) // 2
         for below, above in ((low, middle), (middle, high), (low, middle)):
@@ -281,14 +265,12 @@ def _quicksorted(keys: list[float]) -> list[int]:
 
 def without_self(run: Run) -> Run:
     """Remove documents whose id is the query's id."""
-    buffer, cuts = run.docids.buffer, run.docids.offsets
     names = [encode(qid) for qid in run.qids]
     query = np.repeat(np.arange(len(names)), np.diff(run.offsets))
     long = np.fromiter(map(len, names), dtype=np.int64, count=len(names))
+    alike = np.flatnonzero(np.diff(run.docids.offsets) == long[query])  # only ids of the same length can be equal
     keep = np.ones(len(run.docids), dtype=bool)
-    alike = np.flatnonzero(np.diff(cuts) == long[query])  # only ids of the same length need to be compared
-    for row, number in zip(alike.tolist(), query[alike].tolist(), strict=True):
-        keep[row] = buffer[cuts[row] : cuts[row + 1]] != names[number]
+    keep[alike] = [docid != names[at] for docid, at in zip(run.docids.take(alike).raw(), query[alike], strict=True)]
     return run if keep.all() else run.where(keep)
 
 
@@ -298,17 +280,16 @@ def _arranged_by_rank(run: Run, query: IntArray) -> Arranged:
         raise DataError(f"{run.name} has no rank column of whole numbers to rank it by", "Use another profile.")
     if len(run.ranks) and int(run.ranks.min()) < 1:
         row = int(np.flatnonzero(run.ranks < 1)[0])
-        what = f"document {run.docids[row]!r} of query {run.qids[int(query[row])]!r} has the rank {run.ranks[row]}"
-        raise DataError(f"{run.name}: {what}", "Ranks begin at 1; use another profile to rank by scores.")
+        fault = f"document {run.docids[row]!r} of query {run.qids[int(query[row])]!r} has the rank {run.ranks[row]}"
+        raise DataError(f"{run.name}: {fault}", "Ranks begin at 1; use another profile to rank by scores.")
     order = np.lexsort((run.ranks, query))
     ranks = run.ranks[order]
     last = np.ones(len(order), dtype=bool)
     last[:-1] = (ranks[1:] != ranks[:-1]) | (query[1:] != query[:-1])
     kept = order[last]
     offsets = np.searchsorted(query[kept], np.arange(len(run.qids) + 1)).astype(np.int64)
-    # No document was removed and all are already in order: the ids need not be moved.
-    same = len(kept) == len(order) and bool((kept[1:] > kept[:-1]).all())
-    docids = run.docids if same else run.docids.take(kept)
+    # Where all are kept and already in order, the ids need not be moved.
+    docids = run.docids if np.array_equal(kept, np.arange(len(order))) else run.docids.take(kept)
     scores = -np.arange(len(kept), dtype=np.float64)
     arranged = Run.from_columns(run.qids, offsets, docids, scores, tag=run.tag, name=run.name)
     return Arranged(arranged, np.arange(len(kept)), ranks[last])
@@ -371,8 +352,8 @@ def rank_contradictions(run: Run) -> RankContradictions:
     falling = np.zeros(len(run.qids), dtype=bool)
     rising[query[1:][within & (ordered[1:] > ordered[:-1])]] = True
     falling[query[1:][within & (ordered[1:] < ordered[:-1])]] = True
-    found = tuple(run.qids[row] for row in np.flatnonzero(rising).tolist())
-    return RankContradictions(found, not (rising & falling).any())
+    contradicted = tuple(run.qids[row] for row in np.flatnonzero(rising).tolist())
+    return RankContradictions(contradicted, not (rising & falling).any())
 
 
 def _by_rank(query: IntArray, ranks: IntArray, scores: FloatArray) -> IntArray:

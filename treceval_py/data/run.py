@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,7 @@ import numpy as np
 from treceval_py._types import AnyArray, BoolArray, Data, FloatArray, Frame, IntArray
 from treceval_py.data.columns import DOCUMENT, QUERY, SCORE
 from treceval_py.data.ids import Ids
-from treceval_py.data.table import (
-    Table,
-    check_no_duplicates,
-    encode_all,
-    from_flat,
-    from_nested,
-    ids_of,
-    place_in,
-    scores_of,
-)
+from treceval_py.data.table import Table, check_unique, from_flat, from_nested, ids_of, in_row, place_in, scores_of
 from treceval_py.errors import DataError
 
 DEFAULT_TAG = "run"
@@ -63,31 +55,20 @@ class Run(Table[float]):
     0.25
     """
 
-    __slots__ = ("ranks", "scores", "tag")
-
-    _values_are = "score"
+    _value, _type = "score", np.float64
+    scores: FloatArray
+    tag: str
     ranks: IntArray | None
 
     def __init__(self, scores: Data | None = None, *, tag: str = DEFAULT_TAG) -> None:
-        nested: Any = {} if scores is None else scores
-        plain = from_nested(nested)
-        if plain is None:
-            from treceval_py.data.objects import run_columns
+        given: Any = {} if scores is None else scores
+        columns = from_nested(given, "run")
+        if columns is None:
+            from treceval_py.data.objects import columns_of
 
-            found = run_columns(nested)
-            self._set(found.qids, found.offsets, found.docids, found.values, tag=tag, name=RUN_NAME)
-            self.ranks = found.ranks
-            return
-        qids, offsets, docids, values = plain
-        self._set(qids, offsets, docids, scores_of(values, place_in(qids, offsets, docids)), tag=tag, name=RUN_NAME)
-
-    def _set(
-        self, qids: Sequence[str], offsets: IntArray, docids: Ids, scores: FloatArray, *, tag: str, name: str
-    ) -> None:
-        super().__init__(qids, offsets, docids, name=name)
-        self.scores = np.ascontiguousarray(scores, dtype=np.float64)
-        self.tag = tag
-        self.ranks = None
+            columns = columns_of(given, "run")
+        self._set(*columns[:4], name=RUN_NAME)
+        self.tag, self.ranks = tag, columns.ranks
 
     @classmethod
     def from_columns(
@@ -103,8 +84,8 @@ class Run(Table[float]):
     ) -> Run:
         """Build from the attributes `qids`, `offsets`, `docids`, `scores`, `ranks`, `tag`, `name`, without checks."""
         self = cls.__new__(cls)
-        self._set(qids, offsets, docids, scores, tag=tag, name=name)
-        self.ranks = ranks
+        self._set(qids, offsets, docids, scores, name=name)
+        self.tag, self.ranks = tag, ranks
         return self
 
     @classmethod
@@ -134,10 +115,10 @@ class Run(Table[float]):
             A column is missing, an id is neither text nor a whole number, a score is not a number, or a document occurs
             twice in a query.
         """
-        from treceval_py.data.objects import run_columns
+        from treceval_py.data.objects import columns_of
 
-        qids, offsets, docids, scores, ranks = run_columns(frame, {QUERY: qid, DOCUMENT: docid, SCORE: score})
-        return cls.from_columns(qids, offsets, docids, scores, tag=tag, ranks=ranks)
+        columns = columns_of(frame, "run", {QUERY: qid, DOCUMENT: docid, SCORE: score})
+        return cls.from_columns(*columns[:4], tag=tag, ranks=columns.ranks)
 
     @classmethod
     def from_arrays(
@@ -186,30 +167,34 @@ class Run(Table[float]):
         except (TypeError, ValueError):
             raise DataError("these are not a list and two arrays", "Give Q queries and two arrays.") from None
         if ids.ndim not in (1, 2) or ids.shape != scores.shape or len(qids) != len(ids):
-            raise DataError(
-                f"{len(qids)} queries, ids of shape {ids.shape} and scores of shape {scores.shape} do not fit",
-                "Give Q queries and two arrays of shape (Q, k).",
-            )
+            shapes = f"{len(qids)} queries, ids of shape {ids.shape} and scores of shape {scores.shape}"
+            raise DataError(f"{shapes} do not fit", "Give Q queries and two arrays of shape (Q, k).")
         if ids.dtype.kind not in "iuUO":
             raise DataError(f"ids of type {ids.dtype}", "Give integers or text.")
-        names = ids_of(qids, "query", lambda row: f" in row {row + 1}")
+        names = ids_of(qids, "query", in_row)
         positions = ids.dtype.kind in "iu"
         there = ids >= 0 if positions else ids != ""
-        found = ids[there]
-        if positions:
-            column = _names_of(found, docids)
+        ids, values, lengths = ids[there], scores[there], there.reshape(len(ids), -1).sum(axis=1)
+        if not positions:
+            column = Ids.from_text(ids_of(ids.tolist(), "document", in_row))
+        elif docids is None:
+            column = decimal(ids)
         else:
-            column = Ids.from_bytes(encode_all(ids_of(found.tolist(), "document", lambda row: f" in row {row + 1}")))
-        values, lengths = scores[there], there.reshape(len(ids), -1).sum(axis=1)
+            beyond = int(ids.max(initial=-1))
+            if beyond >= len(docids):
+                fault = f"position {beyond} is beyond the {len(docids)} docids"
+                raise DataError(fault, "Give the docids of the index, in its order.")
+            column = Ids.from_text(ids_of([docids[at] for at in ids.tolist()], "document", lambda _: ""))
         kept = [qid for qid, length in zip(names, lengths.tolist(), strict=True) if length]
-        offsets = np.concatenate([[0], np.cumsum(lengths[lengths > 0])]).astype(np.int64)
+        lengths = lengths[lengths > 0]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         if len(set(kept)) < len(kept):  # a query occurs in several rows
-            each = np.repeat(np.array(kept, dtype=object), lengths[lengths > 0]).tolist()
-            kept, offsets, column, order = from_flat(each, column.text(), "run")
+            rows = np.repeat(np.array(kept, dtype=object), lengths).tolist()
+            kept, offsets, column, order = from_flat(rows, column.text(), "run")
             values = values[order]
         else:
-            check_no_duplicates(kept, offsets, column, "run")
-        numbers = scores_of(values, place_in(kept, offsets, column))
+            check_unique(kept, offsets, column, "run")
+        numbers = scores_of(values, partial(place_in, kept, offsets, column))
         return cls.from_columns(kept, offsets, column, numbers, tag=tag)
 
     def where(self, keep: BoolArray) -> Run:
@@ -248,37 +233,9 @@ class Run(Table[float]):
             scores[row, : stop - start] = self.scores[start:stop][order]
         return list(self.qids), ids, scores
 
-    def _column(self) -> AnyArray:
-        return self.scores
-
     def __reduce__(self) -> tuple[object, ...]:
-        columns = (self.qids, self.offsets, self.docids, self.scores)
-        return (_run_from_columns, (*columns, self.tag, self.name, self.ranks))
-
-
-def _run_from_columns(
-    qids: Sequence[str],
-    offsets: IntArray,
-    docids: Ids,
-    scores: FloatArray,
-    tag: str,
-    name: str,
-    ranks: IntArray | None,
-) -> Run:
-    return Run.from_columns(qids, offsets, docids, scores, tag=tag, name=name, ranks=ranks)
-
-
-def _names_of(positions: AnyArray, docids: Sequence[str] | None) -> Ids:
-    """Return the ids at positions of an index; without ids, the positions in decimal."""
-    if docids is not None:
-        beyond = int(positions.max(initial=-1))
-        if beyond >= len(docids):
-            raise DataError(
-                f"position {beyond} is beyond the {len(docids)} docids", "Give the docids of the index, in its order."
-            )
-        names = ids_of([docids[position] for position in positions.tolist()], "document", lambda _: "")
-        return Ids.from_bytes(encode_all(names))
-    return decimal(positions)
+        build = partial(Run.from_columns, tag=self.tag, name=self.name, ranks=self.ranks)
+        return build, (self.qids, self.offsets, self.docids, self.scores)
 
 
 def decimal(numbers: AnyArray) -> Ids:
@@ -286,6 +243,4 @@ def decimal(numbers: AnyArray) -> Ids:
     # As text of equal width, padded with NULs, which are then removed.
     digits = numbers.astype("S20").view(np.uint8).reshape(len(numbers), 20)
     written = digits != 0
-    offsets = np.zeros(len(numbers) + 1, dtype=np.int64)
-    np.cumsum(written.sum(axis=1), out=offsets[1:])
-    return Ids(digits[written].tobytes(), offsets)
+    return Ids(digits[written].tobytes(), np.append(0, written.sum(axis=1).cumsum(dtype=np.int64)))

@@ -7,20 +7,25 @@ object per line. Reading a table as a mapping builds one query's dictionary on a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, IntArray
-from treceval_py.data.ids import Ids, encode, repeated, shown
+from treceval_py.data.ids import Ids, repeated, shown
 from treceval_py.errors import DataError, brief
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Value = TypeVar("Value")
+
+Kind: TypeAlias = Literal["judgments", "run"]
 
 FORMS = {
     "judgments": "Give a path, {qid: {docid: rel}}, a DataFrame with columns qid, docid and rel, or rows of these.",
@@ -32,6 +37,33 @@ FORMS = {
 
 Place = Callable[[int], str]
 """Describes a row, by its number from 0, for a message: ``" of document 'a' of query '1'"``, with the space."""
+
+
+class Columns(NamedTuple):
+    """Rows as columns, grouped by query, as in a `Table`.
+
+    Attributes
+    ----------
+    qids : list of str, length Q
+        The queries.
+    offsets : (Q + 1,) int array
+        The first row of each query, and D.
+    docids : Ids, length D
+        The documents.
+    values : (D,) array
+        Their judgments or scores.
+    ranks : (D,) int array or None
+        Their ranks, if known.
+    plain : bool
+        Whether they are from dictionaries of whole numbers, with ids in ASCII, all of exactly these types.
+    """
+
+    qids: list[str]
+    offsets: IntArray
+    docids: Ids
+    values: AnyArray
+    ranks: IntArray | None = None
+    plain: bool = False
 
 
 class Table(Mapping[str, dict[str, Value]]):
@@ -47,18 +79,25 @@ class Table(Mapping[str, dict[str, Value]]):
         The documents, in file order within a query.
     name : str
         The table's origin, for messages.
+    known : dict
+        Facts that others derive from the table alone, computed on first use.
     """
 
-    __slots__ = ("_rows", "docids", "name", "offsets", "qids")
+    _value: str
+    """The name of a value; its plural is the attribute with the column of values."""
 
-    _values_are = "value"
+    _type: type[np.generic]
+    """The type of this column."""
 
-    def __init__(self, qids: Sequence[str], offsets: IntArray, docids: Ids, *, name: str) -> None:
+    def _set(self, qids: Sequence[str], offsets: IntArray, docids: Ids, values: AnyArray, *, name: str) -> None:
         self.qids = tuple(qids)
         self.offsets = offsets
         self.docids = docids
         self.name = name
-        self._rows = {qid: row for row, qid in enumerate(self.qids)}
+        self.known: dict[object, Any] = {}
+        self._rows = dict(zip(self.qids, range(len(self.qids)), strict=True))
+        self._column: AnyArray = np.ascontiguousarray(values, dtype=self._type)
+        setattr(self, f"{self._value}s", self._column)
 
     def row_of(self, qid: str) -> int | None:
         """Return the position of a query in ``qids``, or None."""
@@ -68,12 +107,9 @@ class Table(Mapping[str, dict[str, Value]]):
         """Return the first row of query number ``row``, and the row after its last one."""
         return int(self.offsets[row]), int(self.offsets[row + 1])
 
-    def _column(self) -> AnyArray:
-        raise NotImplementedError
-
     def __getitem__(self, qid: str) -> dict[str, Value]:
         start, stop = self.span(self._rows[qid])
-        return dict(zip(self.docids.text(start, stop), self._column()[start:stop].tolist(), strict=True))
+        return dict(zip(self.docids.text(start, stop), self._column[start:stop].tolist(), strict=True))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.qids)
@@ -96,33 +132,40 @@ class Table(Mapping[str, dict[str, Value]]):
         import pandas as pd
 
         qids = np.repeat(np.array(self.qids, dtype=object), np.diff(self.offsets))
-        frame: pd.DataFrame = pd.DataFrame({"qid": qids, "docid": self.docids.text(), self._values_are: self._column()})
-        return frame
+        return pd.DataFrame({"qid": qids, "docid": self.docids.text(), self._value: self._column})
 
 
-def from_nested(nested: object) -> tuple[list[str], IntArray, Ids, list[Any]] | None:
-    """Convert ``{qid: {docid: value}}`` with ids as text to columns; None for anything else."""
+def from_nested(nested: object, kind: Kind) -> Columns | None:
+    """Convert ``{qid: {docid: value}}`` with ids as text to columns; None for anything else.
+
+    Raises
+    ------
+    DataError
+        A value is invalid, or two documents of a query have the same bytes.
+    """
     if not isinstance(nested, Mapping):
         return None
-    docids: list[Any] = []
-    values: list[Any] = []
-    cuts = [0]
-    for qid, documents in nested.items():
-        if not isinstance(qid, str) or not isinstance(documents, Mapping):
-            return None
-        docids.extend(documents)
-        values.extend(documents.values())
-        cuts.append(len(docids))
+    qids, by_query = list(nested), list(nested.values())
+    types = set(map(type, by_query))
+    keys_are_text = all(issubclass(key, str) for key in set(map(type, qids)))
+    if not keys_are_text or not all(issubclass(value, Mapping) for value in types):
+        return None
+    documents: list[Any] = list(chain.from_iterable(by_query))
     try:
-        text = "".join(docids)
+        docids = Ids.from_text(documents)
     except TypeError:  # an id is not text
         return None
-    qids, offsets = list(nested), np.array(cuts, dtype=np.int64)
-    if not text.isascii():
-        return qids, offsets, encoded_ids(qids, cuts, docids), values
-    ends = np.zeros(len(docids) + 1, dtype=np.int64)
-    np.cumsum(np.fromiter(map(len, docids), dtype=np.int64, count=len(docids)), out=ends[1:])
-    return qids, offsets, Ids(text.encode(), ends), values
+    values = list(chain.from_iterable(judged.values() for judged in by_query))
+    offsets = np.cumsum([0, *map(len, by_query)], dtype=np.int64)
+    in_ascii = docids.buffer.isascii()
+    if not in_ascii and (twice := repeated(docids, offsets)):
+        fault = f"two documents of query {shown(qids[twice[0]])} are encoded as the same bytes"
+        raise DataError(fault, "Use valid Unicode text.")
+    sure = list(map(type, values)).count(NUMBERS[kind]) == len(values)  # twice as fast as a set of types
+    column = READERS[kind](values, partial(place_in, qids, offsets, docids), sure=sure)
+    plain = kind == "judgments" and sure and in_ascii and types == {dict}
+    plain = plain and list(map(type, documents)).count(str) == len(documents)
+    return Columns(qids, offsets, docids, column, plain=plain)
 
 
 def is_nested(given: object) -> bool:
@@ -133,66 +176,48 @@ def is_nested(given: object) -> bool:
 _TEXT = {str, np.str_}
 
 
-def encoded_ids(qids: Sequence[str], cuts: Sequence[int], docids: Sequence[str]) -> Ids:
-    """Return ids as a column; refuse ids of one query with the same bytes."""
-    encoded = encode_all(docids)
-    for qid, start, stop in zip(qids, cuts, cuts[1:], strict=False):
-        if len(set(encoded[start:stop])) < stop - start:
-            what = f"two documents of query {shown(qid)} are encoded as the same bytes"
-            raise DataError(what, "Use valid Unicode text.")
-    return Ids.from_bytes(encoded)
-
-
-def from_flat(qids: Sequence[str], docids: Sequence[str], what: str) -> tuple[list[str], IntArray, Ids, IntArray]:
+def from_flat(qids: Sequence[str], docids: Sequence[str], kind: Kind) -> tuple[list[str], IntArray, Ids, IntArray]:
     """Convert one row per document to columns grouped by query; also return the new order of the rows."""
     first = {qid: number for number, qid in enumerate(dict.fromkeys(qids))}
     query = np.fromiter(map(first.__getitem__, qids), dtype=np.int64, count=len(qids))
     order = np.argsort(query, kind="stable")
     offsets = np.searchsorted(query[order], np.arange(len(first) + 1))
-    column = Ids.from_bytes(encode_all([docids[row] for row in order.tolist()]))
-    check_no_duplicates(list(first), offsets, column, what, order)
+    column = Ids.from_text([docids[row] for row in order.tolist()])
+    check_unique(list(first), offsets, column, kind, order)
     return list(first), offsets.astype(np.int64), column, order
 
 
-def check_no_duplicates(
-    qids: Sequence[str], offsets: IntArray, docids: Ids, what: str, order: IntArray | None = None
+def check_unique(
+    qids: Sequence[str], offsets: IntArray, docids: Ids, kind: Kind, order: IntArray | None = None
 ) -> None:
     """Refuse a document that occurs twice in a query; ``order`` (D,) has the caller's rows."""
     twice = repeated(docids, offsets)
     if twice is not None:
         query, *rows = twice
-        of = f"query {shown(qids[query])} of the {what}"
+        of = f"query {shown(qids[query])} of the {kind}"
         at = "" if order is None else f" (rows {order[rows[0]] + 1} and {order[rows[1]] + 1})"
         raise DataError(f"document {shown(docids[rows[0]])} occurs twice in {of}{at}", "Keep one of them.")
 
 
-def encode_all(docids: Iterable[str]) -> list[bytes]:
-    """Return document ids as bytes."""
-    docids = list(docids)
-    try:
-        return list(map(str.encode, docids))
-    except UnicodeEncodeError:  # bytes from a file that were not UTF-8
-        return list(map(encode, docids))
+def in_row(row: int) -> str:
+    """Describe a row of the caller's in messages by its number."""
+    return f" in row {row + 1}"
 
 
-def place_in(qids: Sequence[str], offsets: IntArray, docids: Ids) -> Place:
-    """Return a function that describes rows of a table in messages by document and query."""
-
-    def place(row: int) -> str:
-        query = int(np.searchsorted(offsets, row, side="right")) - 1
-        return f" of document {shown(docids[row])} of query {shown(qids[query])}"
-
-    return place
+def place_in(qids: Sequence[str], offsets: IntArray, docids: Ids, row: int) -> str:
+    """Describe a row of a table in messages by document and query."""
+    query = int(np.searchsorted(offsets, row, side="right")) - 1
+    return f" of document {shown(docids[row])} of query {shown(qids[query])}"
 
 
-def ids_of(values: Sequence[Any], what: str, place: Place) -> list[str]:
+def ids_of(values: Sequence[Any], noun: str, place: Place) -> list[str]:
     """Return ids as text: text unchanged, and whole numbers in decimal if all ids are numbers.
 
     Parameters
     ----------
     values : sequence, length D
         The ids.
-    what : str
+    noun : str
         The kind of ids, for messages: ``query`` or ``document``.
     place : callable
         Describes a row in messages.
@@ -211,20 +236,20 @@ def ids_of(values: Sequence[Any], what: str, place: Place) -> list[str]:
         try:
             return [str(int(value)) for value in values]
         except ValueError:  # thousands of digits
-            raise DataError(f"a {what} id is a very large number", "Give ids as text.") from None
+            raise DataError(f"a {noun} id is a very large number", "Give ids as text.") from None
     for row, value in enumerate(values):
         if isinstance(value, str) or (isinstance(value, (int, np.integer)) and not isinstance(value, bool)):
             continue
         if is_missing(value):
-            raise DataError(f"the {what} id{place(row)} is missing", "Fill it in, or remove the row.")
+            raise DataError(f"the {noun} id{place(row)} is missing", "Fill it in, or remove the row.")
         if isinstance(value, (float, np.floating)):
-            what = f"the {what} id{place(row)} is {shown(value)}, a number with a decimal point"
+            fault = f"the {noun} id{place(row)} is {shown(value)}, a number with a decimal point"
             todo = "Whole numbers become floats in a column with gaps (after a join). Convert them to text first."
-            raise DataError(what, todo)
-        raise DataError(f"the {what} id{place(row)} is {shown(value)}, not text", "Ids are text, or all whole numbers.")
+            raise DataError(fault, todo)
+        raise DataError(f"the {noun} id{place(row)} is {shown(value)}, not text", "Ids are text, or all whole numbers.")
     row = next(row for row, value in enumerate(values) if not isinstance(value, str))
-    what = f"some {what} ids are text, but others are numbers, such as {shown(values[row])}{place(row)}"
-    raise DataError(what, "Make all of them text.")
+    fault = f"some {noun} ids are text, but others are numbers, such as {shown(values[row])}{place(row)}"
+    raise DataError(fault, "Make all of them text.")
 
 
 def is_missing(value: object) -> bool:
@@ -236,8 +261,8 @@ def is_missing(value: object) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
-def scores_of(values: Sequence[Any] | AnyArray, place: Place) -> FloatArray:
-    """Return scores as float64. (D,).
+def scores_of(values: Sequence[Any] | AnyArray, place: Place, *, sure: bool = False) -> FloatArray:
+    """Return scores as float64. (D,). ``sure``: whether all are float already.
 
     Raises
     ------
@@ -246,7 +271,7 @@ def scores_of(values: Sequence[Any] | AnyArray, place: Place) -> FloatArray:
     """
     if isinstance(values, np.ndarray) and values.dtype.kind not in "iuf":
         values = values.tolist()
-    if not isinstance(values, np.ndarray) and not set(map(type, values)) <= {float, int}:
+    if not (sure or isinstance(values, np.ndarray) or set(map(type, values)) <= {float, int}):
         values = [_number(value, "score", place, row) for row, value in enumerate(values)]
     try:
         column: FloatArray = np.array(values, dtype=np.float64)
@@ -258,8 +283,10 @@ def scores_of(values: Sequence[Any] | AnyArray, place: Place) -> FloatArray:
     return column
 
 
-def judgments_of(values: Sequence[Any] | AnyArray, place: Place) -> IntArray:
-    """Return judgments as 64-bit integers; 1.0 is accepted, because columns with gaps become floats. (D,).
+def judgments_of(values: Sequence[Any] | AnyArray, place: Place, *, sure: bool = False) -> IntArray:
+    """Return judgments as 64-bit integers. (D,). ``sure``: whether all are int already.
+
+    1.0 is accepted, because columns with gaps become floats.
 
     Raises
     ------
@@ -268,15 +295,25 @@ def judgments_of(values: Sequence[Any] | AnyArray, place: Place) -> IntArray:
     """
     if isinstance(values, np.ndarray):
         values = values.tolist()
-    if not set(map(type, values)) <= {int}:
+    if not (sure or set(map(type, values)) <= {int}):
         values = [_whole(_number(value, "judgment", place, row), place, row) for row, value in enumerate(values)]
+    if sure:
+        with suppress(ValueError):  # most labels fit in a byte, which is read in half the time
+            return np.frombuffer(bytes(values), dtype=np.uint8).astype(np.int64)
     try:
-        return np.array(values, dtype=np.int64)
+        return np.fromiter(values, dtype=np.int64, count=len(values))
     except OverflowError:
         raise DataError("a judgment is beyond 64 bits", "Use smaller whole numbers.") from None
 
 
-def _number(value: Any, what: str, place: Place, row: int) -> Any:
+READERS: Mapping[Kind, Callable[..., AnyArray]] = {"judgments": judgments_of, "run": scores_of}
+"""How the values of a table are read."""
+
+NUMBERS: Mapping[Kind, type] = {"judgments": int, "run": float}
+"""Their type, if they need not be converted one by one."""
+
+
+def _number(value: Any, noun: str, place: Place, row: int) -> Any:
     """Convert a number of any type to a Python number."""
     if isinstance(value, np.floating):
         return float(value)
@@ -285,12 +322,12 @@ def _number(value: Any, what: str, place: Place, row: int) -> Any:
     if isinstance(value, (int, float)):
         return value
     if is_missing(value):
-        raise DataError(f"the {what}{place(row)} is missing", "Fill it in, or remove the row.")
+        raise DataError(f"the {noun}{place(row)} is missing", "Fill it in, or remove the row.")
     if isinstance(value, Decimal):  # a database's 0.5
         number = float(value)
         return int(value) if number.is_integer() and value == value.to_integral_value() else number
-    what = f"the {what}{place(row)} is {shown(value)}, of type {type(value).__name__}"
-    raise DataError(what, "Use numbers.")
+    fault = f"the {noun}{place(row)} is {shown(value)}, of type {type(value).__name__}"
+    raise DataError(fault, "Use numbers.")
 
 
 def _whole(value: float, place: Place, row: int) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from treceval_py._types import Source
-from treceval_py.data.ids import encode, quoted, shortened
+from treceval_py.data.ids import beginning_of, encode, quoted
 from treceval_py.errors import InputError, MeasureError
 from treceval_py.grading.rule_keys import (
     ARRAYS,
@@ -299,7 +299,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, (dict, list)):
         return "a table" if isinstance(value, dict) else "a list"
     # As written: 2.0 is not a whole number, but 2 would look like one.
-    return shortened(encode(repr(value) if isinstance(value, float) else written(value)))
+    return beginning_of(encode(repr(value) if isinstance(value, float) else written(value)))
 
 
 def _suggestion(name: str, section: str, known: Mapping[str, Key]) -> str:

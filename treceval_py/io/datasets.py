@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from treceval_py._types import Source
-from treceval_py.data.objects import qrels_columns
+from treceval_py.data.objects import columns_of
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import DataError, InputError
 
@@ -47,10 +47,10 @@ def read_dataset(source: Source) -> Qrels:
     if not rows:
         raise InputError("the data set has no judgments", "Name one that has some, such as a part of it.", file=name)
     try:
-        qids, offsets, docids, rels, _ = qrels_columns(rows)
+        columns = columns_of(rows, "judgments")
     except DataError as error:
         raise InputError(error.what, error.todo, file=name) from None
-    return Qrels.from_columns(qids, offsets, docids, rels, name=name)
+    return Qrels.from_columns(*columns[:4], name=name)
 
 
 def _unloadable(error: Exception, name: str) -> InputError:

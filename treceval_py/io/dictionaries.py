@@ -15,7 +15,7 @@ import numpy as np
 
 from treceval_py._types import FloatArray, IntArray, Source
 from treceval_py.data.columns import DOCUMENT, JUDGMENT, QUERY, SCORE, Field, needed
-from treceval_py.data.ids import Ids, quoted, shortened
+from treceval_py.data.ids import Ids, beginning_of, quoted
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import DataError, InputError
@@ -119,7 +119,7 @@ def _shown(value: object) -> str:
     if isinstance(value, (tuple, list)):
         return "an object" if isinstance(value, tuple) else "a list"
     if isinstance(value, str):
-        return f'"{shortened(value.encode("utf-8", "backslashreplace"))}"'
+        return f'"{beginning_of(value.encode("utf-8", "backslashreplace"))}"'
     if isinstance(value, int) and abs(value) >= 2**63:
         return "a very large number"
     return json.dumps(value)

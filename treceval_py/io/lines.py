@@ -18,7 +18,7 @@ import numpy as np
 
 from treceval_py._types import FloatArray, IntArray, Source
 from treceval_py.data.columns import DOCUMENT, JUDGMENT, QUERY
-from treceval_py.data.ids import quoted, shortened
+from treceval_py.data.ids import beginning_of, quoted
 from treceval_py.errors import InputError
 from treceval_py.io.source import name_of, numbered
 
@@ -156,7 +156,7 @@ class Block(NamedTuple):
 
     def _about_bad_number(self, row: int, text: bytes, shown: str) -> tuple[str, str]:
         if re.fullmatch(rb"[+-]?\d*,\d+([eE][+-]?\d+)?", text):
-            return f"{shown} has a decimal comma", f"Write {shortened(text.replace(b',', b'.'))}."
+            return f"{shown} has a decimal comma", f"Write {beginning_of(text.replace(b',', b'.'))}."
         if self._is_header(row):
             return f"{shown} is not a number; this looks like a header line", "Delete the header."
         return f"{shown} is not a number", "Write it as 12, 12.5 or 1.25e1."

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray
-from treceval_py.data.ids import encode, shortened
+from treceval_py.data.ids import beginning_of, encode
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError
 from treceval_py.judging.judged import JudgedRun
@@ -120,7 +120,7 @@ def curves_of(basis: Basis, qrels: Qrels, runs: Sequence[JudgedRun]) -> Curves:
     for qid in basis.qids:
         if qid not in place:
             raise EvaluationError(
-                f"the compared query {shortened(encode(qid))} is not judged in {qrels.name}",
+                f"the compared query {beginning_of(encode(qid))} is not judged in {qrels.name}",
                 "Use the judgments that the runs were scored with.",
             )
     rows = np.zeros(len(place), dtype=bool)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treceval_py._types import FloatArray, IntArray
-from treceval_py.corpora.texts import Rows
+from treceval_py.corpora.texts import PlacedTexts
 from treceval_py.data.ids import decode, encode
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import limit_of
@@ -58,7 +58,7 @@ SAMPLE = 40
 
 ShortArray: TypeAlias = npt.NDArray[np.int32]
 
-Passages: TypeAlias = "Mapping[str, str] | Rows"
+Passages: TypeAlias = "Mapping[str, str] | PlacedTexts"
 """Texts of documents by id, or their source."""
 
 
@@ -297,7 +297,7 @@ def chosen_documents(
         The values of the first measure, NaN if a query does not count.
     reference : int
         The run with which others are compared.
-    texts : mapping of str to str, or Rows, optional
+    texts : mapping of str to str, or PlacedTexts, optional
         The texts of documents, or their source.
 
     Returns
@@ -365,7 +365,7 @@ def _snippets(docs: Sequence[dict[str, Any] | None], texts: Passages) -> dict[st
                 if number >= 0 and (rank <= TOP or query["g"][number] > 0):
                     docid = query["d"][number]
                     ranks[docid] = min(rank, ranks.get(docid, rank))
-    if isinstance(texts, Rows):
+    if isinstance(texts, PlacedTexts):
         texts = texts.texts_of(ranks)
     snippets: dict[str, str] = {}
     left = TEXTS

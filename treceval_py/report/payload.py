@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treceval_py._types import FloatArray
-from treceval_py.corpora.texts import Rows
+from treceval_py.corpora.texts import PlacedTexts
 from treceval_py.data.ids import encode, shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
@@ -172,7 +172,7 @@ def report_payload(
         raise EvaluationError(f"{shown(comparison)} is not a comparison", "Give what te.compare returned.")
     if texts is not None and not isinstance(texts, Mapping):
         raise EvaluationError(f"texts of queries cannot be {shown(texts)}", "Give a dictionary {qid: text}.")
-    if passages is not None and not isinstance(passages, (Mapping, Rows)):
+    if passages is not None and not isinstance(passages, (Mapping, PlacedTexts)):
         raise EvaluationError(f"texts of documents cannot be {shown(passages)}", "Give a dictionary {docid: text}.")
     qrels = None if qrels is None else load_judgments(qrels)
     if qrels is not None and not isinstance(qrels, Qrels):

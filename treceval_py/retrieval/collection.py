@@ -11,8 +11,8 @@ from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 
 from treceval_py.corpora import named
-from treceval_py.corpora.named import DATASETS, IR_DATASETS, listed, matching, open_texts
-from treceval_py.corpora.texts import COLUMN_BATCH, Listed, Rows, Texts
+from treceval_py.corpora.named import DATASETS, IR_DATASETS, matching, names_in, open_texts
+from treceval_py.corpora.texts import COLUMN_BATCH, Listed, PlacedTexts, Texts
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import InputError, RunnerError
 from treceval_py.io.named import read_qrels
@@ -177,7 +177,12 @@ def open_collection(
 
 
 def _collection(
-    name: str, corpus: Rows, queries: Rows, qrels: Qrels | None, notes: list[str], copies: Mapping[str, str] = {}
+    name: str,
+    corpus: PlacedTexts,
+    queries: PlacedTexts,
+    qrels: Qrels | None,
+    notes: list[str],
+    copies: Mapping[str, str] = {},
 ) -> Collection:
     """Combine the parts; omit judgments of other queries."""
     if qrels is not None and not any(qid in qrels for qid, _ in queries):
@@ -204,7 +209,7 @@ def _parts(source: str, given: Parts, split: str) -> Parts:
 
 def _parts_of_folder(folder: str, given: Parts, split: str) -> Parts:
     """Return the parts by the layout that has what was not given, and most of what was."""
-    files = listed(folder)
+    files = names_in(folder)
 
     def there(layout: Layout) -> int:
         corpus, queries = (bool(matching(files, pattern)) for pattern in (layout.corpus, layout.queries))
@@ -233,7 +238,7 @@ def _parts_of_layout(folder: str, files: Sequence[str], layout: Layout, given: P
     if not qrels:
         wanted = split or layout.split
         within = os.path.join(folder, layout.folder) if layout.folder else folder
-        judgment_files = matching(listed(within) if os.path.isdir(within) else [], layout.qrels)
+        judgment_files = matching(names_in(within) if os.path.isdir(within) else [], layout.qrels)
         # Those of the split, else those of no split, else the only ones for queries of no split.
         there = _of_split(judgment_files, wanted) or _of_split(judgment_files, "") or ({} if wanted else judgment_files)
         if there or (judgment_files and layout.split):
@@ -258,7 +263,7 @@ def _none(folder: str, splits: Mapping[str, str], kind: str, split: str) -> NoRe
 def _of_positives(source: str, given: Parts, split: str | None, protocol: str) -> Collection:
     """Open a data set of queries and positives."""
     data = named.dataset(source, split, "query")
-    queries: Rows = named.columns(data, source, "query")
+    queries: PlacedTexts = named.columns(data, source, "query")
     notes = list[str]()
     if protocol == "truncated":
         if given.corpus:
@@ -267,7 +272,7 @@ def _of_positives(source: str, given: Parts, split: str | None, protocol: str) -
         # The positives of the first rows in their order, with their positions as ids.
         pool = min(TRUNCATED_POOL, len(data))
         passages = [passage for row in islice(_positives(data, source), pool) for passage in row]
-        corpus: Rows = Listed(source, "document", [(str(row), passage) for row, passage in enumerate(passages)])
+        corpus: PlacedTexts = Listed(source, "document", [(str(row), passage) for row, passage in enumerate(passages)])
         queries = Listed.first(queries, TRUNCATED_QUERIES)
         notes.append(_about_truncated(len(queries), len(passages), pool))
     else:
@@ -295,7 +300,7 @@ def _positives(data: Any, name: str) -> Iterator[list[str]]:
 
 
 def _relevant(
-    data: Any, queries: Rows, corpus: Rows, source: str, notes: list[str]
+    data: Any, queries: PlacedTexts, corpus: PlacedTexts, source: str, notes: list[str]
 ) -> tuple[Qrels | None, dict[str, str]]:
     """Judge documents with the text of a positive as relevant, in one pass over the corpus; return the copies, too.
 
@@ -357,7 +362,7 @@ def _named(judgments: Mapping[str, Mapping[str, int]], name: str) -> Qrels:
 # Selections.
 
 
-def _judged(queries: Rows, qrels: Qrels, notes: list[str]) -> Listed:
+def _judged(queries: PlacedTexts, qrels: Qrels, notes: list[str]) -> Listed:
     """Return the queries that have judgments, as BEIR does, in the order of their file."""
     chosen = Listed.chosen(queries, qrels)
     if not len(chosen):
@@ -369,7 +374,7 @@ def _judged(queries: Rows, qrels: Qrels, notes: list[str]) -> Listed:
 
 
 def _truncated(
-    corpus: Rows, queries: Rows, qrels: Qrels | None, source: str, notes: list[str]
+    corpus: PlacedTexts, queries: PlacedTexts, qrels: Qrels | None, source: str, notes: list[str]
 ) -> tuple[Listed, Listed, Qrels]:
     """Return the documents that are relevant for the first queries, the first of these, and their judgments."""
     if qrels is None:

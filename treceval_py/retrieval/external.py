@@ -15,7 +15,7 @@ import numpy as np
 
 from treceval_py._types import AnyArray
 from treceval_py.corpora.reporting import Reporter
-from treceval_py.corpora.texts import Kind, Rows
+from treceval_py.corpora.texts import Kind, PlacedTexts
 from treceval_py.data.ids import Ids, encode
 from treceval_py.errors import RunnerError
 from treceval_py.retrieval.indexing import IndexSettings
@@ -41,7 +41,7 @@ ROUNDING = 0.01
 """By how much a vector of length 1 in half precision may be longer or shorter."""
 
 
-class Embedded(Rows):
+class Embedded(PlacedTexts):
     """Vectors with their ids, used in place of texts.
 
     Parameters

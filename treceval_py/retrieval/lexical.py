@@ -20,7 +20,7 @@ from treceval_py.errors import RunnerError
 from treceval_py.retrieval.hub import check_packages
 from treceval_py.retrieval.products import Best
 from treceval_py.retrieval.tasks import Advance
-from treceval_py.runs.writing import Ranked
+from treceval_py.runs.writing import SearchResults
 
 GROUP = 256
 """Queries returned at a time."""
@@ -111,7 +111,7 @@ def rank_bm25(
     k: int,
     settings: Bm25 = Bm25(),  # noqa: B008 - it cannot be changed
     advance: Advance = lambda _: None,
-) -> Iterator[Ranked]:
+) -> Iterator[SearchResults]:
     """Rank passages by BM25.
 
     Texts are cut into words by the package `bm25s`, and the scores of the default settings are its scores. The corpus
@@ -134,7 +134,7 @@ def rank_bm25(
 
     Returns
     -------
-    iterator of Ranked
+    iterator of SearchResults
         Groups of queries in their order, with float32 scores, best first.
 
     Raises
@@ -156,7 +156,7 @@ def rank_bm25(
         best = Best(asked[start : start + GROUP], k)
         for number, columns in enumerate(index):
             best.look(columns, number * PORTION)
-        yield Ranked([qid for qid, _ in queries[start : start + GROUP]], best.positions, best.scores)
+        yield SearchResults([qid for qid, _ in queries[start : start + GROUP]], best.positions, best.scores)
 
 
 def _bm25_scores(index: list[Any], lengths: Sequence[IntArray], settings: Bm25) -> list[Any]:
@@ -277,7 +277,7 @@ def rank_jaccard(
     queries: Sequence[tuple[str, str]],
     k: int,
     advance: Advance = lambda _: None,
-) -> Iterator[Ranked]:
+) -> Iterator[SearchResults]:
     """Rank passages by `similarity.jaccard`: the share of words in common with the query, of all words of either.
 
     Words are separated by white space and compared as written; repetitions do not matter. The corpus is
@@ -297,7 +297,7 @@ def rank_jaccard(
 
     Returns
     -------
-    iterator of Ranked
+    iterator of SearchResults
         Groups of queries in their order, with float64 scores above 0 and up to 1, best first.
     """
     asked, asked_sizes, numbers = _asked(set(text.split()) for _, text in queries)
@@ -314,7 +314,7 @@ def rank_jaccard(
         first += len(portion)
     for start in range(0, len(queries), GROUP):
         some = slice(start, start + GROUP)
-        yield Ranked([qid for qid, _ in queries[some]], best.positions[some], best.scores[some])
+        yield SearchResults([qid for qid, _ in queries[some]], best.positions[some], best.scores[some])
 
 
 def _asked(queries: Iterable[Collection[str]]) -> tuple[Any, IntArray, dict[str, int]]:

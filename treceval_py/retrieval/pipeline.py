@@ -38,7 +38,7 @@ from treceval_py.retrieval.sparse import encoder_maker
 from treceval_py.retrieval.tasks import Pool, Task
 from treceval_py.retrieval.vectors import SparseVectors
 from treceval_py.runs.record import provenance, read_json, read_sidecar, version_of, write_json, write_sidecar
-from treceval_py.runs.writing import Ranked, check_output, check_tag, write_run
+from treceval_py.runs.writing import SearchResults, check_output, check_tag, write_search_results
 
 SHARD_SIZE = 10_000
 """Texts in a shard: a kill can cost this much work, some minutes of a CPU."""
@@ -159,7 +159,7 @@ Embeddings: TypeAlias = "Mapping[Side, Store | Embedded]"
 class Found(NamedTuple):
     """The hits of a retriever in groups of queries, the ids of the passages, and the record."""
 
-    ranked: Iterator[Ranked]
+    ranked: Iterator[SearchResults]
     ids: Ids
     about: dict[str, Any]
     parts: Parts | None = None
@@ -240,7 +240,9 @@ def _retrieved(request: Request, looked: Surveys, watch: _Watch, command: Sequen
     else:
         hits = _by_words(request, request.retriever, looked, watch)
     k, count = min(request.k, len(hits.ids)), looked["queries"].count
-    written, run = write_run(request.output, hits.ranked, hits.ids, request.tag, k=k, queries=count, reporter=watch)
+    written, run = write_search_results(
+        request.output, hits.ranked, hits.ids, request.tag, k=k, queries=count, reporter=watch
+    )
     texts: dict[str, Any] = {}
     for side, seen in looked.items():
         told = {key: each for key, each in seen._asdict().items() if key not in {"hashes", "sizes"}}
@@ -476,12 +478,12 @@ def _searched(request: Request, retriever: Dense | Imported, sides: Embeddings, 
             parts.write(start // GROUP, scores=best.scores, positions=best.positions)
     watch.end()
 
-    def ranked() -> Iterator[Ranked]:
+    def ranked() -> Iterator[SearchResults]:
         ids = queries.ids()
         for number in range(groups):
             part = parts.read(number)
             start = number * GROUP
-            yield Ranked(ids.text(start, start + len(part["scores"])), part["positions"], part["scores"])
+            yield SearchResults(ids.text(start, start + len(part["scores"])), part["positions"], part["scores"])
 
     return Found(ranked(), passages.ids(), {"search": about}, parts)
 

@@ -36,7 +36,7 @@ from treceval_py.retrieval.pools import open_pool
 from treceval_py.retrieval.shards import canonical, locked
 from treceval_py.retrieval.tasks import Advance, Task
 from treceval_py.runs.record import provenance, read_sidecar, write_sidecar
-from treceval_py.runs.writing import Ranked, Written, check_output, check_tag, write_run
+from treceval_py.runs.writing import SearchResults, Written, check_output, check_tag, write_search_results
 
 PAIRS = 1024
 """Approximate pairs scored together: a kill can cost this much work, some minutes of a CPU."""
@@ -292,7 +292,9 @@ def rerank(
         notes = _score(tasks, int(first.lengths.sum()), reranker, parts, reporter) if tasks else ()
         longest = int((np.diff(first.run.offsets) if reranker.below == "keep" else first.lengths).max())
         ranked, count = _ranked(first, parts, longest), len(first.run)
-        written, about = write_run(output, ranked, first.run.docids, tag, k=longest, queries=count, reporter=reporter)
+        written, about = write_search_results(
+            output, ranked, first.run.docids, tag, k=longest, queries=count, reporter=reporter
+        )
         by = dict.fromkeys(str(parts.read(number)["by"]) for number in range(len(first.groups)))
         before = read_sidecar(run, digest)
         record = {
@@ -397,7 +399,7 @@ def _score(tasks: Sequence[Task], total: int, reranker: Reranker, parts: Parts, 
         return pool.notes
 
 
-def _ranked(first: _Heads, parts: Parts, longest: int) -> Iterator[Ranked]:
+def _ranked(first: _Heads, parts: Parts, longest: int) -> Iterator[SearchResults]:
     """Yield queries with their new scores; below the depth, each document has 1 less than the one before."""
     for number, queries in enumerate(first.groups):
         new = parts.read(number)["scores"]
@@ -409,4 +411,4 @@ def _ranked(first: _Heads, parts: Parts, longest: int) -> Iterator[Ranked]:
             positions[row, :kept] = first.order[start : start + kept]
             scores[row, :head], new = new[:head], new[head:]
             scores[row, head:kept] = scores[row, :head].min() - np.arange(1, kept - head + 1)
-        yield Ranked([first.run.qids[query] for query in queries], positions, scores)
+        yield SearchResults([first.run.qids[query] for query in queries], positions, scores)

@@ -63,8 +63,8 @@ def check_sidecar(run: str) -> None:
         There is such a file.
     """
     path = sidecar_of(run)
-    said = read_json(path)
-    if os.path.exists(path) and not (isinstance(said, dict) and "run" in said):
+    record = read_json(path)
+    if os.path.exists(path) and not (isinstance(record, dict) and "run" in record):
         raise OutputError("this is not the record of a run, and would be overwritten", "Name another run.", file=path)
 
 
@@ -85,10 +85,10 @@ def read_sidecar(run: str, digest: str | None = None) -> dict[str, Any] | None:
         The run's SHA-256, if the caller already has it.
     """
     record = read_json(sidecar_of(run))
-    told = record.get("run") if isinstance(record, dict) else None
-    if not isinstance(told, dict) or not isinstance(record, dict) or not os.path.isfile(run):
+    about = record.get("run") if isinstance(record, dict) else None
+    if not isinstance(record, dict) or not isinstance(about, dict) or not os.path.isfile(run):
         return None
-    return record if told.get("sha256") == (digest or digest_of_file(run)) else None
+    return record if about.get("sha256") == (digest or digest_of_file(run)) else None
 
 
 def read_json(path: str) -> Any:
@@ -191,13 +191,10 @@ def version_of(package: str) -> str:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
-        return _version_of_faiss() if package == "faiss-cpu" else "not installed"
-
-
-def _version_of_faiss() -> str:
-    """Return the version of a Faiss installed under another name, such as one for GPUs."""
+        if package != "faiss-cpu":
+            return "not installed"
     try:
         import faiss  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except ImportError:
         return "not installed"
-    return str(faiss.__version__)
+    return str(faiss.__version__)  # installed under another name, such as one for GPUs

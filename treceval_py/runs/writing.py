@@ -13,13 +13,13 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from treceval_py._types import AnyArray, BoolArray, IntArray
-from treceval_py.corpora.reporting import Reporter
+from treceval_py.corpora.reporting import SILENT, Reporter
 from treceval_py.data.ids import Ids, encode, quoted
 from treceval_py.errors import OutputError, RunnerError
 from treceval_py.io.digests import digest_of_file
@@ -33,7 +33,7 @@ PORTION = 1 << 18
 _FORBIDDEN = re.compile(rb"[\s\0]")
 
 
-class Ranked(NamedTuple):
+class SearchResults(NamedTuple):
     """Search results for a group of queries.
 
     Attributes
@@ -78,17 +78,17 @@ class Written(NamedTuple):
     tied: int
 
 
-def write_ranked(
+def write_search_results(
     path: str | os.PathLike[str],
-    groups: Iterable[Ranked],
+    groups: Iterable[SearchResults],
     ids: Ids,
     tag: str,
     *,
     k: int,
-    advance: Callable[[int], None] | None = None,
-    part: str | None = None,
-) -> Written:
-    """Write search results as a TREC run.
+    queries: int | None = None,
+    reporter: Reporter = SILENT,
+) -> tuple[Written, dict[str, Any]]:
+    """Write search results as a TREC run, as a stage of long work, and remove the record of an earlier run.
 
     Documents of a query are sorted by descending score, then by descending id (compared as bytes). trec_eval uses the
     same order, so the rank column never contradicts it. The same groups give the same bytes.
@@ -97,7 +97,7 @@ def write_ranked(
     ----------
     path : path
         The file; written whole or not at all, and compressed if it ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
-    groups : iterable of Ranked
+    groups : iterable of SearchResults
         Queries with their documents; one group is in memory at a time.
     ids : Ids, length D
         The ids of all documents of the corpus.
@@ -105,10 +105,17 @@ def write_ranked(
         The name of the run.
     k : int
         Number of documents requested per query.
-    advance : callable, optional
-        Progress callback, called with the number of queries written since the last call.
-    part : str, optional
-        As for `treceval_py.io.target.written_whole`.
+    queries : int, optional
+        The number of queries, if known.
+    reporter : Reporter
+        Progress reporter, advanced with each portion of queries.
+
+    Returns
+    -------
+    written : Written
+        The counts of its lines.
+    about : dict
+        The part of the run's record that describes them.
 
     Raises
     ------
@@ -118,44 +125,20 @@ def write_ranked(
     OutputError
         The file cannot be written.
     """
+    path = os.fspath(path)
+    reporter.begin("write", queries, "queries")
     writer = _Writer(ids, tag, k)
-    with written_whole(path, part=part) as stream:
+    with written_whole(path, part=part_of(path)) as stream:
         for group in groups:
             _check_form(group, k)
-            for piece in _pieces(group):
-                stream.write(writer.lines(piece))
-                if advance is not None:
-                    advance(len(piece.qids))
-    return writer.written
-
-
-def write_run(
-    path: str, groups: Iterable[Ranked], ids: Ids, tag: str, *, k: int, queries: int, reporter: Reporter
-) -> tuple[Written, dict[str, Any]]:
-    """Write a run by `write_ranked`, as a stage of long work, and remove the record of an earlier run.
-
-    Returns
-    -------
-    written : Written
-        The counts of its lines.
-    about : dict
-        The part of the run's record that describes them.
-    """
-    reporter.begin("write", queries, "queries")
-    written = write_ranked(path, groups, ids, tag, k=k, advance=reporter.advance, part=part_of(path))
+            rows = max(1, PORTION // max(1, group.positions.shape[1]))
+            for some in (slice(start, start + rows) for start in range(0, len(group.qids), rows)):
+                positions = group.positions[some].astype(np.int64, copy=False)
+                stream.write(writer.lines(SearchResults(group.qids[some], positions, group.scores[some])))
+                reporter.advance(len(positions))
     reporter.end()
     remove_sidecar(path)  # it describes the run that was replaced; if writing fails, both are kept
-    return written, {"file": path, "sha256": digest_of_file(path), "tag": tag, **written._asdict()}
-
-
-class _Hits(NamedTuple):
-    """The documents of some queries, N in all, one query after another, best first."""
-
-    counts: IntArray  # (Q,) documents of each query
-    rows: IntArray  # (N,) the query of each document
-    ranks: IntArray  # (N,) from 0
-    positions: IntArray  # (N,)
-    scores: AnyArray  # (N,)
+    return writer.written, {"file": path, "sha256": digest_of_file(path), "tag": tag, **writer.written._asdict()}
 
 
 class _Writer:
@@ -163,51 +146,46 @@ class _Writer:
 
     def __init__(self, ids: Ids, tag: str, k: int) -> None:
         self.documents = _documents(ids)
-        self.tail = _field("tag", tag) + b"\n"
+        self.tail = check_tag(tag) + b"\n"
         self.k = k
-        self.ranks = _column([str(rank).encode() for rank in range(1, k + 1)])
         self.seen: set[str] = set()
         self.written = Written(0, 0, 0, 0, 0, 0)
 
-    def lines(self, piece: Ranked) -> memoryview:
+    def lines(self, piece: SearchResults) -> memoryview:
         """Return the lines of some queries as bytes."""
-        prefixes = _column([self._prefix(qid) for qid in piece.qids])
-        hits = _hits(piece, len(self.documents))
-        positions, tied = _ordered_ties(hits, self.documents)
-        short, none = int((hits.counts < self.k).sum()), int((hits.counts == 0).sum())
-        missing = piece.positions.size - len(positions)
-        now = (len(positions), len(piece.qids), short, missing, none, tied)
-        self.written = Written(*(before + more for before, more in zip(self.written, now, strict=True)))
-        return self._joined(prefixes, hits, positions)
-
-    def _prefix(self, qid: str) -> bytes:
-        raw = _field("query id", qid)
-        if raw.startswith((b"#", BYTE_ORDER_MARK)):
-            what = "comments" if raw.startswith(b"#") else "begin with a byte-order mark, which readers skip"
-            raise RunnerError(
-                f"query id {quoted(raw)} would make its lines {what}", "Let it begin with another character."
-            )
-        if qid in self.seen:
-            raise RunnerError(f"query {quoted(raw)} occurs twice", "Give each query once.")
-        self.seen.add(qid)
-        return raw + b" Q0"
-
-    def _joined(self, prefixes: Any, hits: _Hits, positions: IntArray) -> memoryview:
         import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
         import pyarrow.compute as pc  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
         binary = pa.large_binary()
+        prefixes = pa.array([self._prefix(qid) for qid in piece.qids], binary)
+        counts, rows, ranks, positions, scores = _hits(piece, len(self.documents))
+        positions, tied = _ordered_ties(rows, positions, scores, self.documents)
+        short, none = int((counts < self.k).sum()), int((counts == 0).sum())
+        missing = piece.positions.size - len(positions)
+        now = (len(positions), len(piece.qids), short, missing, none, tied)
+        self.written = Written(*(before + more for before, more in zip(self.written, now, strict=True)))
         lines = pc.binary_join_element_wise(
-            prefixes.take(pa.array(hits.rows)),
+            prefixes.take(pa.array(rows)),
             self.documents.take(pa.array(positions)),
-            self.ranks.take(pa.array(hits.ranks)),
-            pc.cast(_written_scores(hits.scores), binary),
+            pa.array([b"%d" % rank for rank in range(1, self.k + 1)], binary).take(pa.array(ranks)),
+            pc.cast(_written_scores(scores), binary),
             pa.scalar(self.tail, binary),
             pa.scalar(b" ", binary),
         )
         _, offsets, text = lines.buffers()
         size = int(np.frombuffer(offsets, dtype=np.int64, count=len(lines) + 1)[-1])
         return memoryview(text)[:size] if size else memoryview(b"")
+
+    def _prefix(self, qid: str) -> bytes:
+        raw = _checked("query id", encode(qid))
+        if raw.startswith((b"#", BYTE_ORDER_MARK)):
+            lines = "comments" if raw.startswith(b"#") else "begin with a byte-order mark, which readers skip"
+            fault = f"query id {quoted(raw)} would make its lines {lines}"
+            raise RunnerError(fault, "Let it begin with another character.")
+        if qid in self.seen:
+            raise RunnerError(f"query {quoted(raw)} occurs twice", "Give each query once.")
+        self.seen.add(qid)
+        return raw + b" Q0"
 
 
 def _written_scores(scores: AnyArray) -> Any:
@@ -232,8 +210,8 @@ def _documents(ids: Ids) -> Any:
     try:
         import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except ImportError:
-        what = "writing a run needs the package pyarrow, which is not installed"
-        raise RunnerError(what, "pip install 'treceval-py[retrieve]'") from None
+        fault = "writing a run needs the package pyarrow, which is not installed"
+        raise RunnerError(fault, "pip install 'treceval-py[retrieve]'") from None
     raw = np.frombuffer(ids.buffer, dtype=np.uint8)
     # One quick check of all bytes: every forbidden byte is a space or less.
     if not np.diff(ids.offsets).all() or (raw.size and raw.min() <= ord(" ")):
@@ -244,21 +222,15 @@ def _documents(ids: Ids) -> Any:
     return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(ids), parts)
 
 
-def _column(texts: list[bytes]) -> Any:
-    import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
-
-    return pa.array(texts, pa.large_binary())
-
-
-def check_tag(tag: str) -> None:
-    """Refuse a tag that a run cannot have: it is empty or contains white space.
+def check_tag(tag: str) -> bytes:
+    """Return a tag as bytes; refuse one that a run cannot have.
 
     Raises
     ------
     RunnerError
         The tag is empty or contains white space.
     """
-    _field("tag", tag)
+    return _checked("tag", encode(tag))
 
 
 def part_of(path: str) -> str:
@@ -286,7 +258,7 @@ def check_output(output: str, sources: Iterable[str]) -> None:
     for path in (output, sidecar_of(output), f"{output}.qrels", os.path.join(folder, part_of(output))):
         if path in {"", "-"} or path.endswith(os.sep) or (_exists(path) and not os.path.isfile(path)):
             raise OutputError("a run is a file, with its record next to it", "Name a file.", file=path or "''")
-        if os.path.exists(path) and any(os.path.samefile(path, each) for each in there):
+        if os.path.exists(path) and any(os.path.samefile(path, source) for source in there):
             raise OutputError("the run would replace one of its own input files", "Name another.", file=path)
     check_sidecar(output)
     check_folder(output)
@@ -320,22 +292,18 @@ def _exists(path: str) -> bool:
     return True
 
 
-def _field(kind: str, text: str) -> bytes:
-    return _checked(kind, encode(text))
-
-
 def _checked(kind: str, raw: bytes) -> bytes:
     if raw and not _FORBIDDEN.search(raw):
         return raw
-    what = f"{kind} {quoted(raw)} is empty or contains white space, so it cannot be written to a TREC file"
-    raise RunnerError(what, "Use another one.")
+    fault = f"{kind} {quoted(raw)} is empty or contains white space, so it cannot be written to a TREC file"
+    raise RunnerError(fault, "Use another one.")
 
 
-def _check_form(group: Ranked, k: int) -> None:
+def _check_form(group: SearchResults, k: int) -> None:
     shape, scores = group.positions.shape, group.scores
     if len(shape) != 2 or shape != scores.shape or shape[0] != len(group.qids):
-        what = f"{len(group.qids)} queries have positions of shape {shape} and scores of shape {scores.shape}"
-        raise RunnerError(what, "Give both as (queries, k).")
+        fault = f"{len(group.qids)} queries have positions of shape {shape} and scores of shape {scores.shape}"
+        raise RunnerError(fault, "Give both as (queries, k).")
     if shape[1] > k:
         raise RunnerError(f"queries have {shape[1]} documents, but {k} were requested", "Request as many.")
     if group.positions.dtype.kind not in "iu":
@@ -344,15 +312,12 @@ def _check_form(group: Ranked, k: int) -> None:
         raise RunnerError(f"scores are {scores.dtype}", "Give float32 or float64.")
 
 
-def _pieces(group: Ranked) -> Iterator[Ranked]:
-    rows = max(1, PORTION // max(1, group.positions.shape[1]))
-    for start in range(0, len(group.qids), rows):
-        some = slice(start, start + rows)
-        yield Ranked(group.qids[some], group.positions[some].astype(np.int64, copy=False), group.scores[some])
+def _hits(piece: SearchResults, documents: int) -> tuple[IntArray, IntArray, IntArray, IntArray, AnyArray]:
+    """Check search results, and sort the documents of each query by score.
 
-
-def _hits(piece: Ranked, documents: int) -> _Hits:
-    """Check search results, and sort the documents of each query by score."""
+    Returns the number of documents of each query, (Q,), and for each document, by query and best first, the row of the
+    query, the rank from 0, the position and the score, (N,) each.
+    """
     there = piece.positions >= 0
     _check_values(piece, there, documents)
     lowest = piece.scores.dtype.type(-np.inf)
@@ -365,42 +330,39 @@ def _hits(piece: Ranked, documents: int) -> _Hits:
         positions = np.take_along_axis(positions, order, axis=1)
     counts = there.sum(axis=1)
     rows, ranks = np.nonzero(np.arange(positions.shape[1]) < counts[:, None])
-    return _Hits(counts, rows, ranks, positions[rows, ranks], scores[rows, ranks])
+    return counts, rows, ranks, positions[rows, ranks], scores[rows, ranks]
 
 
-def _check_values(piece: Ranked, there: BoolArray, documents: int) -> None:
+def _check_values(piece: SearchResults, there: BoolArray, documents: int) -> None:
     positions, scores = piece.positions, piece.scores
-    for wrong, what in (
-        (there & ~np.isfinite(scores), "score {1} for the document at position {0}, which is not a number to rank by"),
-        ((positions < -1) | (positions >= documents), "position {0} among its documents, but the corpus has {2}"),
-    ):
-        if wrong.any():
-            row, column = (int(each[0]) for each in np.nonzero(wrong))
-            found = what.format(positions[row, column], scores[row, column], documents)
-            raise RunnerError(f"query {quoted(encode(piece.qids[row]))} has {found}", _TODO)
     ordered = np.sort(positions, axis=1)
     twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
-    if twice.any():
-        row, column = (int(each[0]) for each in np.nonzero(twice))
-        found = f"the document at position {ordered[row, column]} twice"
-        raise RunnerError(f"query {quoted(encode(piece.qids[row]))} has {found}", _TODO)
+    for wrong, fault in (
+        (there & ~np.isfinite(scores), "score {1} for the document at position {0}, which is not a number to rank by"),
+        ((positions < -1) | (positions >= documents), "position {0} among its documents, but the corpus has {2}"),
+        (twice, "the document at position {3} twice"),
+    ):
+        if wrong.any():
+            row, column = (int(place[0]) for place in np.nonzero(wrong))
+            values = positions[row, column], scores[row, column], documents, ordered[row, column]
+            raise RunnerError(f"query {quoted(encode(piece.qids[row]))} has {fault.format(*values)}", _TODO)
 
 
 _TODO = "Search again; if embeddings were edited, encode them again."
 
 
-def _ordered_ties(hits: _Hits, documents: Any) -> tuple[IntArray, int]:
+def _ordered_ties(rows: IntArray, positions: IntArray, scores: AnyArray, documents: Any) -> tuple[IntArray, int]:
     """Sort documents with equal scores by descending id; also return their number."""
-    equal = (hits.scores[1:] == hits.scores[:-1]) & (hits.rows[1:] == hits.rows[:-1])
+    equal = (scores[1:] == scores[:-1]) & (rows[1:] == rows[:-1])
     if not equal.any():
-        return hits.positions, 0
+        return positions, 0
     import pyarrow as pa  # type: ignore[import-untyped,import-not-found,unused-ignore]
     import pyarrow.compute as pc  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     tied = np.concatenate([[False], equal]) | np.concatenate([equal, [False]])
     places = np.flatnonzero(tied)
     stretch = np.cumsum(np.concatenate([[True], ~equal]))[places]
-    positions = hits.positions.copy()
+    positions = positions.copy()
     table = pa.table({"stretch": stretch, "docid": documents.take(pa.array(positions[places]))})
     order = pc.sort_indices(table, sort_keys=[("stretch", "ascending"), ("docid", "descending")])
     positions[places] = positions[places][order.to_numpy()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from treceval_py._types import Source
-from treceval_py.data.ids import decode, quoted, shortened
+from treceval_py.data.ids import beginning_of, decode, quoted
 from treceval_py.errors import InputError, warn
 from treceval_py.io.lines import Layout, read_blocks
 from treceval_py.io.source import name_of, source_of
@@ -48,7 +48,7 @@ def read_norms(source: Source | None = None, *, text: str | None = None) -> dict
             key = decode(qid), decode(measure)
             if math.isinf(means[row]) or math.isinf(deviations[row]) or deviations[row] < 0:
                 demand = "the mean must be finite, and the deviation finite and 0 or more"
-                numbers = f"{shortened(block.columns[2][row])} and {shortened(block.columns[3][row])}"
+                numbers = f"{beginning_of(block.columns[2][row])} and {beginning_of(block.columns[3][row])}"
                 raise InputError(
                     f"{demand}, not {numbers}",
                     "Compute them again, from finite values.",
@@ -69,7 +69,7 @@ def read_norms(source: Source | None = None, *, text: str | None = None) -> dict
         (line, measure), more = undefined[0], len(undefined) - 1
         others = f", and {more:,} more like it" if more else ""
         warn(
-            f"{name_of(given)}:{line}: the mean or deviation of {shortened(measure)} is nan{others}; "
+            f"{name_of(given)}:{line}: the mean or deviation of {beginning_of(measure)} is nan{others}; "
             "z-scores made with it are nan. Leave out such lines to get -1000000."
         )
     return norms

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from treceval_py.data.ids import quoted, shortened
+from treceval_py.data.ids import beginning_of, quoted
 from treceval_py.errors import InputError
 from treceval_py.grading.claims.documents.text import SEPARATED, content_of, lines_of, records
 from treceval_py.grading.course.matching import Identity
@@ -118,7 +118,7 @@ def read_roster(path: str | os.PathLike[str]) -> Roster:
     first, titles = next(rows, (1, ()))
     meanings = [_meaning(title) for title in titles]
     if not {GIVEN, FAMILY, NAME, EMAIL, NUMBER, ACCOUNT, LOGIN} & set(meanings):
-        written = shortened(", ".join(titles).encode()) if titles else "nothing"
+        written = beginning_of(", ".join(titles).encode()) if titles else "nothing"
         fault = f"expected a line that names columns such as name, number and email, found {written}"
         raise InputError(fault, "Begin the roster with name,number,email.", file=file, line=first)
     platform = _platform([title.casefold().strip() for title in titles], frozenset(meanings))
