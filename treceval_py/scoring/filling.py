@@ -142,7 +142,7 @@ def results_of(opened: Opened, plan: Plan, fingerprint: Fingerprint, judge: Judg
                 raise _nothing_in_common(judgments, retrieved)
             size = len(judged.qids), len(tasks)
             values, counted, as_zero = np.full(size, np.nan), np.zeros(size, bool), np.zeros(size, bool)
-        selections: dict[object, tuple[Judged, BoolArray, FloatArray]] = {}
+        selections: dict[object, tuple[Judged, BoolArray | slice, FloatArray | None]] = {}
         for number in numbers:
             how, measure = conventions[number], tasks[number].resolved
             alone = how.unrelevant != "in" and measure.family.undefined_without != "relevant"
@@ -151,12 +151,14 @@ def results_of(opened: Opened, plan: Plan, fingerprint: Fingerprint, judge: Judg
                 selections[key] = _selected(judged, missing, judgments.qids if extra else None, how, measure)
             part, kept, fixed = selections[key]
             counted[kept, number] = True
-            as_zero[:, number] = fixed == 0
-            column, averages[number] = _computed(measure, part, fixed[kept])
+            if fixed is not None:
+                as_zero[:, number] = fixed == 0
+                fixed = fixed[kept]
+            column, averages[number] = _computed(measure, part, fixed)
             if isinstance(column, np.ndarray):
                 values[kept, number] = column
             else:
-                of_row = dict(zip(np.flatnonzero(kept).tolist(), column, strict=False))
+                of_row = dict(zip(np.arange(len(judged.qids))[kept].tolist(), column, strict=False))
                 texts[number] = tuple([of_row.get(row, "") for row in range(len(judged.qids))])
     qids = judged.qids
     if not alike:
@@ -206,7 +208,7 @@ def part_of(
     judged, retrieved = judge(opened, ranking, complete, extra)
     missing = missing_queries(opened.judgments.qids, retrieved.qids)
     part, kept, fixed = _selected(judged, missing, None, conventions, measure)
-    return part, fixed[kept]
+    return part, np.full(len(part.qids), np.nan) if fixed is None else fixed[kept]
 
 
 def _selected(
@@ -215,12 +217,14 @@ def _selected(
     known: Sequence[str] | None,
     conventions: Conventions,
     measure: Measure | None,
-) -> tuple[Judged, BoolArray, FloatArray]:
-    """Return the queries that count, a mask of them, and their fixed values (NaN: the measure's own value).
+) -> tuple[Judged, BoolArray | slice, FloatArray | None]:
+    """Return the queries that count, which these are, and the fixed values of all (NaN: the measure's own value).
 
     `missing` are the judged queries that the run lacks; `known` are the judged ones, if `judged` has others too.
-    A query with the fixed value 0 is not listed.
+    A query with the fixed value 0 is not listed. None: no value is fixed.
     """
+    if not missing and known is None and conventions.unrelevant == "in" and isinstance(judged, JudgedRun):
+        return judged, slice(None), None
     kept = np.ones(len(judged.qids), dtype=bool)
     fixed = np.full(len(judged.qids), np.nan)
     if missing and conventions.missing != "empty":
@@ -248,7 +252,7 @@ def _selected(
     return judged if kept.all() else judged.select(kept), kept, fixed
 
 
-def _computed(measure: Measure, part: Judged, fixed: FloatArray) -> tuple[FloatArray | Sequence[str], float]:
+def _computed(measure: Measure, part: Judged, fixed: FloatArray | None) -> tuple[FloatArray | Sequence[str], float]:
     """Return a measure's values over the queries that count, (Q,) numbers or texts, and their average."""
     family = measure.family
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
@@ -256,7 +260,7 @@ def _computed(measure: Measure, part: Judged, fixed: FloatArray) -> tuple[FloatA
         if family.kind == TEXT:
             return [str(text) for text in outcome], math.nan
         column: FloatArray = np.asarray(outcome, dtype=np.float64)
-        if not np.isnan(fixed).all():
+        if fixed is not None and not np.isnan(fixed).all():
             column = with_fixed(measure, column, fixed)
         over = family.average.over
         if over is None:
