@@ -1257,17 +1257,21 @@ def test_whoever_stops_early_leaves_no_threads_behind(threads: int) -> None:
     assert settled(lambda: threading.active_count() <= before)
 
 
-def test_a_run_is_read_by_several_threads_at_once() -> None:
-    seen = set()
+def test_a_run_is_scanned_by_several_threads_and_read_by_the_calling_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, scanning, judge_piece = set(), set(), streaming._Judging.piece
 
-    def watch(read: int, size: int | None) -> None:
-        seen.add(threading.get_ident())
+    def piece(*given: Any) -> Any:
+        scanning.add(threading.get_ident())
         time.sleep(0.002)
+        return judge_piece(*given)
 
+    monkeypatch.setattr(streaming._Judging, "piece", piece)
     data = text_lines(lines_of({f"q{number}": 10 for number in range(60)}))
     with under("compiled"):
+        watch = lambda read, size: reading.add(threading.get_ident())  # noqa: E731
         judge_file(Qrels(STREAM_QRELS), io.BytesIO(data), threads=4, size=300, watch=watch)
-    assert len(seen - {threading.get_ident()}) > 1
+    assert len(scanning - {threading.get_ident()}) > 1
+    assert reading == {threading.get_ident()}
 
 
 @pytest.mark.parametrize("reader", READERS)
