@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from treceval_py.errors import InputError
 from treceval_py.io import gzipped
 from treceval_py.io.gzipped import Gzip
-from treceval_py.io.trec import read_qrels
+from treceval_py.io.trec import read_trec_qrels as read_qrels
 
 LIBRARIES: dict[str, ModuleType] = {"standard": zlib}
 try:

@@ -43,7 +43,8 @@ from treceval_py.io import source
 from treceval_py.io.lines import QRELS, RUN, Layout
 from treceval_py.io.rows import gathered, read_part, scanned
 from treceval_py.io.source import blocks
-from treceval_py.io.trec import read_qrels, read_run
+from treceval_py.io.trec import read_trec_qrels as read_qrels
+from treceval_py.io.trec import read_trec_run as read_run
 from treceval_py.judging import streaming
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.judging.locating import judge

@@ -8,9 +8,7 @@ from treceval_py._types import Source
 from treceval_py.data.objects import qrels_columns
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import DataError, InputError
-
-PREFIX = "ir_datasets:"
-"""Prefix of the name of a data set, given instead of a file."""
+from treceval_py.io.named import DATASET
 
 
 def read_dataset(source: Source) -> Qrels:
@@ -22,8 +20,8 @@ def read_dataset(source: Source) -> Qrels:
         The package is not installed, lacks or cannot load the data set, or the data set has no relevance judgments.
     """
     given = os.fspath(source) if isinstance(source, (str, os.PathLike)) else ""
-    dataset = given.removeprefix(PREFIX)
-    name = PREFIX + dataset
+    dataset = given.removeprefix(DATASET)
+    name = DATASET + dataset
     if not dataset:
         raise InputError("no data set is named", "Give its name, such as ir_datasets:vaswani.", file=name)
     try:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray, Source
-from treceval_py.data.columns import DOCUMENT, JUDGMENT, QUERY, SCORE, Field, needed
+from treceval_py.data.columns import DOCUMENT, QUERY, Field, needed
 from treceval_py.data.ids import Ids, quoted, shortened
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
@@ -44,13 +44,13 @@ class Dictionary(NamedTuple):
         The queries and their documents.
     values : list, length D
         The value of each row, of any JSON type.
-    named : frozenset of str
+    names : tuple of str
         The names of the values' fields, if they had names.
     """
 
     records: Records
     values: list[Any]
-    named: frozenset[str] = frozenset()
+    names: tuple[str, ...] = ()
 
     def run(self) -> Run:
         """Return the values as scores.
@@ -125,53 +125,8 @@ def _shown(value: object) -> str:
     return json.dumps(value)
 
 
-def read_json_run(source: Source) -> Run:
-    """Read a run from JSON: ``{qid: {docid: score}}``.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read or is not JSON of this form, an id is empty, a document occurs twice in a query, or a
-        score is not a number.
-    """
-    return read_json(source).run()
-
-
-def read_json_qrels(source: Source) -> Qrels:
-    """Read judgments from JSON: ``{qid: {docid: rel}}``.
-
-    Raises
-    ------
-    InputError
-        As for `read_json_run`; a judgment is not a whole number (1.0 is not one).
-    """
-    return read_json(source).qrels()
-
-
-def read_json_lines_run(source: Source) -> Run:
-    """Read a run from JSON Lines: ``{"qid": …, "docid": …, "score": …}`` or ``{qid: {docid: score}}`` on each line.
-
-    Raises
-    ------
-    InputError
-        As for `read_json_run`; a field is missing.
-    """
-    return read_json_lines(source, SCORE).run()
-
-
-def read_json_lines_qrels(source: Source) -> Qrels:
-    """Read judgments from JSON Lines: ``{"qid": …, "docid": …, "rel": …}`` or ``{qid: {docid: rel}}`` on each line.
-
-    Raises
-    ------
-    InputError
-        As for `read_json_qrels`; a field is missing.
-    """
-    return read_json_lines(source, JUDGMENT).qrels()
-
-
-def read_json(source: Source) -> Dictionary:
-    """Read one JSON document, ``{qid: {docid: value}}``.
+def read_json(source: Source, _: Field) -> Dictionary:
+    """Read one JSON document, ``{qid: {docid: value}}``, whose values have no field.
 
     Raises
     ------
@@ -245,7 +200,7 @@ def read_json_lines(source: Source, value: Field) -> Dictionary:
             rows.add_record(record[qid], record[docid], record[of_value], number)
     if not rows.numbers:
         raise InputError("no data lines, only blank lines", "Is it the right file?", file=name)
-    return rows.dictionary()._replace(named=frozenset(used))
+    return rows.dictionary()._replace(names=tuple(used))
 
 
 class _Gathered:

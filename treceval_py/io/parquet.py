@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, IntArray, Source
-from treceval_py.data.columns import DOCUMENT, JUDGMENT, QUERY, RANK, SCORE, TAG, Field, column_of, needed
+from treceval_py.data.columns import DOCUMENT, QUERY, RANK, TAG, Field, column_of, needed
 from treceval_py.data.ids import Ids, decode, encode, quoted
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import DEFAULT_TAG, Run
@@ -33,7 +33,7 @@ class ParquetTable(NamedTuple):
         The queries and their documents.
     values : pyarrow array, length D
         The values of the rows.
-    column : str
+    names : tuple of str
         The name of the values' column.
     ranks : pyarrow array or None
         The ranks, if there is a rank column.
@@ -43,7 +43,7 @@ class ParquetTable(NamedTuple):
 
     records: Records
     values: Any
-    column: str
+    names: tuple[str, ...]
     ranks: Any
     tag: str
 
@@ -58,7 +58,7 @@ class ParquetTable(NamedTuple):
         types = _pyarrow(self.records.name).types
         kind = self.values.type
         if not (types.is_floating(kind) or types.is_integer(kind)):
-            raise _wrong_type(self.records.name, self.column, kind, "numbers")
+            raise _wrong_type(self.records.name, self.names[0], kind, "numbers")
         self._check_nulls("score")
         scores: FloatArray = _numpy(self.values).astype(np.float64)
         missing = np.flatnonzero(np.isnan(scores))
@@ -80,7 +80,7 @@ class ParquetTable(NamedTuple):
             The values are not whole numbers, or a document is judged twice for a query.
         """
         if not self.whole():
-            raise _wrong_type(self.records.name, self.column, self.values.type, "integers")
+            raise _wrong_type(self.records.name, self.names[0], self.values.type, "integers")
         self._check_nulls("judgment")
         rels = _numpy(self.values)
         beyond = rels.astype(np.uint64) >= 2**63 if rels.dtype.kind == "u" else np.zeros(len(rels), dtype=bool)
@@ -96,35 +96,6 @@ class ParquetTable(NamedTuple):
         if self.values.null_count:
             row = int(np.flatnonzero(_numpy(self.values.is_null()))[0])
             raise self.records.error(row, value, "is missing", "Fill it in, or remove the row.")
-
-
-def read_parquet_run(source: Source) -> Run:
-    """Read a run from Parquet: columns ``qid``, ``docid`` and ``score``, and perhaps ``rank`` and ``tag``.
-
-    Parameters
-    ----------
-    source : str, path or binary file
-        The file, ``"-"`` for standard input, or an open binary file. Ids are columns of text or of integers, which are
-        written in decimal. The tag is that of the last row.
-
-    Raises
-    ------
-    InputError
-        ``pyarrow`` is not installed, the file cannot be read, a column is missing or has another type, a value is
-        missing or NaN, or a document occurs twice in a query.
-    """
-    return read_parquet(source, SCORE).run()
-
-
-def read_parquet_qrels(source: Source) -> Qrels:
-    """Read judgments from Parquet: columns ``qid``, ``docid`` and ``rel``; ids as for `read_parquet_run`.
-
-    Raises
-    ------
-    InputError
-        As for `read_parquet_run`; also if judgments are not integers.
-    """
-    return read_parquet(source, JUDGMENT).qrels()
 
 
 def read_parquet(source: Source, value: Field) -> ParquetTable:
@@ -177,11 +148,11 @@ def read_parquet(source: Source, value: Field) -> ParquetTable:
     ranks = _joined(table.column(more[0])) if more[0] is not None else None
     tag = table.column(more[1])[-1].as_py() if more[1] is not None else None
     values = _joined(table.column(wanted[2]))
-    return ParquetTable(records, values, wanted[2], ranks, tag if isinstance(tag, str) and tag else DEFAULT_TAG)
+    return ParquetTable(records, values, (wanted[2],), ranks, tag if isinstance(tag, str) and tag else DEFAULT_TAG)
 
 
-def run_bytes(run: Run, tag: str) -> bytes:
-    """Return a run as a Parquet file: its rows in the order of the table, with ranks if they are known.
+def parquet_bytes(table: Qrels | Run, tag: str) -> bytes:
+    """Return judgments or a run as a Parquet file, in the order of the table, with the ranks of a run if it has some.
 
     Raises
     ------
@@ -190,21 +161,20 @@ def run_bytes(run: Run, tag: str) -> bytes:
     InputError
         ``pyarrow`` is not installed.
     """
-    columns = _id_columns(run) | {"score": run.scores}
-    if run.ranks is not None:
-        columns["rank"] = run.ranks
-    columns["tag"] = _written([tag] * len(run.docids), "tag")
-    return _file(columns)
-
-
-def qrels_bytes(qrels: Qrels) -> bytes:
-    """Return judgments as a Parquet file; errors as for `run_bytes`."""
-    return _file(_id_columns(qrels) | {"rel": qrels.rels})
-
-
-def _id_columns(table: Qrels | Run) -> dict[str, Any]:
     qids = np.repeat(np.array(table.qids, dtype=object), np.diff(table.offsets))
-    return {"qid": _written(qids, "query id"), "docid": _written(table.docids.text(), "docid")}
+    columns = {"qid": _written(qids, "query id"), "docid": _written(table.docids.text(), "docid")}
+    if isinstance(table, Qrels):
+        columns["rel"] = table.rels
+    else:
+        columns["score"] = table.scores
+        if table.ranks is not None:
+            columns["rank"] = table.ranks
+        columns["tag"] = _written([tag] * len(table.docids), "tag")
+    from pyarrow import parquet  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+    written = io.BytesIO()
+    parquet.write_table(_pyarrow(None).table(columns), written)
+    return written.getvalue()
 
 
 def _pyarrow(name: str | None) -> Any:
@@ -268,19 +238,11 @@ def _raw(texts: Any) -> Ids:
     return Ids(buffer, offsets - start)
 
 
-def _written(texts: Any, what: str) -> Any:
+def _written(texts: Any, kind: str) -> Any:
     pyarrow = _pyarrow(None)
     try:
         return pyarrow.array(texts, type=pyarrow.string())
     except UnicodeEncodeError:
         text = next(text for text in texts if any("\ud800" <= character <= "\udfff" for character in text))
-        what = f"{what} {quoted(encode(text))} is not UTF-8, so it cannot be written to a Parquet file"
-        raise DataError(what, "Use another one.") from None
-
-
-def _file(columns: dict[str, Any]) -> bytes:
-    from pyarrow import parquet  # type: ignore[import-not-found,import-untyped,unused-ignore]
-
-    written = io.BytesIO()
-    parquet.write_table(_pyarrow(None).table(columns), written)
-    return written.getvalue()
+        problem = f"{kind} {quoted(encode(text))} is not UTF-8, so it cannot be written to a Parquet file"
+        raise DataError(problem, "Use another one.") from None

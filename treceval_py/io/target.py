@@ -6,12 +6,15 @@ import contextlib
 import os
 import stat
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
-from typing import BinaryIO, cast
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, BinaryIO
 
 from treceval_py.data.ids import shown
 from treceval_py.errors import OutputError
 from treceval_py.io.source import open_zstd
+
+PACKED = (".gz", ".bz2", ".xz", ".zst", ".zstd")
+"""Endings of the names of files that are written compressed."""
 
 
 @contextmanager
@@ -106,29 +109,21 @@ def _afresh(path: str) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
 
 
-@contextmanager
-def _compressed(raw: BinaryIO, path: str) -> Iterator[BinaryIO]:
+def _compressed(raw: BinaryIO, path: str) -> AbstractContextManager[Any]:
     if path.endswith(".gz"):
         import gzip
 
         # Without name and time inside, so that the same content gives the same bytes.
-        with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
-            yield cast("BinaryIO", packed)
-    elif path.endswith(".bz2"):
+        return gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)
+    if path.endswith(".bz2"):
         import bz2
 
-        with bz2.BZ2File(raw, "wb") as packed_bz2:
-            yield cast("BinaryIO", packed_bz2)
-    elif path.endswith(".xz"):
+        return bz2.BZ2File(raw, "wb")
+    if path.endswith(".xz"):
         import lzma
 
-        with lzma.LZMAFile(raw, "wb") as packed_xz:
-            yield cast("BinaryIO", packed_xz)
-    elif path.endswith((".zst", ".zstd")):
-        with open_zstd(raw, path, "wb") as packed_zstd:
-            yield packed_zstd
-    else:
-        yield raw
+        return lzma.LZMAFile(raw, "wb")
+    return open_zstd(raw, path, "wb") if path.endswith(PACKED) else nullcontext(raw)
 
 
 def _umask() -> int:
