@@ -78,7 +78,11 @@ class Records(NamedTuple):
 
     def _grouped(self) -> tuple[IntArray, Ids, IntArray | None]:
         """Return the rows of each query, the documents in that order, and the order if it differs from the source's."""
-        self._check_ids()
+        if "" in self.qids:
+            raise InputError("a query id is empty", "Give every query an id.", file=self.name)
+        empty = np.flatnonzero(np.diff(self.docids.offsets) == 0)
+        if len(empty):
+            raise self.error(int(empty[0]), "id", "is empty", "Give every document an id.")
         lengths = np.diff(self.starts)
         counts = np.bincount(self.queries, weights=lengths, minlength=len(self.qids)).astype(np.int64)
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -87,29 +91,17 @@ class Records(NamedTuple):
             order = np.argsort(np.repeat(self.queries, lengths), kind="stable")
             docids = docids.take(order)
         twice = repeated(docids, offsets)
-        if twice is not None:
-            query, *rows = twice
-            raise self._twice(query, *(row if order is None else int(order[row]) for row in rows))
-        return offsets, docids, order
-
-    def _twice(self, query: int, first: int, second: int) -> InputError:
-        what = f"document {quoted(encode(self.docids[second]))} occurs twice in query {self._query(query)}"
+        if twice is None:
+            return offsets, docids, order
+        query, *rows = twice
+        first, second = rows if order is None else order[rows].tolist()
+        document, qid = quoted(encode(self.docids[second])), quoted(encode(self.qids[query]))
+        problem, line = f"document {document} occurs twice in query {qid}", None
         if self.lines is not None:
-            what += f" (first on line {self.lines[first]})"
-            return InputError(what, "Keep one of the two.", file=self.name, line=self.lines[second])
-        if self.numbered:
-            what += f" (rows {first + 1} and {second + 1})"
-        return InputError(what, "Keep one of the two.", file=self.name)
-
-    def _query(self, query: int) -> str:
-        return quoted(encode(self.qids[query]))
-
-    def _check_ids(self) -> None:
-        if "" in self.qids:
-            raise InputError("a query id is empty", "Give every query an id.", file=self.name)
-        empty = np.flatnonzero(np.diff(self.docids.offsets) == 0)
-        if len(empty):
-            raise self.error(int(empty[0]), "id", "is empty", "Give every document an id.")
+            problem, line = f"{problem} (first on line {self.lines[first]})", self.lines[second]
+        elif self.numbered:
+            problem = f"{problem} (rows {first + 1} and {second + 1})"
+        raise InputError(problem, "Keep one of the two.", file=self.name, line=line)
 
 
 def encoded(ids: Iterable[str], name: str, lines: Sequence[int] | None = None) -> list[bytes]:
