@@ -12,6 +12,7 @@ from treceval_py.data.ids import Ids, encode, quoted, repeated
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import DataError, InputError
+from treceval_py.io.rows import by_query
 
 
 class Records(NamedTuple):
@@ -83,13 +84,7 @@ class Records(NamedTuple):
         empty = np.flatnonzero(np.diff(self.docids.offsets) == 0)
         if len(empty):
             raise self.error(int(empty[0]), "id", "is empty", "Give every document an id.")
-        lengths = np.diff(self.starts)
-        counts = np.bincount(self.queries, weights=lengths, minlength=len(self.qids)).astype(np.int64)
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        order, docids = None, self.docids
-        if (self.queries[1:] < self.queries[:-1]).any():
-            order = np.argsort(np.repeat(self.queries, lengths), kind="stable")
-            docids = docids.take(order)
+        offsets, docids, order = by_query(self.queries, np.diff(self.starts), len(self.qids), self.docids)
         twice = repeated(docids, offsets)
         if twice is None:
             return offsets, docids, order

@@ -321,18 +321,7 @@ class Rows:
         queries = np.concatenate(stretches)
         columns = [part.docids for part in self._parts]
         docids = columns[0] if len(columns) == 1 else Ids.concatenate(columns)
-        order = None
-        if (queries[1:] < queries[:-1]).any():  # a query's lines are scattered over the file
-            # By query, then row: unique numbers sort faster than a stable sort of rows by query.
-            bits = int(lengths.sum()).bit_length()
-            keys = np.repeat(queries << bits, lengths)
-            keys |= np.arange(len(keys))
-            keys.sort()
-            order = keys & ((1 << bits) - 1)
-            docids = docids.take(order)
-        offsets = np.zeros(len(numbers) + 1, dtype=np.int64)
-        np.add.at(offsets, queries + 1, lengths)
-        np.cumsum(offsets, out=offsets)
+        offsets, docids, order = by_query(queries, lengths, len(numbers), docids)
         return Grouping([decode(qid) for qid in numbers], offsets, order), docids
 
     def repetition(self, grouped: tuple[Grouping, Ids] | None = None) -> Repetition | None:
@@ -347,6 +336,41 @@ class Rows:
             part = bisect_right(self._starts, row) - 1
             lines.append(self._parts[part].lines[row - self._starts[part]])
         return Repetition(grouping.qids[query], docids[rows[1]], *lines)
+
+
+def by_query(queries: IntArray, lengths: IntArray, count: int, docids: Ids) -> tuple[IntArray, Ids, IntArray | None]:
+    """Order rows by query.
+
+    Parameters
+    ----------
+    queries, lengths : (S,) int array
+        The query and the number of rows of each stretch.
+    count : int
+        The number of queries.
+    docids : Ids, length D
+        The documents.
+
+    Returns
+    -------
+    offsets : (Q + 1,) int array
+        The first row of each query, and D.
+    docids : Ids, length D
+        The documents in their new order.
+    order : (D,) int array or None
+        The rows in their new order; None if unchanged.
+    """
+    order = None
+    if (queries[1:] < queries[:-1]).any():  # a query's rows are scattered
+        # By query, then row: unique numbers sort faster than a stable sort of rows by query.
+        bits = int(lengths.sum()).bit_length()
+        keys = np.repeat(queries << bits, lengths)
+        keys |= np.arange(len(keys))
+        keys.sort()
+        order = keys & ((1 << bits) - 1)
+        docids = docids.take(order)
+    offsets = np.zeros(count + 1, dtype=np.int64)
+    np.add.at(offsets, queries + 1, lengths)
+    return np.cumsum(offsets), docids, order
 
 
 def _last_rows(grouping: Grouping, docids: Ids) -> tuple[IntArray, IntArray, IntArray]:
