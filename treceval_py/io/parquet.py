@@ -7,7 +7,7 @@ of text, or of integers, which are written in decimal. No other type is accepted
 from __future__ import annotations
 
 import io
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -63,8 +63,7 @@ class ParquetTable(NamedTuple):
         scores: FloatArray = _numpy(self.values).astype(np.float64)
         missing = np.flatnonzero(np.isnan(scores))
         if len(missing):
-            fault = "is NaN, so it cannot be ranked"
-            raise self.records.error(int(missing[0]), "score", fault, "Find its cause.")
+            raise self.records.error(int(missing[0]), "score", "is NaN, so it cannot be ranked", "Find its cause.")
         ranks: IntArray | None = None
         # Kept if it has whole numbers, like the rank column of TREC's runs.
         if self.ranks is not None and types.is_integer(self.ranks.type) and not self.ranks.null_count:
@@ -83,9 +82,9 @@ class ParquetTable(NamedTuple):
             raise _wrong_type(self.records.name, self.names[0], self.values.type, "integers")
         self._check_nulls("judgment")
         rels = _numpy(self.values)
-        beyond = rels.astype(np.uint64) >= 2**63 if rels.dtype.kind == "u" else np.zeros(len(rels), dtype=bool)
-        if beyond.any():
-            raise self.records.error(int(beyond.argmax()), "judgment", "is beyond 64 bits", "Use smaller grades.")
+        beyond = np.flatnonzero(rels > 2**63 - 1)
+        if len(beyond):
+            raise self.records.error(int(beyond[0]), "judgment", "is beyond 64 bits", "Use smaller grades.")
         return self.records.qrels(rels.astype(np.int64))
 
     def whole(self) -> bool:
@@ -125,13 +124,13 @@ def read_parquet(source: Source, value: Field) -> ParquetTable:
             there = file.schema_arrow.names
             wanted = [needed(there, field) for field in (QUERY, DOCUMENT, value)]
             more = [column_of(there, field) for field in (RANK, TAG)]
-            table = file.read(columns=[*wanted, *(each for each in more if each is not None)])
+            table = file.read(columns=[*wanted, *(column for column in more if column is not None)])
         except DataError as error:
             raise InputError(error.what, error.todo, file=name) from None
         except (OSError, ValueError, pyarrow.ArrowException) as error:
             reason = " ".join(str(error).split()).rstrip(".")
-            what = f"the Parquet file is damaged or cut off ({reason})"
-            raise InputError(what, "Copy or download the file again.", file=name) from None
+            damage = f"the Parquet file is damaged or cut off ({reason})"
+            raise InputError(damage, "Copy or download the file again.", file=name) from None
     if not table.num_rows:
         raise InputError("no rows", "Is it the right file?", file=name)
     qids = _ids(table.column(wanted[0]), wanted[0], "query", name).dictionary_encode()
@@ -145,9 +144,9 @@ def read_parquet(source: Source, value: Field) -> ParquetTable:
         name,
         numbered=True,
     )
-    ranks = _joined(table.column(more[0])) if more[0] is not None else None
+    ranks = table.column(more[0]).combine_chunks() if more[0] is not None else None
     tag = table.column(more[1])[-1].as_py() if more[1] is not None else None
-    values = _joined(table.column(wanted[2]))
+    values = table.column(wanted[2]).combine_chunks()
     return ParquetTable(records, values, (wanted[2],), ranks, tag if isinstance(tag, str) and tag else DEFAULT_TAG)
 
 
@@ -181,8 +180,8 @@ def _pyarrow(name: str | None) -> Any:
     try:
         import pyarrow  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError:
-        what = "Parquet needs the package pyarrow, which is not installed"
-        raise InputError(what, "pip install 'treceval-py[parquet]'", file=name) from None
+        problem = "Parquet needs the package pyarrow, which is not installed"
+        raise InputError(problem, "pip install 'treceval-py[parquet]'", file=name) from None
     return pyarrow
 
 
@@ -198,7 +197,7 @@ _PACKED = (b"\x1f\x8b", b"BZ", b"\xfd7", b"\x28\xb5")
 """The first two bytes of compressed files."""
 
 
-def _ids(column: Any, title: str, what: str, name: str) -> Any:
+def _ids(column: Any, title: str, item: str, name: str) -> Any:
     """Return a column of ids as text."""
     pyarrow = _pyarrow(name)
     types, kind = pyarrow.types, column.type
@@ -206,27 +205,21 @@ def _ids(column: Any, title: str, what: str, name: str) -> Any:
         kind = kind.value_type
     is_text = types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view"
     if not is_text and not types.is_integer(kind):
-        raise _wrong_type(name, title, column.type, f"text, so it is not a {what} id")
+        raise _wrong_type(name, title, column.type, f"text, so it is not a {item} id")
     if column.null_count:
-        row = int(np.flatnonzero(_numpy(_joined(column.is_null())))[0]) + 1
-        raise InputError(f"the {what} id in row {row} is missing", "Fill it in, or remove the row.", file=name)
+        row = int(np.flatnonzero(_numpy(column.is_null().combine_chunks()))[0]) + 1
+        raise InputError(f"the {item} id in row {row} is missing", "Fill it in, or remove the row.", file=name)
     if not is_text:
         column = column.cast(kind)
-    return _joined(column.cast(pyarrow.large_string()))
+    return column.cast(pyarrow.large_string()).combine_chunks()
 
 
 def _wrong_type(name: str, column: str, kind: Any, instead: str) -> InputError:
     return InputError(f"column '{column}' holds {kind}, not {instead}", "Convert the column.", file=name)
 
 
-def _joined(column: Any) -> Any:
-    """Combine the chunks of a column into one array."""
-    return column.chunk(0) if column.num_chunks == 1 else _pyarrow(None).concat_arrays(column.chunks)
-
-
 def _numpy(array: Any) -> AnyArray:
-    values: AnyArray = array.to_numpy(zero_copy_only=False)
-    return values
+    return cast("AnyArray", array.to_numpy(zero_copy_only=False))
 
 
 def _raw(texts: Any) -> Ids:

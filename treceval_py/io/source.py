@@ -443,40 +443,38 @@ def _decompressed(raw: _Bytes, name: str) -> Callable[[Any], int]:
     return cast("io.BufferedReader", open_zstd(cast("BinaryIO", stream), name)).readinto1
 
 
-class _Zstd(io.RawIOBase):
-    """Frames of zstd read through the ``zstandard`` package, whose own reader accepts truncated frames."""
+class _Pieces(io.RawIOBase):
+    """Bytes that an iterator gives in pieces."""
 
-    PIECE = 1 << 11
-    """Bytes decompressed at a time. Four bytes can encode a block of 128 KiB (RFC 8878, 3.1.1.2), and the package
-    decompresses a piece as a whole."""
-
-    def __init__(self, stream: BinaryIO, zstandard: Any) -> None:
-        self._stream = stream
-        self._new = zstandard.ZstdDecompressor().decompressobj
-        self._frame: Any = None
-        self._packed = b""
-        self._ready = b""
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = filter(None, pieces)
+        self._piece = b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        while not self._ready:
-            self._packed = self._packed or self._stream.read(self.PIECE)
-            if not self._packed:
-                if self._frame is not None:
-                    raise EOFError("the end of a frame is missing")
-                return 0
-            self._frame = self._frame or self._new()
-            self._ready = self._frame.decompress(self._packed)
-            self._packed = b""
-            if self._frame.eof:
-                self._packed = self._frame.unused_data
-                self._frame = None
-        data = self._ready[: len(buffer)]
-        self._ready = self._ready[len(buffer) :]
-        buffer[: len(data)] = data
-        return len(data)
+        piece = self._piece or next(self._pieces, b"")
+        count = min(len(piece), len(buffer))
+        buffer[:count], self._piece = piece[:count], piece[count:]
+        return count
+
+
+ZSTD_PIECE = 1 << 11
+"""Bytes of zstd decompressed at a time. Four bytes can encode a block of 128 KiB (RFC 8878, 3.1.1.2), and the package
+``zstandard`` decompresses a piece as a whole."""
+
+
+def _zstd_frames(stream: BinaryIO, zstandard: Any) -> Iterator[bytes]:
+    """Decompress frames by the package ``zstandard``, whose own reader accepts truncated frames."""
+    new, frame = zstandard.ZstdDecompressor().decompressobj, None
+    while packed := stream.read(ZSTD_PIECE):
+        while packed:
+            frame = frame or new()
+            yield frame.decompress(packed)
+            packed, frame = (frame.unused_data, None) if frame.eof else (b"", frame)
+    if frame is not None:
+        raise EOFError("the end of a frame is missing")
 
 
 def open_zstd(stream: BinaryIO, name: str, mode: str = "rb") -> BinaryIO:
@@ -496,7 +494,7 @@ def open_zstd(stream: BinaryIO, name: str, mode: str = "rb") -> BinaryIO:
         problem = "zstd compression needs a package that is not installed"
         raise InputError(problem, "pip install zstandard", file=name) from None
     if mode == "rb":
-        return cast("BinaryIO", io.BufferedReader(_Zstd(stream, zstandard), BLOCK_SIZE))
+        return cast("BinaryIO", io.BufferedReader(_Pieces(_zstd_frames(stream, zstandard)), BLOCK_SIZE))
     return cast("BinaryIO", zstandard.ZstdCompressor().stream_writer(stream, closefd=False))
 
 

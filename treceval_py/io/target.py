@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 from collections.abc import Collection, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, BinaryIO
 
 from treceval_py.data.ids import shown
@@ -44,12 +43,13 @@ def written_whole(path: str | os.PathLike[str], *, part: str | None = None, link
 
     if not isinstance(path, (str, os.PathLike)):
         raise OutputError(f"{shown(path)} is not a path", "Give a path to write to.")
+    file = os.fspath(path)
     target = os.path.realpath(path) if links else os.path.abspath(path)
     try:
         mode = os.lstat(target).st_mode if os.path.lexists(target) else None
         if mode is not None and not stat.S_ISREG(mode):
             if not links:
-                raise OutputError("this is a link or not a regular file", "Remove it.", file=os.fspath(path))
+                raise OutputError("this is a link or not a regular file", "Remove it.", file=file)
             with open(target, "wb") as raw:
                 yield raw
             return
@@ -58,31 +58,30 @@ def written_whole(path: str | os.PathLike[str], *, part: str | None = None, link
             descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=f".{os.path.basename(target)}.")
         else:
             temporary = os.path.join(folder, os.path.basename(part))
-            descriptor = _afresh(temporary)
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)
+            descriptor = os.open(
+                temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600
+            )  # follows no link, as `mkstemp`
         ours = os.fstat(descriptor)
         try:
             with os.fdopen(descriptor, "wb") as raw:
-                with _compressed(raw, os.fspath(path)) as stream:
+                with _compressed(raw, file) as stream:
                     yield stream
                 raw.flush()
                 os.fsync(raw.fileno())
             if not _is_same(temporary, ours):  # another writer took the temporary file for an abandoned one
-                raise OutputError(
-                    "another program is writing this file", "Wait until it has finished.", file=os.fspath(path)
-                )
+                raise OutputError("another program is writing this file", "Wait until it has finished.", file=file)
             os.chmod(temporary, stat.S_IMODE(mode) if mode is not None else 0o666 & ~_umask())
             os.replace(temporary, target)
         except BaseException:
             if _is_same(temporary, ours):
-                with contextlib.suppress(OSError):
+                with suppress(OSError):
                     os.unlink(temporary)
             raise
     except OSError as error:
-        raise OutputError(
-            f"cannot be written: {error.strerror or error}",
-            "Check the folder and the space left.",
-            file=os.fspath(path),
-        ) from None
+        problem = f"cannot be written: {error.strerror or error}"
+        raise OutputError(problem, "Check the folder and the space left.", file=file) from None
 
 
 def unfinished(folder: str, names: Collection[str]) -> list[str]:
@@ -100,13 +99,6 @@ def _is_same(path: str, file: os.stat_result) -> bool:
         return os.path.samestat(os.stat(path, follow_symlinks=False), file)
     except OSError:
         return False
-
-
-def _afresh(path: str) -> int:
-    """Create a new file, replacing any of that name; like `tempfile.mkstemp`, it follows no link."""
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(path)
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
 
 
 def _compressed(raw: BinaryIO, path: str) -> AbstractContextManager[Any]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from types import NoneType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -256,24 +256,20 @@ def _parquet(table: Run | Qrels, tag: str) -> Iterator[bytes]:
     return iter([parquet_bytes(table, tag)])
 
 
-Writers: TypeAlias = dict[str, Callable[[Any, Any], Iterator[bytes]]]
+_OBJECTS = {"json": _json, "jsonl": _json_lines, "parquet": _parquet}
 
-RUN_WRITERS: Writers = {
+RUN_WRITERS: dict[str, Callable[[Any, Any], Iterator[bytes]]] = {
     "trec_results": _trec_run,
     "msmarco": _msmarco_run,
-    "json": _json,
-    "jsonl": _json_lines,
-    "parquet": _parquet,
+    **_OBJECTS,
 }
 """Writers of runs and their tags, by format."""
 
-QRELS_WRITERS: Writers = {
+QRELS_WRITERS: dict[str, Callable[[Any, Any], Iterator[bytes]]] = {
     "qrels": _trec_qrels,
     "msmarco": _trec_qrels,
     "beir": _beir_qrels,
-    "json": _json,
-    "jsonl": _json_lines,
-    "parquet": _parquet,
+    **_OBJECTS,
 }
 """Writers of judgments, which have no tag, by format."""
 
@@ -290,8 +286,8 @@ def _check_ids(table: Run | Qrels, text: _Text) -> None:
 def _checked_query(qid: str, text: _Text) -> bytes:
     raw = _checked(encode(qid), "query id", text)
     if raw.startswith((b"#", BYTE_ORDER_MARK)):
-        what = "comments" if raw.startswith(b"#") else "begin with a byte-order mark, which readers skip"
-        raise DataError(f"query id {qid!r} would make its lines {what}", "Let it begin with another character.")
+        change = "comments" if raw.startswith(b"#") else "begin with a byte-order mark, which readers skip"
+        raise DataError(f"query id {qid!r} would make its lines {change}", "Let it begin with another character.")
     return raw
 
 
