@@ -21,13 +21,7 @@ from treceval_py.data.run import Run
 from treceval_py.errors import DataError
 from treceval_py.io.lines import is_header
 from treceval_py.io.source import BYTE_ORDER_MARK, LONGEST_LINE, peek, source_of
-from treceval_py.io.trec import (
-    Judgments,
-    read_judgment_groups,
-    read_preferences,
-    read_trec_qrels,
-    read_trec_run,
-)
+from treceval_py.io.trec import Judgments, read_judgment_groups, read_preferences, read_trec_qrels, read_trec_run
 
 if TYPE_CHECKING:
     from treceval_py.io.dictionaries import Dictionary

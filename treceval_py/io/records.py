@@ -12,7 +12,7 @@ from treceval_py.data.ids import Ids, encode, quoted, repeated
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import DataError, InputError
-from treceval_py.io.rows import by_query
+from treceval_py.io.rows import Grouping, by_query
 
 
 class Records(NamedTuple):
@@ -61,8 +61,8 @@ class Records(NamedTuple):
         InputError
             A document is judged twice for a query, or an id is empty.
         """
-        offsets, docids, order = self._grouped()
-        return Qrels.from_columns(self.qids, offsets, docids, rels if order is None else rels[order], name=self.name)
+        qids, offsets, docids, order = self._grouped()
+        return Qrels.from_columns(qids, offsets, docids, rels if order is None else rels[order], name=self.name)
 
     def run(self, scores: FloatArray, *, ranks: IntArray | None = None, tag: str = DEFAULT_TAG) -> Run:
         """Return a run; ``scores`` and ``ranks`` (D,) are those of the rows.
@@ -72,24 +72,24 @@ class Records(NamedTuple):
         InputError
             A document occurs twice in a query, or an id is empty.
         """
-        offsets, docids, order = self._grouped()
+        qids, offsets, docids, order = self._grouped()
         if order is not None:
             scores, ranks = scores[order], None if ranks is None else ranks[order]
-        return Run.from_columns(self.qids, offsets, docids, scores, tag=tag, name=self.name, ranks=ranks)
+        return Run.from_columns(qids, offsets, docids, scores, tag=tag, name=self.name, ranks=ranks)
 
-    def _grouped(self) -> tuple[IntArray, Ids, IntArray | None]:
-        """Return the rows of each query, the documents in that order, and the order if it differs from the source's."""
+    def _grouped(self) -> Grouping:
+        """Return the rows by query; empty ids and repeated documents are refused."""
         if "" in self.qids:
             raise InputError("a query id is empty", "Give every query an id.", file=self.name)
         empty = np.flatnonzero(np.diff(self.docids.offsets) == 0)
         if len(empty):
             raise self.error(int(empty[0]), "id", "is empty", "Give every document an id.")
-        offsets, docids, order = by_query(self.queries, np.diff(self.starts), len(self.qids), self.docids)
-        twice = repeated(docids, offsets)
+        grouping = by_query(self.qids, self.queries, np.diff(self.starts), self.docids)
+        twice = repeated(grouping.docids, grouping.offsets)
         if twice is None:
-            return offsets, docids, order
+            return grouping
         query, *rows = twice
-        first, second = rows if order is None else order[rows].tolist()
+        first, second = rows if grouping.order is None else grouping.order[rows].tolist()
         document, qid = quoted(encode(self.docids[second])), quoted(encode(self.qids[query]))
         problem, line = f"document {document} occurs twice in query {qid}", None
         if self.lines is not None:

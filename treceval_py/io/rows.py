@@ -198,7 +198,7 @@ def gathered(
 
 
 class Grouping(NamedTuple):
-    """The order of rows by query.
+    """Rows in the order of their queries.
 
     Attributes
     ----------
@@ -206,12 +206,15 @@ class Grouping(NamedTuple):
         The queries, in order of first occurrence.
     offsets : (Q + 1,) int array
         The first row of each query, and D.
+    docids : Ids, length D
+        The documents.
     order : (D,) int array or None
         The rows in their new order; None if unchanged.
     """
 
     qids: list[str]
     offsets: IntArray
+    docids: Ids
     order: IntArray | None
 
 
@@ -225,13 +228,9 @@ class Repetition(NamedTuple):
 
     def error(self, name: str, before: int = 0) -> RepeatedDocumentError:
         """Return the error for it, if ``before`` lines come before those that were counted."""
-        return RepeatedDocumentError(
-            f"document {quoted(encode(self.docid))} occurs twice in query {quoted(encode(self.qid))} "
-            f"(first on line {self.first + before})",
-            "Keep one of the two lines.",
-            file=name,
-            line=self.second + before,
-        )
+        document, query = quoted(encode(self.docid)), quoted(encode(self.qid))
+        problem = f"document {document} occurs twice in query {query} (first on line {self.first + before})"
+        return RepeatedDocumentError(problem, "Keep one of the two lines.", file=name, line=self.second + before)
 
 
 @dataclass(slots=True)
@@ -270,9 +269,9 @@ class Rows:
         InputError
             A document is judged twice for a query.
         """
-        grouping, docids = self._arranged(last=duplicates == "last")
-        rels = _joined([part.rels for part in self._parts if part.rels is not None], grouping.order)
-        return Qrels.from_columns(grouping.qids, grouping.offsets, docids, rels, name=self.name)
+        qids, offsets, docids, order = self._arranged(last=duplicates == "last")
+        rels = _joined([part.rels for part in self._parts if part.rels is not None], order)
+        return Qrels.from_columns(qids, offsets, docids, rels, name=self.name)
 
     def run(self, *, checked: bool = True, duplicates: str = "refuse") -> Run:
         """Return the rows as a run.
@@ -290,28 +289,22 @@ class Rows:
         InputError
             A document occurs twice in a query.
         """
-        grouping, docids = self._arranged(last=duplicates == "last", checked=checked)
-        scores = _joined([part.scores for part in self._parts if part.scores is not None], grouping.order)
+        qids, offsets, docids, order = self._arranged(last=duplicates == "last", checked=checked)
+        scores = _joined([part.scores for part in self._parts if part.scores is not None], order)
         known = [part.ranks for part in self._parts if part.ranks is not None]
-        ranks = _joined(known, grouping.order) if len(known) == len(self._parts) else None
+        ranks = _joined(known, order) if len(known) == len(self._parts) else None
         tag = decode(self._parts[-1].tag)
-        return Run.from_columns(grouping.qids, grouping.offsets, docids, scores, tag=tag, name=self.name, ranks=ranks)
+        return Run.from_columns(qids, offsets, docids, scores, tag=tag, name=self.name, ranks=ranks)
 
-    def _arranged(self, *, last: bool, checked: bool = True) -> tuple[Grouping, Ids]:
-        """Return the grouping of rows and the documents, with repeated ones refused, or only the last row of each."""
-        grouping, docids = self._grouped()
-        if last:
-            places, values, offsets = _last_rows(grouping, docids)
-            if len(places) == len(docids):
-                return grouping, docids
-            order = values if grouping.order is None else grouping.order[values]
-            return Grouping(grouping.qids, offsets, order), docids.take(places)
-        twice = self.repetition((grouping, docids)) if checked else None
+    def _arranged(self, *, last: bool, checked: bool = True) -> Grouping:
+        """Return the rows by query; documents that occur twice are refused, or have only their last row."""
+        grouping = self._grouped()
+        twice = self.repetition(grouping) if checked and not last else None
         if twice is not None:
             raise twice.error(self.name)
-        return grouping, docids
+        return _last_rows(grouping) if last else grouping
 
-    def _grouped(self) -> tuple[Grouping, Ids]:
+    def _grouped(self) -> Grouping:
         lengths = np.concatenate([np.diff(part.starts) for part in self._parts])
         numbers: dict[bytes, int] = {}
         stretches: list[IntArray] = []
@@ -321,43 +314,33 @@ class Rows:
         queries = np.concatenate(stretches)
         columns = [part.docids for part in self._parts]
         docids = columns[0] if len(columns) == 1 else Ids.concatenate(columns)
-        offsets, docids, order = by_query(queries, lengths, len(numbers), docids)
-        return Grouping([decode(qid) for qid in numbers], offsets, order), docids
+        return by_query([decode(qid) for qid in numbers], queries, lengths, docids)
 
-    def repetition(self, grouped: tuple[Grouping, Ids] | None = None) -> Repetition | None:
+    def repetition(self, grouping: Grouping | None = None) -> Repetition | None:
         """Return the first document that occurs twice in a query."""
-        grouping, docids = grouped or self._grouped()
-        twice = repeated(docids, grouping.offsets)
+        qids, offsets, docids, order = grouping or self._grouped()
+        twice = repeated(docids, offsets)
         if twice is None:
             return None
         query, *rows = twice
         lines = []
-        for row in rows if grouping.order is None else grouping.order[rows].tolist():
+        for row in rows if order is None else order[rows].tolist():
             part = bisect_right(self._starts, row) - 1
             lines.append(self._parts[part].lines[row - self._starts[part]])
-        return Repetition(grouping.qids[query], docids[rows[1]], *lines)
+        return Repetition(qids[query], docids[rows[1]], *lines)
 
 
-def by_query(queries: IntArray, lengths: IntArray, count: int, docids: Ids) -> tuple[IntArray, Ids, IntArray | None]:
+def by_query(qids: list[str], queries: IntArray, lengths: IntArray, docids: Ids) -> Grouping:
     """Order rows by query.
 
     Parameters
     ----------
+    qids : list of str, length Q
+        The queries.
     queries, lengths : (S,) int array
         The query and the number of rows of each stretch.
-    count : int
-        The number of queries.
     docids : Ids, length D
         The documents.
-
-    Returns
-    -------
-    offsets : (Q + 1,) int array
-        The first row of each query, and D.
-    docids : Ids, length D
-        The documents in their new order.
-    order : (D,) int array or None
-        The rows in their new order; None if unchanged.
     """
     order = None
     if (queries[1:] < queries[:-1]).any():  # a query's rows are scattered
@@ -368,30 +351,32 @@ def by_query(queries: IntArray, lengths: IntArray, count: int, docids: Ids) -> t
         keys.sort()
         order = keys & ((1 << bits) - 1)
         docids = docids.take(order)
-    offsets = np.zeros(count + 1, dtype=np.int64)
+    offsets = np.zeros(len(qids) + 1, dtype=np.int64)
     np.add.at(offsets, queries + 1, lengths)
-    return np.cumsum(offsets), docids, order
+    return Grouping(qids, np.cumsum(offsets), docids, order)
 
 
-def _last_rows(grouping: Grouping, docids: Ids) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the rows where documents first occur, the rows with their values, and where queries begin in both."""
+def _last_rows(grouping: Grouping) -> Grouping:
+    """Return documents where they first occur, with the order of their last rows."""
+    qids, offsets, docids, order = grouping
     compiled = scanner()
     if compiled is not None:
-        rows: tuple[IntArray, IntArray, IntArray] = compiled.last_lines(docids.buffer, docids.offsets, grouping.offsets)
-        return rows
-    places: list[int] = []
-    values: list[int] = []
-    offsets = [0]
-    for start, stop in pairwise(grouping.offsets.tolist()):
-        last: dict[bytes, int] = {}
-        first: dict[bytes, int] = {}
-        for row, docid in enumerate(docids.raw(start, stop), start):
-            first.setdefault(docid, row)
-            last[docid] = row
-        places += first.values()
-        values += last.values()
-        offsets.append(len(places))
-    return np.array(places, dtype=np.int64), np.array(values, dtype=np.int64), np.array(offsets, dtype=np.int64)
+        places, values, offsets = compiled.last_lines(docids.buffer, docids.offsets, offsets)
+    else:
+        rows, last_rows, ends = list[int](), list[int](), [0]
+        for start, stop in pairwise(offsets.tolist()):
+            last: dict[bytes, int] = {}
+            first: dict[bytes, int] = {}
+            for row, docid in enumerate(docids.raw(start, stop), start):
+                first.setdefault(docid, row)
+                last[docid] = row
+            rows += first.values()
+            last_rows += last.values()
+            ends.append(len(rows))
+        places, values, offsets = (np.array(column, dtype=np.int64) for column in (rows, last_rows, ends))
+    if len(places) == len(docids):
+        return grouping
+    return Grouping(qids, offsets, docids.take(places), values if order is None else order[values])
 
 
 def _joined(parts: Sequence[Column], order: IntArray | None) -> Column:

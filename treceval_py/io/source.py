@@ -151,8 +151,6 @@ def blocks(
             yield buffer[:lines]
         if not stream.ended:
             raise InputError(f"a line has more than {LONGEST_LINE:,} bytes", "Is this a text file?", file=name, line=1)
-        if not stream.started:
-            raise InputError("the file is empty", "Is it the right file?", file=name)
 
 
 def at_line(error: InputError, before: int) -> InputError:
@@ -224,8 +222,6 @@ class _Stream:
     ----------
     raw : _Bytes
         The source.
-    started : bool
-        Whether any byte was read.
     ended : bool
         Whether the source is exhausted.
     """
@@ -234,7 +230,7 @@ class _Stream:
         self.raw = _Bytes(raw)
         self._name = name
         self._readinto: Callable[[memoryview], int] | None = None
-        self.started = False
+        self._started = False
         self.ended = False
 
     def after(self, rest: memoryview, room: int) -> tuple[memoryview, int]:
@@ -243,7 +239,7 @@ class _Stream:
         Raises
         ------
         InputError
-            The source cannot be read, or is not text.
+            The source cannot be read, is empty, or is not text.
         """
         room, filled = max(room, SHORTEST_BLOCK), len(rest)
         # Not a bytearray, which would first be filled with zeros.
@@ -263,8 +259,10 @@ class _Stream:
             self.ended = not count
             filled += count
         mark = 0
-        if filled and not self.started:
-            self.started = True
+        if not self._started:
+            if not filled:
+                raise InputError("the file is empty", "Is it the right file?", file=self._name)
+            self._started = True
             mark = _checked_start(bytes(buffer[: min(filled, SHORTEST_BLOCK)]), self._name)
         return buffer[mark:], filled - mark
 
@@ -614,8 +612,6 @@ def whole(source: Source, most: int | None = None) -> bytes:
             if most is not None and filled > most:
                 raise InputError(f"the file has more than {most:,} bytes", file=name)
         _check_unchanged(raw, state, name)
-    if not stream.started:
-        raise InputError("the file is empty", "Is it the right file?", file=name)
     return bytes(text)
 
 

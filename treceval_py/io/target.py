@@ -60,9 +60,8 @@ def written_whole(path: str | os.PathLike[str], *, part: str | None = None, link
             temporary = os.path.join(folder, os.path.basename(part))
             with suppress(FileNotFoundError):
                 os.unlink(temporary)
-            descriptor = os.open(
-                temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600
-            )  # follows no link, as `mkstemp`
+            # Like `mkstemp`, this follows no link.
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         ours = os.fstat(descriptor)
         try:
             with os.fdopen(descriptor, "wb") as raw:
@@ -72,7 +71,8 @@ def written_whole(path: str | os.PathLike[str], *, part: str | None = None, link
                 os.fsync(raw.fileno())
             if not _is_same(temporary, ours):  # another writer took the temporary file for an abandoned one
                 raise OutputError("another program is writing this file", "Wait until it has finished.", file=file)
-            os.chmod(temporary, stat.S_IMODE(mode) if mode is not None else 0o666 & ~_umask())
+            os.umask(mask := os.umask(0))  # the only way to read it
+            os.chmod(temporary, stat.S_IMODE(mode) if mode is not None else 0o666 & ~mask)
             os.replace(temporary, target)
         except BaseException:
             if _is_same(temporary, ours):
@@ -116,9 +116,3 @@ def _compressed(raw: BinaryIO, path: str) -> AbstractContextManager[Any]:
 
         return lzma.LZMAFile(raw, "wb")
     return open_zstd(raw, path, "wb") if path.endswith(PACKED) else nullcontext(raw)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

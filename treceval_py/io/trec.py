@@ -62,12 +62,8 @@ def read_judgment_groups(source: Source | None = None, *, text: str | None = Non
         for qid, group, docid, rel, line in zip(*block.columns[:3], rels, block.lines, strict=True):
             judged = groups.setdefault(decode(qid), {}).setdefault(group, {})
             if docid in judged:
-                raise InputError(
-                    f"group {quoted(group)} judges document {quoted(docid)} twice for query {quoted(qid)}",
-                    "Keep one of the two lines.",
-                    file=name,
-                    line=line,
-                )
+                twice = f"group {quoted(group)} judges document {quoted(docid)} twice for query {quoted(qid)}"
+                raise InputError(twice, "Keep one of the two lines.", file=name, line=line)
             judged[docid] = rel
     return JudgmentGroups(groups, name=name)
 

@@ -22,11 +22,7 @@ from treceval_py.io.target import PACKED, written_whole
 
 
 def write_run(
-    run: Run | Data,
-    path: str | os.PathLike[str],
-    *,
-    tag: str | None = None,
-    format: str = "trec_results",
+    run: Run | Data, path: str | os.PathLike[str], *, tag: str | None = None, format: str = "trec_results"
 ) -> None:
     """Write a run, by default as TREC text: ``qid Q0 docid rank score tag``.
 
