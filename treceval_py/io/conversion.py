@@ -20,15 +20,8 @@ from treceval_py.io.source import name_of
 from treceval_py.io.target import PACKED
 from treceval_py.io.writing import QRELS_WRITERS, RUN_WRITERS, write_qrels, write_run, written_as
 
-_EXTENSIONS: dict[str, dict[Kind, str]] = {
-    ".json": {"run": "json", "qrels": "json"},
-    ".jsonl": {"run": "jsonl", "qrels": "jsonl"},
-    ".ndjson": {"run": "jsonl", "qrels": "jsonl"},
-    ".parquet": {"run": "parquet", "qrels": "parquet"},
-    ".tsv": {"run": "msmarco", "qrels": "beir"},
-    "": {"run": "trec_results", "qrels": "qrels"},
-}
-"""The format of a file by the ending of its name; the empty ending is any other name."""
+_ENDINGS = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+"""Formats of runs and of judgments, by the ending of a file's name."""
 
 _BOTH = frozenset[Kind](("run", "qrels"))
 
@@ -202,7 +195,10 @@ def _format_of(target: str | os.PathLike[str] | BinaryIO, kind: Kind) -> str:
     path = os.fspath(target) if isinstance(target, (str, os.PathLike)) else ""
     for packed in PACKED:
         path = path.removesuffix(packed)
-    return next(formats[kind] for ending, formats in _EXTENSIONS.items() if path.endswith(ending))
+    if path.endswith(".tsv"):
+        return "msmarco" if kind == "run" else "beir"
+    usual = "trec_results" if kind == "run" else "qrels"
+    return next((name for ending, name in _ENDINGS.items() if path.endswith(ending)), usual)
 
 
 def _lost(table: Run | Qrels, format: str, tag: str | None) -> tuple[str, ...]:

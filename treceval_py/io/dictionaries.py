@@ -28,12 +28,10 @@ class _Infinite(float):
     """Infinity that was written as such, rather than as 1e999."""
 
 
-def _constant(name: str) -> float:
-    return math.nan if name == "NaN" else _Infinite(name)
-
-
 # An object becomes a tuple of its pairs rather than a dictionary, which would keep the last of equal keys.
-_DECODER = json.JSONDecoder(object_pairs_hook=tuple, parse_constant=_constant)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=tuple, parse_constant=lambda name: math.nan if name == "NaN" else _Infinite(name)
+)
 
 
 class Dictionary(NamedTuple):

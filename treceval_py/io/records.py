@@ -111,11 +111,11 @@ def encoded(ids: Iterable[str], name: str, lines: Sequence[int] | None = None) -
     try:
         return list(map(str.encode, ids))
     except UnicodeEncodeError:  # a lone surrogate: bytes that were not UTF-8, or a malformed escape
-        return [_encoded(text, name, None if lines is None else lines[row]) for row, text in enumerate(ids)]
-
-
-def _encoded(text: str, name: str, line: int | None) -> bytes:
-    try:
-        return encode(text)
-    except DataError as error:
-        raise InputError(error.what, error.todo, file=name, line=line) from None
+        raw = []
+    for row, text in enumerate(ids):
+        try:
+            raw.append(encode(text))
+        except DataError as error:
+            line = None if lines is None else lines[row]
+            raise InputError(error.what, error.todo, file=name, line=line) from None
+    return raw

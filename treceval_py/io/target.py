@@ -71,8 +71,10 @@ def written_whole(path: str | os.PathLike[str], *, part: str | None = None, link
                 os.fsync(raw.fileno())
             if not _is_same(temporary, ours):  # another writer took the temporary file for an abandoned one
                 raise OutputError("another program is writing this file", "Wait until it has finished.", file=file)
-            os.umask(mask := os.umask(0))  # the only way to read it
-            os.chmod(temporary, stat.S_IMODE(mode) if mode is not None else 0o666 & ~mask)
+            if mode is None:
+                os.umask(mask := os.umask(0))  # the only way to read it
+                mode = 0o666 & ~mask
+            os.chmod(temporary, stat.S_IMODE(mode))
             os.replace(temporary, target)
         except BaseException:
             if _is_same(temporary, ours):

@@ -5,6 +5,7 @@ With a field inserted after the query, both are TREC's judgments, which the comp
 
 from __future__ import annotations
 
+import re
 from typing import cast
 
 import numpy as np
@@ -89,14 +90,10 @@ def read_beir(source: Source) -> Qrels:
 
 def _without_header(text: bytes, first: int) -> tuple[bytes, int]:
     """Return a block without the lines up to its header, if its first line with data is one."""
-    start, line = 0, first
-    while start < len(text):
-        end = text.index(b"\n", start) + 1
-        head = text[start:end].strip()
-        if head and not head.startswith(b"#"):
-            return (text[end:], line + 1) if is_header(head) else (text, first)
-        start, line = end, line + 1
-    return text, first
+    line = re.match(rb"(?:[ \t\v\f\r]*(?:#[^\n]*)?\n)*([^\n]*)\n?", text)
+    if line is None or not is_header(line[1].strip()):
+        return text, first
+    return text[line.end() :], first + text.count(b"\n", 0, line.end())
 
 
 def _part(text: bytes, first: int, layout: Layout, name: str) -> tuple[Part | None, InputError | None]:
