@@ -127,7 +127,10 @@ def files(draw: st.DrawFn) -> bytes:
 def test_any_data_are_read_as_gzip_reads_them(library: ModuleType, data: bytes, room: int, piece: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gzipped, "PIECE", piece)
-        assert found(data, library, room) == expected(data)
+        result = found(data, library, room)
+    if result[1] == "CRC check failed":  # which zlib sees before the size of the text, where the file may end
+        data += bytes(4)
+    assert result == expected(data)
 
 
 @with_each
