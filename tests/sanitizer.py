@@ -199,7 +199,8 @@ def feed(case: Case, scanner: Any) -> bool:
         table = None
     kept: Any = rows.run(duplicates="last") if case.run else rows.qrels(duplicates="last")
     _under("compiled")
-    whole, documents = rows._grouped()
+    whole = rows._grouped()
+    documents = whole.docids
     columns = (exact(documents.buffer), documents.offsets.copy(), whole.offsets.copy())
     same("a document comes twice", scanner.repeated(*columns) >= 0, table is None)
     places, values, first = scanner.last_lines(*columns)

@@ -21,7 +21,7 @@ from command import LINES, REFUSED, Done, table, treceval
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.errors import InputError, brief, listed, shortened
-from treceval_py.io.trec import read_run
+from treceval_py.io.trec import read_trec_run as read_run
 
 QRELS = b"1 0 a 1\n1 0 b 0\n2 0 c 2\n"
 RUN = b"1 Q0 b 1 3.5 tag\n1 Q0 a 2 2.5 tag\n2 Q0 c 1 0.25 tag\n"

@@ -11,6 +11,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
+from concurrent import futures
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ import pytest
 from command import Done, treceval
 
 import treceval_py as te
-from treceval_py import report, threads
+from treceval_py import report
 from treceval_py.boards import board
 from treceval_py.cli import commands
 from treceval_py.cli.options import PLUGIN, READING_OPTIONS, SCORING_OPTIONS
@@ -385,12 +386,12 @@ def crews(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Take down how many threads work at once; each line is a block, and there are 2 cores."""
     found: list[int] = []
 
-    class Watched(threads._Crew[Any, Any]):
-        def __init__(self, head: Any, items: Any, work: Any, threads: int) -> None:
+    class Watched(futures.ThreadPoolExecutor):
+        def __init__(self, threads: int) -> None:
             found.append(threads)
-            super().__init__(head, items, work, threads)
+            super().__init__(threads)
 
-    monkeypatch.setattr(threads, "_Crew", Watched)
+    monkeypatch.setattr(futures, "ThreadPoolExecutor", Watched)
     monkeypatch.setattr(source, "BLOCK_SIZE", 20)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     return found

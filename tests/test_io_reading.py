@@ -36,7 +36,9 @@ from treceval_py.data.run import Run
 from treceval_py.errors import DataError, EvaluationError, InputError, MeasureError, OutputError, TrecevalError
 from treceval_py.io import source
 from treceval_py.io.source import blocks
-from treceval_py.io.trec import read_judgment_groups, read_preferences, read_qrels, read_run
+from treceval_py.io.trec import read_judgment_groups, read_preferences
+from treceval_py.io.trec import read_trec_qrels as read_qrels
+from treceval_py.io.trec import read_trec_run as read_run
 from treceval_py.io.writing import write_qrels, write_run
 from treceval_py.scoring.evaluation import evaluate
 

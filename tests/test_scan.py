@@ -43,7 +43,8 @@ from treceval_py.io import source
 from treceval_py.io.lines import QRELS, RUN, Layout
 from treceval_py.io.rows import gathered, read_part, scanned
 from treceval_py.io.source import blocks
-from treceval_py.io.trec import read_qrels, read_run
+from treceval_py.io.trec import read_trec_qrels as read_qrels
+from treceval_py.io.trec import read_trec_run as read_run
 from treceval_py.judging import streaming
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.judging.locating import judge
@@ -1257,17 +1258,21 @@ def test_whoever_stops_early_leaves_no_threads_behind(threads: int) -> None:
     assert settled(lambda: threading.active_count() <= before)
 
 
-def test_a_run_is_read_by_several_threads_at_once() -> None:
-    seen = set()
+def test_a_run_is_scanned_by_several_threads_and_read_by_the_calling_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, scanning, judge_piece = set(), set(), streaming._Judging.piece
 
-    def watch(read: int, size: int | None) -> None:
-        seen.add(threading.get_ident())
+    def piece(*given: Any) -> Any:
+        scanning.add(threading.get_ident())
         time.sleep(0.002)
+        return judge_piece(*given)
 
+    monkeypatch.setattr(streaming._Judging, "piece", piece)
     data = text_lines(lines_of({f"q{number}": 10 for number in range(60)}))
     with under("compiled"):
+        watch = lambda read, size: reading.add(threading.get_ident())  # noqa: E731
         judge_file(Qrels(STREAM_QRELS), io.BytesIO(data), threads=4, size=300, watch=watch)
-    assert len(seen - {threading.get_ident()}) > 1
+    assert len(scanning - {threading.get_ident()}) > 1
+    assert reading == {threading.get_ident()}
 
 
 @pytest.mark.parametrize("reader", READERS)

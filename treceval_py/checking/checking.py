@@ -31,7 +31,7 @@ from treceval_py.explaining.variants import ASCENDING, Variant, task_of
 from treceval_py.io.conversion import table_of
 from treceval_py.io.named import QRELS_FORMATS, RUN_FORMATS, seen
 from treceval_py.io.source import Text, kept, name_of
-from treceval_py.io.writing import qrels_as, run_as
+from treceval_py.io.writing import written_as
 from treceval_py.measures import parse_measures
 from treceval_py.scoring.evaluation import evaluate
 from treceval_py.scoring.opening import AnyJudgments, load_judgments, load_run
@@ -178,7 +178,7 @@ def _lines_of(source: Source | Data, kind: str | None) -> Source:
     if not kinds:
         raise EvaluationError(f"{shown(source)} in memory cannot be checked as {kind}", "Choose run or qrels.")
     table, _ = table_of(source, kinds)
-    lines = run_as(table, "trec_results", table.tag) if isinstance(table, Run) else qrels_as(table, "qrels")
+    lines = written_as(table, "trec_results" if isinstance(table, Run) else "qrels")
     return Text(b"".join(lines), table.name)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
@@ -15,25 +15,13 @@ from treceval_py.data.objects import could_be
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import DataError, InputError, OutputError
-from treceval_py.io.named import QRELS_FORMATS, RUN_FORMATS, Kind, Sight, format_named, read_qrels, read_run, seen
+from treceval_py.io.named import QRELS_FORMATS, RUN_FORMATS, VALUES, Kind, Sight, read_qrels, read_run, seen
 from treceval_py.io.source import name_of
-from treceval_py.io.writing import QRELS_WRITERS, RUN_WRITERS, qrels_as, run_as, write_qrels, write_run
+from treceval_py.io.target import PACKED
+from treceval_py.io.writing import QRELS_WRITERS, RUN_WRITERS, write_qrels, write_run, written_as
 
-if TYPE_CHECKING:
-    from treceval_py.io.dictionaries import Dictionary
-    from treceval_py.io.parquet import ParquetTable
-
-_PACKED = (".gz", ".bz2", ".xz", ".zst", ".zstd")
-
-_EXTENSIONS: dict[str, dict[Kind, str]] = {
-    ".json": {"run": "json", "qrels": "json"},
-    ".jsonl": {"run": "jsonl", "qrels": "jsonl"},
-    ".ndjson": {"run": "jsonl", "qrels": "jsonl"},
-    ".parquet": {"run": "parquet", "qrels": "parquet"},
-    ".tsv": {"run": "msmarco", "qrels": "beir"},
-    "": {"run": "trec_results", "qrels": "qrels"},
-}
-"""The format of a file by the ending of its name; the empty ending is any other name."""
+_ENDINGS = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+"""Formats of runs and of judgments, by the ending of a file's name."""
 
 _BOTH = frozenset[Kind](("run", "qrels"))
 
@@ -107,29 +95,25 @@ def convert(
         raise OutputError(f"{shown(target)} is not a file", "Give a path, or an open binary file.")
     if kind not in (None, "run", "qrels"):
         raise DataError(f"unknown kind {shown(kind)}", "Choose run or qrels.")
+    kinds = _BOTH if kind is None else frozenset([kind])
     if isinstance(source, (str, os.PathLike)) or hasattr(source, "read"):
         sight, file = seen(cast("Source", source))
-        kinds = _wanted(_kinds(kind, source_format, sight, name_of(file)), target_format)
+        kinds = _wanted(_kinds(kinds, source_format, sight, name_of(file)), target_format)
         table, guessed = _read(file, kinds, source_format or sight.format)
     elif source_format is not None:
         raise DataError(f"{shown(source)} in memory has no format", "Leave out the format of the source.")
     else:
-        table, guessed = table_of(source, _wanted(_BOTH if kind is None else frozenset([kind]), target_format))
-    to = target_format or _format_of(target, "run" if isinstance(table, Run) else "qrels")
-    if isinstance(table, Run):
-        written = table.tag if tag is None else tag
-        if isinstance(target, (str, os.PathLike)):
-            write_run(table, target, tag=written, format=to)
-        else:
-            target.writelines(run_as(table, to, written))
-        return Conversion(table, to, guessed, _lost(table, to, written))
-    if tag is not None:
+        table, guessed = table_of(source, _wanted(kinds, target_format))
+    if tag is not None and isinstance(table, Qrels):
         raise DataError("judgments have no tag", "Leave out the tag, or choose the kind run.")
-    if isinstance(target, (str, os.PathLike)):
-        write_qrels(table, target, format=to)
+    to = target_format or _format_of(target, "run" if isinstance(table, Run) else "qrels")
+    if not isinstance(target, (str, os.PathLike)):
+        target.writelines(written_as(table, to, tag))
+    elif isinstance(table, Run):
+        write_run(table, target, tag=tag, format=to)
     else:
-        target.writelines(qrels_as(table, to))
-    return Conversion(table, to, guessed, _lost(table, to, DEFAULT_TAG))
+        write_qrels(table, target, format=to)
+    return Conversion(table, to, guessed, _lost(table, to, tag))
 
 
 def table_of(given: Any, kinds: frozenset[Kind] = _BOTH) -> tuple[Run | Qrels, bool]:
@@ -166,36 +150,21 @@ def _having(format: str, runs: Mapping[str, Any], judgments: Mapping[str, Any]) 
     DataError
         Neither kind has one.
     """
-    kinds: set[Kind] = set()
-    if isinstance(format, str) and format in runs:
-        kinds.add("run")
-    if isinstance(format, str) and format in judgments:
-        kinds.add("qrels")
+    formats: dict[Kind, Mapping[str, Any]] = {"run": runs, "qrels": judgments}
+    kinds = frozenset(kind for kind in formats if isinstance(format, str) and format in formats[kind])
     if not kinds:
-        raise DataError(
-            f"unknown format {shown(format)}", f"Choose one of {', '.join(dict.fromkeys([*runs, *judgments]))}."
-        )
-    return frozenset(kinds)
+        known = ", ".join(dict.fromkeys([*runs, *judgments]))
+        raise DataError(f"unknown format {shown(format)}", f"Choose one of {known}.")
+    return kinds
 
 
-def _kinds(kind: Kind | None, source_format: str | None, sight: Sight, name: str) -> frozenset[Kind]:
+def _kinds(kinds: frozenset[Kind], source_format: str | None, sight: Sight, name: str) -> frozenset[Kind]:
     """Return the possible kinds of the source, from the caller's options and its beginning."""
-    if source_format is None:
-        return _kinds_of_sight(sight, name) if kind is None else frozenset([kind])
-    kinds = _having(source_format, RUN_FORMATS, QRELS_FORMATS)
-    if kind is not None:
-        # A format of the other kind is refused later, with the list of this kind's formats.
-        format_named(RUN_FORMATS if kind == "run" else QRELS_FORMATS, source_format, _WHAT[kind])
-        return frozenset([kind])
-    return _kinds_of_sight(sight, name) if source_format == "msmarco" else kinds
-
-
-_EITHER = JUDGMENT._replace(what="judgment or score", last=SCORE.names)
-
-_WHAT: dict[Kind, str] = {"run": "runs", "qrels": "relevance judgments"}
-
-
-def _kinds_of_sight(sight: Sight, name: str) -> frozenset[Kind]:
+    of_format = kinds if source_format is None else _having(source_format, RUN_FORMATS, QRELS_FORMATS)
+    if len(kinds) == 1:  # a format of the other kind is refused when it is read
+        return kinds
+    if source_format not in (None, "msmarco"):
+        return of_format
     if sight.format:
         return _BOTH if sight.format in RUN_FORMATS else frozenset(["qrels"])
     count = len(sight.fields)
@@ -203,9 +172,11 @@ def _kinds_of_sight(sight: Sight, name: str) -> frozenset[Kind]:
         return frozenset(["qrels"])
     if count == 3 or count >= 6 or not count:  # the reader reports what is wrong with an empty or damaged file
         return frozenset(["run"])
-    fields = "1 field" if count == 1 else f"{count} fields"
-    what = f"a line of {fields} has no format that can be converted"
-    raise InputError(what, "A run has 6 or 3 fields, judgments have 4, or 3 with a header.", file=name)
+    line = f"a line of {'1 field' if count == 1 else f'{count} fields'} has no format that can be converted"
+    raise InputError(line, "A run has 6 or 3 fields, judgments have 4, or 3 with a header.", file=name)
+
+
+_EITHER = JUDGMENT._replace(what="judgment or score", last=SCORE.names)
 
 
 def _read(source: Source, kinds: frozenset[Kind], format: str) -> tuple[Run | Qrels, bool]:
@@ -214,36 +185,27 @@ def _read(source: Source, kinds: frozenset[Kind], format: str) -> tuple[Run | Qr
         return read_run(source, format or None), False
     if kinds == {"qrels"}:
         return read_qrels(source, format or None), False
-    found, names = _of_either_kind(source, format)
-    if names and names.isdisjoint(SCORE.names):
-        return found.qrels(), False
-    return (found.qrels(), True) if found.whole() else (found.run(), False)
-
-
-def _of_either_kind(source: Source, format: str) -> tuple[Dictionary | ParquetTable, set[str]]:
-    """Read a source that can be judgments or a run; also return the names of the values, if they have names."""
-    if format == "parquet":
-        from treceval_py.io.parquet import read_parquet
-
-        table = read_parquet(source, _EITHER)
-        return table, {table.column.lower()}
-    from treceval_py.io.dictionaries import read_json, read_json_lines
-
-    found = read_json(source) if format == "json" else read_json_lines(source, _EITHER)
-    return found, {name.lower() for name in found.named}
+    values = VALUES[format](source, _EITHER)
+    if values.names and {name.lower() for name in values.names}.isdisjoint(SCORE.names):
+        return values.qrels(), False
+    return (values.qrels(), True) if values.whole() else (values.run(), False)
 
 
 def _format_of(target: str | os.PathLike[str] | BinaryIO, kind: Kind) -> str:
     path = os.fspath(target) if isinstance(target, (str, os.PathLike)) else ""
-    for packed in _PACKED:
+    for packed in PACKED:
         path = path.removesuffix(packed)
-    return next(formats[kind] for ending, formats in _EXTENSIONS.items() if path.endswith(ending))
+    if path.endswith(".tsv"):
+        return "msmarco" if kind == "run" else "beir"
+    usual = "trec_results" if kind == "run" else "qrels"
+    return next((name for ending, name in _ENDINGS.items() if path.endswith(ending)), usual)
 
 
-def _lost(table: Run | Qrels, format: str, tag: str) -> tuple[str, ...]:
+def _lost(table: Run | Qrels, format: str, tag: str | None) -> tuple[str, ...]:
     """Return notes on the parts of a table that a format cannot hold."""
     lost = []
     if isinstance(table, Run):
+        tag = table.tag if tag is None else tag
         ranked = table.ranks is not None and np.array_equal(table.scores, -table.ranks)
         if format == "msmarco" and not ranked:
             lost.append("MS MARCO's format has no scores, only ranks")

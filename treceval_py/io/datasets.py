@@ -8,9 +8,7 @@ from treceval_py._types import Source
 from treceval_py.data.objects import columns_of
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import DataError, InputError
-
-PREFIX = "ir_datasets:"
-"""Prefix of the name of a data set, given instead of a file."""
+from treceval_py.io.named import DATASET
 
 
 def read_dataset(source: Source) -> Qrels:
@@ -22,26 +20,24 @@ def read_dataset(source: Source) -> Qrels:
         The package is not installed, lacks or cannot load the data set, or the data set has no relevance judgments.
     """
     given = os.fspath(source) if isinstance(source, (str, os.PathLike)) else ""
-    dataset = given.removeprefix(PREFIX)
-    name = PREFIX + dataset
+    dataset = given.removeprefix(DATASET)
+    name = DATASET + dataset
     if not dataset:
         raise InputError("no data set is named", "Give its name, such as ir_datasets:vaswani.", file=name)
     try:
         import ir_datasets  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError:
-        what = "data sets need the package ir_datasets, which is not installed"
-        raise InputError(what, "pip install 'treceval-py[datasets]'", file=name) from None
+        problem = "data sets need the package ir_datasets, which is not installed"
+        raise InputError(problem, "pip install 'treceval-py[datasets]'", file=name) from None
     try:
-        found = ir_datasets.load(dataset)
+        loaded = ir_datasets.load(dataset)
     except KeyError:
-        what = "ir_datasets has no data set with this name"
-        raise InputError(what, "Its names are listed at https://ir-datasets.com.", file=name) from None
+        problem = "ir_datasets has no data set with this name"
+        raise InputError(problem, "Its names are listed at https://ir-datasets.com.", file=name) from None
     except Exception as error:  # noqa: BLE001 - a download may fail in many ways, each with its own exception
         raise _unloadable(error, name) from None
-    if not found.has_qrels():
-        raise InputError("the data set has no judgments", "Name one that has some, such as a part of it.", file=name)
     try:
-        rows = list(found.qrels_iter())
+        rows = list(loaded.qrels_iter()) if loaded.has_qrels() else []
     except Exception as error:  # noqa: BLE001 - as above
         raise _unloadable(error, name) from None
     if not rows:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import suppress
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from treceval_py._types import FloatArray, IntArray, Source
-from treceval_py.data.columns import DOCUMENT, JUDGMENT, QUERY, SCORE, Field, needed
+from treceval_py._types import Source
+from treceval_py.data.columns import DOCUMENT, QUERY, Field, needed
 from treceval_py.data.ids import Ids, beginning_of, quoted
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
@@ -27,12 +28,10 @@ class _Infinite(float):
     """Infinity that was written as such, rather than as 1e999."""
 
 
-def _constant(name: str) -> float:
-    return math.nan if name == "NaN" else _Infinite(name)
-
-
 # An object becomes a tuple of its pairs rather than a dictionary, which would keep the last of equal keys.
-_DECODER = json.JSONDecoder(object_pairs_hook=tuple, parse_constant=_constant)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=tuple, parse_constant=lambda name: math.nan if name == "NaN" else _Infinite(name)
+)
 
 
 class Dictionary(NamedTuple):
@@ -44,13 +43,13 @@ class Dictionary(NamedTuple):
         The queries and their documents.
     values : list, length D
         The value of each row, of any JSON type.
-    named : frozenset of str
+    names : tuple of str
         The names of the values' fields, if they had names.
     """
 
     records: Records
     values: list[Any]
-    named: frozenset[str] = frozenset()
+    names: tuple[str, ...] = ()
 
     def run(self) -> Run:
         """Return the values as scores.
@@ -60,7 +59,27 @@ class Dictionary(NamedTuple):
         InputError
             A value is not a number, or a document occurs twice in a query.
         """
-        return self.records.run(self._scores())
+        scores = None
+        if set(map(type, self.values)) <= {float, int}:
+            with suppress(OverflowError):
+                scores = np.array(self.values, dtype=np.float64)
+        if scores is None or not np.isfinite(scores).all():
+            scores = np.array([self._score(row, value) for row, value in enumerate(self.values)], dtype=np.float64)
+        return self.records.run(scores)
+
+    def _score(self, row: int, value: Any) -> float:
+        if type(value) not in (float, int, _Infinite):
+            fault, todo = f"is {_shown(value)}, which is not a number", "Write it as 12, 12.5 or 1.25e1."
+            raise self.records.error(row, "score", fault, todo)
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if math.isnan(number):
+            raise self.records.error(row, "score", "is NaN, so it cannot be ranked", "Find its cause.")
+        if math.isinf(number) and not isinstance(value, _Infinite):
+            raise self.records.error(row, "score", "is too large for a 64-bit float", "Use smaller numbers.")
+        return number
 
     def qrels(self) -> Qrels:
         """Return the values as judgments.
@@ -70,48 +89,19 @@ class Dictionary(NamedTuple):
         InputError
             A value is not a whole number, or a document is judged twice for a query.
         """
-        return self.records.qrels(self._rels())
+        for row, value in enumerate(() if self.whole() else self.values):
+            if type(value) is not int:
+                fault = f"is {_shown(value)}, which is not a whole number"
+                raise self.records.error(row, "judgment", fault, "Grades are integers, such as 0, 1, 2.")
+        try:
+            return self.records.qrels(np.array(self.values, dtype=np.int64))
+        except OverflowError:
+            row = next(row for row, value in enumerate(self.values) if not -(2**63) <= value < 2**63)
+            raise self.records.error(row, "judgment", "is beyond 64 bits", "Use smaller grades.") from None
 
     def whole(self) -> bool:
         """Return whether all values are whole numbers."""
         return set(map(type, self.values)) <= {int}
-
-    def _scores(self) -> FloatArray:
-        scores = None
-        if set(map(type, self.values)) <= {float, int}:
-            try:
-                scores = np.array(self.values, dtype=np.float64)
-            except OverflowError:
-                scores = None
-        if scores is None or not np.isfinite(scores).all():
-            return np.array([self._score(row, value) for row, value in enumerate(self.values)], dtype=np.float64)
-        return scores
-
-    def _score(self, row: int, value: object) -> float:
-        if type(value) not in (float, int, _Infinite):
-            fault, todo = f"is {_shown(value)}, which is not a number", "Write it as 12, 12.5 or 1.25e1."
-            raise self.records.error(row, "score", fault, todo)
-        try:
-            number = float(value)  # type: ignore[arg-type]
-        except OverflowError:
-            number = math.inf
-        if math.isnan(number):
-            fault = "is NaN, so it cannot be ranked"
-            raise self.records.error(row, "score", fault, "Find its cause.")
-        if math.isinf(number) and not isinstance(value, _Infinite):
-            raise self.records.error(row, "score", "is too large for a 64-bit float", "Use smaller numbers.")
-        return number
-
-    def _rels(self) -> IntArray:
-        if not self.whole():
-            row, value = next((row, value) for row, value in enumerate(self.values) if type(value) is not int)
-            fault = f"is {_shown(value)}, which is not a whole number"
-            raise self.records.error(row, "judgment", fault, "Grades are integers, such as 0, 1, 2.")
-        try:
-            return np.array(self.values, dtype=np.int64)
-        except OverflowError:
-            row = next(row for row, value in enumerate(self.values) if not -(2**63) <= value < 2**63)
-            raise self.records.error(row, "judgment", "is beyond 64 bits", "Use smaller grades.") from None
 
 
 def _shown(value: object) -> str:
@@ -125,77 +115,26 @@ def _shown(value: object) -> str:
     return json.dumps(value)
 
 
-def read_json_run(source: Source) -> Run:
-    """Read a run from JSON: ``{qid: {docid: score}}``.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read or is not JSON of this form, an id is empty, a document occurs twice in a query, or a
-        score is not a number.
-    """
-    return read_json(source).run()
-
-
-def read_json_qrels(source: Source) -> Qrels:
-    """Read judgments from JSON: ``{qid: {docid: rel}}``.
-
-    Raises
-    ------
-    InputError
-        As for `read_json_run`; a judgment is not a whole number (1.0 is not one).
-    """
-    return read_json(source).qrels()
-
-
-def read_json_lines_run(source: Source) -> Run:
-    """Read a run from JSON Lines: ``{"qid": …, "docid": …, "score": …}`` or ``{qid: {docid: score}}`` on each line.
-
-    Raises
-    ------
-    InputError
-        As for `read_json_run`; a field is missing.
-    """
-    return read_json_lines(source, SCORE).run()
-
-
-def read_json_lines_qrels(source: Source) -> Qrels:
-    """Read judgments from JSON Lines: ``{"qid": …, "docid": …, "rel": …}`` or ``{qid: {docid: rel}}`` on each line.
-
-    Raises
-    ------
-    InputError
-        As for `read_json_qrels`; a field is missing.
-    """
-    return read_json_lines(source, JUDGMENT).qrels()
-
-
-def read_json(source: Source) -> Dictionary:
-    """Read one JSON document, ``{qid: {docid: value}}``.
+def read_json(source: Source, _: Field) -> Dictionary:
+    """Read one JSON document, ``{qid: {docid: value}}``, whose values have no field.
 
     Raises
     ------
     InputError
         The source cannot be read, or is not JSON of this form.
     """
-    name, raw = name_of(source), whole(source)
-    text = utf8_text(raw, name, 1)
-    at = len(text) - len(text.lstrip())
-    found, end = decoded(text, at, name, 1)
-    if text[end:].strip():
-        line = text.count("\n", 0, end + len(text[end:]) - len(text[end:].lstrip())) + 1
-        raise InputError(
-            "something follows the end of the JSON object",
-            "Is this JSON Lines (format jsonl)?",
-            file=name,
-            line=line,
-        )
-    rows = _Gathered(name, whole=True)
-    if not isinstance(found, tuple):
-        raise InputError(f"this is {_shown(found)}, not a JSON object", "Write {qid: {docid: value}}.", file=name)
-    rows.add_queries(found, None)
+    rows = _Gathered(name_of(source))
+    text = utf8_text(whole(source), rows.name, 1)
+    document, end = decoded(text, len(text) - len(text.lstrip()), rows.name, 1)
+    rest = text[end:].lstrip()
+    if rest:
+        line = text.count("\n", 0, len(text) - len(rest)) + 1
+        rows.refuse("something follows the end of the JSON object", "Is this JSON Lines (format jsonl)?", line)
+    if not isinstance(document, tuple):
+        rows.refuse(f"this is {_shown(document)}, not a JSON object", "Write {qid: {docid: value}}.")
+    rows.add_queries(document)
     if not rows.numbers:
-        raise InputError("no queries, only an empty object", "Is it the right file?", file=name)
+        rows.refuse("no queries, only an empty object", "Is it the right file?")
     return rows.dictionary()
 
 
@@ -214,99 +153,88 @@ def read_json_lines(source: Source, value: Field) -> Dictionary:
     InputError
         The source cannot be read, a line is not JSON of this form, or a record lacks a field or has two candidates.
     """
-    name = name_of(source)
-    rows = _Gathered(name, whole=False)
-    fields: dict[tuple[str, ...], tuple[str, str, str]] = {}
-    used: set[str] = set()
+    rows = _Gathered(name_of(source))
     for first, block in numbered(source):
-        for number, line in enumerate(utf8_text(bytes(block), name, first).split("\n"), first):
+        for number, line in enumerate(utf8_text(bytes(block), rows.name, first).split("\n"), first):
             stripped = line.strip()
             if not stripped:
                 continue
-            found, end = decoded(stripped, 0, name, number)
+            pairs, end = decoded(stripped, 0, rows.name, number)
             if end != len(stripped):
-                what = "something follows the end of the JSON object"
-                raise InputError(what, "Put one object on a line.", file=name, line=number)
-            if not isinstance(found, tuple):
-                what = f"this is {_shown(found)}, not a JSON object"
+                rows.refuse("something follows the end of the JSON object", "Put one object on a line.", number)
+            if not isinstance(pairs, tuple):
                 todo = 'Write {"qid": …, "docid": …, …} or {qid: {docid: value}}.'
-                raise InputError(what, todo, file=name, line=number)
-            if found and all(isinstance(value, tuple) for _, value in found):
-                rows.add_queries(found, number)
-                continue
-            record = dict(found)
-            keys = tuple(record)
-            if len(keys) < len(found):
-                rows.refuse(f"the field {_twice(found)} occurs twice in the object", "Keep one of them.", number)
-            if keys not in fields:
-                fields[keys] = rows.fields_of(keys, value, number)
-                used.add(fields[keys][2])
-            qid, docid, of_value = fields[keys]
-            rows.add_record(record[qid], record[docid], record[of_value], number)
+                rows.refuse(f"this is {_shown(pairs)}, not a JSON object", todo, number)
+            if pairs and all(isinstance(documents, tuple) for _, documents in pairs):
+                rows.add_queries(pairs, number)
+            else:
+                rows.add_record(pairs, value, number)
     if not rows.numbers:
-        raise InputError("no data lines, only blank lines", "Is it the right file?", file=name)
-    return rows.dictionary()._replace(named=frozenset(used))
+        rows.refuse("no data lines, only blank lines", "Is it the right file?")
+    return rows.dictionary()
 
 
 class _Gathered:
-    """Rows gathered from objects; ``whole`` marks a single document, whose errors name no line."""
+    """Rows gathered from objects. A document's errors name no line."""
 
-    def __init__(self, name: str, *, whole: bool) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
         self.numbers: dict[str, int] = {}
-        self._whole = whole
         self._queries: list[int] = []
         self._starts: list[int] = []
         self._docids: list[str] = []
         self._values: list[Any] = []
         self._lines: list[int] = []
+        self._fields: dict[tuple[str, ...], list[str]] = {}  # of records, by all their fields
 
-    def refuse(self, what: str, todo: str, line: int | None) -> NoReturn:
-        raise InputError(what, todo, file=self.name, line=line)
+    def refuse(self, problem: str, todo: str, line: int | None = None) -> NoReturn:
+        raise InputError(problem, todo, file=self.name, line=line)
 
-    def add_queries(self, pairs: tuple[tuple[str, Any], ...], line: int | None) -> None:
+    def add_queries(self, pairs: tuple[tuple[str, Any], ...], line: int | None = None) -> None:
         """Add ``{qid: {docid: value}}``."""
         if len(dict(pairs)) < len(pairs):
             self.refuse(f"query {_twice(pairs)} occurs twice in the object", "Keep one of them.", line)
         for qid, documents in pairs:
             if not isinstance(documents, tuple):
-                what = f"query {_quoted(qid)} has {_shown(documents)} instead of an object {{docid: value}}"
-                self.refuse(what, "Write {qid: {docid: value}}.", line)
-            self._queries.append(self.numbers.setdefault(qid, len(self.numbers)))
-            self._starts.append(len(self._docids))
-            if documents:
-                docids, values = zip(*documents, strict=True)
-                self._docids += docids
-                self._values += values
-                if line is not None:
-                    self._lines += [line] * len(docids)
+                problem = f"query {_quoted(qid)} has {_shown(documents)} instead of an object {{docid: value}}"
+                self.refuse(problem, "Write {qid: {docid: value}}.", line)
+            self._begin(qid)
+            self._docids += [docid for docid, _ in documents]
+            self._values += [value for _, value in documents]
+            if line is not None:
+                self._lines += [line] * len(documents)
 
-    def add_record(self, qid: object, docid: object, value: object, line: int) -> None:
-        """Add one document of a query."""
+    def add_record(self, pairs: tuple[tuple[str, Any], ...], value: Field, line: int) -> None:
+        """Add ``{"qid": …, "docid": …, value: …}``."""
+        record: dict[str, Any] = dict(pairs)
+        keys = tuple(record)
+        if len(keys) < len(pairs):
+            self.refuse(f"the field {_twice(pairs)} occurs twice in the object", "Keep one of them.", line)
+        if keys not in self._fields:
+            wanted = QUERY, DOCUMENT, value
+            try:
+                self._fields[keys] = [needed(keys, field, "field", within="the object has ") for field in wanted]
+            except DataError as error:
+                self.refuse(error.what, error.todo, line)
+        qid_field, docid_field, value_field = self._fields[keys]
+        qid, docid = record[qid_field], record[docid_field]
         for kind, identifier in (("query", qid), ("document", docid)):
             if type(identifier) is not str:
                 self.refuse(f"the {kind} id is {_shown(identifier)}, not text", 'Write ids in quotes: "7".', line)
-        number = self.numbers.setdefault(qid, len(self.numbers))  # type: ignore[arg-type]
+        self._begin(qid)
+        self._docids.append(docid)
+        self._values.append(record[value_field])
+        self._lines.append(line)
+
+    def _begin(self, qid: str) -> None:
+        number = self.numbers.setdefault(qid, len(self.numbers))
         if not self._queries or self._queries[-1] != number:
             self._queries.append(number)
             self._starts.append(len(self._docids))
-        self._docids.append(docid)  # type: ignore[arg-type]
-        self._values.append(value)
-        self._lines.append(line)
-
-    def fields_of(self, keys: tuple[str, ...], value: Field, line: int) -> tuple[str, str, str]:
-        """Return a record's field names for its query, its document and their value."""
-        try:
-            qid, docid, of_value = (
-                needed(keys, field, "field", within="the object has ") for field in (QUERY, DOCUMENT, value)
-            )
-        except DataError as error:
-            self.refuse(error.what, error.todo, line)
-        return qid, docid, of_value
 
     def dictionary(self) -> Dictionary:
         """Return the gathered rows."""
-        lines = None if self._whole else self._lines
+        lines = self._lines or None
         encoded(self.numbers, self.name)  # only to refuse invalid text before a message shows it
         records = Records(
             list(self.numbers),
@@ -316,7 +244,7 @@ class _Gathered:
             self.name,
             lines,
         )
-        return Dictionary(records, self._values)
+        return Dictionary(records, self._values, tuple({fields[2] for fields in self._fields.values()}))
 
 
 def utf8_text(raw: bytes, name: str, first: int) -> str:
@@ -325,8 +253,8 @@ def utf8_text(raw: bytes, name: str, first: int) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = first + raw.count(b"\n", 0, error.start)
-        what = f"the byte 0x{raw[error.start]:02x} is not UTF-8, but JSON must be UTF-8"
-        raise InputError(what, "Save the file as UTF-8.", file=name, line=line) from None
+        problem = f"the byte 0x{raw[error.start]:02x} is not UTF-8, but JSON must be UTF-8"
+        raise InputError(problem, "Save the file as UTF-8.", file=name, line=line) from None
 
 
 def decoded(text: str, at: int, name: str, first: int) -> tuple[Any, int]:
@@ -334,13 +262,8 @@ def decoded(text: str, at: int, name: str, first: int) -> tuple[Any, int]:
     try:
         return _DECODER.raw_decode(text, at)
     except json.JSONDecodeError as error:
-        message = error.msg[:1].lower() + error.msg[1:]
-        raise InputError(
-            f"this is not JSON: {message} (column {error.colno})",
-            "Fix the syntax.",
-            file=name,
-            line=first + error.lineno - 1,
-        ) from None
+        problem = f"this is not JSON: {error.msg[:1].lower()}{error.msg[1:]} (column {error.colno})"
+        raise InputError(problem, "Fix the syntax.", file=name, line=first + error.lineno - 1) from None
     except RecursionError:
         raise InputError("the JSON is nested too deeply", "Write {qid: {docid: value}}.", file=name) from None
     except ValueError:  # Python refuses integers with more than some thousands of digits
@@ -360,7 +283,7 @@ def _quoted(key: str) -> str:
 def is_record(line: bytes) -> bool:
     """Return whether a line is an object with fields, rather than a dictionary of queries."""
     try:
-        found = _DECODER.decode(line.decode("utf-8"))
+        pairs = _DECODER.decode(line.decode("utf-8"))
     except (ValueError, RecursionError):
         return False
-    return isinstance(found, tuple) and any(not isinstance(value, tuple) for _, value in found)
+    return isinstance(pairs, tuple) and any(not isinstance(value, tuple) for _, value in pairs)

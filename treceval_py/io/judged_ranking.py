@@ -42,19 +42,11 @@ def read_judged_ranking(
     try:
         qrels = gathered(source_of(source, text), QRELS, threads=threads).qrels()
     except InputError as error:
-        if "QRELS RUN" not in error.todo:
-            raise
-        raise InputError(
-            error.what, "This looks like a run, which has no judgments.", file=error.file, line=error.line
-        ) from None
-    ranks = np.arange(1, len(qrels.docids) + 1) - np.repeat(qrels.offsets[:-1], np.diff(qrels.offsets))
-    run = Run.from_columns(
-        qrels.qids,
-        qrels.offsets,
-        qrels.docids,
-        -ranks.astype(np.float64),
-        tag=DEFAULT_TAG,
-        name=qrels.name,
-        ranks=ranks,
-    )
-    return qrels, run
+        if "QRELS RUN" in error.todo:
+            todo = "This looks like a run, which has no judgments."
+            raise InputError(error.what, todo, file=error.file, line=error.line) from None
+        raise
+    qids, offsets, docids = qrels.qids, qrels.offsets, qrels.docids
+    ranks = np.arange(1, len(docids) + 1) - np.repeat(offsets[:-1], np.diff(offsets))
+    scores = -ranks.astype(np.float64)
+    return qrels, Run.from_columns(qids, offsets, docids, scores, tag=DEFAULT_TAG, name=qrels.name, ranks=ranks)

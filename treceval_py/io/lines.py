@@ -24,6 +24,8 @@ from treceval_py.io.source import name_of, numbered
 
 Column = Sequence[bytes]
 
+_WHOLE = re.compile(rb"[+-]?\d+")
+
 
 class Layout(NamedTuple):
     """The fields of a line of a format.
@@ -88,7 +90,7 @@ class Block(NamedTuple):
         changes = np.fromiter(map(ne, queries, islice(queries, 1, None)), dtype=np.bool_, count=len(queries) - 1)
         return np.concatenate([[0], np.flatnonzero(changes) + 1, [len(queries)]]).astype(np.int64)
 
-    def numbers(self, field: int, what: str, *, nan: bool = False) -> FloatArray:
+    def numbers(self, field: int, kind: str, *, nan: bool = False) -> FloatArray:
         """Return a field as float64, parsed as `float` does, but without underscores, and NaN only if allowed."""
         column = self.columns[field]
         try:
@@ -97,34 +99,42 @@ class Block(NamedTuple):
             values = None
         # Python reads 1_0 as 10, and 1e999 as infinity: the file's author meant neither.
         if values is None or b"_" in b"".join(column) or not np.isfinite(values).all():
-            found = [self._number(row, text, what, nan=nan) for row, text in enumerate(column)]
-            return np.array(found, dtype=np.float64)
+            numbers = [self._number(row, text, kind, nan=nan) for row, text in enumerate(column)]
+            return np.array(numbers, dtype=np.float64)
         return values
 
-    def integers(self, field: int, what: str) -> IntArray:
+    def integers(self, field: int, kind: str) -> IntArray:
         """Return a field as int64."""
         values = self.whole_numbers(field)
-        if values is None:
-            self._no_integer(field, what)
-        return values
+        if values is not None:
+            return values
+        them, todo = "grades", "Grades are integers, such as 0, 1, 2."
+        if kind == "rank":
+            them, todo = "ranks", "Ranks are integers, from 1."
+        for row, text in enumerate(self.columns[field]):
+            shown = f"{kind} {quoted(text)}"
+            if not _WHOLE.fullmatch(text):
+                problem = f"{shown} is not a whole number"
+                if self._is_header(row):
+                    problem, todo = f"{problem}; this looks like a header line", "Delete the header."
+                self._refuse(row, problem, todo)
+            if not -(2**63) <= integer(text) < 2**63:
+                self._refuse(row, f"{shown} is beyond 64 bits", f"Use smaller {them}.")
+        raise AssertionError("a column that int() refuses has a field that is not an integer")
 
     def whole_numbers(self, field: int) -> IntArray | None:
         """Return a field as int64, or None if some values are not whole numbers."""
         column = self.columns[field]
         try:
-            values = np.fromiter(map(int, column), dtype=np.int64, count=len(column))
-        except (ValueError, OverflowError):
-            return self._of_many_digits(column)
-        return None if b"_" in b"".join(column) else values  # Python reads 1_0 as 10
-
-    def _of_many_digits(self, column: Column) -> IntArray | None:
-        """Return whole numbers that `int` refuses only for many leading zeros; None if others are among them."""
-        if not all(re.fullmatch(rb"[+-]?\d+", text) for text in column):
-            return None
-        try:
-            return np.fromiter(map(integer, column), dtype=np.int64, count=len(column))
+            try:
+                values = np.fromiter(map(int, column), dtype=np.int64, count=len(column))
+            except ValueError:  # int() also refuses thousands of leading zeros
+                if not all(map(_WHOLE.fullmatch, column)):
+                    return None
+                values = np.fromiter(map(integer, column), dtype=np.int64, count=len(column))
         except OverflowError:
             return None
+        return None if b"_" in b"".join(column) else values  # Python reads 1_0 as 10
 
     def ranks(self, field: int) -> IntArray:
         """Return a field as int64, with every value a rank from 1."""
@@ -136,16 +146,21 @@ class Block(NamedTuple):
                 self._refuse(row, f"rank {quoted(text)} is not a whole number from 1 on", "Ranks begin at 1.")
         raise AssertionError("some field of a column with invalid ranks is not a valid rank")
 
-    def _refuse(self, row: int, what: str, todo: str) -> NoReturn:
-        raise InputError(what, todo, file=self.name, line=self.lines[row])
+    def _refuse(self, row: int, problem: str, todo: str) -> NoReturn:
+        raise InputError(problem, todo, file=self.name, line=self.lines[row])
 
-    def _number(self, row: int, text: bytes, what: str, *, nan: bool = False) -> float:
+    def _number(self, row: int, text: bytes, kind: str, *, nan: bool) -> float:
         """Parse a number, or refuse the text with the reason."""
-        shown = f"{what} {quoted(text)}"
+        shown = f"{kind} {quoted(text)}"
         try:
             value = float(text)
         except ValueError:
-            self._refuse(row, *self._about_bad_number(row, text, shown))
+            problem, todo = f"{shown} is not a number", "Write it as 12, 12.5 or 1.25e1."
+            if re.fullmatch(rb"[+-]?\d*,\d+([eE][+-]?\d+)?", text):
+                problem, todo = f"{shown} has a decimal comma", f"Write {beginning_of(text.replace(b',', b'.'))}."
+            elif self._is_header(row):
+                problem, todo = f"{problem}; this looks like a header line", "Delete the header."
+            self._refuse(row, problem, todo)
         if b"_" in text:
             self._refuse(row, f"{shown} is not a number", "Write it without underscores.")
         if math.isnan(value) and not nan:
@@ -154,33 +169,10 @@ class Block(NamedTuple):
             self._refuse(row, f"{shown} is too large for a 64-bit float", "Use smaller numbers.")
         return value
 
-    def _about_bad_number(self, row: int, text: bytes, shown: str) -> tuple[str, str]:
-        if re.fullmatch(rb"[+-]?\d*,\d+([eE][+-]?\d+)?", text):
-            return f"{shown} has a decimal comma", f"Write {beginning_of(text.replace(b',', b'.'))}."
-        if self._is_header(row):
-            return f"{shown} is not a number; this looks like a header line", "Delete the header."
-        return f"{shown} is not a number", "Write it as 12, 12.5 or 1.25e1."
-
     def _is_header(self, row: int) -> bool:
         """Return whether a line with a bad number looks like a header: it is the first, without digits except in Q0."""
         fields = b"".join(column[row] for at, column in enumerate(self.columns) if at != 1)
         return self.lines[row] == 1 and not re.search(rb"[0-9]", fields)
-
-    def _no_integer(self, field: int, what: str) -> NoReturn:
-        them, todo = "grades", "Grades are integers, such as 0, 1, 2."
-        if what == "rank":
-            them, todo = "ranks", "Ranks are integers, from 1."
-        for row, text in enumerate(self.columns[field]):
-            shown = f"{what} {quoted(text)}"
-            if not re.fullmatch(rb"[+-]?\d+", text):
-                if self._is_header(row):
-                    self._refuse(
-                        row, f"{shown} is not a whole number; this looks like a header line", "Delete the header."
-                    )
-                self._refuse(row, f"{shown} is not a whole number", todo)
-            if not -(2**63) <= integer(text) < 2**63:
-                self._refuse(row, f"{shown} is beyond 64 bits", f"Use smaller {them}.")
-        raise AssertionError("a column that int() refuses has a field that is not an integer")
 
 
 def integer(text: bytes) -> int:
@@ -188,14 +180,6 @@ def integer(text: bytes) -> int:
     # int() refuses more than 4,300 digits, even zeros; 20 other digits already exceed 64 bits.
     size = int(text.lstrip(b"+-").lstrip(b"0")[:20] or b"0")
     return -size if text.startswith(b"-") else size
-
-
-def _is_number(text: bytes) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def read_blocks(source: Source, layout: Layout, other: Layout | None = None) -> Iterator[Block]:
@@ -215,15 +199,15 @@ def read_blocks(source: Source, layout: Layout, other: Layout | None = None) -> 
     InputError
         A line has the wrong number of fields, there is no data line, or the source cannot be read.
     """
-    name, found = name_of(source), False
+    name, empty = name_of(source), True
     for first, text in numbered(source):
         block, error = read_block(bytes(text), first, layout, other, name)
         if block.lines:
-            found = True
+            empty = False
             yield block
         if error is not None:  # only now, so that errors further up are reported first
             raise error
-    if not found:
+    if empty:
         raise no_data(name)
 
 
@@ -253,8 +237,8 @@ def read_block(
         whole = text.rfind(b"\n", 0, at) + 1
         block, error = read_block(text[:whole], first, layout, other, name)
         line = first + text.count(b"\n", 0, at)
-        what = "a NUL byte, so this is a binary file, not text"
-        return block, error or InputError(what, "Give a text file of judgments or of a run.", file=name, line=line)
+        problem = "a NUL byte, so this is a binary file, not text"
+        return block, error or InputError(problem, "Give a text file of judgments or of a run.", file=name, line=line)
     return _plain_block(text, first, layout, name) or _any_block(text, first, layout, other, name)
 
 
@@ -302,17 +286,30 @@ def _any_block(
 def _about_bad_count(row: list[bytes], layout: Layout, other: Layout | None, unended: bool) -> tuple[str, str]:
     count = "1 field" if len(row) == 1 else f"{len(row)} fields"
     expected = f"{layout.what} has {'at least ' if layout.more else ''}{len(layout.fields)} ({layout})"
-    what = f"{count}, but {expected}"
+    problem = f"{count}, but {expected}"
     if unended:
-        return what, "End lines with a newline."
+        return problem, "End lines with a newline."
     if other is not None and other.fits(len(row)) and _looks_like(row, other):
         role = "the run" if other is RUN else "the judgments"
-        return what, f"This looks like {role}: are the arguments swapped? The order is QRELS RUN."
-    return what, _about_columns(row, layout) or _about_text(row)
+        return problem, f"This looks like {role}: are the arguments swapped? The order is QRELS RUN."
+    return problem, _advice(row, layout)
 
 
-def _about_columns(row: list[bytes], layout: Layout) -> str:
-    """Return advice based on the number of fields of a line; empty for most numbers."""
+def _looks_like(row: list[bytes], layout: Layout) -> bool:
+    if layout is not RUN:
+        return bool(_WHOLE.fullmatch(row[-1]))
+    try:
+        float(row[4])
+    except ValueError:
+        return False
+    return True
+
+
+_NAMES = {GRADED_PREFERENCES: "qrels_prefs", PREFERENCES: "prefs", RUN: "trec_results"}
+
+
+def _advice(row: list[bytes], layout: Layout) -> str:
+    """Return advice on a line whose number of fields is wrong."""
     count = len(row)
     if layout is RUN and count == 3 and row[2].isdigit():
         return "This looks like an MS MARCO run (qid docid rank), format msmarco."
@@ -327,19 +324,8 @@ def _about_columns(row: list[bytes], layout: Layout) -> str:
     likely = {PREFERENCES: GRADED_PREFERENCES, GRADED_PREFERENCES: PREFERENCES, MSMARCO: RUN}.get(layout)
     if likely is not None and likely.fits(count):
         return f"Is its format {_NAMES[likely]} ({likely})?"
-    return ""
-
-
-_NAMES = {GRADED_PREFERENCES: "qrels_prefs", PREFERENCES: "prefs", RUN: "trec_results"}
-
-
-def _about_text(row: list[bytes]) -> str:
     if row[0].startswith((b"<", b"{", b"[")):
         return "Is it the right file?"
-    if len(row) == 1 and b"," in row[0]:
+    if count == 1 and b"," in row[0]:
         return "Separate fields with spaces or tabs, not with commas."
     return "Correct the line."
-
-
-def _looks_like(row: list[bytes], layout: Layout) -> bool:
-    return _is_number(row[4]) if layout is RUN else bool(re.fullmatch(rb"[+-]?\d+", row[-1]))

@@ -9,41 +9,49 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from treceval_py._types import Source
+from treceval_py.data.columns import JUDGMENT, SCORE, Field
 from treceval_py.data.ids import shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import DataError
 from treceval_py.io.lines import is_header
 from treceval_py.io.source import BYTE_ORDER_MARK, LONGEST_LINE, peek, source_of
-from treceval_py.io.trec import JUDGMENT_FORMATS as TREC_JUDGMENTS
-from treceval_py.io.trec import Judgments
-from treceval_py.io.trec import read_qrels as read_trec_qrels
-from treceval_py.io.trec import read_run as read_trec_run
+from treceval_py.io.trec import Judgments, read_judgment_groups, read_preferences, read_trec_qrels, read_trec_run
+
+if TYPE_CHECKING:
+    from treceval_py.io.dictionaries import Dictionary
+    from treceval_py.io.parquet import ParquetTable
 
 Kind = Literal["run", "qrels"]
 
 Reader = TypeVar("Reader", bound=Callable[[Source], object])
 
 
-def _late(module: str, function: str) -> Callable[[Source], Any]:
-    """Return a reader that is imported on first use."""
+def _late(module: str, function: str) -> Callable[..., Any]:
+    """Return a function that is imported on first use."""
 
-    def read(source: Source) -> Any:
-        return getattr(import_module(f"treceval_py.io.{module}"), function)(source)
+    def read(*given: Any) -> Any:
+        return getattr(import_module(f"treceval_py.io.{module}"), function)(*given)
 
     return read
 
 
+VALUES: dict[str, Callable[[Source, Field], Dictionary | ParquetTable]] = {
+    "json": _late("dictionaries", "read_json"),
+    "jsonl": _late("dictionaries", "read_json_lines"),
+    "parquet": _late("parquet", "read_parquet"),
+}
+"""Formats that hold judgments or a run: readers of values, in a field of a given name, that are then read as either."""
+
 RUN_FORMATS: dict[str, Callable[[Source], Run]] = {
     "trec_results": read_trec_run,
     "msmarco": _late("three_columns", "read_msmarco_run"),
-    "json": _late("dictionaries", "read_json_run"),
-    "jsonl": _late("dictionaries", "read_json_lines_run"),
-    "parquet": _late("parquet", "read_parquet_run"),
+    **{name: lambda source, read=read: read(source, SCORE).run() for name, read in VALUES.items()},  # type: ignore[misc]
 }
 """The formats of runs: TREC's, under trec_eval's name (its ``-T``), and those of other programs."""
 
@@ -51,15 +59,16 @@ QRELS_FORMATS: dict[str, Callable[[Source], Qrels]] = {
     "qrels": read_trec_qrels,
     "msmarco": read_trec_qrels,  # `qid 0 pid rel`: TREC's layout
     "beir": _late("three_columns", "read_beir"),
-    "json": _late("dictionaries", "read_json_qrels"),
-    "jsonl": _late("dictionaries", "read_json_lines_qrels"),
-    "parquet": _late("parquet", "read_parquet_qrels"),
+    **{name: lambda source, read=read: read(source, JUDGMENT).qrels() for name, read in VALUES.items()},  # type: ignore[misc]
     "ir_datasets": _late("datasets", "read_dataset"),
 }
 """The formats of relevance judgments; ``ir_datasets`` is a name instead of a file, such as ``ir_datasets:vaswani``."""
 
 JUDGMENT_FORMATS: dict[str, Callable[[Source], Judgments]] = {
-    **{name: QRELS_FORMATS.get(name, reader) for name, reader in TREC_JUDGMENTS.items()},
+    "qrels": read_trec_qrels,
+    "qrels_jg": read_judgment_groups,
+    "prefs": read_preferences,
+    "qrels_prefs": partial(read_preferences, subgroups=False),
     **QRELS_FORMATS,
 }
 """The formats of all judgments: TREC's, under trec_eval's names (its ``-R``), then the others of `QRELS_FORMATS`."""
@@ -163,7 +172,7 @@ def read_judgments(source: Source, format: str | None = None) -> Judgments:
     return format_named(JUDGMENT_FORMATS, name, "judgments")(source)
 
 
-def format_named(formats: Mapping[str, Reader], name: str, what: str) -> Reader:
+def format_named(formats: Mapping[str, Reader], name: str, contents: str) -> Reader:
     """Return the reader of a format.
 
     Raises
@@ -172,7 +181,7 @@ def format_named(formats: Mapping[str, Reader], name: str, what: str) -> Reader:
         There is no format with this name.
     """
     if not isinstance(name, str) or name not in formats:
-        raise DataError(f"unknown format {shown(name)} of {what}", f"Choose one of {', '.join(formats)}.")
+        raise DataError(f"unknown format {shown(name)} of {contents}", f"Choose one of {', '.join(formats)}.")
     return formats[name]
 
 

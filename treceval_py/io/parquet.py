@@ -7,12 +7,12 @@ of text, or of integers, which are written in decimal. No other type is accepted
 from __future__ import annotations
 
 import io
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, IntArray, Source
-from treceval_py.data.columns import DOCUMENT, JUDGMENT, QUERY, RANK, SCORE, TAG, Field, column_of, needed
+from treceval_py.data.columns import DOCUMENT, QUERY, RANK, TAG, Field, column_of, needed
 from treceval_py.data.ids import Ids, decode, encode, quoted
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import DEFAULT_TAG, Run
@@ -33,7 +33,7 @@ class ParquetTable(NamedTuple):
         The queries and their documents.
     values : pyarrow array, length D
         The values of the rows.
-    column : str
+    names : tuple of str
         The name of the values' column.
     ranks : pyarrow array or None
         The ranks, if there is a rank column.
@@ -43,7 +43,7 @@ class ParquetTable(NamedTuple):
 
     records: Records
     values: Any
-    column: str
+    names: tuple[str, ...]
     ranks: Any
     tag: str
 
@@ -58,13 +58,12 @@ class ParquetTable(NamedTuple):
         types = _pyarrow(self.records.name).types
         kind = self.values.type
         if not (types.is_floating(kind) or types.is_integer(kind)):
-            raise _wrong_type(self.records.name, self.column, kind, "numbers")
+            raise _wrong_type(self.records.name, self.names[0], kind, "numbers")
         self._check_nulls("score")
         scores: FloatArray = _numpy(self.values).astype(np.float64)
         missing = np.flatnonzero(np.isnan(scores))
         if len(missing):
-            fault = "is NaN, so it cannot be ranked"
-            raise self.records.error(int(missing[0]), "score", fault, "Find its cause.")
+            raise self.records.error(int(missing[0]), "score", "is NaN, so it cannot be ranked", "Find its cause.")
         ranks: IntArray | None = None
         # Kept if it has whole numbers, like the rank column of TREC's runs.
         if self.ranks is not None and types.is_integer(self.ranks.type) and not self.ranks.null_count:
@@ -80,12 +79,12 @@ class ParquetTable(NamedTuple):
             The values are not whole numbers, or a document is judged twice for a query.
         """
         if not self.whole():
-            raise _wrong_type(self.records.name, self.column, self.values.type, "integers")
+            raise _wrong_type(self.records.name, self.names[0], self.values.type, "integers")
         self._check_nulls("judgment")
         rels = _numpy(self.values)
-        beyond = rels.astype(np.uint64) >= 2**63 if rels.dtype.kind == "u" else np.zeros(len(rels), dtype=bool)
-        if beyond.any():
-            raise self.records.error(int(beyond.argmax()), "judgment", "is beyond 64 bits", "Use smaller grades.")
+        beyond = np.flatnonzero(rels > 2**63 - 1)
+        if len(beyond):
+            raise self.records.error(int(beyond[0]), "judgment", "is beyond 64 bits", "Use smaller grades.")
         return self.records.qrels(rels.astype(np.int64))
 
     def whole(self) -> bool:
@@ -96,35 +95,6 @@ class ParquetTable(NamedTuple):
         if self.values.null_count:
             row = int(np.flatnonzero(_numpy(self.values.is_null()))[0])
             raise self.records.error(row, value, "is missing", "Fill it in, or remove the row.")
-
-
-def read_parquet_run(source: Source) -> Run:
-    """Read a run from Parquet: columns ``qid``, ``docid`` and ``score``, and perhaps ``rank`` and ``tag``.
-
-    Parameters
-    ----------
-    source : str, path or binary file
-        The file, ``"-"`` for standard input, or an open binary file. Ids are columns of text or of integers, which are
-        written in decimal. The tag is that of the last row.
-
-    Raises
-    ------
-    InputError
-        ``pyarrow`` is not installed, the file cannot be read, a column is missing or has another type, a value is
-        missing or NaN, or a document occurs twice in a query.
-    """
-    return read_parquet(source, SCORE).run()
-
-
-def read_parquet_qrels(source: Source) -> Qrels:
-    """Read judgments from Parquet: columns ``qid``, ``docid`` and ``rel``; ids as for `read_parquet_run`.
-
-    Raises
-    ------
-    InputError
-        As for `read_parquet_run`; also if judgments are not integers.
-    """
-    return read_parquet(source, JUDGMENT).qrels()
 
 
 def read_parquet(source: Source, value: Field) -> ParquetTable:
@@ -154,13 +124,13 @@ def read_parquet(source: Source, value: Field) -> ParquetTable:
             there = file.schema_arrow.names
             wanted = [needed(there, field) for field in (QUERY, DOCUMENT, value)]
             more = [column_of(there, field) for field in (RANK, TAG)]
-            table = file.read(columns=[*wanted, *(each for each in more if each is not None)])
+            table = file.read(columns=[*wanted, *(column for column in more if column is not None)])
         except DataError as error:
             raise InputError(error.what, error.todo, file=name) from None
         except (OSError, ValueError, pyarrow.ArrowException) as error:
             reason = " ".join(str(error).split()).rstrip(".")
-            what = f"the Parquet file is damaged or cut off ({reason})"
-            raise InputError(what, "Copy or download the file again.", file=name) from None
+            damage = f"the Parquet file is damaged or cut off ({reason})"
+            raise InputError(damage, "Copy or download the file again.", file=name) from None
     if not table.num_rows:
         raise InputError("no rows", "Is it the right file?", file=name)
     qids = _ids(table.column(wanted[0]), wanted[0], "query", name).dictionary_encode()
@@ -174,14 +144,14 @@ def read_parquet(source: Source, value: Field) -> ParquetTable:
         name,
         numbered=True,
     )
-    ranks = _joined(table.column(more[0])) if more[0] is not None else None
+    ranks = table.column(more[0]).combine_chunks() if more[0] is not None else None
     tag = table.column(more[1])[-1].as_py() if more[1] is not None else None
-    values = _joined(table.column(wanted[2]))
-    return ParquetTable(records, values, wanted[2], ranks, tag if isinstance(tag, str) and tag else DEFAULT_TAG)
+    values = table.column(wanted[2]).combine_chunks()
+    return ParquetTable(records, values, (wanted[2],), ranks, tag if isinstance(tag, str) and tag else DEFAULT_TAG)
 
 
-def run_bytes(run: Run, tag: str) -> bytes:
-    """Return a run as a Parquet file: its rows in the order of the table, with ranks if they are known.
+def parquet_bytes(table: Qrels | Run, tag: str) -> bytes:
+    """Return judgments or a run as a Parquet file, in the order of the table, with the ranks of a run if it has some.
 
     Raises
     ------
@@ -190,29 +160,28 @@ def run_bytes(run: Run, tag: str) -> bytes:
     InputError
         ``pyarrow`` is not installed.
     """
-    columns = _id_columns(run) | {"score": run.scores}
-    if run.ranks is not None:
-        columns["rank"] = run.ranks
-    columns["tag"] = _written([tag] * len(run.docids), "tag")
-    return _file(columns)
-
-
-def qrels_bytes(qrels: Qrels) -> bytes:
-    """Return judgments as a Parquet file; errors as for `run_bytes`."""
-    return _file(_id_columns(qrels) | {"rel": qrels.rels})
-
-
-def _id_columns(table: Qrels | Run) -> dict[str, Any]:
     qids = np.repeat(np.array(table.qids, dtype=object), np.diff(table.offsets))
-    return {"qid": _written(qids, "query id"), "docid": _written(table.docids.text(), "docid")}
+    columns = {"qid": _written(qids, "query id"), "docid": _written(table.docids.text(), "docid")}
+    if isinstance(table, Qrels):
+        columns["rel"] = table.rels
+    else:
+        columns["score"] = table.scores
+        if table.ranks is not None:
+            columns["rank"] = table.ranks
+        columns["tag"] = _written([tag] * len(table.docids), "tag")
+    from pyarrow import parquet  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+    written = io.BytesIO()
+    parquet.write_table(_pyarrow(None).table(columns), written)
+    return written.getvalue()
 
 
 def _pyarrow(name: str | None) -> Any:
     try:
         import pyarrow  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError:
-        what = "Parquet needs the package pyarrow, which is not installed"
-        raise InputError(what, "pip install 'treceval-py[parquet]'", file=name) from None
+        problem = "Parquet needs the package pyarrow, which is not installed"
+        raise InputError(problem, "pip install 'treceval-py[parquet]'", file=name) from None
     return pyarrow
 
 
@@ -228,7 +197,7 @@ _PACKED = (b"\x1f\x8b", b"BZ", b"\xfd7", b"\x28\xb5")
 """The first two bytes of compressed files."""
 
 
-def _ids(column: Any, title: str, what: str, name: str) -> Any:
+def _ids(column: Any, title: str, item: str, name: str) -> Any:
     """Return a column of ids as text."""
     pyarrow = _pyarrow(name)
     types, kind = pyarrow.types, column.type
@@ -236,27 +205,21 @@ def _ids(column: Any, title: str, what: str, name: str) -> Any:
         kind = kind.value_type
     is_text = types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view"
     if not is_text and not types.is_integer(kind):
-        raise _wrong_type(name, title, column.type, f"text, so it is not a {what} id")
+        raise _wrong_type(name, title, column.type, f"text, so it is not a {item} id")
     if column.null_count:
-        row = int(np.flatnonzero(_numpy(_joined(column.is_null())))[0]) + 1
-        raise InputError(f"the {what} id in row {row} is missing", "Fill it in, or remove the row.", file=name)
+        row = int(np.flatnonzero(_numpy(column.is_null().combine_chunks()))[0]) + 1
+        raise InputError(f"the {item} id in row {row} is missing", "Fill it in, or remove the row.", file=name)
     if not is_text:
         column = column.cast(kind)
-    return _joined(column.cast(pyarrow.large_string()))
+    return column.cast(pyarrow.large_string()).combine_chunks()
 
 
 def _wrong_type(name: str, column: str, kind: Any, instead: str) -> InputError:
     return InputError(f"column '{column}' holds {kind}, not {instead}", "Convert the column.", file=name)
 
 
-def _joined(column: Any) -> Any:
-    """Combine the chunks of a column into one array."""
-    return column.chunk(0) if column.num_chunks == 1 else _pyarrow(None).concat_arrays(column.chunks)
-
-
 def _numpy(array: Any) -> AnyArray:
-    values: AnyArray = array.to_numpy(zero_copy_only=False)
-    return values
+    return cast("AnyArray", array.to_numpy(zero_copy_only=False))
 
 
 def _raw(texts: Any) -> Ids:
@@ -268,19 +231,11 @@ def _raw(texts: Any) -> Ids:
     return Ids(buffer, offsets - start)
 
 
-def _written(texts: Any, what: str) -> Any:
+def _written(texts: Any, kind: str) -> Any:
     pyarrow = _pyarrow(None)
     try:
         return pyarrow.array(texts, type=pyarrow.string())
     except UnicodeEncodeError:
         text = next(text for text in texts if any("\ud800" <= character <= "\udfff" for character in text))
-        what = f"{what} {quoted(encode(text))} is not UTF-8, so it cannot be written to a Parquet file"
-        raise DataError(what, "Use another one.") from None
-
-
-def _file(columns: dict[str, Any]) -> bytes:
-    from pyarrow import parquet  # type: ignore[import-not-found,import-untyped,unused-ignore]
-
-    written = io.BytesIO()
-    parquet.write_table(_pyarrow(None).table(columns), written)
-    return written.getvalue()
+        problem = f"{kind} {quoted(encode(text))} is not UTF-8, so it cannot be written to a Parquet file"
+        raise DataError(problem, "Use another one.") from None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -62,26 +61,26 @@ def read_query_groups(given: AnyGroups, columns: Sequence[str] = ()) -> tuple[Qu
     if isinstance(given, QueryGroups):
         return (given,)
     if isinstance(given, (list, tuple)) and given and all(map(_is_part, given)):
-        found = tuple(group for each in given for group in read_query_groups(each, columns))
+        groups = tuple(group for part in given for group in read_query_groups(part, columns))
     elif isinstance(given, (str, bytes, os.PathLike)) or hasattr(given, "read"):
-        found = _of_file(given, columns)
+        groups = _of_file(given, columns)
     else:
-        labels, attributes = _of_object(given)
-        found = tuple(QueryGroups.from_labels(name, labels[name]) for name in _wanted(columns, attributes))
-    check_attributes(found)
-    return found
+        labels = _of_object(given)
+        groups = tuple(QueryGroups.from_labels(name, labels[name]) for name in _wanted(columns, list(labels)))
+    check_attributes(groups)
+    return groups
 
 
 def _is_part(given: object) -> bool:
     return isinstance(given, (str, os.PathLike, QueryGroups)) or hasattr(given, "read")
 
 
-def _of_object(given: Any) -> tuple[dict[str, dict[str, str]], list[str]]:
-    """Return the labels of each query by attribute, and the attributes."""
+def _of_object(given: Any) -> dict[str, dict[str, str]]:
+    """Return the labels of each query by attribute."""
     if isinstance(given, Mapping):
         qids = ids_of(list(given), "query", lambda _: "")
-        rows = [each if isinstance(each, Mapping) else {ATTRIBUTE: each} for each in given.values()]
-        if len({isinstance(each, Mapping) for each in given.values()}) > 1:
+        rows = [label if isinstance(label, Mapping) else {ATTRIBUTE: label} for label in given.values()]
+        if len({isinstance(label, Mapping) for label in given.values()}) > 1:
             raise DataError("some queries have a label, and others a dictionary of labels", FORMS["groups"])
         attributes = list(dict.fromkeys(name for row in rows for name in row))
         wrong = next((name for name in attributes if not isinstance(name, str)), None)
@@ -92,9 +91,9 @@ def _of_object(given: Any) -> tuple[dict[str, dict[str, str]], list[str]]:
         qids, table = columns_by_query(given)
     if not qids or not table:
         raise DataError("there are no groups of queries", FORMS["groups"])
-    found: dict[str, dict[str, str]] = {}
+    labels: dict[str, dict[str, str]] = {}
     for name, cells in table.items():
-        of = found.setdefault(name, {})
+        of = labels.setdefault(name, {})
         for qid, cell in zip(qids, cells, strict=True):
             label = _label(cell)
             if label is None:
@@ -102,7 +101,7 @@ def _of_object(given: Any) -> tuple[dict[str, dict[str, str]], list[str]]:
             if of.setdefault(qid, label) != label:
                 both = f"{shown(of[qid])} and {shown(label)}"
                 raise DataError(f"query {shown(qid)} has two labels of {shown(name)}: {both}", "Keep one of the two.")
-    return found, list(table)
+    return labels
 
 
 def _label(cell: Any) -> str | None:
@@ -123,34 +122,40 @@ def _label(cell: Any) -> str | None:
 
 def _of_file(given: Any, columns: Sequence[str]) -> tuple[QueryGroups, ...]:
     if isinstance(given, (str, bytes, os.PathLike)):
-        given, named = _split(os.fsdecode(given))
-        columns = [*columns, *named]
+        given = os.fsdecode(given)
+        file, _, names = given.rpartition(":")
+        if not os.path.lexists(given) and os.path.lexists(file):  # FILE:COLUMN
+            given, columns = file, [*columns, *map(str.strip, names.split(","))]
     digest = digest_of(given)
     name, text = name_of(given), decode(whole(given))
-    lines = [(number, line.rstrip("\r")) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    is_json = any(line.lstrip().startswith("{") for _, line in lines[:1])
-    attributes, rows = (_json_rows if is_json else _tabbed_rows)(name, lines)
+    attributes: list[str] = []
+    rows: list[Labels] = []
+    labels_of = None
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        labels_of = labels_of or (_json_labels if line.lstrip().startswith("{") else _tabbed_labels)
+        try:
+            qid, labels = labels_of(line.rstrip("\r"), attributes)
+        except DataError as error:
+            raise InputError(error.what, error.todo, file=name, line=number) from None
+        if qid:
+            rows.append((number, qid, labels))
+    if labels_of is _json_labels and not attributes:
+        problem, todo = "its queries have no metadata to group them by", 'Add "metadata": {"KEY": "LABEL"}.'
+        raise InputError(problem, todo, file=name)
     wanted = _wanted(columns, attributes, name)
     if not rows:
         raise InputError("it has no queries", "Is it the right file?", file=name)
     return tuple(_grouped(name, attribute, rows)._replace(digest=digest) for attribute in wanted)
 
 
-def _split(path: str) -> tuple[str, list[str]]:
-    """Split ``FILE:COLUMN`` into FILE and COLUMN, unless a file has the whole name."""
-    file, colon, names = path.rpartition(":")
-    if not colon or os.path.lexists(path) or not os.path.lexists(file):
-        return path, []
-    return file, [name.strip() for name in names.split(",")]
-
-
 def _wanted(columns: Sequence[str], there: Sequence[str], name: str = "") -> list[str]:
     lacking = next((column for column in columns if column not in there), None)
     if lacking is not None:
-        has = ", ".join(shown(each) for each in islice(there, 8)) or "none"
-        raise DataError(
-            f"no attribute {shown(lacking)} of queries; there are: {has}", "Choose one of these.", file=name or None
-        )
+        has = ", ".join(map(shown, there[:8])) or "none"
+        problem = f"no attribute {shown(lacking)} of queries; there are: {has}"
+        raise DataError(problem, "Choose one of these.", file=name or None)
     return list(columns or there)
 
 
@@ -165,71 +170,53 @@ def _grouped(name: str, attribute: str, rows: Sequence[Labels]) -> QueryGroups:
         label = labels.get(attribute, "")
         if of.setdefault(qid, label) != label:
             first = f"{shown(of[qid])} on line {lines[qid]}"
-            what = f"the {attribute} of query {shown(qid)} is {shown(label)} here, but {first}"
-            raise InputError(what, "Keep one of the two lines.", file=name, line=line)
+            problem = f"the {attribute} of query {shown(qid)} is {shown(label)} here, but {first}"
+            raise InputError(problem, "Keep one of the two lines.", file=name, line=line)
         lines.setdefault(qid, line)
     return QueryGroups.from_labels(attribute, of, name=name, lines=lines)
 
 
-def _tabbed_rows(name: str, lines: Sequence[tuple[int, str]]) -> tuple[list[str], list[Labels]]:
-    """Return the attributes, and each query's labels, from tab-separated lines."""
-    attributes: list[str] = []
-    rows: list[Labels] = []
-    for number, line in lines:
-        fields = [field.strip() for field in line.split("\t")]
-        first = not attributes
-        if len(fields) < 2:
-            what = f"expected a query id, a tab and a label, but found no tab in {quoted(encode(line))}"
-            raise InputError(what, "Put a tab between the id and its label.", file=name, line=number)
-        if first:
-            is_header = fields[0].lstrip("#").lower() in HEADS
-            attributes = fields[1:] if is_header else _numbered(len(fields) - 1)
-            if len(set(attributes)) < len(attributes) or not all(attributes):
-                what = "two columns have the same name in the header, or one has none"
-                raise InputError(what, "Give every column its own name.", file=name, line=number)
-            if is_header:
-                continue
-        if len(fields) != len(attributes) + 1:
-            what = f"{len(fields)} fields, but the first line has {len(attributes) + 1}"
-            raise InputError(what, "Separate fields with one tab each.", file=name, line=number)
-        if not fields[0]:
-            raise InputError("the query id is empty", "Give every line a query id.", file=name, line=number)
-        rows.append((number, fields[0], dict(zip(attributes, fields[1:], strict=True))))
-    return attributes, rows
-
-
-def _numbered(count: int) -> list[str]:
-    return [ATTRIBUTE] if count == 1 else [f"{ATTRIBUTE}{number}" for number in range(1, count + 1)]
-
-
-def _json_rows(name: str, lines: Sequence[tuple[int, str]]) -> tuple[list[str], list[Labels]]:
-    """Return the attributes, and each query's labels, from the ``metadata`` of BEIR's lines."""
-    attributes: dict[str, None] = {}
-    rows: list[Labels] = []
-    for number, line in lines:
-        try:
-            found = json.loads(line)
-        except (ValueError, RecursionError):
-            raise InputError("not JSON", "Write one object per line.", file=name, line=number) from None
-        qid = found.get("_id", found.get("id")) if isinstance(found, dict) else None
-        if not isinstance(qid, str) or not qid:
-            raise InputError(
-                "expected an object with the text '_id'", "Name the fields as BEIR does.", file=name, line=number
-            )
-        metadata = found.get("metadata") or {}
-        if not isinstance(metadata, dict):
-            raise InputError("'metadata' is not an object", "Name the fields as BEIR does.", file=name, line=number)
-        labels: dict[str, str] = {}
-        for key, value in metadata.items():
-            label = _label(value)
-            if label is None:
-                what = f"{shown(key)} of query {shown(qid)} is {shown(value)}, not a label"
-                raise InputError(what, "Labels are texts, numbers, true or false.", file=name, line=number)
-            labels[key] = label
-        attributes |= dict.fromkeys(labels)
-        rows.append((number, qid, labels))
+def _tabbed_labels(line: str, attributes: list[str]) -> tuple[str, dict[str, str]]:
+    """Return a line's query and its labels, "" for a header; the first line adds the attributes."""
+    qid, *labels = map(str.strip, line.split("\t"))
+    if not labels:
+        problem = f"expected a query id, a tab and a label, but found no tab in {quoted(encode(line))}"
+        raise DataError(problem, "Put a tab between the id and its label.")
     if not attributes:
-        raise InputError(
-            "its queries have no metadata to group them by", 'Add "metadata": {"KEY": "LABEL"}.', file=name
-        )
-    return list(attributes), rows
+        is_header = qid.lstrip("#").lower() in HEADS
+        names = [f"{ATTRIBUTE}{number}" for number in range(1, len(labels) + 1)] if labels[1:] else [ATTRIBUTE]
+        attributes += labels if is_header else names
+        if len(set(attributes)) < len(attributes) or not all(attributes):
+            problem = "two columns have the same name in the header, or one has none"
+            raise DataError(problem, "Give every column its own name.")
+        if is_header:
+            return "", {}
+    if len(labels) != len(attributes):
+        problem = f"{len(labels) + 1} fields, but the first line has {len(attributes) + 1}"
+        raise DataError(problem, "Separate fields with one tab each.")
+    if not qid:
+        raise DataError("the query id is empty", "Give every line a query id.")
+    return qid, dict(zip(attributes, labels, strict=True))
+
+
+def _json_labels(line: str, attributes: list[str]) -> tuple[str, dict[str, str]]:
+    """Return a query and its labels from the ``metadata`` of a line in BEIR's form; new attributes are added."""
+    try:
+        query = json.loads(line)
+    except (ValueError, RecursionError):
+        raise DataError("not JSON", "Write one object per line.") from None
+    qid = query.get("_id", query.get("id")) if isinstance(query, dict) else None
+    if not isinstance(qid, str) or not qid:
+        raise DataError("expected an object with the text '_id'", "Name the fields as BEIR does.")
+    metadata = query.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        raise DataError("'metadata' is not an object", "Name the fields as BEIR does.")
+    labels: dict[str, str] = {}
+    for key, value in metadata.items():
+        label = _label(value)
+        if label is None:
+            problem = f"{shown(key)} of query {shown(qid)} is {shown(value)}, not a label"
+            raise DataError(problem, "Labels are texts, numbers, true or false.")
+        labels[key] = label
+    attributes += [key for key in labels if key not in attributes]
+    return qid, labels

@@ -12,6 +12,7 @@ from treceval_py.data.ids import Ids, encode, quoted, repeated
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import DataError, InputError
+from treceval_py.io.rows import Grouping, by_query
 
 
 class Records(NamedTuple):
@@ -60,8 +61,8 @@ class Records(NamedTuple):
         InputError
             A document is judged twice for a query, or an id is empty.
         """
-        offsets, docids, order = self._grouped()
-        return Qrels.from_columns(self.qids, offsets, docids, rels if order is None else rels[order], name=self.name)
+        qids, offsets, docids, order = self._grouped()
+        return Qrels.from_columns(qids, offsets, docids, rels if order is None else rels[order], name=self.name)
 
     def run(self, scores: FloatArray, *, ranks: IntArray | None = None, tag: str = DEFAULT_TAG) -> Run:
         """Return a run; ``scores`` and ``ranks`` (D,) are those of the rows.
@@ -71,45 +72,31 @@ class Records(NamedTuple):
         InputError
             A document occurs twice in a query, or an id is empty.
         """
-        offsets, docids, order = self._grouped()
+        qids, offsets, docids, order = self._grouped()
         if order is not None:
             scores, ranks = scores[order], None if ranks is None else ranks[order]
-        return Run.from_columns(self.qids, offsets, docids, scores, tag=tag, name=self.name, ranks=ranks)
+        return Run.from_columns(qids, offsets, docids, scores, tag=tag, name=self.name, ranks=ranks)
 
-    def _grouped(self) -> tuple[IntArray, Ids, IntArray | None]:
-        """Return the rows of each query, the documents in that order, and the order if it differs from the source's."""
-        self._check_ids()
-        lengths = np.diff(self.starts)
-        counts = np.bincount(self.queries, weights=lengths, minlength=len(self.qids)).astype(np.int64)
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        order, docids = None, self.docids
-        if (self.queries[1:] < self.queries[:-1]).any():
-            order = np.argsort(np.repeat(self.queries, lengths), kind="stable")
-            docids = docids.take(order)
-        twice = repeated(docids, offsets)
-        if twice is not None:
-            query, *rows = twice
-            raise self._twice(query, *(row if order is None else int(order[row]) for row in rows))
-        return offsets, docids, order
-
-    def _twice(self, query: int, first: int, second: int) -> InputError:
-        what = f"document {quoted(encode(self.docids[second]))} occurs twice in query {self._query(query)}"
-        if self.lines is not None:
-            what += f" (first on line {self.lines[first]})"
-            return InputError(what, "Keep one of the two.", file=self.name, line=self.lines[second])
-        if self.numbered:
-            what += f" (rows {first + 1} and {second + 1})"
-        return InputError(what, "Keep one of the two.", file=self.name)
-
-    def _query(self, query: int) -> str:
-        return quoted(encode(self.qids[query]))
-
-    def _check_ids(self) -> None:
+    def _grouped(self) -> Grouping:
+        """Return the rows by query; empty ids and repeated documents are refused."""
         if "" in self.qids:
             raise InputError("a query id is empty", "Give every query an id.", file=self.name)
         empty = np.flatnonzero(np.diff(self.docids.offsets) == 0)
         if len(empty):
             raise self.error(int(empty[0]), "id", "is empty", "Give every document an id.")
+        grouping = by_query(self.qids, self.queries, np.diff(self.starts), self.docids)
+        twice = repeated(grouping.docids, grouping.offsets)
+        if twice is None:
+            return grouping
+        query, *rows = twice
+        first, second = rows if grouping.order is None else grouping.order[rows].tolist()
+        document, qid = quoted(encode(self.docids[second])), quoted(encode(self.qids[query]))
+        problem, line = f"document {document} occurs twice in query {qid}", None
+        if self.lines is not None:
+            problem, line = f"{problem} (first on line {self.lines[first]})", self.lines[second]
+        elif self.numbered:
+            problem = f"{problem} (rows {first + 1} and {second + 1})"
+        raise InputError(problem, "Keep one of the two.", file=self.name, line=line)
 
 
 def encoded(ids: Iterable[str], name: str, lines: Sequence[int] | None = None) -> list[bytes]:
@@ -124,11 +111,11 @@ def encoded(ids: Iterable[str], name: str, lines: Sequence[int] | None = None) -
     try:
         return list(map(str.encode, ids))
     except UnicodeEncodeError:  # a lone surrogate: bytes that were not UTF-8, or a malformed escape
-        return [_encoded(text, name, None if lines is None else lines[row]) for row, text in enumerate(ids)]
-
-
-def _encoded(text: str, name: str, line: int | None) -> bytes:
-    try:
-        return encode(text)
-    except DataError as error:
-        raise InputError(error.what, error.todo, file=name, line=line) from None
+        raw = []
+    for row, text in enumerate(ids):
+        try:
+            raw.append(encode(text))
+        except DataError as error:
+            line = None if lines is None else lines[row]
+            raise InputError(error.what, error.todo, file=name, line=line) from None
+    return raw

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from treceval_py.data.ids import Ids, decode, encode, quoted, repeated
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import InputError, RepeatedDocumentError
-from treceval_py.io.lines import QRELS, RUN, Layout, no_data, read_block
+from treceval_py.io.lines import MSMARCO, QRELS, RUN, Layout, no_data, read_block
 from treceval_py.io.source import name_of, numbered
 from treceval_py.scan import scanner
 from treceval_py.threads import in_order
@@ -83,17 +83,17 @@ class _Lines(Sequence[int]):
     def __getitem__(self, index: Any) -> Any:
         row = range(self._rows)[index]
         if isinstance(row, range):
-            return [self[each] for each in row]
+            return [self[number] for number in row]
         return self._first + row + int(np.searchsorted(self._skips, row, side="right"))
 
 
 def scanned(text: memoryview, first: int, layout: Layout) -> Part | None:
     """Read a block with the compiled scanner; None if it is not available or leaves the block to Python."""
     compiled = scanner()
-    found = None if compiled is None else compiled.scan(text, layout is RUN)
-    if found is None:
+    columns = None if compiled is None else compiled.scan(text, layout is RUN)
+    if columns is None:
         return None
-    num_lines, count, skips, qids, queries, starts, documents, offsets, scores, whole, ordered, tag = found
+    num_lines, count, skips, qids, queries, starts, documents, offsets, scores, whole, ordered, tag = columns
     lines = _Lines(first, count, skips) if len(skips) else range(first, first + count)
     rels, ranks = (None, whole) if layout is RUN else (whole, None)
     return Part(qids, queries, starts, Ids(documents, offsets), rels, scores, ranks, tag, lines, num_lines, ordered)
@@ -107,7 +107,7 @@ def read_part(
     Parameters
     ----------
     text, first, layout, name
-        As for `lines.read_block`.
+        As for `lines.read_block`. The ranks of MS MARCO's layout become ``rels``.
     by_rank : bool
         Whether the run will be ranked by its rank column, so that each line must have a rank from 1.
 
@@ -116,9 +116,10 @@ def read_part(
     InputError
         A field above that line is not a number.
     """
-    block, error = read_block(text, first, layout, QRELS if layout is RUN else RUN, name)
+    block, error = read_block(text, first, layout, QRELS if layout in (RUN, MSMARCO) else RUN, name)
     if not block.lines:
         return None, error
+    docids = block.columns[-2 if layout is not RUN else 2]
     starts = block.stretches()
     numbers: dict[bytes, int] = {}
     begins = [block.columns[0][start] for start in starts[:-1].tolist()]
@@ -127,8 +128,8 @@ def read_part(
         qids=list(numbers),
         queries=queries,
         starts=starts,
-        docids=Ids.from_bytes(block.columns[2]),
-        rels=block.integers(3, "judgment") if layout is QRELS else None,
+        docids=Ids.from_bytes(docids),
+        rels=None if layout is RUN else block.integers(-1, "rank" if layout is MSMARCO else "judgment"),
         scores=block.numbers(4, "score") if layout is RUN else None,
         ranks=(block.ranks(3) if by_rank else block.whole_numbers(3)) if layout is RUN else None,
         tag=block.columns[5][-1] if layout is RUN else b"",
@@ -138,12 +139,22 @@ def read_part(
     return part, error
 
 
+PartReader: TypeAlias = Callable[[memoryview, int, Layout, str], "tuple[Part | None, InputError | None]"]
+
+
+def part_of(text: memoryview, first: int, layout: Layout, name: str) -> tuple[Part | None, InputError | None]:
+    """Read a block with the compiled scanner or else the Python reader; result as for `read_part`."""
+    part = scanned(text, first, layout)
+    return (part, None) if part is not None else read_part(bytes(text), first, layout, name)
+
+
 def gathered(
     source: Source,
     layout: Layout,
     name: str | None = None,
     threads: int | None = 1,
     take: Callable[[Part], None] | None = None,
+    part_of: PartReader = part_of,
 ) -> Rows:
     """Read all rows of a source.
 
@@ -159,6 +170,8 @@ def gathered(
         Threads that scan blocks; None for one per core. The Python reader uses one.
     take : callable, optional
         Receives each part; the returned rows are then empty.
+    part_of : callable
+        Reads a block, as `part_of` does.
 
     Raises
     ------
@@ -167,14 +180,12 @@ def gathered(
     """
     rows, empty = Rows(name_of(source) if name is None else name), True
     take = rows.add if take is None else take
-
-    def scan(block: tuple[int, memoryview]) -> tuple[Part | None, InputError | None]:
-        first, text = block
-        part = scanned(text, first, layout)
-        return (part, None) if part is not None else read_part(bytes(text), first, layout, rows.name)
-
     workers = 1 if scanner() is None else threads
-    with closing(in_order(numbered(source, rows.name), scan, workers)) as parts:
+
+    def work(block: tuple[int, memoryview]) -> tuple[Part | None, InputError | None]:
+        return part_of(block[1], block[0], layout, rows.name)
+
+    with closing(in_order(numbered(source, rows.name), work, workers)) as parts:
         for part, error in parts:
             if part is not None and part.docids:  # a block of comments has no tag
                 take(part)
@@ -187,7 +198,7 @@ def gathered(
 
 
 class Grouping(NamedTuple):
-    """The order of rows by query.
+    """Rows in the order of their queries.
 
     Attributes
     ----------
@@ -195,31 +206,16 @@ class Grouping(NamedTuple):
         The queries, in order of first occurrence.
     offsets : (Q + 1,) int array
         The first row of each query, and D.
+    docids : Ids, length D
+        The documents.
     order : (D,) int array or None
         The rows in their new order; None if unchanged.
     """
 
     qids: list[str]
     offsets: IntArray
+    docids: Ids
     order: IntArray | None
-
-
-class _Kept(NamedTuple):
-    """The rows that remain if the last line of each document counts.
-
-    Attributes
-    ----------
-    places : (K,) int array
-        The rows where the documents first occurred.
-    values : (K,) int array
-        The rows with their values.
-    offsets : (Q + 1,) int array
-        The first document of each query, and K.
-    """
-
-    places: IntArray
-    values: IntArray
-    offsets: IntArray
 
 
 class Repetition(NamedTuple):
@@ -232,13 +228,9 @@ class Repetition(NamedTuple):
 
     def error(self, name: str, before: int = 0) -> RepeatedDocumentError:
         """Return the error for it, if ``before`` lines come before those that were counted."""
-        return RepeatedDocumentError(
-            f"document {quoted(encode(self.docid))} occurs twice in query {quoted(encode(self.qid))} "
-            f"(first on line {self.first + before})",
-            "Keep one of the two lines.",
-            file=name,
-            line=self.second + before,
-        )
+        document, query = quoted(encode(self.docid)), quoted(encode(self.qid))
+        problem = f"document {document} occurs twice in query {query} (first on line {self.first + before})"
+        return RepeatedDocumentError(problem, "Keep one of the two lines.", file=name, line=self.second + before)
 
 
 @dataclass(slots=True)
@@ -277,15 +269,9 @@ class Rows:
         InputError
             A document is judged twice for a query.
         """
-        grouping, docids = self._grouped()
-        kept = self._without_repeated(grouping, docids) if duplicates == "last" else None
-        if kept is None:
-            self._check_duplicates(grouping, docids)
-        rels = _joined([part.rels for part in self._parts if part.rels is not None], grouping.order)
-        if kept is not None:
-            rels, docids = rels[kept.values], docids.take(kept.places)
-            return Qrels.from_columns(grouping.qids, kept.offsets, docids, rels, name=self.name)
-        return Qrels.from_columns(grouping.qids, grouping.offsets, docids, rels, name=self.name)
+        qids, offsets, docids, order = self._arranged(last=duplicates == "last")
+        rels = _joined([part.rels for part in self._parts if part.rels is not None], order)
+        return Qrels.from_columns(qids, offsets, docids, rels, name=self.name)
 
     def run(self, *, checked: bool = True, duplicates: str = "refuse") -> Run:
         """Return the rows as a run.
@@ -303,21 +289,22 @@ class Rows:
         InputError
             A document occurs twice in a query.
         """
-        grouping, docids = self._grouped()
-        kept = self._without_repeated(grouping, docids) if duplicates == "last" else None
-        if checked and kept is None:
-            self._check_duplicates(grouping, docids)
-        scores = _joined([part.scores for part in self._parts if part.scores is not None], grouping.order)
+        qids, offsets, docids, order = self._arranged(last=duplicates == "last", checked=checked)
+        scores = _joined([part.scores for part in self._parts if part.scores is not None], order)
         known = [part.ranks for part in self._parts if part.ranks is not None]
-        ranks = _joined(known, grouping.order) if len(known) == len(self._parts) else None
+        ranks = _joined(known, order) if len(known) == len(self._parts) else None
         tag = decode(self._parts[-1].tag)
-        if kept is not None:
-            scores, docids = scores[kept.values], docids.take(kept.places)
-            ranks = None if ranks is None else ranks[kept.values]
-            grouping = grouping._replace(offsets=kept.offsets)
-        return Run.from_columns(grouping.qids, grouping.offsets, docids, scores, tag=tag, name=self.name, ranks=ranks)
+        return Run.from_columns(qids, offsets, docids, scores, tag=tag, name=self.name, ranks=ranks)
 
-    def _grouped(self) -> tuple[Grouping, Ids]:
+    def _arranged(self, *, last: bool, checked: bool = True) -> Grouping:
+        """Return the rows by query; documents that occur twice are refused, or have only their last row."""
+        grouping = self._grouped()
+        twice = self.repetition(grouping) if checked and not last else None
+        if twice is not None:
+            raise twice.error(self.name)
+        return _last_rows(grouping) if last else grouping
+
+    def _grouped(self) -> Grouping:
         lengths = np.concatenate([np.diff(part.starts) for part in self._parts])
         numbers: dict[bytes, int] = {}
         stretches: list[IntArray] = []
@@ -327,63 +314,69 @@ class Rows:
         queries = np.concatenate(stretches)
         columns = [part.docids for part in self._parts]
         docids = columns[0] if len(columns) == 1 else Ids.concatenate(columns)
-        order = None
-        if (queries[1:] < queries[:-1]).any():  # a query's lines are scattered over the file
-            # By query, then row: unique numbers sort faster than a stable sort of rows by query.
-            bits = int(lengths.sum()).bit_length()
-            keys = np.repeat(queries << bits, lengths)
-            keys |= np.arange(len(keys))
-            keys.sort()
-            order = keys & ((1 << bits) - 1)
-            docids = docids.take(order)
-        offsets = np.zeros(len(numbers) + 1, dtype=np.int64)
-        np.add.at(offsets, queries + 1, lengths)
-        np.cumsum(offsets, out=offsets)
-        return Grouping([decode(qid) for qid in numbers], offsets, order), docids
+        return by_query([decode(qid) for qid in numbers], queries, lengths, docids)
 
-    @staticmethod
-    def _without_repeated(grouping: Grouping, docids: Ids) -> _Kept | None:
-        """Return the positions of documents and the rows of their values; None if no document is repeated."""
-        compiled = scanner()
-        if compiled is not None:
-            kept = _Kept(*compiled.last_lines(docids.buffer, docids.offsets, grouping.offsets))
-            return kept if len(kept.places) < len(docids) else None
-        if repeated(docids, grouping.offsets) is None:
+    def repetition(self, grouping: Grouping | None = None) -> Repetition | None:
+        """Return the first document that occurs twice in a query."""
+        qids, offsets, docids, order = grouping or self._grouped()
+        twice = repeated(docids, offsets)
+        if twice is None:
             return None
-        places: list[int] = []
-        values: list[int] = []
-        offsets = [0]
-        for start, stop in pairwise(grouping.offsets.tolist()):
+        query, *rows = twice
+        lines = []
+        for row in rows if order is None else order[rows].tolist():
+            part = bisect_right(self._starts, row) - 1
+            lines.append(self._parts[part].lines[row - self._starts[part]])
+        return Repetition(qids[query], docids[rows[1]], *lines)
+
+
+def by_query(qids: list[str], queries: IntArray, lengths: IntArray, docids: Ids) -> Grouping:
+    """Order rows by query.
+
+    Parameters
+    ----------
+    qids : list of str, length Q
+        The queries.
+    queries, lengths : (S,) int array
+        The query and the number of rows of each stretch.
+    docids : Ids, length D
+        The documents.
+    """
+    order = None
+    if (queries[1:] < queries[:-1]).any():  # a query's rows are scattered
+        # By query, then row: unique numbers sort faster than a stable sort of rows by query.
+        bits = int(lengths.sum()).bit_length()
+        keys = np.repeat(queries << bits, lengths)
+        keys |= np.arange(len(keys))
+        keys.sort()
+        order = keys & ((1 << bits) - 1)
+        docids = docids.take(order)
+    offsets = np.zeros(len(qids) + 1, dtype=np.int64)
+    np.add.at(offsets, queries + 1, lengths)
+    return Grouping(qids, np.cumsum(offsets), docids, order)
+
+
+def _last_rows(grouping: Grouping) -> Grouping:
+    """Return documents where they first occur, with the order of their last rows."""
+    qids, offsets, docids, order = grouping
+    compiled = scanner()
+    if compiled is not None:
+        places, values, offsets = compiled.last_lines(docids.buffer, docids.offsets, offsets)
+    else:
+        rows, last_rows, ends = list[int](), list[int](), [0]
+        for start, stop in pairwise(offsets.tolist()):
             last: dict[bytes, int] = {}
             first: dict[bytes, int] = {}
             for row, docid in enumerate(docids.raw(start, stop), start):
                 first.setdefault(docid, row)
                 last[docid] = row
-            places += first.values()
-            values += [last[docid] for docid in first]
-            offsets.append(len(places))
-        return _Kept(*(np.array(column, dtype=np.int64) for column in (places, values, offsets)))
-
-    def repetition(self) -> Repetition | None:
-        """Return the first document that occurs twice in a query."""
-        return self._repetition(*self._grouped())
-
-    def _repetition(self, grouping: Grouping, docids: Ids) -> Repetition | None:
-        twice = repeated(docids, grouping.offsets)
-        if twice is None:
-            return None
-        query, *rows = twice
-        first, second = (self._line_of(row if grouping.order is None else int(grouping.order[row])) for row in rows)
-        return Repetition(grouping.qids[query], docids[rows[1]], first, second)
-
-    def _check_duplicates(self, grouping: Grouping, docids: Ids) -> None:
-        twice = self._repetition(grouping, docids)
-        if twice is not None:
-            raise twice.error(self.name)
-
-    def _line_of(self, row: int) -> int:
-        number = bisect_right(self._starts, row) - 1
-        return self._parts[number].lines[row - self._starts[number]]
+            rows += first.values()
+            last_rows += last.values()
+            ends.append(len(rows))
+        places, values, offsets = (np.array(column, dtype=np.int64) for column in (rows, last_rows, ends))
+    if len(places) == len(docids):
+        return grouping
+    return Grouping(qids, offsets, docids.take(places), values if order is None else order[values])
 
 
 def _joined(parts: Sequence[Column], order: IntArray | None) -> Column:

@@ -9,7 +9,8 @@ import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from importlib import import_module
 from typing import Any, BinaryIO, cast
 
 import numpy as np
@@ -44,9 +45,8 @@ _OTHER_FILES = {
     b"\xfe\xff": "UTF-16 text: save it as UTF-8",
 }
 
-# By name, where to import the module would cost those who need no compression. ZstdError has a different module in each
+# By name, as to import the module would cost those who need no compression. ZstdError has a different module in each
 # package and version: zstandard up to 0.23 says "zstd".
-_DAMAGE = (EOFError, zlib.error)
 _DAMAGE_BY_NAME = {"LZMAError", "ZstdError"}
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -81,8 +81,8 @@ def source_of(source: Source | None, text: str | bytes | None) -> Source:
     if source is not None:
         raise InputError("both a file and its text were given", "Remove one of them.")
     if not isinstance(text, (str, bytes)):
-        what = "neither a file nor a text was given" if text is None else f"text= is {shown(text)}, not text"
-        raise InputError(what, "Give a path, an open binary file, or text=….")
+        problem = "neither a file nor a text was given" if text is None else f"text= is {shown(text)}, not text"
+        raise InputError(problem, "Give a path, an open binary file, or text=….")
     return Text(encode(text) if isinstance(text, str) else text)
 
 
@@ -130,11 +130,11 @@ def blocks(
     with _opened(source, name) as raw:
         state = _state(raw)
         stream = _Stream(raw, name)
-        rest: bytes | memoryview = b""
+        rest = memoryview(b"")
         while True:
             buffer, filled = stream.after(rest, max(size, 2 * len(rest)))
             if watch is not None:
-                watch(stream.read, state[0] if state is not None else None)
+                watch(stream.raw.count, state[0] if state is not None else None)
             lines = _last_newline(buffer, filled) + 1
             if stream.ended or filled - lines > LONGEST_LINE:
                 break
@@ -151,8 +151,6 @@ def blocks(
             yield buffer[:lines]
         if not stream.ended:
             raise InputError(f"a line has more than {LONGEST_LINE:,} bytes", "Is this a text file?", file=name, line=1)
-        if not stream.started:
-            raise InputError("the file is empty", "Is it the right file?", file=name)
 
 
 def at_line(error: InputError, before: int) -> InputError:
@@ -167,9 +165,9 @@ def _last_newline(buffer: memoryview, end: int) -> int:
     step = 1 << 10
     while end > 0:
         start = max(0, end - step)
-        found = bytes(buffer[start:end]).rfind(b"\n")
-        if found >= 0:
-            return start + found
+        newline = bytes(buffer[start:end]).rfind(b"\n")
+        if newline >= 0:
+            return start + newline
         end, step = start, step * 4
     return -1
 
@@ -222,221 +220,71 @@ class _Stream:
 
     Attributes
     ----------
-    started : bool
-        Whether any byte was read.
+    raw : _Bytes
+        The source.
     ended : bool
         Whether the source is exhausted.
     """
 
     def __init__(self, raw: Any, name: str) -> None:
-        self._raw = _Counted(raw)
+        self.raw = _Bytes(raw)
         self._name = name
-        self._stream: Any = None
-        self.started = False
+        self._readinto: Callable[[memoryview], int] | None = None
+        self._started = False
         self.ended = False
 
-    @property
-    def read(self) -> int:
-        """Number of bytes of the source read so far."""
-        return self._raw.count
-
-    def after(self, rest: bytes | memoryview, room: int) -> tuple[memoryview, int]:
+    def after(self, rest: memoryview, room: int) -> tuple[memoryview, int]:
         """Read more. Return a buffer that begins with ``rest`` and has a spare byte, and the end of its data.
 
         Raises
         ------
         InputError
-            The source cannot be read, or is not text.
+            The source cannot be read, is empty, or is not text.
         """
-        room = max(room, SHORTEST_BLOCK)
+        room, filled = max(room, SHORTEST_BLOCK), len(rest)
         # Not a bytearray, which would first be filled with zeros.
         buffer = np.empty(room + 1, dtype=np.uint8).data
-        buffer[: len(rest)] = rest
-        filled = self._fill(buffer[:room], len(rest))
-        if self.started or not filled:
-            return buffer, filled
-        self.started = True
-        mark = _checked_start(bytes(buffer[: min(filled, SHORTEST_BLOCK)]), self._name)
-        return buffer[mark:], filled - mark
-
-    def _fill(self, buffer: memoryview, start: int) -> int:
-        """Fill a buffer from ``start`` until it is full or the source ends; return the end of the data."""
-        while start < len(buffer) and not self.ended:
+        buffer[:filled] = rest
+        while filled < room and not self.ended:
             try:
-                if self._stream is None:
-                    self._stream = _decompressed(self._raw, self._name)
-                count = self._stream.readinto(buffer[start:])
+                if self._readinto is None:
+                    self._readinto = _decompressed(self.raw, self._name)
+                count = self._readinto(buffer[filled:room])
             except Exception as error:
-                failure = _reason_of_failure(error, self._name)
+                failure = _failure_of(error, self._name)
                 if failure is None:
                     raise
                 # Lines before the damage are not used: damaged data may decompress to lines that nobody wrote.
-                raise at_line(failure, bytes(buffer[:start]).count(b"\n")) from None
+                raise at_line(failure, bytes(buffer[:filled]).count(b"\n")) from None
             self.ended = not count
-            start += count or 0
-        return start
+            filled += count
+        mark = 0
+        if not self._started:
+            if not filled:
+                raise InputError("the file is empty", "Is it the right file?", file=self._name)
+            self._started = True
+            mark = _checked_start(bytes(buffer[: min(filled, SHORTEST_BLOCK)]), self._name)
+        return buffer[mark:], filled - mark
 
 
-def _reason_of_failure(error: Exception, name: str) -> InputError | None:
+def _checked_start(start: bytes, name: str) -> int:
+    """Refuse common files that are neither judgments nor runs; return the length of a byte-order mark."""
+    for magic, kind in _OTHER_FILES.items():
+        if start.startswith(magic):
+            raise InputError(f"this is {kind}", file=name)
+    if start[:2].count(0) == 1 or start[2:4].count(0) == 1:
+        raise InputError("this looks like UTF-16 text: save it as UTF-8", file=name)
+    return len(BYTE_ORDER_MARK) if start.startswith(BYTE_ORDER_MARK) else 0
+
+
+def _failure_of(error: Exception, name: str) -> InputError | None:
     """Return the error for an exception of a stream, or None if the exception does not concern its data."""
-    if isinstance(error, _DAMAGE) or type(error).__name__ in _DAMAGE_BY_NAME:
-        return _damaged(error, name)
-    if isinstance(error, OSError):
-        # bz2 raises OSErrors that are not from the system.
-        return _refused(error, name, "read") if error.errno is not None else _damaged(error, name)
+    if isinstance(error, OSError) and error.errno is not None:  # bz2 raises OSErrors that are not from the system
+        return _refused(error, name, "read")
+    if isinstance(error, (OSError, EOFError, zlib.error)) or type(error).__name__ in _DAMAGE_BY_NAME:
+        damage = f"the compressed data is damaged or cut off ({_reason(error)})"
+        return InputError(damage, "Copy or download the file again.", file=name, line=1)
     return None
-
-
-def _damaged(error: BaseException, name: str) -> InputError:
-    return InputError(
-        f"the compressed data is damaged or cut off ({_reason(error)})",
-        "Copy or download the file again.",
-        file=name,
-        line=1,
-    )
-
-
-@contextmanager
-def _opened(source: Source, name: str) -> Iterator[Any]:
-    """Open a source for reading bytes; a stream that the caller opened stays open."""
-    if isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-":
-        path = os.fspath(source)
-        try:
-            raw: Any = open(path, "rb", buffering=0)  # noqa: SIM115 - closed below
-        except (OSError, ValueError) as error:  # a NUL in a path raises a ValueError
-            if isinstance(error, ValueError) or ("\n" in name and len(name.split()) >= 3):
-                what = f"{shown(name)} is not a path"
-                raise InputError(what, "If it is the text of a file, give it as te.read_run(text=…).") from None
-            raise _refused(error, name, "opened") from None
-        try:
-            yield raw
-        finally:
-            raw.close()
-        return
-    given = _standard_input() if isinstance(source, (str, os.PathLike)) else source
-    if isinstance(given, io.TextIOBase):
-        raise InputError("is open as text", "Open the file with mode 'rb', or give its path.", file=name)
-    if not callable(getattr(given, "read", None)) and not callable(getattr(given, "readinto", None)):
-        todo = "Give a path, an open binary file, or text=…; te.Run and te.Qrels take objects."
-        raise InputError(f"{shown(given)} is not a file", todo)
-    yield given
-
-
-def _state(raw: Any) -> tuple[int, int] | None:
-    """Return the size and modification time of a regular file, or None for anything else."""
-    try:
-        found = os.fstat(raw.fileno())
-    except (AttributeError, OSError, ValueError):
-        return None
-    return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
-
-
-def _check_unchanged(raw: Any, state: tuple[int, int] | None, name: str) -> None:
-    if _state(raw) != state:
-        raise InputError("the file changed while it was read", "Run again when nothing writes to it.", file=name)
-
-
-def _position(raw: Any) -> int | None:
-    """Return the position of a stream, or None if it cannot seek back to it."""
-    try:
-        return int(raw.tell()) if raw.seekable() else None
-    except (AttributeError, OSError, ValueError):
-        return None
-
-
-class _Counted(io.RawIOBase):
-    """The bytes of any object with ``readinto`` or ``read``; counts them, and can show the first ones in advance."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-        self._head = b""
-        self.count = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def head(self, length: int) -> bytes:
-        """Return the first bytes without consuming them."""
-        found = bytearray(length)
-        view, used = memoryview(found), 0
-        while used < length and (more := self.readinto(view[used:])):  # a pipe may give a byte at a time
-            used += more
-        self._head = bytes(found[:used])
-        return self._head
-
-    def readinto(self, buffer: Any) -> int:
-        if self._head:
-            data = self._head[: len(buffer)]
-            self._head = self._head[len(data) :]
-            buffer[: len(data)] = data
-            return len(data)
-        if hasattr(self._stream, "readinto"):
-            count: int = self._stream.readinto(buffer) or 0
-        else:
-            data = self._stream.read(len(buffer)) or b""
-            if not isinstance(data, (bytes, bytearray, memoryview)):
-                raise InputError("is open as text, or not a file", "Open the file with mode 'rb', or give its path.")
-            count = len(data)
-            buffer[:count] = data
-        self.count += count
-        return count
-
-
-class _Decompressed(io.RawIOBase):
-    """Decompressed bytes, read in portions, so that those before damage are not lost."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._stream.read1(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-
-class _Zstd(io.RawIOBase):
-    """Frames of zstd read through the ``zstandard`` package, whose own reader accepts truncated frames."""
-
-    PIECE = 1 << 11
-    """Bytes decompressed at a time. Four bytes can encode a block of 128 KiB (RFC 8878, 3.1.1.2), and the package
-    decompresses a piece as a whole."""
-
-    def __init__(self, stream: BinaryIO, zstandard: Any) -> None:
-        self._stream = stream
-        self._new = zstandard.ZstdDecompressor().decompressobj
-        self._frame: Any = None
-        self._packed = b""
-        self._ready = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._ready:
-            self._packed = self._packed or self._stream.read(self.PIECE)
-            if not self._packed:
-                if self._frame is not None:
-                    raise EOFError("the end of a frame is missing")
-                return 0
-            self._frame = self._frame or self._new()
-            self._ready = self._frame.decompress(self._packed)
-            self._packed = b""
-            if self._frame.eof:
-                self._packed = self._frame.unused_data
-                self._frame = None
-        data = self._ready[: len(buffer)]
-        self._ready = self._ready[len(buffer) :]
-        buffer[: len(data)] = data
-        return len(data)
-
-
-def _standard_input() -> BinaryIO:
-    if sys.stdin is None:
-        raise InputError("standard input is closed", "Give a file instead of '-'.", file="<stdin>")
-    return cast("BinaryIO", sys.stdin.buffer)
 
 
 def _refused(error: OSError, name: str, done: str) -> InputError:
@@ -453,25 +301,178 @@ def _reason(error: BaseException) -> str:
     return text.rstrip(".") or type(error).__name__
 
 
-def _decompressed(raw: _Counted, name: str) -> Any:
-    head = raw.head(8)
+@contextmanager
+def _opened(source: Source, name: str) -> Iterator[Any]:
+    """Open a source for reading bytes; a stream that the caller opened stays open."""
+    if isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-":
+        try:
+            raw = open(source, "rb", buffering=0)  # noqa: SIM115 - closed below
+        except (OSError, ValueError) as error:  # a NUL in a path raises a ValueError
+            if isinstance(error, ValueError) or ("\n" in name and len(name.split()) >= 3):
+                problem = f"{shown(name)} is not a path"
+                raise InputError(problem, "If it is the text of a file, give it as te.read_run(text=…).") from None
+            raise _refused(error, name, "opened") from None
+        with raw:
+            yield raw
+        return
+    given: Any = source
+    if isinstance(source, (str, os.PathLike)):
+        if sys.stdin is None:
+            raise InputError("standard input is closed", "Give a file instead of '-'.", file="<stdin>")
+        given = sys.stdin.buffer
+    if isinstance(given, io.TextIOBase):
+        raise InputError("is open as text", "Open the file with mode 'rb', or give its path.", file=name)
+    if not callable(getattr(given, "read", None)) and not callable(getattr(given, "readinto", None)):
+        todo = "Give a path, an open binary file, or text=…; te.Run and te.Qrels take objects."
+        raise InputError(f"{shown(given)} is not a file", todo)
+    yield given
+
+
+def _state(raw: Any) -> tuple[int, int] | None:
+    """Return the size and modification time of a regular file, or None for anything else."""
+    try:
+        status = os.fstat(raw.fileno())
+    except (AttributeError, OSError, ValueError):
+        return None
+    return (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
+
+
+def _check_unchanged(raw: Any, state: tuple[int, int] | None, name: str) -> None:
+    if _state(raw) != state:
+        raise InputError("the file changed while it was read", "Run again when nothing writes to it.", file=name)
+
+
+def _position(raw: Any) -> int | None:
+    """Return the position of a stream, or None if it cannot seek back to it."""
+    try:
+        return int(raw.tell()) if raw.seekable() else None
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+class _Bytes(io.RawIOBase):
+    """The bytes of any object with ``readinto`` or ``read``, copied so that they can be read again after `rewind`.
+
+    Parameters
+    ----------
+    stream : object
+        The bytes.
+    name : str
+        Its name in messages.
+    copy : binary file, optional
+        Holds all bytes. Default: only those read before the first `rewind` are kept, until they are read again.
+
+    Attributes
+    ----------
+    count : int
+        Number of bytes taken from the stream so far.
+    opened : object
+        What must stay open as long as this object lives.
+    """
+
+    def __init__(self, stream: Any, name: str = "", copy: Any = None) -> None:
+        self.name = name
+        self.count = 0
+        self.opened: Any = None
+        self._stream = stream
+        self._copy = io.BytesIO() if copy is None else copy
+        self._once = copy is None
+        self._again = self._ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if self._again:
+            count: int = self._copy.readinto(buffer)
+            if count:
+                return count
+            self._again = False
+            if self._once:
+                self._copy = None
+        count = 0 if self._ended else self._taken(buffer)
+        self._ended = not count and len(buffer) > 0  # a terminal would go on
+        self.count += count
+        if self._copy is not None:
+            try:
+                self._copy.write(buffer[:count])
+            except OSError as error:
+                problem = f"there is no room for a copy of the pipe: {_reason(error)}"
+                raise InputError(problem, "Write the run to a file first.", file=self.name) from None
+        return count
+
+    def _taken(self, buffer: Any) -> int:
+        if hasattr(self._stream, "readinto"):
+            return self._stream.readinto(buffer) or 0
+        data = self._stream.read(len(buffer)) or b""
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise InputError("is open as text, or not a file", "Open the file with mode 'rb', or give its path.")
+        buffer[: len(data)] = data
+        return len(data)
+
+    def rewind(self) -> None:
+        """Restart at the first byte."""
+        self._copy.seek(0)
+        self._again = True
+
+
+def _decompressed(raw: _Bytes, name: str) -> Callable[[Any], int]:
+    """Return a function that reads decompressed bytes into a buffer, all those before damage."""
+    head = b""
+    while len(head) < 8 and (more := raw.read(8 - len(head))):  # a pipe may give a byte at a time
+        head += more
+    raw.rewind()
     kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
     if kind is None:
-        return raw
+        return raw.readinto
     if kind == "gzip":
         from treceval_py.io.gzipped import Gzip
 
-        return Gzip(raw)
+        return Gzip(raw).readinto
     stream = io.BufferedReader(raw, 1 << 18)
     if kind == "bzip2":
         import bz2
 
-        return _Decompressed(bz2.BZ2File(stream))
+        return bz2.BZ2File(stream).readinto1
     if kind == "xz":
         import lzma
 
-        return _Decompressed(lzma.LZMAFile(stream))
-    return _Decompressed(open_zstd(cast("BinaryIO", stream), name))
+        return lzma.LZMAFile(stream).readinto1
+    return cast("io.BufferedReader", open_zstd(cast("BinaryIO", stream), name)).readinto1
+
+
+class _Pieces(io.RawIOBase):
+    """Bytes that an iterator gives in pieces."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = filter(None, pieces)
+        self._piece = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self._piece or next(self._pieces, b"")
+        count = min(len(piece), len(buffer))
+        buffer[:count], self._piece = piece[:count], piece[count:]
+        return count
+
+
+ZSTD_PIECE = 1 << 11
+"""Bytes of zstd decompressed at a time. Four bytes can encode a block of 128 KiB (RFC 8878, 3.1.1.2), and the package
+``zstandard`` decompresses a piece as a whole."""
+
+
+def _zstd_frames(stream: BinaryIO, zstandard: Any) -> Iterator[bytes]:
+    """Decompress frames by the package ``zstandard``, whose own reader accepts truncated frames."""
+    new, frame = zstandard.ZstdDecompressor().decompressobj, None
+    while packed := stream.read(ZSTD_PIECE):
+        while packed:
+            frame = frame or new()
+            yield frame.decompress(packed)
+            packed, frame = (frame.unused_data, None) if frame.eof else (b"", frame)
+    if frame is not None:
+        raise EOFError("the end of a frame is missing")
 
 
 def open_zstd(stream: BinaryIO, name: str, mode: str = "rb") -> BinaryIO:
@@ -482,91 +483,32 @@ def open_zstd(stream: BinaryIO, name: str, mode: str = "rb") -> BinaryIO:
     InputError
         None of these is installed.
     """
-    try:
-        from compression import zstd  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        try:
-            from backports import zstd  # type: ignore[import-not-found,import-untyped,unused-ignore]
-        except ImportError:
-            zstd = None
-    if zstd is not None:
-        return cast("BinaryIO", zstd.ZstdFile(stream, mode))
+    for module in "compression.zstd", "backports.zstd":
+        with suppress(ImportError):
+            return cast("BinaryIO", import_module(module).ZstdFile(stream, mode))
     try:
         import zstandard
     except ImportError:
-        raise InputError(
-            "zstd compression needs a package that is not installed", "pip install zstandard", file=name
-        ) from None
+        problem = "zstd compression needs a package that is not installed"
+        raise InputError(problem, "pip install zstandard", file=name) from None
     if mode == "rb":
-        return cast("BinaryIO", io.BufferedReader(_Zstd(stream, zstandard), BLOCK_SIZE))
+        return cast("BinaryIO", io.BufferedReader(_Pieces(_zstd_frames(stream, zstandard)), BLOCK_SIZE))
     return cast("BinaryIO", zstandard.ZstdCompressor().stream_writer(stream, closefd=False))
-
-
-def _checked_start(start: bytes, name: str) -> int:
-    """Refuse common files that are neither judgments nor runs; return the length of a byte-order mark."""
-    for magic, what in _OTHER_FILES.items():
-        if start.startswith(magic):
-            raise InputError(f"this is {what}", file=name)
-    if start[:2].count(0) == 1 or start[2:4].count(0) == 1:
-        raise InputError("this looks like UTF-16 text: save it as UTF-8", file=name)
-    return len(BYTE_ORDER_MARK) if start.startswith(BYTE_ORDER_MARK) else 0
 
 
 def numbered(source: Source, name: str | None = None) -> Iterator[tuple[int, memoryview]]:
     """Yield a source's blocks with the number of their first line; parameters and errors as for `blocks`."""
-    found, lines = blocks(source, name=name), 0
-    while True:
-        try:
-            block = next(found)
-        except StopIteration:
-            return
-        except InputError as error:
-            raise at_line(error, lines) from None
-        yield lines + 1, block
-        lines += int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n")))
+    lines = 0
+    try:
+        for block in blocks(source, name=name):
+            yield lines + 1, block
+            lines += int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n")))
+    except InputError as error:
+        raise at_line(error, lines) from None
 
 
 SPOOL_SIZE = 1 << 25
 """Bytes of a pipe kept in memory before they go to a temporary file."""
-
-
-class _Kept(io.RawIOBase):
-    """A stream that cannot be rewound, with a copy of the bytes read so that it can be read again."""
-
-    def __init__(self, stream: Any, name: str) -> None:
-        import tempfile
-
-        self.name = name
-        self._stream = _Counted(stream)
-        self._copy = tempfile.SpooledTemporaryFile(SPOOL_SIZE)  # noqa: SIM115 - closed with this object
-        self._again = False
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        if self._again:
-            data = self._copy.read(len(buffer))
-            if data:
-                buffer[: len(data)] = data
-                return len(data)
-            self._again = False
-        count = self._stream.readinto(buffer)
-        try:
-            self._copy.write(buffer[:count])
-        except OSError as error:
-            what = f"there is no room for a copy of the pipe: {_reason(error)}"
-            raise InputError(what, "Write the run to a file first.", file=self.name) from None
-        return count
-
-    def rewind(self) -> None:
-        """Restart at the first byte."""
-        self._copy.seek(0)
-        self._again = True
-
-    def close(self) -> None:
-        self._copy.close()
-        super().close()
 
 
 @contextmanager
@@ -582,68 +524,25 @@ def kept(source: Source) -> Iterator[tuple[Source, Callable[[], Source]]]:
     """
     name = name_of(source)
     with _opened(source, name) as raw:
-        start = _position(raw)
-        if start is not None:
-            state = _state(raw)
+        start, state = _position(raw), _state(raw)
+        if start is None:
+            import tempfile
 
-            def rewound() -> BinaryIO:
-                _check_unchanged(raw, state, name)
-                raw.seek(start)
-                return cast("BinaryIO", raw)
-
-            try:
-                yield raw, rewound
-            except InputError:
-                _check_unchanged(raw, state, name)  # the error may be due to another program that is rewriting the file
-                raise
+            with tempfile.SpooledTemporaryFile(SPOOL_SIZE) as copy:
+                copied = cast("Any", _Bytes(raw, name, copy))
+                yield copied, lambda: copied.rewind() or copied
             return
-        with _Kept(raw, name) as copied:
 
-            def again() -> BinaryIO:
-                copied.rewind()
-                return cast("BinaryIO", copied)
+        def again() -> BinaryIO:
+            _check_unchanged(raw, state, name)
+            raw.seek(start)
+            return cast("BinaryIO", raw)
 
-            yield cast("BinaryIO", copied), again
-
-
-class _Again(io.RawIOBase):
-    """A stream that cannot be rewound, whose first bytes can be read in advance and are then read again.
-
-    Only these bytes are kept, and only until they are read again. A stream opened here is closed at its end.
-    """
-
-    def __init__(self, stream: Any, name: str, opened: ExitStack) -> None:
-        self.name = name
-        self._stream = _Counted(stream)
-        self._opened = opened
-        self._first = bytearray()
-        self._looking = True
-        self._ended = False
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        if not self._looking and self._first:
-            data = self._first[: len(buffer)]
-            del self._first[: len(data)]
-            buffer[: len(data)] = data
-            return len(data)
-        count = 0 if self._ended else self._stream.readinto(buffer)
-        if self._looking:
-            self._first += buffer[:count]
-        if not count:
-            self._ended = True
-            self._opened.close()
-        return count
-
-    def rewind(self) -> None:
-        """End the advance reading: from now on, all bytes are read from the first one."""
-        self._looking = False
-
-    def close(self) -> None:
-        self._opened.close()
-        super().close()
+        try:
+            yield raw, again
+        except InputError:
+            _check_unchanged(raw, state, name)  # the error may be due to another program that is rewriting the file
+            raise
 
 
 def peek(source: Source, size: int) -> tuple[bytes, Source]:
@@ -671,27 +570,22 @@ def peek(source: Source, size: int) -> tuple[bytes, Source]:
     name = name_of(source)
     with ExitStack() as opened:
         raw = opened.enter_context(_opened(source, name))
-        start = _position(raw)
-        if start is not None:
-            head = _head(raw, name, size)
+        start, copied = _position(raw), _Bytes(raw, name)
+        head = bytearray()
+        try:
+            readinto = _decompressed(_Bytes(raw if start is not None else copied), name)
+            while len(head) < size and (count := readinto(piece := bytearray(min(size - len(head), SMALL_BLOCK_SIZE)))):
+                head += piece[:count]
+        except Exception as error:
+            if not isinstance(error, InputError) and _failure_of(error, name) is None:
+                raise
+        if start is None:
+            copied.rewind()
+            copied.opened = opened.pop_all()
+            source = cast("BinaryIO", copied)
+        else:
             raw.seek(start)
-            return head, source
-        again = _Again(raw, name, opened.pop_all())
-        head = _head(again, name, size)
-        again.rewind()
-        return head, cast("BinaryIO", again)
-
-
-def _head(raw: Any, name: str, size: int) -> bytes:
-    found, filled = memoryview(bytearray(size)), 0
-    try:
-        stream = _decompressed(_Counted(raw), name)
-        while filled < size and (count := stream.readinto(found[filled:])):
-            filled += count
-    except Exception as error:
-        if not isinstance(error, InputError) and _reason_of_failure(error, name) is None:
-            raise
-    return bytes(found[:filled])
+        return bytes(head), source
 
 
 def whole(source: Source, most: int | None = None) -> bytes:
@@ -709,21 +603,16 @@ def whole(source: Source, most: int | None = None) -> bytes:
     InputError
         As for `blocks`; also if the source has more bytes.
     """
-    name, parts = name_of(source), list[memoryview]()
+    name, text = name_of(source), memoryview(b"")
     with _opened(source, name) as raw:
         state, stream = _state(raw), _Stream(raw, name)
         while not stream.ended:
-            try:
-                buffer, filled = stream.after(b"", BLOCK_SIZE)
-            except InputError as error:
-                raise at_line(error, sum(bytes(part).count(b"\n") for part in parts)) from None
-            parts.append(buffer[:filled])
-            if most is not None and sum(map(len, parts)) > most:
+            buffer, filled = stream.after(text, max(BLOCK_SIZE, 2 * len(text)))
+            text = buffer[:filled]
+            if most is not None and filled > most:
                 raise InputError(f"the file has more than {most:,} bytes", file=name)
         _check_unchanged(raw, state, name)
-    if not stream.started:
-        raise InputError("the file is empty", "Is it the right file?", file=name)
-    return b"".join(parts)
+    return bytes(text)
 
 
 @contextmanager

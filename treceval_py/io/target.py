@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
-from typing import BinaryIO, cast
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import Any, BinaryIO
 
 from treceval_py.data.ids import shown
 from treceval_py.errors import OutputError
 from treceval_py.io.source import open_zstd
+
+PACKED = (".gz", ".bz2", ".xz", ".zst", ".zstd")
+"""Endings of the names of files that are written compressed."""
 
 
 @contextmanager
@@ -41,12 +43,13 @@ def written_whole(path: str | os.PathLike[str], *, part: str | None = None, link
 
     if not isinstance(path, (str, os.PathLike)):
         raise OutputError(f"{shown(path)} is not a path", "Give a path to write to.")
+    file = os.fspath(path)
     target = os.path.realpath(path) if links else os.path.abspath(path)
     try:
         mode = os.lstat(target).st_mode if os.path.lexists(target) else None
         if mode is not None and not stat.S_ISREG(mode):
             if not links:
-                raise OutputError("this is a link or not a regular file", "Remove it.", file=os.fspath(path))
+                raise OutputError("this is a link or not a regular file", "Remove it.", file=file)
             with open(target, "wb") as raw:
                 yield raw
             return
@@ -55,31 +58,32 @@ def written_whole(path: str | os.PathLike[str], *, part: str | None = None, link
             descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=f".{os.path.basename(target)}.")
         else:
             temporary = os.path.join(folder, os.path.basename(part))
-            descriptor = _afresh(temporary)
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)
+            # Like `mkstemp`, this follows no link.
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         ours = os.fstat(descriptor)
         try:
             with os.fdopen(descriptor, "wb") as raw:
-                with _compressed(raw, os.fspath(path)) as stream:
+                with _compressed(raw, file) as stream:
                     yield stream
                 raw.flush()
                 os.fsync(raw.fileno())
             if not _is_same(temporary, ours):  # another writer took the temporary file for an abandoned one
-                raise OutputError(
-                    "another program is writing this file", "Wait until it has finished.", file=os.fspath(path)
-                )
-            os.chmod(temporary, stat.S_IMODE(mode) if mode is not None else 0o666 & ~_umask())
+                raise OutputError("another program is writing this file", "Wait until it has finished.", file=file)
+            if mode is None:
+                os.umask(mask := os.umask(0))  # the only way to read it
+                mode = 0o666 & ~mask
+            os.chmod(temporary, stat.S_IMODE(mode))
             os.replace(temporary, target)
         except BaseException:
             if _is_same(temporary, ours):
-                with contextlib.suppress(OSError):
+                with suppress(OSError):
                     os.unlink(temporary)
             raise
     except OSError as error:
-        raise OutputError(
-            f"cannot be written: {error.strerror or error}",
-            "Check the folder and the space left.",
-            file=os.fspath(path),
-        ) from None
+        problem = f"cannot be written: {error.strerror or error}"
+        raise OutputError(problem, "Check the folder and the space left.", file=file) from None
 
 
 def unfinished(folder: str, names: Collection[str]) -> list[str]:
@@ -99,39 +103,18 @@ def _is_same(path: str, file: os.stat_result) -> bool:
         return False
 
 
-def _afresh(path: str) -> int:
-    """Create a new file, replacing any of that name; like `tempfile.mkstemp`, it follows no link."""
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(path)
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-
-
-@contextmanager
-def _compressed(raw: BinaryIO, path: str) -> Iterator[BinaryIO]:
+def _compressed(raw: BinaryIO, path: str) -> AbstractContextManager[Any]:
     if path.endswith(".gz"):
         import gzip
 
         # Without name and time inside, so that the same content gives the same bytes.
-        with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
-            yield cast("BinaryIO", packed)
-    elif path.endswith(".bz2"):
+        return gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)
+    if path.endswith(".bz2"):
         import bz2
 
-        with bz2.BZ2File(raw, "wb") as packed_bz2:
-            yield cast("BinaryIO", packed_bz2)
-    elif path.endswith(".xz"):
+        return bz2.BZ2File(raw, "wb")
+    if path.endswith(".xz"):
         import lzma
 
-        with lzma.LZMAFile(raw, "wb") as packed_xz:
-            yield cast("BinaryIO", packed_xz)
-    elif path.endswith((".zst", ".zstd")):
-        with open_zstd(raw, path, "wb") as packed_zstd:
-            yield packed_zstd
-    else:
-        yield raw
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        return lzma.LZMAFile(raw, "wb")
+    return open_zstd(raw, path, "wb") if path.endswith(PACKED) else nullcontext(raw)

@@ -6,8 +6,6 @@ Also the two other kinds of judgments that trec_eval reads: groups of judgments 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from treceval_py._types import Source
 from treceval_py.data.groups import JudgmentGroups
 from treceval_py.data.ids import decode, quoted
@@ -15,62 +13,23 @@ from treceval_py.data.preferences import Preference, Preferences
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import InputError
-from treceval_py.io.lines import (
-    GRADED_PREFERENCES,
-    PREFERENCES,
-    QRELS,
-    QRELS_GROUPS,
-    RUN,
-    Layout,
-    read_blocks,
-)
+from treceval_py.io.lines import GRADED_PREFERENCES, PREFERENCES, QRELS, QRELS_GROUPS, RUN, read_blocks
 from treceval_py.io.rows import gathered
 from treceval_py.io.source import name_of, source_of
 
 Judgments = Qrels | JudgmentGroups | Preferences
 
 
-def read_qrels(source: Source) -> Qrels:
-    """Read relevance judgments: lines of ``qid iteration docid rel``.
-
-    Parameters
-    ----------
-    source : str, path or binary file
-        The file, ``"-"`` for standard input, or an open binary file; plain, gzip, bzip2, xz or zstd.
-
-    Returns
-    -------
-    Qrels
-        The judgments; ``rel`` is an integer, negative for a pool document that was not judged.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, a line is malformed, or a document is judged twice for a query.
-    """
+def read_trec_qrels(source: Source) -> Qrels:
+    """Read relevance judgments: lines of ``qid iteration docid rel``; as for `named.read_qrels`."""
     return gathered(source, QRELS).qrels()
 
 
-def read_run(source: Source) -> Run:
-    """Read a run: lines of ``qid Q0 docid rank score tag``.
+def read_trec_run(source: Source) -> Run:
+    """Read a run: lines of ``qid Q0 docid rank score tag``; as for `named.read_run`.
 
     Only ``qid``, ``docid`` and ``score`` affect the ranking; the tag is the last line's. Lines may be in any order. A
     rank column of whole numbers is kept, to compare it with the scores (`rank_contradictions`).
-
-    Parameters
-    ----------
-    source : str, path or binary file
-        The file, ``"-"`` for standard input, or an open binary file; plain, gzip, bzip2, xz or zstd.
-
-    Returns
-    -------
-    Run
-        The run.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, a line is malformed, or a document occurs twice in a query.
     """
     return gathered(source, RUN).run()
 
@@ -103,12 +62,8 @@ def read_judgment_groups(source: Source | None = None, *, text: str | None = Non
         for qid, group, docid, rel, line in zip(*block.columns[:3], rels, block.lines, strict=True):
             judged = groups.setdefault(decode(qid), {}).setdefault(group, {})
             if docid in judged:
-                raise InputError(
-                    f"group {quoted(group)} judges document {quoted(docid)} twice for query {quoted(qid)}",
-                    "Keep one of the two lines.",
-                    file=name,
-                    line=line,
-                )
+                twice = f"group {quoted(group)} judges document {quoted(docid)} twice for query {quoted(qid)}"
+                raise InputError(twice, "Keep one of the two lines.", file=name, line=line)
             judged[docid] = rel
     return JudgmentGroups(groups, name=name)
 
@@ -137,7 +92,7 @@ def read_preferences(source: Source | None = None, *, subgroups: bool = True, te
         The file cannot be read or a line is malformed.
     """
     given = source_of(source, text)
-    layout: Layout = PREFERENCES if subgroups else GRADED_PREFERENCES
+    layout = PREFERENCES if subgroups else GRADED_PREFERENCES
     lines: dict[str, list[Preference]] = {}
     for block in read_blocks(given, layout, RUN):
         levels = block.numbers(len(layout.fields) - 1, "level").tolist()
@@ -146,16 +101,3 @@ def read_preferences(source: Source | None = None, *, subgroups: bool = True, te
             of_query = lines.setdefault(decode(qid), [])
             of_query.append(Preference(group, subgroup[0] if subgroups else b"", docid, level, block.lines[row]))
     return Preferences(lines, name=name_of(given))
-
-
-def _read_graded_preferences(source: Source) -> Preferences:
-    return read_preferences(source, subgroups=False)
-
-
-JUDGMENT_FORMATS: dict[str, Callable[[Source], Judgments]] = {
-    "qrels": read_qrels,
-    "qrels_jg": read_judgment_groups,
-    "prefs": read_preferences,
-    "qrels_prefs": _read_graded_preferences,
-}
-"""The formats of judgments, by trec_eval's names (its ``-R``)."""

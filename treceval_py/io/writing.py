@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from types import NoneType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,15 +18,11 @@ from treceval_py.data.ranking import order_of
 from treceval_py.data.run import Run
 from treceval_py.errors import DataError
 from treceval_py.io.source import BYTE_ORDER_MARK
-from treceval_py.io.target import written_whole
+from treceval_py.io.target import PACKED, written_whole
 
 
 def write_run(
-    run: Run | Data,
-    path: str | os.PathLike[str],
-    *,
-    tag: str | None = None,
-    format: str = "trec_results",
+    run: Run | Data, path: str | os.PathLike[str], *, tag: str | None = None, format: str = "trec_results"
 ) -> None:
     """Write a run, by default as TREC text: ``qid Q0 docid rank score tag``.
 
@@ -54,12 +50,7 @@ def write_run(
     """
     if not isinstance(tag, (str, NoneType)):
         raise DataError(f"the tag is {shown(tag)}, not text", "Give the name of the system.")
-    table = run if isinstance(run, Run) else Run(run)
-    portions = run_as(table, format, table.tag if tag is None else tag)
-    _check_packing(path, format)
-    with written_whole(path) as stream:
-        for portion in portions:
-            stream.write(portion)
+    _write(run if isinstance(run, Run) else Run(run), path, format, tag)
 
 
 def write_qrels(qrels: Qrels | Data, path: str | os.PathLike[str], *, format: str = "qrels") -> None:
@@ -83,43 +74,35 @@ def write_qrels(qrels: Qrels | Data, path: str | os.PathLike[str], *, format: st
     OutputError
         The file cannot be written.
     """
-    table = qrels if isinstance(qrels, Qrels) else Qrels(qrels)
-    portions = qrels_as(table, format)
-    _check_packing(path, format)
+    _write(qrels if isinstance(qrels, Qrels) else Qrels(qrels), path, format)
+
+
+def _write(table: Run | Qrels, path: str | os.PathLike[str], format: str, tag: str | None = None) -> None:
+    portions = written_as(table, format, tag)
+    # A Parquet file is read at random positions.
+    if format == "parquet" and isinstance(path, (str, os.PathLike)) and os.fsdecode(path).endswith(PACKED):
+        raise DataError("a Parquet file is compressed internally, not as a whole", "Let its name end in .parquet.")
     with written_whole(path) as stream:
         for portion in portions:
             stream.write(portion)
 
 
-def run_as(run: Run, format: str, tag: str) -> Iterator[bytes]:
-    """Return a run as the bytes of a file, in portions; ids are checked before the first portion.
+def written_as(table: Run | Qrels, format: str, tag: str | None = None) -> Iterator[bytes]:
+    """Return a run or judgments as the bytes of a file, in portions; ids are checked before the first portion.
 
     Raises
     ------
     DataError
-        As for `write_run`.
+        As for `write_run` and `write_qrels`.
     """
-    if not isinstance(format, str) or format not in RUN_WRITERS:
-        raise DataError(f"a run cannot be written as {shown(format)}", f"Its formats are {', '.join(RUN_WRITERS)}.")
-    return RUN_WRITERS[format](run, tag)
-
-
-def qrels_as(qrels: Qrels, format: str) -> Iterator[bytes]:
-    """Return judgments as the bytes of a file, in portions; errors as for `write_qrels`."""
-    if not isinstance(format, str) or format not in QRELS_WRITERS:
-        known = ", ".join(QRELS_WRITERS)
-        raise DataError(f"judgments cannot be written as {shown(format)}", f"Their formats are {known}.")
-    return QRELS_WRITERS[format](qrels)
-
-
-def _check_packing(path: str | os.PathLike[str], format: str) -> None:
-    """Refuse to compress a format that is compressed internally, because it is read at random positions."""
-    if (
-        format == "parquet"
-        and isinstance(path, (str, os.PathLike))
-        and os.fsdecode(path).endswith((".gz", ".bz2", ".xz", ".zst", ".zstd"))
-    ):
-        raise DataError("a Parquet file is compressed internally, not as a whole", "Let its name end in .parquet.")
+    if isinstance(table, Run):
+        writers, kind, formats = RUN_WRITERS, "a run", "Its formats"
+        tag = table.tag if tag is None else tag
+    else:
+        writers, kind, formats = QRELS_WRITERS, "judgments", "Their formats"
+    if not isinstance(format, str) or format not in writers:
+        raise DataError(f"{kind} cannot be written as {shown(format)}", f"{formats} are {', '.join(writers)}.")
+    return writers[format](table, tag)
 
 
 class _Text(NamedTuple):
@@ -138,19 +121,17 @@ _BEIR = _Text(re.compile(rb"[\t\r\n\0]"), "is empty or contains a tab or a line 
 def _trec_run(run: Run, tag: str) -> Iterator[bytes]:
     name = _checked(encode(tag), "tag", _TREC)
     _check_ids(run, _TREC)
-    return _trec_run_lines(run, name)
-
-
-def _trec_run_lines(run: Run, name: bytes) -> Iterator[bytes]:
-    for qid, docids, scores, order in _ranked(run):
-        yield _trec_lines(qid, [docids[at] for at in order], scores[order], name)
+    return (
+        _trec_lines(qid, [docids[at] for at in order], scores[order], name)
+        for qid, docids, scores, order in _ranked(run)
+    )
 
 
 def _trec_lines(qid: bytes, docids: Sequence[bytes], scores: FloatArray, name: bytes) -> bytes:
     # All scores in one call, which is much faster than one call per score.
     texts = repr(scores.tolist())[1:-1].encode().split(b", ")
-    each = zip(range(1, len(docids) + 1), docids, texts, strict=False)
-    return b"".join([b"%s Q0 %s %d %s %s\n" % (qid, docid, rank, score, name) for rank, docid, score in each])
+    ranked = zip(range(1, len(docids) + 1), docids, texts, strict=False)
+    return b"".join([b"%s Q0 %s %d %s %s\n" % (qid, docid, rank, score, name) for rank, docid, score in ranked])
 
 
 def trec_lines(
@@ -172,14 +153,16 @@ def trec_lines(
     DataError
         An id or the tag cannot be written.
     """
-    name, qids = _checked(encode(tag), "tag", _TREC), [_checked_query(qid, _TREC) for qid, *_ in lists]
+    name, qids = _checked(encode(tag), "tag", _TREC), [_checked_query(qid, _TREC) for qid, _, _ in lists]
     for _, docids, _ in lists:
         if _TREC.forbidden.search(b"".join(docids)) or not all(docids):
             for docid in docids:
                 _checked(docid, "docid", _TREC)
     if fast and lists:
-        return _fast_lines(qids, [each[1] for each in lists], [each[2] for each in lists], name)
-    return b"".join([_trec_lines(qid, *each[1:], name) for qid, each in zip(qids, lists, strict=True)])
+        return _fast_lines(qids, [docids for _, docids, _ in lists], [scores for *_, scores in lists], name)
+    return b"".join(
+        [_trec_lines(qid, docids, scores, name) for qid, (_, docids, scores) in zip(qids, lists, strict=True)]
+    )
 
 
 def _fast_lines(qids: list[bytes], docids: list[Sequence[bytes]], scores: list[FloatArray], name: bytes) -> memoryview:
@@ -224,19 +207,14 @@ def _ranked(run: Run) -> Iterator[tuple[bytes, list[bytes], np.ndarray, list[int
         yield encode(qid), docids, scores, order_of(docids, scores).tolist()
 
 
-def _trec_qrels(qrels: Qrels) -> Iterator[bytes]:
+def _trec_qrels(qrels: Qrels, _: str) -> Iterator[bytes]:
     _check_ids(qrels, _TREC)
     return _lines(qrels, b"%s 0 %s %d\n")
 
 
-def _beir_qrels(qrels: Qrels) -> Iterator[bytes]:
+def _beir_qrels(qrels: Qrels, _: str) -> Iterator[bytes]:
     _check_ids(qrels, _BEIR)
-    return _with_header(_lines(qrels, b"%s\t%s\t%d\n"))
-
-
-def _with_header(lines: Iterator[bytes]) -> Iterator[bytes]:
-    yield b"query-id\tcorpus-id\tscore\n"
-    yield from lines
+    return chain([b"query-id\tcorpus-id\tscore\n"], _lines(qrels, b"%s\t%s\t%d\n"))
 
 
 def _lines(qrels: Qrels, layout: bytes) -> Iterator[bytes]:
@@ -248,7 +226,7 @@ def _lines(qrels: Qrels, layout: bytes) -> Iterator[bytes]:
         )
 
 
-def _json(table: Run | Qrels) -> Iterator[bytes]:
+def _json(table: Run | Qrels, _: str) -> Iterator[bytes]:
     """Write one query per line, so that files can be compared line by line; non-ASCII characters are escaped."""
     import json
 
@@ -259,44 +237,37 @@ def _json(table: Run | Qrels) -> Iterator[bytes]:
     yield b"\n}\n" if len(table) else b"{}\n"
 
 
-def _json_lines(table: Run | Qrels, value: str) -> Iterator[bytes]:
+def _json_lines(table: Run | Qrels, _: str) -> Iterator[bytes]:
     import json
 
+    value = "score" if isinstance(table, Run) else "rel"
     for qid, documents in table.items():
         records = [{"qid": qid, "docid": docid, value: number} for docid, number in documents.items()]
         yield "".join([json.dumps(record) + "\n" for record in records]).encode()
 
 
-def _parquet_run(run: Run, tag: str) -> Iterator[bytes]:
-    from treceval_py.io.parquet import run_bytes
+def _parquet(table: Run | Qrels, tag: str) -> Iterator[bytes]:
+    from treceval_py.io.parquet import parquet_bytes
 
-    return iter([run_bytes(run, tag)])
-
-
-def _parquet_qrels(qrels: Qrels) -> Iterator[bytes]:
-    from treceval_py.io.parquet import qrels_bytes
-
-    return iter([qrels_bytes(qrels)])
+    return iter([parquet_bytes(table, tag)])
 
 
-RUN_WRITERS: dict[str, Callable[[Run, str], Iterator[bytes]]] = {
+_OBJECTS = {"json": _json, "jsonl": _json_lines, "parquet": _parquet}
+
+RUN_WRITERS: dict[str, Callable[[Any, Any], Iterator[bytes]]] = {
     "trec_results": _trec_run,
     "msmarco": _msmarco_run,
-    "json": lambda run, _: _json(run),
-    "jsonl": lambda run, _: _json_lines(run, "score"),
-    "parquet": _parquet_run,
+    **_OBJECTS,
 }
-"""Writers of runs, by format."""
+"""Writers of runs and their tags, by format."""
 
-QRELS_WRITERS: dict[str, Callable[[Qrels], Iterator[bytes]]] = {
+QRELS_WRITERS: dict[str, Callable[[Any, Any], Iterator[bytes]]] = {
     "qrels": _trec_qrels,
     "msmarco": _trec_qrels,
     "beir": _beir_qrels,
-    "json": _json,
-    "jsonl": lambda qrels: _json_lines(qrels, "rel"),
-    "parquet": _parquet_qrels,
+    **_OBJECTS,
 }
-"""Writers of judgments, by format."""
+"""Writers of judgments, which have no tag, by format."""
 
 
 def _check_ids(table: Run | Qrels, text: _Text) -> None:
@@ -311,8 +282,8 @@ def _check_ids(table: Run | Qrels, text: _Text) -> None:
 def _checked_query(qid: str, text: _Text) -> bytes:
     raw = _checked(encode(qid), "query id", text)
     if raw.startswith((b"#", BYTE_ORDER_MARK)):
-        what = "comments" if raw.startswith(b"#") else "begin with a byte-order mark, which readers skip"
-        raise DataError(f"query id {qid!r} would make its lines {what}", "Let it begin with another character.")
+        change = "comments" if raw.startswith(b"#") else "begin with a byte-order mark, which readers skip"
+        raise DataError(f"query id {qid!r} would make its lines {change}", "Let it begin with another character.")
     return raw
 
 
