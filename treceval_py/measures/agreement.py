@@ -29,7 +29,6 @@ class _Overlap(NamedTuple):
     first : (D + 1,) float array
         Contribution of i documents that have ranks 1..i in both rankings, for i from 0.
     most : float
-        The overlap of two identical endless rankings.
         The overlap of two endless rankings that are the same.
     """
 
@@ -127,13 +126,14 @@ def _compatibility_of_lists(run: JudgedRun, query: IntArray, lower: IntArray, p:
     return ratio(here, overlap.first[relevant] - relevant * below)
 
 
-def accuracy(run: JudgedRun, *, level: int = 1) -> FloatArray:
+def accuracy(run: JudgedRun, *, level: int = 1, cutoff: int | None = None) -> FloatArray:
     """Accuracy: the share of pairs of a relevant and a non-relevant retrieved document that are in the right order.
 
     Formula
     -------
     Accuracy = (pairs of a relevant document and a non-relevant one below it, both retrieved) / (r·n), r = relevant
-    documents retrieved, n = the other documents retrieved, including unjudged ones.
+    documents retrieved, n = the other documents retrieved, including unjudged ones. In Accuracy@k only the documents at
+    ranks 1..k count as retrieved.
 
     Returns
     -------
@@ -152,7 +152,13 @@ def accuracy(run: JudgedRun, *, level: int = 1) -> FloatArray:
 
     >>> accuracy(ranked_labels("0 1 - 1"))
     array([0.25])
+
+    One of the first three documents is relevant, and one of the two others is below it.
+
+    >>> accuracy(ranked_labels("0 1 - 1"), cutoff=3)
+    array([0.5])
     """
+    run = cut_at(run, cutoff)
     query, rank, nth, *_ = run.found(level)
     # Gaps in a rank column are documents that are not relevant: the last rank found counts too.
     length = run.num_ret.copy()
@@ -162,35 +168,6 @@ def accuracy(run: JudgedRun, *, level: int = 1) -> FloatArray:
     wrong = run.sum(query, (rank - nth).astype(np.float64))
     all_relevant = (relevant > 0) & (pairs == 0)
     return np.where(all_relevant, 1.0, ratio(pairs - wrong, pairs))
-
-
-def accuracy_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
-    """Accuracy of the first k documents: the share of pairs of a relevant and a non-relevant one in the right order.
-
-    Formula
-    -------
-    Accuracy@k = (pairs of a relevant document and a non-relevant one below it, both at ranks 1..k) / (r·n),
-    r = relevant documents at ranks 1..k, n = the other documents at these ranks, including unjudged ones.
-
-    Returns
-    -------
-    (Q,) float array
-        In [0, 1]. Empty case: 0, also if none of these documents is relevant; 1 if all k documents are relevant.
-
-    References
-    ----------
-    MacAvaney, S., Macdonald, C., Ounis, I. Streamlining Evaluation with ir-measures. ECIR 2022. ir_measures 0.4.3 has
-    the same values, but none for a query without a relevant document, which its mean leaves out. It fails if all
-    documents are relevant (it divides by zero), and with ``rel=0`` it counts unjudged documents as relevant.
-
-    Examples
-    --------
-    One of the first three documents is relevant, and one of the two others is below it.
-
-    >>> accuracy_at(ranked_labels("0 1 - 1"), cutoff=3)
-    array([0.5])
-    """
-    return accuracy(cut_at(run, cutoff), level=level)
 
 
 class _Below(NamedTuple):
@@ -245,7 +222,9 @@ def _credited(below: _Below, credit: str) -> FloatArray:
     return right + below.tied / 2.0 if credit == "half" else right
 
 
-def area_under_curve(run: JudgedRun, *, level: int = 1, credit: str = "half", max_fpr: float = 1.0) -> FloatArray:
+def area_under_curve(
+    run: JudgedRun, *, level: int = 1, credit: str = "half", max_fpr: float = 1.0, cutoff: int | None = None
+) -> FloatArray:
     """AUC: area under the ROC curve of the documents retrieved.
 
     Formula
@@ -253,7 +232,7 @@ def area_under_curve(run: JudgedRun, *, level: int = 1, credit: str = "half", ma
     AUC = (pairs of a relevant and a non-relevant retrieved document in which the relevant one has the higher score,
     plus half of those with equal scores) / (r·n), r = relevant documents retrieved, n = the other documents retrieved,
     including unjudged ones. With x = max_fpr below 1, the area A of the curve from 0 to x is standardised:
-    (1 + (A - x²/2) / (x - x²/2)) / 2.
+    (1 + (A - x²/2) / (x - x²/2)) / 2. In AUC@k only the documents at ranks 1..k count as retrieved.
 
     Returns
     -------
@@ -264,7 +243,8 @@ def area_under_curve(run: JudgedRun, *, level: int = 1, credit: str = "half", ma
     ----------
     Fawcett, T. An Introduction to ROC Analysis. Pattern Recognition Letters 27(8), 2006. McClish, D. K. Analyzing a
     Portion of the ROC Curve. Medical Decision Making 9(3), 1989. scikit-learn 1.9, ``roc_auc_score`` of the documents
-    of each query; torchmetrics 1.9.0, RetrievalAUROC, for scores from 0 to 1; CatBoost 1.2.10, ``QueryAUC``.
+    of each query; torchmetrics 1.9.0, RetrievalAUROC and RetrievalAUROC(top_k=k), for scores from 0 to 1; CatBoost
+    1.2.10, ``QueryAUC``.
 
     Examples
     --------
@@ -280,7 +260,14 @@ def area_under_curve(run: JudgedRun, *, level: int = 1, credit: str = "half", ma
     >>> judged = judge(Qrels({"1": {"b": 1, "d": 1}}), Run({"1": {"a": 3.0, "b": 3.0, "c": 3.0, "d": 1.0}}), tied=True)
     >>> area_under_curve(judged), area_under_curve(judged, credit="wrong")
     (array([0.25]), array([0.]))
+
+    Among a, b and c, only b is relevant, and with scores that differ only c is below it.
+
+    >>> judged = judge(Qrels({"1": {"b": 1, "d": 1}}), Run({"1": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}), tied=True)
+    >>> area_under_curve(judged, cutoff=3)
+    array([0.5])
     """
+    run = cut_at(run, cutoff)
     relevant = run.hits.rel >= max(level, 0)
     below = _below(run, relevant, relevant)
     query, above, tied, others = below
@@ -294,39 +281,6 @@ def area_under_curve(run: JudgedRun, *, level: int = 1, credit: str = "half", ma
     half = ratio((rising * rising).astype(np.float64), 2 * tied if credit == "half" else 0 * tied)
     area, chance = ratio(run.sum(query, beyond + half), pairs), max_fpr * max_fpr / 2.0
     return np.where(pairs > 0, (1.0 + (area - chance) / (max_fpr - chance)) / 2.0, 0.0)
-
-
-def area_under_curve_at(
-    run: JudgedRun, *, level: int = 1, credit: str = "half", max_fpr: float = 1.0, cutoff: int
-) -> FloatArray:
-    """AUC of the first k documents: area under their ROC curve.
-
-    Formula
-    -------
-    AUC@k = (pairs of a relevant and a non-relevant document, both at ranks 1..k, in which the relevant one has the
-    higher score, plus half of those with equal scores) / (r·n), r = relevant documents at ranks 1..k, n = the other
-    documents at these ranks, including unjudged ones. With max_fpr below 1, it is standardised as AUC is.
-
-    Returns
-    -------
-    (Q,) float array
-        In [0, 1]; 1/2 is chance. Empty case: 0, also if all or none of these documents are relevant.
-
-    References
-    ----------
-    Fawcett, T. An Introduction to ROC Analysis. Pattern Recognition Letters 27(8), 2006. torchmetrics 1.9.0,
-    RetrievalAUROC(top_k=k), for scores from 0 to 1.
-
-    Examples
-    --------
-    Among a, b and c, only b is relevant, and only c is below it.
-
-    >>> from treceval_py import Qrels, judge
-    >>> judged = judge(Qrels({"1": {"b": 1, "d": 1}}), Run({"1": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}), tied=True)
-    >>> area_under_curve_at(judged, cutoff=3)
-    array([0.5])
-    """
-    return area_under_curve(cut_at(run, cutoff), level=level, credit=credit, max_fpr=max_fpr)
 
 
 def ordered_pair_accuracy(run: JudgedRun, *, credit: str = "wrong") -> FloatArray:

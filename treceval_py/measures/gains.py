@@ -221,17 +221,25 @@ def _by_query(run: JudgedRun, gained: _Gained) -> list[tuple[IntArray, FloatArra
 def discounted_cumulated_gain(
     run: JudgedRun,
     *,
+    cutoff: int | None = None,
     gains: GainMap = None,
     gain: str = "linear",
     discount: str = "log2",
     base: float = 2.0,
     ties: str = "ordered",
 ) -> FloatArray:
-    """Discounted cumulated gain (DCG) of the whole ranking.
+    """Discounted cumulated gain (DCG).
 
     Formula
     -------
-    DCG = sum over ranks i of gain(i) / discount(i), where discount(i) = log2(i + 1) by default.
+    DCG = sum over ranks i, in DCG@k over ranks 1..k, of gain(i) / discount(i), where discount(i) = log2(i + 1) by
+    default.
+
+    Parameters
+    ----------
+    ties : {"ordered", "average"}
+        Documents with equal scores keep the ranking's order, or each gets the average of 1 / discount over the ranks
+        that they share, with 0 below a cutoff: the mean over all their orders.
 
     Returns
     -------
@@ -243,7 +251,8 @@ def discounted_cumulated_gain(
     trec_eval 10.0, measure ``dcg``. Järvelin, K., Kekäläinen, J. Cumulated Gain-Based Evaluation of IR Techniques.
     ACM TOIS 20(4), 2002; the discount log2(i + 1) and the gain 2^g - 1 are those of Burges, C. et al. Learning to Rank
     Using Gradient Descent. ICML 2005. Ties: McSherry, F., Najork, M. Computing Information Retrieval Performance
-    Measures Efficiently in the Presence of Tied Scores. ECIR 2008.
+    Measures Efficiently in the Presence of Tied Scores. ECIR 2008. With ``gain=exp`` ``dcg_burges`` of ranx 0.3.21;
+    with ``discount=position`` CatBoost 1.2.10, ``DCG:top=k;denominator=Position``.
 
     Examples
     --------
@@ -256,54 +265,15 @@ def discounted_cumulated_gain(
 
     >>> discounted_cumulated_gain(ranked_labels("2 0 1"), gain="exp")
     array([3.5])
-    """
-    return _cumulated_gain(run, gains, gain, None, discount_named(discount, base), ties)
 
-
-def discounted_cumulated_gain_at(
-    run: JudgedRun,
-    *,
-    cutoff: int,
-    gains: GainMap = None,
-    gain: str = "linear",
-    discount: str = "log2",
-    base: float = 2.0,
-    ties: str = "ordered",
-) -> FloatArray:
-    """Discounted cumulated gain of the first k documents, as in DCG@10.
-
-    Formula
-    -------
-    DCG@k = sum over ranks i ≤ k of gain(i) / discount(i), where discount(i) = log2(i + 1) by default.
-
-    Parameters
-    ----------
-    ties : {"ordered", "average"}
-        Documents with equal scores keep the ranking's order, or each gets the average of 1 / discount over the ranks
-        they share, with 0 below rank k: the mean over all their orders.
-
-    Returns
-    -------
-    (Q,) float array
-        From 0. Empty case: 0.
-
-    References
-    ----------
-    Järvelin, K., Kekäläinen, J. Cumulated Gain-Based Evaluation of IR Techniques. ACM TOIS 20(4), 2002; the discount
-    log2(i + 1) and the gain 2^g - 1 are those of Burges, C. et al. Learning to Rank Using Gradient Descent. ICML 2005.
-    With ``gain=exp`` ``dcg_burges@k`` of ranx 0.3.21; with ``discount=position`` CatBoost 1.2.10,
-    ``DCG:top=k;denominator=Position``.
-
-    Examples
-    --------
     2/log2(2): the document at rank 3 is below the cutoff.
 
-    >>> discounted_cumulated_gain_at(ranked_labels("2 0 1"), cutoff=2)
+    >>> discounted_cumulated_gain(ranked_labels("2 0 1"), cutoff=2)
     array([2.])
 
     2/1 + 1/3
 
-    >>> discounted_cumulated_gain_at(ranked_labels("2 0 1"), cutoff=3, discount="position")
+    >>> discounted_cumulated_gain(ranked_labels("2 0 1"), cutoff=3, discount="position")
     array([2.33333333])
     """
     return _cumulated_gain(run, gains, gain, cutoff, discount_named(discount, base), ties)
@@ -347,6 +317,7 @@ def ideal_discounted_cumulated_gain(
 def normalized_discounted_cumulated_gain(
     run: JudgedRun,
     *,
+    cutoff: int | None = None,
     gains: GainMap = None,
     gain: str = "linear",
     discount: str = "log2",
@@ -354,12 +325,18 @@ def normalized_discounted_cumulated_gain(
     ideal: str = "judged",
     ties: str = "ordered",
 ) -> FloatArray:
-    """NDCG: normalized discounted cumulated gain of the whole ranking.
+    """NDCG: normalized discounted cumulated gain.
 
     Formula
     -------
-    nDCG = DCG / IDCG, DCG = sum over ranks i of gain(i) / discount(i), IDCG = DCG of the best possible ranking, where
-    discount(i) = log2(i + 1) by default.
+    nDCG = DCG / IDCG, DCG = sum over ranks i of gain(i) / discount(i), IDCG = DCG of the best possible ranking, in
+    nDCG@k both over ranks 1..k, where discount(i) = log2(i + 1) by default.
+
+    Parameters
+    ----------
+    ties : {"ordered", "average"}
+        Documents with equal scores keep the ranking's order, or each gets the average of 1 / discount over the ranks
+        that they share, with 0 below a cutoff: the mean over all their orders.
 
     Returns
     -------
@@ -368,7 +345,8 @@ def normalized_discounted_cumulated_gain(
 
     References
     ----------
-    trec_eval 10.0, measure ``ndcg``; with ``ideal=retrieved,ties=average`` scikit-learn 1.9, ``ndcg_score`` of the
+    trec_eval 10.0, measures ``ndcg`` and ``ndcg_cut``; with ``gain=exp`` gdeval.pl 1.2, the ``ndcg@k`` of TREC's Web
+    tracks, which takes judgments up to 4; with ``ideal=retrieved,ties=average`` scikit-learn 1.9, ``ndcg_score`` of the
     documents retrieved. Järvelin, K., Kekäläinen, J. Cumulated Gain-Based Evaluation of IR Techniques. ACM TOIS 20(4),
     2002; the discount log2(i + 1) and the gain 2^g - 1 are those of Burges, C. et al. Learning to Rank Using Gradient
     Descent. ICML 2005. Ties: McSherry, F., Najork, M. Computing Information Retrieval Performance Measures Efficiently
@@ -385,68 +363,20 @@ def normalized_discounted_cumulated_gain(
 
     >>> normalized_discounted_cumulated_gain(ranked_labels("1 2 0"), discount="jk")
     array([1.])
-    """
-    return _normalized(run, None, gains, gain, discount_named(discount, base), ideal, ties)
 
-
-def normalized_discounted_cumulated_gain_at(
-    run: JudgedRun,
-    *,
-    cutoff: int,
-    gains: GainMap = None,
-    gain: str = "linear",
-    discount: str = "log2",
-    base: float = 2.0,
-    ideal: str = "judged",
-    ties: str = "ordered",
-) -> FloatArray:
-    """NDCG of the first k documents, as in nDCG@10.
-
-    Formula
-    -------
-    nDCG@k = DCG@k / IDCG@k, both over ranks 1..k; DCG@k = sum over ranks i of gain(i) / discount(i), where
-    discount(i) = log2(i + 1) by default.
-
-    Parameters
-    ----------
-    ties : {"ordered", "average"}
-        Documents with equal scores keep the ranking's order, or each gets the average of 1 / discount over the ranks
-        they share, with 0 below rank k: the mean over all their orders.
-
-    Returns
-    -------
-    (Q,) float array
-        In [0, 1]. Empty case: 0, also when no judged document has a gain.
-
-    References
-    ----------
-    trec_eval 10.0, measure ``ndcg_cut``; with ``gain=exp`` gdeval.pl 1.2, the ``ndcg@k`` of TREC's Web tracks, which
-    takes judgments up to 4; with ``ideal=retrieved,ties=average`` scikit-learn 1.9, ``ndcg_score(…, k=k)`` of the
-    documents retrieved. Järvelin, K., Kekäläinen, J. Cumulated Gain-Based Evaluation of IR Techniques. ACM TOIS 20(4),
-    2002; the discount log2(i + 1) and the gain 2^g - 1 are those of Burges, C. et al. Learning to Rank Using Gradient
-    Descent. ICML 2005. Ties: McSherry, F., Najork, M. Computing Information Retrieval Performance Measures Efficiently
-    in the Presence of Tied Scores. ECIR 2008.
-
-    Examples
-    --------
     The first document has gain 1, where 2 would be possible.
 
-    >>> normalized_discounted_cumulated_gain_at(ranked_labels("1 2 0"), cutoff=1)
+    >>> normalized_discounted_cumulated_gain(ranked_labels("1 2 0"), cutoff=1)
     array([0.5])
 
     The document judged 2 was not retrieved. The ideal of all judgments contains it; that of the ranking does not.
 
-    >>> normalized_discounted_cumulated_gain_at(ranked_labels("1 0", missed="2"), cutoff=1, ideal="retrieved")
+    >>> normalized_discounted_cumulated_gain(ranked_labels("1 0", missed="2"), cutoff=1, ideal="retrieved")
     array([1.])
     """
-    return _normalized(run, cutoff, gains, gain, discount_named(discount, base), ideal, ties)
-
-
-def _normalized(
-    run: JudgedRun, cutoff: int | None, gains: GainMap, gain: str, discount: Discount, ideal: str, ties: str
-) -> FloatArray:
-    best = gain_of_ideal(run, gains, gain, cutoff, discount, ideal)
-    return ratio(_cumulated_gain(run, gains, gain, cutoff, discount, ties), best)
+    discounting = discount_named(discount, base)
+    best = gain_of_ideal(run, gains, gain, cutoff, discounting, ideal)
+    return ratio(_cumulated_gain(run, gains, gain, cutoff, discounting, ties), best)
 
 
 def average_gain(run: JudgedRun, *, cutoff: int, gains: GainMap = None, gain: str = "linear") -> FloatArray:

@@ -11,18 +11,17 @@ from treceval_py.errors import EvaluationError
 from treceval_py.judging.judged import JudgedRun, ratio
 from treceval_py.measures.cutting import cut_at
 
-Ranks = int | IntArray
-"""One rank for all queries, or one per query (Q,)."""
-
 MOST_RANKS = 1e15
 """More ranks than any ranking has; a multiple of R beyond it is cut to it, so that it is an integer."""
 
 
-def _relevant_within(run: JudgedRun, level: int, depth: Ranks) -> IntArray:
-    """Count the relevant documents among the first ``depth`` ones of each query. Returns (Q,)."""
-    found = run.found(level)
-    limit = depth if isinstance(depth, int) else depth[found.query]
-    return run.count(found.query[found.rank <= limit])
+def _relevant_within(run: JudgedRun, level: int, depth: int | IntArray | None) -> IntArray:
+    """Count the relevant documents among the first ``depth`` ones: as many for all queries, or for each (Q,). (Q,)."""
+    if depth is None:
+        return run.num_rel_ret(level)
+    relevant = run.found(level)
+    limit = depth if isinstance(depth, int) else depth[relevant.query]
+    return run.count(relevant.query[relevant.rank <= limit])
 
 
 def _sum_of_precisions(run: JudgedRun, level: int, cutoff: int | None = None) -> FloatArray:
@@ -51,16 +50,6 @@ def _sum_of_precisions_in_steps(run: JudgedRun, level: int) -> FloatArray:
     ends = np.append((last[1:] != last[:-1]) | (found.query[1:] != found.query[:-1]), True)
     step = np.cumsum(np.concatenate([[False], ends[:-1]]))
     return run.sum(found.query, found.nth[ends][step] / last)
-
-
-def _share_of_best(run: JudgedRun, level: int, cutoff: int | None, norm: str) -> FloatArray:
-    """Divide the sum of precisions by the number of relevant documents: all, at most k, or those found. (Q,)."""
-    number = run.num_rel(level)
-    if norm == "retrieved":
-        number = run.num_rel_ret(level) if cutoff is None else _relevant_within(run, level, cutoff)
-    elif norm == "capped" and cutoff is not None:
-        number = np.minimum(number, cutoff)
-    return ratio(_sum_of_precisions(run, level, cutoff), number)
 
 
 def precision(run: JudgedRun, *, level: int = 1, cutoff: int, divisor: str = "cutoff") -> FloatArray:
@@ -205,49 +194,27 @@ def f1(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
     return 2 * _relevant_within(run, level, cutoff) / (cutoff + run.num_rel(level))
 
 
-def hits(run: JudgedRun, *, level: int = 1) -> FloatArray:
+def hits(run: JudgedRun, *, level: int = 1, cutoff: int | None = None) -> FloatArray:
     """Hits: number of relevant documents retrieved, averaged over queries.
 
     Formula
     -------
-    Hits = relevant documents retrieved. ``num_rel_ret`` is their sum over queries.
+    Hits = relevant documents retrieved, in Hits@k at ranks 1..k. ``num_rel_ret`` is the sum of Hits over queries.
 
     Returns
     -------
     (Q,) float array
-        From 0. Empty case: 0.
+        From 0, to k at most in Hits@k. Empty case: 0.
 
     References
     ----------
-    ranx 0.3.21, ``hits``. Elsewhere this name means a hit rate, which is ``success`` here.
+    ranx 0.3.21, ``hits`` and ``hits@k``. Elsewhere this name means a hit rate, which is ``success`` here.
 
     Examples
     --------
     >>> hits(ranked_labels("1 - 0 2", missed="2 1"))
     array([2.])
-    """
-    return run.num_rel_ret(level).astype(np.float64)
-
-
-def hits_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
-    """Hits: number of relevant documents among the first k, averaged over queries.
-
-    Formula
-    -------
-    Hits@k = relevant documents at ranks 1..k.
-
-    Returns
-    -------
-    (Q,) float array
-        In [0, k]. Empty case: 0.
-
-    References
-    ----------
-    ranx 0.3.21, ``hits@k``. Elsewhere this name means a hit rate, which is ``success`` here.
-
-    Examples
-    --------
-    >>> hits_at(ranked_labels("1 - 0 2"), cutoff=3)
+    >>> hits(ranked_labels("1 - 0 2"), cutoff=3)
     array([1.])
     """
     return _relevant_within(run, level, cutoff).astype(np.float64)
@@ -285,22 +252,14 @@ def mean_precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray
     return run.sum(found.query[within], shares[found.rank[within]]) / cutoff
 
 
-def _known_nonrelevant(run: JudgedRun, level: int, collection_size: int) -> IntArray:
-    """Count the non-relevant documents: judged so or retrieved without a judgment, or all others. (Q,)."""
-    if collection_size:
-        return np.maximum(collection_size - run.num_rel(level), 0)
-    judged = run.count(run.hits.query[run.hits.rel >= 0])
-    return run.num_nonrel(level) + run.num_ret - judged
-
-
-def fallout(run: JudgedRun, *, level: int = 1, collection_size: int = 0) -> FloatArray:
+def fallout(run: JudgedRun, *, level: int = 1, cutoff: int | None = None, collection_size: int = 0) -> FloatArray:
     """Fall-out: share of the non-relevant documents that were retrieved.
 
     Formula
     -------
-    Fallout = (retrieved, not relevant) / N'. N' is the number of documents in the collection - R, if the size of the
-    collection is given. Otherwise it is the number of documents known to be non-relevant: judged so, or retrieved
-    without a judgment.
+    Fallout = (retrieved, not relevant) / N', in Fallout@k (documents at ranks 1..k that are not relevant) / N'. N' is
+    the number of documents in the collection - R, if the size of the collection is given. Otherwise it is the number of
+    documents known to be non-relevant: judged so, or retrieved at any rank without a judgment.
 
     Returns
     -------
@@ -323,38 +282,18 @@ def fallout(run: JudgedRun, *, level: int = 1, collection_size: int = 0) -> Floa
 
     >>> fallout(ranked_labels("1 0 - 2", missed="0"), collection_size=12)
     array([0.2])
-    """
-    return ratio(run.num_ret - run.num_rel_ret(level), _known_nonrelevant(run, level, collection_size))
 
-
-def fallout_at(run: JudgedRun, *, level: int = 1, cutoff: int, collection_size: int = 0) -> FloatArray:
-    """Fall-out of the first k documents: share of the non-relevant documents that are among them.
-
-    Formula
-    -------
-    Fallout@k = (documents at ranks 1..k that are not relevant) / N'. N' is the number of documents in the collection -
-    R, if the size of the collection is given. Otherwise it is the number of documents known to be non-relevant: judged
-    so, or retrieved without a judgment, at any rank.
-
-    Returns
-    -------
-    (Q,) float array
-        In [0, 1]; less is better. Empty case: 0, also when no document is known to be non-relevant.
-
-    References
-    ----------
-    Cleverdon, C. W. The Cranfield Tests on Index Language Devices. Aslib Proceedings 19(6), 1967. RetrievalFallOut of
-    torchmetrics 1.9.0 uses only the retrieved documents, and counts a query without a non-relevant one as 1.
-
-    Examples
-    --------
     One of the two non-relevant documents is among the first two.
 
-    >>> fallout_at(ranked_labels("1 0 2 -"), cutoff=2)
+    >>> fallout(ranked_labels("1 0 2 -"), cutoff=2)
     array([0.5])
     """
-    there = np.minimum(run.num_ret, cutoff) - _relevant_within(run, level, cutoff)
-    return ratio(there, _known_nonrelevant(run, level, collection_size))
+    retrieved = run.num_ret if cutoff is None else np.minimum(run.num_ret, cutoff)
+    if collection_size:
+        nonrelevant = np.maximum(collection_size - run.num_rel(level), 0)
+    else:
+        nonrelevant = run.num_nonrel(level) + run.num_ret - run.count(run.hits.query[run.hits.rel >= 0])
+    return ratio(retrieved - _relevant_within(run, level, cutoff), nonrelevant)
 
 
 def success(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
@@ -381,12 +320,16 @@ def success(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
     return (_relevant_within(run, level, cutoff) > 0).astype(np.float64)
 
 
-def average_precision(run: JudgedRun, *, level: int = 1, norm: str = "relevant", steps: str = "ordered") -> FloatArray:
+def average_precision(
+    run: JudgedRun, *, level: int = 1, cutoff: int | None = None, norm: str = "relevant", steps: str = "ordered"
+) -> FloatArray:
     """Average precision (AP); its mean over queries is MAP.
 
     Formula
     -------
-    AP = (sum over the relevant documents retrieved of the precision at their rank) / R.
+    AP = (sum over the relevant documents retrieved of the precision at their rank) / m, where m is R, in AP@k with
+    ``norm=capped`` min(k, R), or with ``norm=retrieved`` the number of relevant documents retrieved. In AP@k only the
+    documents at ranks 1..k count as retrieved.
 
     Parameters
     ----------
@@ -396,12 +339,12 @@ def average_precision(run: JudgedRun, *, level: int = 1, norm: str = "relevant",
     Returns
     -------
     (Q,) float array
-        In [0, 1]. Empty case: 0, also when R = 0.
+        In [0, 1]; AP@k with ``norm=relevant`` cannot reach 1 when R > k. Empty case: 0, also when R = 0.
 
     References
     ----------
-    trec_eval 10.0, measure ``map``. Harman, D. Evaluation Issues in Information Retrieval. IPM 28(4), 1992.
-    scikit-learn 1.9, ``average_precision_score``.
+    trec_eval 10.0, measures ``map`` and ``map_cut``. Harman, D. Evaluation Issues in Information Retrieval. IPM 28(4),
+    1992. scikit-learn 1.9, ``average_precision_score``.
 
     Examples
     --------
@@ -414,43 +357,18 @@ def average_precision(run: JudgedRun, *, level: int = 1, norm: str = "relevant",
 
     >>> average_precision(ranked_labels("1 0 2", missed="1"), norm="retrieved")
     array([0.83333333])
-    """
-    if steps == "together":
-        number = run.num_rel_ret(level) if norm == "retrieved" else run.num_rel(level)
-        return ratio(_sum_of_precisions_in_steps(run, level), number)
-    return _share_of_best(run, level, None, norm)
 
-
-def average_precision_at(run: JudgedRun, *, level: int = 1, cutoff: int, norm: str = "relevant") -> FloatArray:
-    """Average precision of the first k documents, divided by default by the number of all relevant documents.
-
-    Formula
-    -------
-    AP@k = (sum over the relevant documents at ranks 1..k of the precision at their rank) / m, where m is R, min(k, R)
-    (``norm=capped``) or the number of relevant documents at ranks 1..k (``norm=retrieved``).
-
-    Returns
-    -------
-    (Q,) float array
-        In [0, 1]; with ``norm=relevant`` it cannot reach 1 when R > k. Empty case: 0, also when R = 0.
-
-    References
-    ----------
-    trec_eval 10.0, measure ``map_cut``.
-
-    Examples
-    --------
     (1/1) / 2: the second relevant document is below rank 2.
 
-    >>> average_precision_at(ranked_labels("1 0 2"), cutoff=2)
+    >>> average_precision(ranked_labels("1 0 2"), cutoff=2)
     array([0.5])
-
-    (1/1) / 1: one of the relevant documents is among the first two.
-
-    >>> average_precision_at(ranked_labels("1 0 2"), cutoff=2, norm="retrieved")
-    array([1.])
     """
-    return _share_of_best(run, level, cutoff, norm)
+    number = _relevant_within(run, level, cutoff) if norm == "retrieved" else run.num_rel(level)
+    if norm == "capped" and cutoff is not None:
+        number = np.minimum(number, cutoff)
+    if steps == "together":
+        return ratio(_sum_of_precisions_in_steps(cut_at(run, cutoff), level), number)
+    return ratio(_sum_of_precisions(run, level, cutoff), number)
 
 
 def yaap(run: JudgedRun, *, level: int = 1) -> FloatArray:
@@ -536,12 +454,12 @@ def r_precision_multiple(run: JudgedRun, *, level: int = 1, multiple: float) -> 
     return ratio(_relevant_within(run, level, cutoffs), cutoffs)
 
 
-def reciprocal_rank(run: JudgedRun, *, level: int = 1) -> FloatArray:
+def reciprocal_rank(run: JudgedRun, *, level: int = 1, cutoff: int | None = None) -> FloatArray:
     """Reciprocal rank (RR) of the first relevant document; its mean over queries is MRR.
 
     Formula
     -------
-    RR = 1 / (rank of the first relevant document), 0 if there is none.
+    RR = 1 / (rank of the first relevant document), 0 if there is none, or in RR@k none at ranks 1..k.
 
     Returns
     -------
@@ -550,41 +468,20 @@ def reciprocal_rank(run: JudgedRun, *, level: int = 1) -> FloatArray:
 
     References
     ----------
-    trec_eval 10.0, measure ``recip_rank``. Voorhees, E. M. The TREC-8 Question Answering Track Report. TREC 1999.
+    trec_eval 10.0, measure ``recip_rank``, for RR@k with ``-M k``. Voorhees, E. M. The TREC-8 Question Answering Track
+    Report. TREC 1999. MRR@10: Bajaj, P. et al. MS MARCO: A Human Generated MAchine Reading COmprehension Dataset.
+    arXiv:1611.09268.
 
     Examples
     --------
     >>> reciprocal_rank(ranked_labels("0 - 1"))
     array([0.33333333])
-    """
-    found = run.found(level)
-    first = found.nth == 1
-    return run.sum(found.query[first], 1.0 / found.rank[first])
-
-
-def reciprocal_rank_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
-    """Reciprocal rank of the first relevant document if it is among the first k, as in MRR@10.
-
-    Formula
-    -------
-    RR@k = 1 / (rank of the first relevant document) if that is at most k, else 0.
-
-    Returns
-    -------
-    (Q,) float array
-        In [0, 1]. Empty case: 0.
-
-    References
-    ----------
-    Bajaj, P. et al. MS MARCO: A Human Generated MAchine Reading COmprehension Dataset. arXiv:1611.09268. trec_eval
-    has no such measure; the same value comes from its ``recip_rank`` with ``-M k``.
-
-    Examples
-    --------
-    >>> reciprocal_rank_at(ranked_labels("0 - 1"), cutoff=2)
+    >>> reciprocal_rank(ranked_labels("0 - 1"), cutoff=2)
     array([0.])
     """
-    return reciprocal_rank(cut_at(run, cutoff), level=level)
+    relevant = cut_at(run, cutoff).found(level)
+    first = relevant.nth == 1
+    return run.sum(relevant.query[first], 1.0 / relevant.rank[first])
 
 
 def interpolated_precision(run: JudgedRun, *, level: int = 1, recall: float, rounding: str = "nearest") -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.judging.judged import Hits, JudgedRun, Tied
-from treceval_py.measures.registry import Measure
+from treceval_py.measures.registry import Family, Measure
 
 
 def has(measure: Measure, name: str) -> bool:
@@ -25,13 +25,14 @@ MOST_CELLS = 1 << 20
 
 def given(measure: Measure) -> dict[str, Any]:
     """Return the values of a measure's parameters: as given, else the function's defaults."""
-    return {**_defaults(measure.family.function), **dict(measure.parameters)}
+    return {**_defaults(measure.family), **dict(measure.parameters)}
 
 
 @lru_cache(maxsize=256)
-def _defaults(function: Callable[..., Any]) -> Mapping[str, Any]:
-    known = inspect.signature(function).parameters
-    return {name: each.default for name, each in known.items() if each.default is not inspect.Parameter.empty}
+def _defaults(family: Family) -> Mapping[str, Any]:
+    known = inspect.signature(family.function).parameters
+    defaults = {each.name: known[each.name].default for each in family.parameters}
+    return {name: default for name, default in defaults.items() if default is not inspect.Parameter.empty}
 
 
 def parameter(measure: Measure, name: str, absent: Any = None) -> Any:

@@ -133,6 +133,9 @@ class Family:
         retrieved ones that are not relevant. Conventions decide how such a query counts.
     paper : str
         The name of its mean in papers, without a cutoff.
+    later : tuple of str
+        Parameters that long signatures leave out unless they differ from the default, as signatures from before there
+        were these parameters have none.
     """
 
     name: str
@@ -157,6 +160,7 @@ class Family:
     needs: str = field(repr=False, default="")
     undefined_without: str = field(repr=False, default="relevant")
     paper: str = field(repr=False, default="")
+    later: tuple[str, ...] = field(repr=False, default=())
 
     @property
     def from_outside(self) -> bool:
@@ -378,6 +382,7 @@ def declare(
     needs: str = "",
     undefined_without: str = "relevant",
     paper: str = "",
+    later: Iterable[str] = (),
     replace: bool = False,
 ) -> Family:
     """Declare a measure, so that it can be named, parsed, computed, listed and explained.
@@ -435,6 +440,9 @@ def declare(
     paper : str, optional
         The name of its mean in papers, without a cutoff: ``"MAP"``; for tables in LaTeX. Default: its first notation,
         or its name.
+    later : iterable of str
+        Parameters that the function has got since values were signed: long signatures leave them out unless they differ
+        from the default.
     replace : bool
         Replace your own measure of this name. Not needed to run a cell or file again: the same function at the same
         place replaces its measure anyway. Existing results keep the values of the earlier measure.
@@ -454,12 +462,16 @@ def declare(
     for each in (name, *notation):
         if not re.fullmatch(r"[^\s()@.,:|=#]+", each):
             raise MeasureError(f"'{each}' cannot be the name of a measure", "Use letters, digits and underscores.")
-    first, *rest = inspect.signature(function).parameters
-    unknown = [each for each in rest if each not in PARAMETERS]
-    if unknown:
-        raise MeasureError(
-            f"measure '{name}' has the unknown parameter '{unknown[0]}'", f"Use one of {', '.join(PARAMETERS)}."
-        )
+    first, *rest = inspect.signature(function).parameters.values()
+    for parameter in rest:
+        if parameter.name not in PARAMETERS:
+            raise MeasureError(
+                f"measure '{name}' has the unknown parameter '{parameter.name}'", f"Use one of {', '.join(PARAMETERS)}."
+            )
+    # What follows the @ may be optional: then it is no parameter of the declaration that is named without it.
+    names = [
+        each.name for each in rest if each.name == at or PARAMETERS[each.name].key != "@" or each.default is not None
+    ]
     family = Family(
         name=name,
         function=function,
@@ -471,11 +483,11 @@ def declare(
         kind=kind,
         per_query=per_query,
         summary=summary,
-        parameters=tuple(PARAMETERS[each] for each in rest),
-        judged=_annotation(function, first),
-        promotes=checked(Promotes, promotes, name, rest),
-        sums=checked(Sums, sums, name, rest),
-        labels=checked(Labels, labels, name, rest),
+        parameters=tuple(PARAMETERS[each] for each in names),
+        judged=_annotation(function, first.name),
+        promotes=checked(Promotes, promotes, name, names),
+        sums=checked(Sums, sums, name, names),
+        labels=checked(Labels, labels, name, names),
         written=tuple(written.items() if isinstance(written, Mapping) else ((each, "") for each in written)),
         elsewhere=tuple((elsewhere or {}).items()),
         kin=tuple((kin or {}).items()),
@@ -483,6 +495,7 @@ def declare(
         needs=needs,
         undefined_without=undefined_without,
         paper=paper or next(iter(notation), name),
+        later=tuple(later),
     )
     FAMILIES[name] = family
     return family

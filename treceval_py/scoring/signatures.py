@@ -225,7 +225,10 @@ def explicit(measure: Measure) -> Measure:
     defaults = inspect.signature(measure.family.function).parameters
     for parameter in measure.family.parameters:
         default = defaults[parameter.name].default
-        if parameter.name not in given and default is not None and default is not inspect.Parameter.empty:
+        if parameter.name in measure.family.later:
+            if given.get(parameter.name) == default:
+                del given[parameter.name]
+        elif parameter.name not in given and default is not None and default is not inspect.Parameter.empty:
             given[parameter.name] = default
     return Measure(measure.family, tuple(given.items()))
 
