@@ -19,6 +19,7 @@ from treceval_py.errors import EvaluationError, MeasureError, brief
 from treceval_py.explaining.scoring import qrels_of
 from treceval_py.explaining.variants import has_number
 from treceval_py.measures import Measure
+from treceval_py.measures.documentation import formula as formula_of
 from treceval_py.measures.facts import Sums
 from treceval_py.measures.probes import given, single
 from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, Evaluator, JudgedOnce
@@ -285,7 +286,7 @@ _WITHOUT = {
 
 def _taken_apart(qid: str, query: _Query, value: float) -> Arithmetic:
     measure = query.measure
-    formula = _formula(measure)
+    formula = formula_of(measure.family)
     if measure.family.sums in _TAKEN_APART:
         # Grades may be such that only the measure itself can be computed with them.
         with contextlib.suppress(OverflowError):
@@ -294,14 +295,6 @@ def _taken_apart(qid: str, query: _Query, value: float) -> Arithmetic:
                 return Arithmetic(qid, measure, formula, terms, closing, value, True)
     plain = [Term(*document, "", 0.0, 0.0) for document in query.documents if document.label is not None]
     return Arithmetic(qid, measure, formula, plain, "", value, False)
-
-
-def _formula(measure: Measure) -> str:
-    import inspect
-
-    text = inspect.getdoc(measure.family.function) or ""
-    _, _, after = text.partition("Formula\n-------\n")
-    return " ".join(after.partition("\n\n")[0].split()) or measure.family.title
 
 
 def _query_of(run: Run, qid: str) -> Run:

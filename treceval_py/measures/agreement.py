@@ -132,8 +132,10 @@ def accuracy(run: JudgedRun, *, level: int = 1, cutoff: int | None = None) -> Fl
     Formula
     -------
     Accuracy = (pairs of a relevant document and a non-relevant one below it, both retrieved) / (r·n), r = relevant
-    documents retrieved, n = the other documents retrieved, including unjudged ones. In Accuracy@k only the documents at
-    ranks 1..k count as retrieved.
+    documents retrieved, n = the other documents retrieved, including unjudged ones.
+
+    Accuracy@k = (pairs of a relevant document and a non-relevant one below it, both at ranks 1..k) / (r·n),
+    r = relevant documents at ranks 1..k, n = the other documents at these ranks, including unjudged ones.
 
     Returns
     -------
@@ -232,7 +234,11 @@ def area_under_curve(
     AUC = (pairs of a relevant and a non-relevant retrieved document in which the relevant one has the higher score,
     plus half of those with equal scores) / (r·n), r = relevant documents retrieved, n = the other documents retrieved,
     including unjudged ones. With x = max_fpr below 1, the area A of the curve from 0 to x is standardised:
-    (1 + (A - x²/2) / (x - x²/2)) / 2. In AUC@k only the documents at ranks 1..k count as retrieved.
+    (1 + (A - x²/2) / (x - x²/2)) / 2.
+
+    AUC@k = (pairs of a relevant and a non-relevant document, both at ranks 1..k, in which the relevant one has the
+    higher score, plus half of those with equal scores) / (r·n), r = relevant documents at ranks 1..k, n = the other
+    documents at these ranks, including unjudged ones. With max_fpr below 1, it is standardised as AUC is.
 
     Returns
     -------

@@ -62,8 +62,10 @@ def expected_reciprocal_rank(
 
     Formula
     -------
-    ERR = sum over ranks i, in ERR@k up to k, of (1/i) · p_i · product over j < i of (1 - p_j), where
-    p_i = (2^g_i - 1) / 2^max_rel is the probability that a document judged g_i satisfies the reader.
+    ERR = sum over ranks i of (1/i) · p_i · product over j < i of (1 - p_j), where p_i = (2^g_i - 1) / 2^max_rel is the
+    probability that a document judged g_i satisfies the reader.
+
+    ERR@k = sum over ranks i up to k of (1/i) · p_i · product over j < i of (1 - p_j), p_i = (2^g_i - 1) / 2^max_rel.
 
     Parameters
     ----------
@@ -108,7 +110,9 @@ def normalized_expected_reciprocal_rank(run: JudgedRun, *, max_rel: int, cutoff:
 
     Formula
     -------
-    nERR = ERR / (ERR of all judged documents in descending order of judgment), in nERR@k both over ranks 1..k.
+    nERR = ERR / (ERR of all judged documents in descending order of judgment).
+
+    nERR@k = ERR@k / (ERR@k of all judged documents in descending order of judgment).
 
     Returns
     -------
@@ -142,8 +146,11 @@ def pfound(run: JudgedRun, *, decay: float = 0.85, gains: GainMap = None, cutoff
 
     Formula
     -------
-    PFound = sum over ranks i, in PFound@k up to k, of L(i) · p_i, where L(1) = 1, L(i + 1) = L(i) · (1 - p_i) · decay,
-    and p_i, the probability that the document at rank i satisfies the reader, is its gain.
+    PFound = sum over ranks i of L(i) · p_i, where L(1) = 1, L(i + 1) = L(i) · (1 - p_i) · decay, and p_i, the
+    probability that the document at rank i satisfies the reader, is its gain.
+
+    PFound@k = sum over ranks i ≤ k of L(i) · p_i, where L(1) = 1, L(i + 1) = L(i) · (1 - p_i) · decay, and p_i is the
+    gain of the document at rank i.
 
     Parameters
     ----------
@@ -184,8 +191,10 @@ def rank_biased_precision_binary(
 
     Formula
     -------
-    RBP = (1 - p) · sum over the ranks i of relevant documents, in RBP@k up to k, of p^(i-1). RBP@k is not divided by
-    the weight of the first k ranks.
+    RBP = (1 - p) · sum over the ranks i of relevant documents of p^(i-1).
+
+    RBP@k = (1 - p) · sum over the ranks i ≤ k of relevant documents of p^(i-1). Documents below rank k count as not
+    relevant; the sum is not divided by the weight of the first k ranks.
 
     Returns
     -------
@@ -228,8 +237,11 @@ def rank_biased_precision_graded(
 
     Formula
     -------
-    RBP = (1 - p) · sum over ranks i, in RBP@k up to k, of (g_i / max_rel) · p^(i-1), or of g_i · p^(i-1)
-    (``scale=none``), over documents judged above min_rel.
+    RBP = (1 - p) · sum over ranks i of (g_i / max_rel) · p^(i-1), or of g_i · p^(i-1) (``scale=none``), over documents
+    judged above min_rel.
+
+    RBP@k = (1 - p) · sum over ranks i ≤ k of (g_i / max_rel) · p^(i-1), or of g_i · p^(i-1) (``scale=none``), over
+    documents judged above min_rel.
 
     Parameters
     ----------

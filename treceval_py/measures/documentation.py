@@ -20,6 +20,13 @@ def sections(function: Callable[..., Any]) -> dict[str, str]:
     return {"": summary, **dict(zip(rest[::2], rest[1::2], strict=True))}
 
 
+def formula(family: Family) -> str:
+    """Return the formula of a measure, of two the one of NAME@k if it has a cutoff, or its title without any."""
+    paragraphs = sections(family.function).get("Formula", "").strip().split("\n\n")
+    cut = [each for each in paragraphs if family.at is not None and re.match(r"\S+@k = ", each)]
+    return " ".join((cut or paragraphs)[0].split()) or family.title
+
+
 def described(family: Family) -> dict[str, str]:
     """Return the description of each parameter: from the docstring if present, else the common declaration."""
     blocks = re.findall(r"^(\w+) : .*\n((?: {4}.*\n?)+)", sections(family.function).get("Parameters", ""), re.MULTILINE)

@@ -232,8 +232,9 @@ def discounted_cumulated_gain(
 
     Formula
     -------
-    DCG = sum over ranks i, in DCG@k over ranks 1..k, of gain(i) / discount(i), where discount(i) = log2(i + 1) by
-    default.
+    DCG = sum over ranks i of gain(i) / discount(i), where discount(i) = log2(i + 1) by default.
+
+    DCG@k = sum over ranks i ≤ k of gain(i) / discount(i), where discount(i) = log2(i + 1) by default.
 
     Parameters
     ----------
@@ -329,8 +330,11 @@ def normalized_discounted_cumulated_gain(
 
     Formula
     -------
-    nDCG = DCG / IDCG, DCG = sum over ranks i of gain(i) / discount(i), IDCG = DCG of the best possible ranking, in
-    nDCG@k both over ranks 1..k, where discount(i) = log2(i + 1) by default.
+    nDCG = DCG / IDCG, DCG = sum over ranks i of gain(i) / discount(i), IDCG = DCG of the best possible ranking, where
+    discount(i) = log2(i + 1) by default.
+
+    nDCG@k = DCG@k / IDCG@k, both over ranks 1..k; DCG@k = sum over ranks i of gain(i) / discount(i), where
+    discount(i) = log2(i + 1) by default.
 
     Parameters
     ----------

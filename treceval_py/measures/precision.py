@@ -199,7 +199,9 @@ def hits(run: JudgedRun, *, level: int = 1, cutoff: int | None = None) -> FloatA
 
     Formula
     -------
-    Hits = relevant documents retrieved, in Hits@k at ranks 1..k. ``num_rel_ret`` is the sum of Hits over queries.
+    Hits = relevant documents retrieved. ``num_rel_ret`` is their sum over queries.
+
+    Hits@k = relevant documents at ranks 1..k.
 
     Returns
     -------
@@ -257,9 +259,13 @@ def fallout(run: JudgedRun, *, level: int = 1, cutoff: int | None = None, collec
 
     Formula
     -------
-    Fallout = (retrieved, not relevant) / N', in Fallout@k (documents at ranks 1..k that are not relevant) / N'. N' is
-    the number of documents in the collection - R, if the size of the collection is given. Otherwise it is the number of
-    documents known to be non-relevant: judged so, or retrieved at any rank without a judgment.
+    Fallout = (retrieved, not relevant) / N'. N' is the number of documents in the collection - R, if the size of the
+    collection is given. Otherwise it is the number of documents known to be non-relevant: judged so, or retrieved
+    without a judgment.
+
+    Fallout@k = (documents at ranks 1..k that are not relevant) / N'. N' is the number of documents in the collection -
+    R, if the size of the collection is given. Otherwise it is the number of documents known to be non-relevant: judged
+    so, or retrieved without a judgment, at any rank.
 
     Returns
     -------
@@ -327,9 +333,10 @@ def average_precision(
 
     Formula
     -------
-    AP = (sum over the relevant documents retrieved of the precision at their rank) / m, where m is R, in AP@k with
-    ``norm=capped`` min(k, R), or with ``norm=retrieved`` the number of relevant documents retrieved. In AP@k only the
-    documents at ranks 1..k count as retrieved.
+    AP = (sum over the relevant documents retrieved of the precision at their rank) / R.
+
+    AP@k = (sum over the relevant documents at ranks 1..k of the precision at their rank) / m, where m is R, min(k, R)
+    (``norm=capped``) or the number of relevant documents at ranks 1..k (``norm=retrieved``).
 
     Parameters
     ----------
@@ -459,7 +466,9 @@ def reciprocal_rank(run: JudgedRun, *, level: int = 1, cutoff: int | None = None
 
     Formula
     -------
-    RR = 1 / (rank of the first relevant document), 0 if there is none, or in RR@k none at ranks 1..k.
+    RR = 1 / (rank of the first relevant document), 0 if there is none.
+
+    RR@k = 1 / (rank of the first relevant document) if that is at most k, else 0.
 
     Returns
     -------
