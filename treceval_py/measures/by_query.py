@@ -13,7 +13,7 @@ import numpy as np
 from treceval_py._types import FloatArray
 from treceval_py.errors import EvaluationError, MeasureError, TrecevalError, brief
 from treceval_py.judging.judged import JudgedRun, RankedQuery
-from treceval_py.measures.registry import MEAN, Average, Family, declare, place_of
+from treceval_py.measures.registry import MEAN, Average, Family, declare, definition_of
 
 
 def measure_by_query(
@@ -78,7 +78,6 @@ def measure_by_query(
     cut = inspect.Parameter("cutoff", inspect.Parameter.KEYWORD_ONLY)
     names = tuple(notation) or (name,)
     settings: dict[str, Any] = {"average": average, "needs": "documents", "replace": replace}
-    settings |= dict.fromkeys(("promotes", "sums", "labels"), "unknown")
     family = declare(_shaped(values, function, [first, *given[1:]]), name, notation=names, **settings)
     shaped = _shaped(values, function, [first, cut, *given[1:]])
     declare(shaped, f"{name}_cut", notation=names, at="cutoff", cutoffs=(10,), **settings)
@@ -103,7 +102,7 @@ def _shaped(
 
 def _value(function: Callable[..., float], name: str, query: RankedQuery, parameters: dict[str, Any]) -> float:
     """Return the value of a query; any failure in the function becomes a one-line error."""
-    where = f"measure {name}, defined by {place_of(function)}"
+    where = f"measure {name}, defined by {definition_of(function)}"
     try:
         found = function(query, **parameters)
     except TrecevalError:

@@ -160,28 +160,25 @@ _NEEDS = {
 Fact = TypeVar("Fact", Promotes, Sums, Labels)
 
 
-def checked(kind: type[Fact], fact: Fact | str | None, measure: str, parameters: Sequence[str]) -> Fact | None:
-    """Return a declared fact, which may be given as its value.
+def checked(kind: type[Fact], fact: Fact | str | None, measure: str, parameters: Sequence[str]) -> Fact:
+    """Return a declared fact, which may be given as its value; it is unknown if none is given.
 
     Raises
     ------
     MeasureError
         There is no such fact, or the measure lacks the parameter that the fact requires.
     """
-    if fact is None:
-        return None
     try:
-        found = kind(fact)
+        known = kind("unknown" if fact is None else fact)
     except ValueError:
-        known = ", ".join(each.value for each in kind)
         raise MeasureError(
             f"measure '{measure}' declares {kind.__name__.lower()}='{fact}', which is unknown",
-            f"Choose one of {known}.",
+            f"Choose one of {', '.join(each.value for each in kind)}.",
         ) from None
-    needed = _NEEDS.get(found.value)
+    needed = _NEEDS.get(known.value)
     if needed and needed not in parameters:
         raise MeasureError(
-            f"measure '{measure}' declares {kind.__name__.lower()}='{found.value}' and has no parameter {needed}",
+            f"measure '{measure}' declares {kind.__name__.lower()}='{known.value}' and has no parameter {needed}",
             "Add the parameter to the function, or leave out the declaration.",
         )
-    return found
+    return known

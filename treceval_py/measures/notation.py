@@ -207,7 +207,7 @@ def _parse_notation(text: str) -> list[Measure] | None:
         return None
     given = arguments_of(match["inside"])
     for family in fitting:
-        if all(family.takes_key(key) for key in given):
+        if given.keys() <= family.keys.keys():
             found = [_measure(family, given, at, text)]
             return _noted(found, name) if family.elsewhere else found
     return None

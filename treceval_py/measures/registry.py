@@ -7,6 +7,8 @@ equal, whichever notation they were written in.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import inspect
 import math
 import operator
@@ -22,6 +24,7 @@ import numpy as np
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.errors import MeasureError, brief
 from treceval_py.judging.judged import JudgedGroups, JudgedRun
+from treceval_py.judging.preferences import JudgedPreferences
 from treceval_py.measures.facts import Labels, Promotes, Sums, checked
 from treceval_py.measures.parameters import JUDGED_ONLY, PARAMETERS, Parameter, Tail
 
@@ -111,12 +114,13 @@ class Family:
         All its parameters, from the function's signature.
     judged : type
         The kind of judged run that it requires, from the function's signature.
-    promotes : Promotes or None
-        The property by which better documents, ranked higher, never lower (or never raise) the value. This and the next
-        two facts are None, meaning unknown, if a user's measure does not declare them.
-    sums : Sums or None
+    bounds : (float, float)
+        The lowest and highest value of a query, whatever the parameters; infinite if unknown.
+    promotes : Promotes
+        The property by which better documents, ranked higher, never lower (or never raise) the value.
+    sums : Sums
         How the value is a sum over documents.
-    labels : Labels or None
+    labels : Labels
         Which labels of unjudged documents give the extremes.
     written : tuple of (spelling, parameters)
         How other programs write it, with the parameters that the spelling implies, in notation.
@@ -150,9 +154,10 @@ class Family:
     summary: bool
     parameters: tuple[Parameter, ...]
     judged: type
-    promotes: Promotes | None
-    sums: Sums | None = field(repr=False)
-    labels: Labels | None = field(repr=False)
+    bounds: tuple[float, float]
+    promotes: Promotes
+    sums: Sums = field(repr=False)
+    labels: Labels = field(repr=False)
     written: tuple[tuple[str, str], ...] = field(repr=False)
     elsewhere: tuple[tuple[str, str], ...] = field(repr=False)
     kin: tuple[tuple[str, str], ...] = field(repr=False)
@@ -178,18 +183,7 @@ class Family:
     @property
     def title(self) -> str:
         """The first line of its docstring."""
-        return (self._documented or self.name).split("\n")[0]
-
-    @property
-    def _documented(self) -> str:
-        return inspect.getdoc(self.function) or ""
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The lowest and highest value of a query for all parameters, as its docstring gives them."""
-        stated = r"^Returns\n-+\n.*\n +(?:(In \[0, 1\]|0 or 1)|In \[0,|From [01]\b)"
-        found = re.search(stated, self._documented, re.MULTILINE)
-        return (-math.inf, math.inf) if found is None else (0.0, 1.0 if found[1] else math.inf)
+        return (inspect.getdoc(self.function) or self.name).split("\n")[0]
 
     @property
     def from_relevance(self) -> bool:
@@ -201,11 +195,17 @@ class Family:
         """Whether unjudged documents can be removed from the rankings it is computed from."""
         return self.judged in (JudgedRun, JudgedGroups)
 
-    def or_declare(self, fact: Promotes | Labels | None, todo: str) -> str:
-        """Return what to do if a fact is unknown; its author can declare a fact that was left out."""
-        if fact is not None or not self.from_relevance:
+    def or_declare(self, todo: str) -> str:
+        """Return what to do if a fact is unknown, which the author of a user's measure can declare."""
+        if not self.from_outside or not self.from_relevance or self.needs == "documents":
             return todo
         return f"Declare it (see treceval_py.declare), or {todo[0].lower()}{todo[1:]}"
+
+    @property
+    def keys(self) -> dict[str, Parameter]:
+        """The parameters by their names in notation; what follows the @ has none."""
+        taken = (*self.parameters, JUDGED_ONLY) if self.ranks_judged else self.parameters
+        return {parameter.key: parameter for parameter in taken if parameter.key != "@"}
 
     def parameter(self, key: str) -> Parameter:
         """Return the parameter with that name in notation.
@@ -215,16 +215,9 @@ class Family:
         MeasureError
             There is no such parameter.
         """
-        taken = (*self.parameters, JUDGED_ONLY) if self.ranks_judged else self.parameters
-        for parameter in taken:
-            if parameter.key == key and key != "@":
-                return parameter
-        known = ", ".join(parameter.key for parameter in taken if parameter.key != "@") or "none"
-        raise MeasureError(f"{self.name} has no parameter '{key}'", f"It has {known}.")
-
-    def takes_key(self, key: str) -> bool:
-        """Return whether it has a parameter with that name in notation."""
-        return any(each.key == key for each in self.parameters) or (key == JUDGED_ONLY.key and self.ranks_judged)
+        if key not in self.keys:
+            raise MeasureError(f"{self.name} has no parameter '{key}'", f"It has {', '.join(self.keys) or 'none'}.")
+        return self.keys[key]
 
     def takes(self, name: str) -> bool:
         """Return whether the function has a parameter with that name."""
@@ -294,7 +287,9 @@ class Measure:
         if self.family.at is not None:
             if self.family.at.name not in values:
                 return ""
-            parts.append(_printed_cutoff(values.pop(self.family.at.name)))
+            cutoff = values.pop(self.family.at.name)
+            # trec_eval writes recall levels with '%3.2f' and keeps eight characters.
+            parts.append(str(cutoff) if isinstance(cutoff, int) else f"{cutoff:3.2f}"[:8])
         return "" if values else "_".join(parts)
 
     @property
@@ -336,18 +331,41 @@ class Measure:
         return f"<Measure {brief(self.name)}>"
 
 
-def _printed_cutoff(value: float) -> str:
-    # trec_eval writes recall levels with '%3.2f' and keeps eight characters.
-    return str(value) if isinstance(value, int) else f"{value:3.2f}"[:8]
+KINDS: Mapping[str, Any] = {
+    **{each.__name__: each for each in (JudgedRun, JudgedGroups, JudgedPreferences)},
+    "Run": JudgedRun,
+    "Any": Any,
+}
+"""What a measure is computed from, as an annotation names it that cannot be resolved."""
 
 
-def _annotation(function: Function, name: str) -> Any:
-    """Return the annotated type of one parameter of a function; the others are not evaluated."""
-    annotation = inspect.signature(function).parameters[name].annotation
+def _kind_of(annotation: Any, function: Function, name: str) -> Any:
+    """Return what an annotation, which may be text, says that a measure is computed from.
+
+    Raises
+    ------
+    MeasureError
+        The text cannot be understood.
+    """
     if not isinstance(annotation, str):
         return JudgedRun if annotation is inspect.Parameter.empty else annotation
-    # As typing.get_type_hints would, but for one parameter: others may name types that are not imported.
-    return eval(annotation, getattr(function, "__globals__", {}))  # noqa: S307 - the source of the function itself
+    source = inspect.unwrap(function)
+    with contextlib.suppress(Exception):  # names may be imported for the type checker alone
+        return eval(annotation, getattr(source, "__globals__", {}))  # noqa: S307 - the source of the function itself
+    kinds = [KINDS[each] for each in re.findall(r"\w+", annotation) if each in KINDS]
+    if not kinds:
+        raise MeasureError(
+            f"measure '{name}', defined by {definition_of(function)}, takes {brief(annotation)!r}, which is not known",
+            "Annotate its first parameter with JudgedRun, JudgedGroups or JudgedPreferences.",
+        )
+    return functools.reduce(operator.or_, kinds)
+
+
+def _stated_bounds(function: Function) -> tuple[float, float]:
+    """Return the lowest and highest value that a docstring gives in the line below the type of what it returns."""
+    stated = r"^Returns\n-+\n.*\n +(?:(In \[0, 1\]|0 or 1)|In \[0,|From [01]\b)"
+    values = re.search(stated, inspect.getdoc(function) or "", re.MULTILINE)
+    return (-math.inf, math.inf) if values is None else (0.0, 1.0 if values[1] else math.inf)
 
 
 FAMILIES: dict[str, Family] = {}
@@ -372,6 +390,7 @@ def declare(
     kind: str = REAL,
     per_query: bool = True,
     summary: bool = True,
+    bounds: tuple[float, float] | None = None,
     promotes: Promotes | str | None = None,
     sums: Sums | str | None = None,
     labels: Labels | str | None = None,
@@ -409,6 +428,9 @@ def declare(
         How values are printed.
     per_query, summary : bool
         Whether there is a line for each query, and a line for all.
+    bounds : (float, float), optional
+        The lowest and highest value of a query, whatever the parameters. Default: as the docstring says below the type
+        of what the function returns, by ``In [0, 1]``, ``0 or 1``, ``In [0, k]`` or ``From 0``, else infinite.
     promotes : Promotes or str, optional
         The property by which better documents, ranked higher, never lower (or never raise) the value; a member of
         ``Promotes`` or its value, such as ``"relevance"``. Without it ``--ties`` refuses the measure.
@@ -484,7 +506,8 @@ def declare(
         per_query=per_query,
         summary=summary,
         parameters=tuple(PARAMETERS[each] for each in names),
-        judged=_annotation(function, first.name),
+        judged=_kind_of(first.annotation, function, name),
+        bounds=_stated_bounds(function) if bounds is None else bounds,
         promotes=checked(Promotes, promotes, name, names),
         sums=checked(Sums, sums, name, names),
         labels=checked(Labels, labels, name, names),
@@ -511,7 +534,7 @@ def _check_free(name: str, function: Function, *, replace: bool) -> None:
         raise MeasureError(taken, "Choose another name.")
     if not replace and not _same_source(earlier.function, function):
         todo = "Choose another name, or replace that measure: declare(…, replace=True)."
-        raise MeasureError(f"{taken}, defined by {place_of(earlier.function)}", todo)
+        raise MeasureError(f"{taken}, defined by {definition_of(earlier.function)}", todo)
 
 
 _CELL = re.compile(r"<ipython-input-|<python-input-|<stdin>|ipykernel_")
@@ -538,7 +561,7 @@ def _home(function: Function) -> tuple[str, str]:
     return str(function.__module__), str(function.__qualname__)
 
 
-def place_of(function: Callable[..., Any]) -> str:
+def definition_of(function: Callable[..., Any]) -> str:
     """Return where a function is defined, for a message."""
     function = inspect.unwrap(function)
     code = getattr(function, "__code__", None)
