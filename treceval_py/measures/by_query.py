@@ -69,8 +69,9 @@ def measure_by_query(
 
     def values(run: JudgedRun, *, cutoff: int | None = None, **parameters: Any) -> FloatArray:
         if run.documents is None:
-            what = f"measure '{name}' needs all documents that were retrieved"
-            raise EvaluationError(what, "Judge the run with documents=True.")
+            raise EvaluationError(
+                f"measure '{name}' needs all documents that were retrieved", "Judge the run with documents=True."
+            )
         queries = run.documents if cutoff is None else [query.first(cutoff) for query in run.documents]
         return np.array([_value(function, name, query, parameters) for query in queries], dtype=np.float64)
 
@@ -104,13 +105,15 @@ def _value(function: Callable[..., float], name: str, query: RankedQuery, parame
     """Return the value of a query; any failure in the function becomes a one-line error."""
     where = f"measure {name}, defined by {definition_of(function)}"
     try:
-        found = function(query, **parameters)
+        value = function(query, **parameters)
     except TrecevalError:
         raise
     except Exception as error:
-        what = f"{where}, failed for query '{brief(query.qid)}': {type(error).__name__}: {error}"
-        raise EvaluationError(what, "Fix the function.") from error
-    if not isinstance(found, (Real, np.number, np.bool_)):
-        what = f"{where}, returned {brief(repr(found))} for query '{brief(query.qid)}'"
-        raise EvaluationError(what, "Return a number.")
-    return float(found)
+        reason = f"{type(error).__name__}: {error}"
+        raise EvaluationError(
+            f"{where}, failed for query '{brief(query.qid)}': {reason}", "Fix the function."
+        ) from error
+    if not isinstance(value, (Real, np.number, np.bool_)):
+        returned = f"returned {brief(repr(value))} for query '{brief(query.qid)}'"
+        raise EvaluationError(f"{where}, {returned}", "Return a number.")
+    return float(value)

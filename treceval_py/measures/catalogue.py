@@ -234,8 +234,8 @@ OTHERS = "User-defined measures"
 
 def by_section() -> dict[str, list[Family]]:
     """Return all families by the title of their module."""
-    found: dict[str, list[Family]] = {title: [] for title in (*SECTIONS.values(), OTHERS)}
+    sections: dict[str, list[Family]] = {title: [] for title in (*SECTIONS.values(), OTHERS)}
     for family in FAMILIES.values():
         package, _, module = str(family.function.__module__).rpartition(".")
-        found[SECTIONS.get(module, OTHERS) if package == "treceval_py.measures" else OTHERS].append(family)
-    return {title: families for title, families in found.items() if families}
+        sections[SECTIONS.get(module, OTHERS) if package == "treceval_py.measures" else OTHERS].append(family)
+    return {title: families for title, families in sections.items() if families}

@@ -29,6 +29,13 @@ class Gained(NamedTuple):
     rank: IntArray
     gain: FloatArray
 
+    def within(self, cutoff: int | None) -> Gained:
+        """Return those down to a cutoff, if there is one."""
+        if cutoff is None:
+            return self
+        rows = self.rank <= cutoff
+        return Gained(self.query[rows], self.rank[rows], self.gain[rows])
+
 
 def check_scale(run: JudgedRun, max_rel: int) -> None:
     """Check that no document is judged above the top of the scale.
@@ -164,10 +171,7 @@ def _key(gains: GainMap) -> Gains | None:
 
 def _cumulated(run: JudgedRun, gained: Gained, cutoff: int | None = None, discount: Discount = _LOG2) -> FloatArray:
     """Add up discounted gains. Returns (Q,)."""
-    query, rank, gain = gained
-    if cutoff is not None:
-        within = rank <= cutoff
-        query, rank, gain = query[within], rank[within], gain[within]
+    query, rank, gain = gained.within(cutoff)
     return run.sum(query, gain / discounts(rank, discount))
 
 
@@ -390,9 +394,8 @@ def average_gain(run: JudgedRun, *, cutoff: int, gains: GainMap = None, gain: st
     >>> average_gain(ranked_labels("2 0 1"), cutoff=5)
     array([1.])
     """
-    query, rank, gained = _retrieved(run, gains, gain)
-    within = rank <= cutoff
-    return ratio(run.sum(query[within], gained[within]), np.minimum(run.num_ret, cutoff))
+    query, _, gained = _retrieved(run, gains, gain).within(cutoff)
+    return ratio(run.sum(query, gained), np.minimum(run.num_ret, cutoff))
 
 
 def average_relevance_position(run: JudgedRun, *, gains: GainMap = None, gain: str = "linear") -> FloatArray:

@@ -44,7 +44,14 @@ def graded_average_precision(run: JudgedRun, *, weights: tuple[float, ...] | Non
     >>> graded_average_precision(ranked_labels("1 2"), max_rel=2)
     array([0.83333333])
     """
-    _check_grades(run, weights, max_rel)
+    highest = int(run.ideal.rel.max(initial=0))
+    if weights is None:
+        check_scale(run, max_rel)
+    elif highest > len(weights):
+        raise EvaluationError(
+            f"a document is judged {highest}, and there are weights for the grades 1 to {len(weights)} only",
+            "Give one weight for each grade from 1 on.",
+        )
     query, rank, rel = run.hits.where(run.hits.rel > 0)
     reached, most = np.zeros(len(query)), np.zeros(run.num_queries)
     for grade, threshold in _thresholds(run, weights):
@@ -52,18 +59,6 @@ def graded_average_precision(run: JudgedRun, *, weights: tuple[float, ...] | Non
         reached[from_here_on] += threshold * _nth(run, query[from_here_on])
         most += threshold * run.count(run.ideal.query[run.ideal.rel >= grade])
     return ratio(run.sum(query, reached / rank), most)
-
-
-def _check_grades(run: JudgedRun, weights: tuple[float, ...] | None, max_rel: int) -> None:
-    if weights is None:
-        check_scale(run, max_rel)
-        return
-    highest = int(run.ideal.rel.max(initial=0))
-    if highest > len(weights):
-        raise EvaluationError(
-            f"a document is judged {highest}, and there are weights for the grades 1 to {len(weights)} only",
-            "Give one weight for each grade from 1 on.",
-        )
 
 
 def _thresholds(run: JudgedRun, weights: tuple[float, ...] | None) -> list[tuple[int, float]]:
@@ -118,11 +113,11 @@ def q_measure(run: JudgedRun, *, beta: float = 1.0, level: int = 1, gains: GainM
     best = run.ideal.where(run.ideal.rel >= level)
     best_gain = gain_of(best.rel, gains)
     best_gain = best_gain[np.lexsort((-best_gain, best.query))]
-    found, possible = _running(run, relevant, gain_of(relevant.rel, gains)), _running(run, best, best_gain)
+    reached, possible = _running(run, relevant, gain_of(relevant.rel, gains)), _running(run, best, best_gain)
     starts, lengths = run.starts(best)[:-1], run.count(best.query)
     query, rank, _ = relevant
     at = np.minimum(rank, lengths[query]) - 1
-    blended = (_nth(run, query) + beta * found) / (rank + beta * possible[starts[query] + at])
+    blended = (_nth(run, query) + beta * reached) / (rank + beta * possible[starts[query] + at])
     return ratio(run.sum(query, blended), lengths)
 
 

@@ -26,30 +26,27 @@ def _relevant_within(run: JudgedRun, level: int, depth: int | IntArray | None) -
 
 def _sum_of_precisions(run: JudgedRun, level: int, cutoff: int | None = None) -> FloatArray:
     """Add up the precision at each relevant document retrieved. Returns (Q,)."""
-    found = run.found(level)
-    precisions = found.nth / found.rank
-    if cutoff is None:
-        return run.sum(found.query, precisions)
-    within = found.rank <= cutoff
-    return run.sum(found.query[within], precisions[within])
+    query, rank, nth, *_ = run.found(level)
+    within = slice(None) if cutoff is None else rank <= cutoff
+    return run.sum(query[within], (nth / rank)[within])
 
 
 def _sum_of_precisions_in_steps(run: JudgedRun, level: int) -> FloatArray:
     """Add up, for each relevant document retrieved, the precision at the last rank of its tie. Returns (Q,)."""
-    found = run.found(level)
-    if not len(found.query):
+    relevant = run.found(level)
+    if not len(relevant.query):
         return np.zeros(run.num_queries)
     if run.tied is None:
         raise EvaluationError(
             "average precision that takes tied documents together needs to know ties",
             "Judge the run with tied=True.",
         )
-    last = np.minimum(run.tied.last[run.hits.rel >= max(level, 0)], run.num_ret[found.query])
-    last = np.maximum(last, found.rank)
+    last = np.minimum(run.tied.last[run.hits.rel >= max(level, 0)], run.num_ret[relevant.query])
+    last = np.maximum(last, relevant.rank)
     # The last relevant document of a tie counts all those in the tie and above.
-    ends = np.append((last[1:] != last[:-1]) | (found.query[1:] != found.query[:-1]), True)
+    ends = np.append((last[1:] != last[:-1]) | (relevant.query[1:] != relevant.query[:-1]), True)
     step = np.cumsum(np.concatenate([[False], ends[:-1]]))
-    return run.sum(found.query, found.nth[ends][step] / last)
+    return run.sum(relevant.query, relevant.nth[ends][step] / last)
 
 
 def precision(run: JudgedRun, *, level: int = 1, cutoff: int, divisor: str = "cutoff") -> FloatArray:
@@ -83,8 +80,8 @@ def precision(run: JudgedRun, *, level: int = 1, cutoff: int, divisor: str = "cu
     >>> precision(ranked_labels("1 0 2 -"), cutoff=5, divisor="retrieved")
     array([0.5])
     """
-    found = _relevant_within(run, level, cutoff)
-    return ratio(found, np.minimum(run.num_ret, cutoff)) if divisor == "retrieved" else found / cutoff
+    relevant = _relevant_within(run, level, cutoff)
+    return ratio(relevant, np.minimum(run.num_ret, cutoff)) if divisor == "retrieved" else relevant / cutoff
 
 
 def recall(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
@@ -246,12 +243,12 @@ def mean_precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray
     >>> mean_precision(ranked_labels("1 0 2"), cutoff=3)
     array([0.72222222])
     """
-    found = run.found(level)
-    within = found.rank <= cutoff
+    relevant = run.found(level)
+    within = relevant.rank <= cutoff
     # A document at rank r counts in P@r, P@r+1, …, P@k: 1/r + 1/(r+1) + … + 1/k, smallest first.
     inverse = np.concatenate([[np.inf], 1.0 / np.arange(1, cutoff + 1)])
     shares = np.add.accumulate(inverse[::-1])[::-1]
-    return run.sum(found.query[within], shares[found.rank[within]]) / cutoff
+    return run.sum(relevant.query[within], shares[relevant.rank[within]]) / cutoff
 
 
 def fallout(run: JudgedRun, *, level: int = 1, cutoff: int | None = None, collection_size: int = 0) -> FloatArray:
@@ -588,9 +585,9 @@ def _ranks_of(share: float, relevant: IntArray, rounding: str) -> IntArray:
 
 def _interpolated_at(run: JudgedRun, level: int, wanted: IntArray) -> FloatArray:
     """Return the highest precision from the ``wanted``-th (Q,) relevant document on; 0 beyond the last one. (Q,)."""
-    found = run.found(level)
+    relevant = run.found(level)
     best = run.once(("interpolated", level), lambda: _best_from_here_on(run, level))
-    first = np.searchsorted(found.query, np.arange(run.num_queries))
+    first = np.searchsorted(relevant.query, np.arange(run.num_queries))
     reached = (wanted <= run.num_rel_ret(level)) & (run.num_rel_ret(level) > 0)
     result = np.zeros(run.num_queries)
     result[reached] = best[(first + np.maximum(wanted, 1) - 1)[reached]]
@@ -599,12 +596,12 @@ def _interpolated_at(run: JudgedRun, level: int, wanted: IntArray) -> FloatArray
 
 def _best_from_here_on(run: JudgedRun, level: int) -> FloatArray:
     """Return, for each relevant document retrieved, the highest precision at its rank or below. (F,)."""
-    found = run.found(level)
-    if not len(found.query):
+    relevant = run.found(level)
+    if not len(relevant.query):
         return np.zeros(0)
     # A running maximum that restarts at each query. It runs on whole numbers in the order of the precisions, raised
     # from query to query by more than any of them, so that no precision is rounded.
-    values, codes = np.unique(found.nth / found.rank, return_inverse=True)
-    lifted = codes - found.query * len(values)
-    highest = np.maximum.accumulate(lifted[::-1])[::-1] + found.query * len(values)
+    values, codes = np.unique(relevant.nth / relevant.rank, return_inverse=True)
+    lifted = codes - relevant.query * len(values)
+    highest = np.maximum.accumulate(lifted[::-1])[::-1] + relevant.query * len(values)
     return values[highest]

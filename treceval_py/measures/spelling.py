@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from treceval_py.errors import MeasureError, UnknownMeasureError
+from treceval_py.measures.notation import folded
 from treceval_py.measures.parameters import MOST_MAX_REL, arguments_of, integer, translated
 from treceval_py.measures.registry import FAMILIES, NICKNAMES, NOT_COMPUTED, Family
 
@@ -71,11 +72,6 @@ class _Written(NamedTuple):
 
 _Entries = dict[str, list[tuple[Family, str]]]
 """For each spelling of a name, the families it stands for and the parameters it implies."""
-
-
-def folded(name: str) -> str:
-    """Return a name in lower case, without word separators."""
-    return re.sub(r"[_-](?=\w)", "", name.lower())
 
 
 # --- taking a text apart ---

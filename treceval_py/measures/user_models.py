@@ -102,12 +102,6 @@ def _weighed(run: JudgedRun, graded: _Graded, weights: FloatArray) -> FloatArray
     return gained / float(np.add.accumulate(weights)[-1])
 
 
-def _inverse_squares(target: float, ranks: FloatArray) -> FloatArray:
-    """Return (2T / (i - 1 + 2T))²: the product of ((j - 1 + 2T) / (j + 2T))² over the ranks j above i."""
-    share = target / (target + (ranks - 1.0) / 2.0)
-    return share * share
-
-
 def inst(run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0, deepest: int = DEPTH) -> FloatArray:
     """INST: readers want T relevant documents; they give up as they go on, and continue while they find some.
 
@@ -178,7 +172,8 @@ def insq(run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0,
     array([0.69230769])
     """
     ranks = np.arange(1, _checked(deepest) + 1, dtype=np.float64)
-    return _weighed(run, _graded(run, max_rel, min_rel), _inverse_squares(target, ranks))
+    share = target / (target + (ranks - 1.0) / 2.0)  # its square is the product of C(j) over the ranks j above
+    return _weighed(run, _graded(run, max_rel, min_rel), share * share)
 
 
 def scaled_discounted_cumulated_gain(
