@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.judging.judged import Hits, JudgedRun, Tied
-from treceval_py.measures.registry import Family, Measure
+from treceval_py.measures.registry import Measure
 
 MOST_CELLS = 1 << 20
 """Number of judgments held at once."""
@@ -19,14 +16,7 @@ MOST_CELLS = 1 << 20
 
 def given(measure: Measure) -> dict[str, Any]:
     """Return the values of a measure's parameters: as given, else the function's defaults."""
-    return {**_defaults(measure.family), **dict(measure.parameters)}
-
-
-@lru_cache(maxsize=256)
-def _defaults(family: Family) -> Mapping[str, Any]:
-    known = inspect.signature(family.function).parameters
-    defaults = {each.name: known[each.name].default for each in family.parameters}
-    return {name: default for name, default in defaults.items() if default is not inspect.Parameter.empty}
+    return {**measure.family.defaults, **dict(measure.parameters)}
 
 
 def parameter(measure: Measure, name: str, absent: Any = None) -> Any:

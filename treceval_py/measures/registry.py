@@ -112,6 +112,8 @@ class Family:
         Whether there is a line for each query, and a line for all.
     parameters : tuple of Parameter
         All its parameters, from the function's signature.
+    defaults : mapping of str to object
+        The values of parameters that are not given, by their names in Python; those without a default are missing.
     judged : type
         The kind of judged run that it requires, from the function's signature.
     bounds : (float, float)
@@ -153,6 +155,7 @@ class Family:
     per_query: bool
     summary: bool
     parameters: tuple[Parameter, ...]
+    defaults: Mapping[str, Any] = field(repr=False)
     judged: type
     bounds: tuple[float, float]
     promotes: Promotes
@@ -336,7 +339,20 @@ KINDS: Mapping[str, Any] = {
     "Run": JudgedRun,
     "Any": Any,
 }
-"""What a measure is computed from, as an annotation names it that cannot be resolved."""
+"""What a measure is computed from, by its name in annotations."""
+
+
+def _taken_by(function: Function) -> tuple[Any, dict[str, Any]]:
+    """Return the annotation of a function's first parameter, and the defaults of the others; either may be empty."""
+    empty = inspect.Parameter.empty
+    code = getattr(function, "__code__", None)
+    if code is not None and code.co_argcount == 1 and not code.co_flags & _VARIADIC and not function.__dict__:
+        # As inspect.signature would, which takes a third of the time that all declarations take.
+        first, *rest = code.co_varnames[: 1 + code.co_kwonlyargcount]
+        usual = function.__kwdefaults__ or {}
+        return function.__annotations__.get(first, empty), {name: usual.get(name, empty) for name in rest}
+    run, *others = inspect.signature(function).parameters.values()
+    return run.annotation, {each.name: each.default for each in others}
 
 
 def _kind_of(annotation: Any, function: Function, name: str) -> Any:
@@ -349,6 +365,8 @@ def _kind_of(annotation: Any, function: Function, name: str) -> Any:
     """
     if not isinstance(annotation, str):
         return JudgedRun if annotation is inspect.Parameter.empty else annotation
+    if annotation in KINDS:
+        return KINDS[annotation]
     source = inspect.unwrap(function)
     with contextlib.suppress(Exception):  # names may be imported for the type checker alone
         return eval(annotation, getattr(source, "__globals__", {}))  # noqa: S307 - the source of the function itself
@@ -367,6 +385,8 @@ def _stated_bounds(function: Function) -> tuple[float, float]:
     values = re.search(stated, inspect.getdoc(function) or "", re.MULTILINE)
     return (-math.inf, math.inf) if values is None else (0.0, 1.0 if values[1] else math.inf)
 
+
+_VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 FAMILIES: dict[str, Family] = {}
 """All families by name, in output order."""
@@ -484,16 +504,14 @@ def declare(
     for each in (name, *notation):
         if not re.fullmatch(r"[^\s()@.,:|=#]+", each):
             raise MeasureError(f"'{each}' cannot be the name of a measure", "Use letters, digits and underscores.")
-    first, *rest = inspect.signature(function).parameters.values()
-    for parameter in rest:
-        if parameter.name not in PARAMETERS:
+    annotation, defaults = _taken_by(function)
+    for each in defaults:
+        if each not in PARAMETERS:
             raise MeasureError(
-                f"measure '{name}' has the unknown parameter '{parameter.name}'", f"Use one of {', '.join(PARAMETERS)}."
+                f"measure '{name}' has the unknown parameter '{each}'", f"Use one of {', '.join(PARAMETERS)}."
             )
     # What follows the @ may be optional: then it is no parameter of the declaration that is named without it.
-    names = [
-        each.name for each in rest if each.name == at or PARAMETERS[each.name].key != "@" or each.default is not None
-    ]
+    names = [each for each in defaults if each == at or PARAMETERS[each].key != "@" or defaults[each] is not None]
     family = Family(
         name=name,
         function=function,
@@ -506,7 +524,8 @@ def declare(
         per_query=per_query,
         summary=summary,
         parameters=tuple(PARAMETERS[each] for each in names),
-        judged=_kind_of(first.annotation, function, name),
+        defaults={each: defaults[each] for each in names if defaults[each] is not inspect.Parameter.empty},
+        judged=_kind_of(annotation, function, name),
         bounds=_stated_bounds(function) if bounds is None else bounds,
         promotes=checked(Promotes, promotes, name, names),
         sums=checked(Sums, sums, name, names),
