@@ -225,13 +225,7 @@ def rank_biased_precision_binary(
 
 
 def rank_biased_precision_graded(
-    run: JudgedRun,
-    *,
-    p: float = 0.8,
-    max_rel: int,
-    min_rel: int = 0,
-    scale: str = "max_rel",
-    cutoff: int | None = None,
+    run: JudgedRun, *, p: float = 0.8, max_rel: int, min_rel: int = 0, scale: str = "max_rel", cutoff: int | None = None
 ) -> FloatArray:
     """Rank-biased precision of graded judgments, as shares of the top of the scale.
 

@@ -27,17 +27,7 @@ from treceval_py.measures import (
     user_models,
 )
 from treceval_py.measures.parameters import pairs, whole
-from treceval_py.measures.registry import (
-    COUNT,
-    FAMILIES,
-    GEOMETRIC,
-    NICKNAMES,
-    NO_AVERAGE,
-    NOT_COMPUTED,
-    SUM,
-    TEXT,
-    Family,
-)
+from treceval_py.measures.registry import COUNT, FAMILIES, GEOMETRIC, NICKNAMES, NO_AVERAGE, NOT_COMPUTED, SUM, TEXT
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 RECALLS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -254,11 +244,10 @@ NOT_COMPUTED.update(
         "pwa": "only TF-Ranking defines it",
         "filtered_dcg": "it needs scores with a sign",
         "gauc": "it needs the scores of all items for each user",
-        "item_coverage": "it describes the items that are recommended, not whether they are relevant",
-        "average_popularity": "it describes the items that are recommended, not whether they are relevant",
-        "gini_index": "it describes the items that are recommended, not whether they are relevant",
-        "shannon_entropy": "it describes the items that are recommended, not whether they are relevant",
-        "tail_percentage": "it describes the items that are recommended, not whether they are relevant",
+        **dict.fromkeys(
+            ("item_coverage", "average_popularity", "gini_index", "shannon_entropy", "tail_percentage"),
+            "it describes the items that are recommended, not whether they are relevant",
+        ),
         "base_map": "it is AP of the list before it was reranked, which is another run",
         "base_mrr": "it is RR of the list before it was reranked, which is another run",
         "base_ndcg": "it is nDCG of the list before it was reranked, which is another run",
@@ -305,9 +294,9 @@ SECTIONS: dict[str, str] = {
 OTHERS = "User-defined measures"
 
 
-def by_section() -> dict[str, list[Family]]:
+def by_section() -> dict[str, list[registry.Family]]:
     """Return all families by the title of their module."""
-    sections: dict[str, list[Family]] = {title: [] for title in (*SECTIONS.values(), OTHERS)}
+    sections: dict[str, list[registry.Family]] = {title: [] for title in (*SECTIONS.values(), OTHERS)}
     for family in FAMILIES.values():
         package, _, module = str(family.function.__module__).rpartition(".")
         sections[SECTIONS.get(module, OTHERS) if package == "treceval_py.measures" else OTHERS].append(family)

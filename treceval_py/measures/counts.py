@@ -185,11 +185,7 @@ def relevance_string(run: JudgedRun, *, length: int = 10) -> list[str]:
 
 
 def utility(
-    run: JudgedRun,
-    *,
-    level: int = 1,
-    coefficients: tuple[float, ...] = (1.0, -1.0, 0.0, 0.0),
-    collection_size: int = 0,
+    run: JudgedRun, *, level: int = 1, coefficients: tuple[float, ...] = (1.0, -1.0, 0.0, 0.0), collection_size: int = 0
 ) -> FloatArray:
     """Linear utility of the retrieved set.
 
