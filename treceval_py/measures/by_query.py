@@ -67,6 +67,7 @@ def measure_by_query(
             f"measure '{name}' has a parameter 'cutoff', but {name}@k gets the first k documents", "Remove it."
         )
 
+    @wraps(function)
     def values(run: JudgedRun, *, cutoff: int | None = None, **parameters: Any) -> FloatArray:
         if run.documents is None:
             raise EvaluationError(
@@ -75,30 +76,16 @@ def measure_by_query(
         queries = run.documents if cutoff is None else [query.first(cutoff) for query in run.documents]
         return np.array([_value(function, name, query, parameters) for query in queries], dtype=np.float64)
 
-    first = given[0].replace(annotation=JudgedRun) if given else inspect.Parameter("run", POSITIONAL)
-    cut = inspect.Parameter("cutoff", inspect.Parameter.KEYWORD_ONLY)
+    first = (
+        given[0].replace(annotation=JudgedRun) if given else inspect.Parameter("run", inspect.Parameter.POSITIONAL_ONLY)
+    )
+    cut = inspect.Parameter("cutoff", inspect.Parameter.KEYWORD_ONLY, default=None)
+    values.__signature__ = inspect.Signature([first.replace(annotation=JudgedRun), cut, *given[1:]])  # type: ignore[attr-defined]
     names = tuple(notation) or (name,)
-    settings: dict[str, Any] = {"average": average, "needs": "documents", "replace": replace}
-    family = declare(_shaped(values, function, [first, *given[1:]]), name, notation=names, **settings)
-    shaped = _shaped(values, function, [first, cut, *given[1:]])
-    declare(shaped, f"{name}_cut", notation=names, at="cutoff", cutoffs=(10,), **settings)
+    settings: dict[str, Any] = {"notation": names, "average": average, "needs": "documents", "replace": replace}
+    family = declare(values, name, **settings)
+    declare(values, f"{name}_cut", at="cutoff", cutoffs=(10,), **settings)
     return family
-
-
-POSITIONAL = inspect.Parameter.POSITIONAL_ONLY
-
-
-def _shaped(
-    values: Callable[..., FloatArray], function: Callable[..., float], parameters: Iterable[inspect.Parameter]
-) -> Callable[..., FloatArray]:
-    """Return `values` as a function with the name of `function` and the given parameters."""
-
-    @wraps(function)
-    def shaped(run: JudgedRun, **given: Any) -> FloatArray:
-        return values(run, **given)
-
-    shaped.__signature__ = inspect.Signature(list(parameters))  # type: ignore[attr-defined]
-    return shaped
 
 
 def _value(function: Callable[..., float], name: str, query: RankedQuery, parameters: dict[str, Any]) -> float:

@@ -16,7 +16,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -342,6 +341,9 @@ KINDS: Mapping[str, Any] = {
 """What a measure is computed from, by its name in annotations."""
 
 
+_VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+
+
 def _taken_by(function: Function) -> tuple[Any, dict[str, Any]]:
     """Return the annotation of a function's first parameter, and the defaults of the others; either may be empty."""
     empty = inspect.Parameter.empty
@@ -385,8 +387,6 @@ def _stated_bounds(function: Function) -> tuple[float, float]:
     values = re.search(stated, inspect.getdoc(function) or "", re.MULTILINE)
     return (-math.inf, math.inf) if values is None else (0.0, 1.0 if values[1] else math.inf)
 
-
-_VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 FAMILIES: dict[str, Family] = {}
 """All families by name, in output order."""
@@ -560,24 +560,20 @@ _CELL = re.compile(r"<ipython-input-|<python-input-|<stdin>|ipykernel_")
 """File names of notebook and console cells; they differ each time."""
 
 
+_HOME = operator.attrgetter("__module__", "__qualname__")
+_CODE = operator.attrgetter("co_code", "co_consts", "co_names")
+
+
 def _same_source(one: Function, other: Function) -> bool:
     """Return whether two functions are one piece of source, run twice: the same place in a file, or cells' names."""
-    first, second = (getattr(inspect.unwrap(each), "__code__", None) for each in (one, other))
-    if first is None or second is None or _home(one) != _home(other):
+    one, other = inspect.unwrap(one), inspect.unwrap(other)
+    first, second = (getattr(each, "__code__", None) for each in (one, other))
+    if first is None or second is None or _HOME(one) != _HOME(other):
         return one is other
     if all(_CELL.search(each.co_filename) for each in (first, second)) and one.__module__ == "__main__":
         # A changed cell that is run again replaces its measure. Only names tell cells apart; a lambda has none.
-        return "<" not in first.co_qualname or _text_of(first) == _text_of(second)
+        return "<" not in first.co_qualname or bool(_CODE(first) == _CODE(second))
     return (first.co_filename, first.co_firstlineno) == (second.co_filename, second.co_firstlineno)
-
-
-def _text_of(code: CodeType) -> tuple[object, ...]:
-    return code.co_code, code.co_consts, code.co_names
-
-
-def _home(function: Function) -> tuple[str, str]:
-    function = inspect.unwrap(function)
-    return str(function.__module__), str(function.__qualname__)
 
 
 def definition_of(function: Callable[..., Any]) -> str:

@@ -85,14 +85,10 @@ def _expected_rate(run: JudgedRun, graded: _Graded, depth: int, goes_on: Continu
         gains[query[start:stop] - first, place[start:stop]] = gain[start:stop]
         seen = np.ones_like(gains)
         np.cumprod(goes_on(ranks, gains)[:, :-1], axis=1, out=seen[:, 1:])
-        values[first:last] = _total(seen * gains) / _total(seen)
+        # Sums are added up in rank order.
+        gained, weight = (np.add.accumulate(terms, axis=1)[:, -1] for terms in (seen * gains, seen))
+        values[first:last] = gained / weight
     return values
-
-
-def _total(terms: FloatArray) -> FloatArray:
-    """Add up each row (Q, D) in rank order. Returns (Q,)."""
-    total: FloatArray = np.add.accumulate(terms, axis=1)[:, -1]
-    return total
 
 
 def _weighed(run: JudgedRun, graded: _Graded, weights: FloatArray) -> FloatArray:
@@ -330,12 +326,8 @@ def nearly_expected_reciprocal_rank_9(run: JudgedRun, *, max_rel: int, min_rel: 
     >>> nearly_expected_reciprocal_rank_9(ranked_labels("1 0"), max_rel=2, cutoff=2)
     array([0.4])
     """
-
-    def goes_on(ranks: FloatArray, gains: FloatArray) -> FloatArray:
-        further: FloatArray = ranks / (ranks + 1.0) * (1.0 - gains)
-        return further
-
-    return _expected_rate(run, _graded(run, max_rel, min_rel), cutoff, goes_on)
+    graded = _graded(run, max_rel, min_rel)
+    return _expected_rate(run, graded, cutoff, lambda ranks, gains: ranks / (ranks + 1.0) * (1.0 - gains))
 
 
 def nearly_expected_reciprocal_rank_10(
