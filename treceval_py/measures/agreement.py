@@ -172,27 +172,14 @@ def accuracy(run: JudgedRun, *, level: int = 1, cutoff: int | None = None) -> Fl
     return np.where(all_relevant, 1.0, ratio(pairs - wrong, pairs))
 
 
-class _Below(NamedTuple):
-    """For some of the retrieved documents: how many others are above, and how many are tied with them.
-
-    Attributes
-    ----------
-    query : (N,) int array
-        The query.
-    above, tied : (N,) int arrays
-        The numbers of other documents above, and of others with the same score.
-    others : (N,) int array
-        The number of others retrieved for the query.
-    """
-
-    query: IntArray
-    above: IntArray
-    tied: IntArray
-    others: IntArray
-
-
-def _below(run: JudgedRun, alike: BoolArray, rows: BoolArray) -> _Below:
+def _below(run: JudgedRun, alike: BoolArray, rows: BoolArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Compare the documents in ``rows`` (H,) with all retrieved documents except those in ``alike`` (H,).
+
+    Returns
+    -------
+    query, above, tied, others : (N,) int arrays
+        Of each document: its query, the numbers of other documents above it and of others with the same score, and how
+        many others were retrieved for the query.
 
     Raises
     ------
@@ -215,13 +202,13 @@ def _below(run: JudgedRun, alike: BoolArray, rows: BoolArray) -> _Below:
     above = first - 1 - (up_to_first - start)
     tied = last - first + 1 - (up_to_last - up_to_first)
     others = (length - run.count(query[alike]))[query]
-    return _Below(*(each[rows] for each in (query, above, tied, others)))
+    return query[rows], above[rows], tied[rows], others[rows]
 
 
-def _credited(below: _Below, credit: str) -> FloatArray:
+def _credited(above: IntArray, tied: IntArray, others: IntArray, credit: str) -> FloatArray:
     """Count the others that each document is rightly above; pairs with equal scores count half or not at all. (N,)."""
-    right = (below.others - below.above - below.tied).astype(np.float64)
-    return right + below.tied / 2.0 if credit == "half" else right
+    right = (others - above - tied).astype(np.float64)
+    return right + tied / 2.0 if credit == "half" else right
 
 
 def area_under_curve(
@@ -275,11 +262,10 @@ def area_under_curve(
     """
     run = cut_at(run, cutoff)
     relevant = run.hits.rel >= max(level, 0)
-    below = _below(run, relevant, relevant)
-    query, above, tied, others = below
+    query, above, tied, others = _below(run, relevant, relevant)
     pairs = run.sum(query, others.astype(np.float64))
     if max_fpr == 1.0:
-        return ratio(run.sum(query, _credited(below, credit)), pairs)
+        return ratio(run.sum(query, _credited(above, tied, others, credit)), pairs)
     # What each relevant document adds to the curve rises from 0 to 1 over the others it is tied with.
     end = max_fpr * others
     beyond = np.maximum(end - above - tied, 0.0)
@@ -320,7 +306,7 @@ def ordered_pair_accuracy(run: JudgedRun, *, credit: str = "wrong") -> FloatArra
     right, pairs = np.zeros(run.num_queries), np.zeros(run.num_queries)
     rel = run.hits.rel
     for label in np.unique(rel[rel > 0]).tolist():
-        below = _below(run, rel >= label, rel == label)
-        right += run.sum(below.query, _credited(below, credit))
-        pairs += run.sum(below.query, below.others.astype(np.float64))
+        query, above, tied, others = _below(run, rel >= label, rel == label)
+        right += run.sum(query, _credited(above, tied, others, credit))
+        pairs += run.sum(query, others.astype(np.float64))
     return ratio(right, pairs)

@@ -315,8 +315,7 @@ class Measure:
     def with_defaults(self, defaults: Mapping[str, Any]) -> Measure:
         """Return the measure with `defaults` for parameters that were not given."""
         given = dict(self.parameters)
-        takes = {parameter.name for parameter in self.family.parameters}
-        more = {name: value for name, value in defaults.items() if name in takes and name not in given}
+        more = {name: value for name, value in defaults.items() if self.family.takes(name) and name not in given}
         return replace(self, parameters=tuple({**given, **more}.items()), asked=self.name)
 
     def __call__(self, judged: Any) -> FloatArray | IntArray | list[str]:
