@@ -11,6 +11,7 @@ from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.judging.judged import Hits, JudgedRun, ratio
 from treceval_py.measures.cutting import cut_at
+from treceval_py.measures.gains import nth_of
 
 DEPTH = 1000
 """Depth to which the script of Compatibility's authors compares rankings."""
@@ -55,9 +56,8 @@ def _ideal_ranks(run: JudgedRun, hits: Hits) -> IntArray:
     best, ours = key[: len(run.ideal.rel)], key[len(run.ideal.rel) :]
     order = np.argsort(ours, kind="stable")
     grouped = ours[order]
-    nth = np.arange(len(ours)) - np.searchsorted(grouped, grouped)
     ranks = np.empty(len(ours), dtype=np.int64)
-    ranks[order] = np.searchsorted(best, grouped) - run.starts(run.ideal)[hits.query[order]] + nth + 1
+    ranks[order] = np.searchsorted(best, grouped) - run.starts(run.ideal)[hits.query[order]] + nth_of(grouped)
     return ranks
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.judging.judged import GroupJudgments, JudgedGroups, ratio
-from treceval_py.measures.gains import Gained, discounts, powers
+from treceval_py.measures.gains import Gained, discounts, nth_of, powers
 
 BLOCK = 4000
 """Ranks whose bound is added up at a time; also the length of the table of logarithms."""
@@ -70,9 +70,8 @@ def _subtopics(run: JudgedGroups, level: int) -> FloatArray:
 def _above(rows: GroupJudgments) -> IntArray:
     """Count, for each row, the higher-ranked rows of the same subtopic. Returns (N,)."""
     order = np.lexsort((rows.rank, rows.group))
-    group = rows.group[order]
     above = np.empty(len(order), dtype=np.int64)
-    above[order] = np.arange(len(order)) - np.searchsorted(group, group)
+    above[order] = nth_of(rows.group[order]) - 1
     return above
 
 

@@ -37,6 +37,12 @@ class Gained(NamedTuple):
         return Gained(self.query[rows], self.rank[rows], self.gain[rows])
 
 
+def nth_of(groups: IntArray) -> IntArray:
+    """Return the position of each row in its group (N,), from 1; rows are sorted by group."""
+    positions: IntArray = np.arange(1, len(groups) + 1) - np.searchsorted(groups, groups)
+    return positions
+
+
 def check_scale(run: JudgedRun, max_rel: int) -> None:
     """Check that no document is judged above the top of the scale.
 
@@ -158,8 +164,7 @@ def _ideal(run: JudgedRun, gains: GainMap, gain: str = "linear", ideal: str = "j
         if not gains and ideal == "judged":  # documents are already in descending order of judgment
             return Gained(query, rank, values)
         order = np.lexsort((-values, query))
-        starts = np.searchsorted(query, np.arange(run.num_queries))
-        return Gained(query, np.arange(len(query)) - starts[query] + 1, values[order])
+        return Gained(query, nth_of(query), values[order])
 
     once = run.known if ideal == "judged" else run.once
     return once(("ideal", _key(gains), gain, ideal), make)
