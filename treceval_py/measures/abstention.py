@@ -35,18 +35,11 @@ def _measure(text: str) -> Measure | None:
     return measures[0] if len(measures) == 1 else None
 
 
-def _has_values(measure: Measure | None) -> bool:
-    if measure is None:
-        return False
-    family = measure.family
-    return family.from_relevance and family.per_query and not family.needs
-
-
 PARAMETERS["of"] = Parameter(
     "of",
     "of",
     _measure,
-    _has_values,
+    lambda measure: bool(measure and (of := measure.family).from_relevance and of.per_query and not of.needs),
     "one measure with a value for each query",
     "measure",
     "The measure whose values are averaged.",

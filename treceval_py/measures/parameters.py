@@ -161,14 +161,6 @@ def _gains_of(pairs: list[tuple[str, str]]) -> Gains:
     return Gains(gains)
 
 
-def _numbers(text: str) -> tuple[float, ...]:
-    return tuple(number(piece) for piece in text.split(","))
-
-
-def _show_numbers(values: tuple[float, ...]) -> str:
-    return ",".join(map(_shown, values))
-
-
 def _integer(name: str, key: str, least: int, meaning: str) -> Parameter:
     return Parameter(name, key, integer, lambda x: x >= least, f"{least} or more", "int", meaning)
 
@@ -186,7 +178,10 @@ def _positive(name: str, key: str, meaning: str) -> Parameter:
 
 
 def _list(name: str, fits: Callable[[tuple[float, ...]], bool], range: str, meaning: str) -> Parameter:
-    return Parameter(name, name, _numbers, fits, range, "", meaning, _show_numbers)
+    def read(text: str) -> tuple[float, ...]:
+        return tuple(number(piece) for piece in text.split(","))
+
+    return Parameter(name, name, read, fits, range, "", meaning, lambda values: ",".join(map(_shown, values)))
 
 
 def choice(name: str, *values: str, meaning: str, key: str = "") -> Parameter:
