@@ -225,7 +225,9 @@ def test_tied_documents_are_taken_together_down_to_a_cutoff() -> None:
     assert te.evaluate(LABELS, TIED, list(expected))["1"] == pytest.approx(expected)
     for cutoff in (1, 2, 3, 4, 5):
         cut = te.evaluate(LABELS, TIED, "AP(ties=together)", depth=cutoff).matrix
-        assert te.evaluate(LABELS, TIED, f"AP(ties=together)@{cutoff}").matrix == cut
+        name = f"AP(ties=together)@{cutoff}"
+        assert te.evaluate(LABELS, TIED, name).matrix == cut
+        assert te.arithmetic(LABELS, TIED, name, "1").apart
 
 
 def test_a_parameter_that_came_later_is_in_a_long_signature_if_it_is_given() -> None:

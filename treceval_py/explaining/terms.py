@@ -396,7 +396,7 @@ def _average_precision(query: _Query, parameters: Given) -> Taken:
     relevant = _relevant(query, parameters)
     # Where a tie is taken in one step, each document of it has the precision at its last rank.
     together = parameters.get("steps") == "together"
-    ends = [query.ends[each.rank] if together else each.rank for each in relevant]
+    ends = [int(min(query.ends[each.rank], _cutoff(parameters))) if together else each.rank for each in relevant]
     found = [sum(other.rank <= end for other in relevant) for end in ends]
     rows = [
         (each, f"{nth} relevant / rank {end}", nth / end) for each, nth, end in zip(relevant, found, ends, strict=True)

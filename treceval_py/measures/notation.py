@@ -15,7 +15,7 @@ from typing import Any
 from treceval_py.data.ids import shown
 from treceval_py.errors import MeasureError, UnknownMeasureError
 from treceval_py.measures.parameters import arguments_of
-from treceval_py.measures.registry import FAMILIES, NICKNAMES, Family, Measure
+from treceval_py.measures.registry import FAMILIES, NICKNAMES, Family, Measure, folded
 
 _Parsed = tuple[list[Measure], bool, bool]
 """Measures, whether the name stands for whole families, and whether it replaces these."""
@@ -98,11 +98,6 @@ def several(given: Any, kinds: tuple[type, ...], wanted: str, todo: str) -> list
         if not isinstance(value, kinds):
             raise MeasureError(f"{wanted}, not {shown(value)}", todo)
     return values
-
-
-def folded(name: str) -> str:
-    """Return a name in lower case, without word separators."""
-    return re.sub(r"[_-](?=\w)", "", name.lower())
 
 
 def in_print_order(chosen: Iterable[Measure]) -> list[Measure]:

@@ -397,6 +397,11 @@ NOT_COMPUTED: dict[str, str] = {}
 """Measures of other programs that cannot be computed here, as spelled there, with the reason."""
 
 
+def folded(name: str) -> str:
+    """Return a name in lower case, without word separators."""
+    return re.sub(r"[_-](?=\w)", "", name.lower())
+
+
 def declare(
     function: Function,
     name: str,

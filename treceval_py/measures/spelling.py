@@ -15,9 +15,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from treceval_py.errors import MeasureError, UnknownMeasureError
-from treceval_py.measures.notation import folded
 from treceval_py.measures.parameters import MOST_MAX_REL, arguments_of, integer, translated
-from treceval_py.measures.registry import FAMILIES, NICKNAMES, NOT_COMPUTED, Family
+from treceval_py.measures.registry import FAMILIES, NICKNAMES, NOT_COMPUTED, Family, folded
 
 MARKS: Mapping[str, str] = {
     "cosine_X": "sentence-transformers' ``[NAME_]cosine_X@10``, with any of its similarity functions",
