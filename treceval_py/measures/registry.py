@@ -509,13 +509,14 @@ def declare(
         if not re.fullmatch(r"[^\s()@.,:|=#]+", each):
             raise MeasureError(f"'{each}' cannot be the name of a measure", "Use letters, digits and underscores.")
     annotation, defaults = _taken_by(function)
-    for each in defaults:
-        if each not in PARAMETERS:
-            raise MeasureError(
-                f"measure '{name}' has the unknown parameter '{each}'", f"Use one of {', '.join(PARAMETERS)}."
-            )
+    unknown = [parameter for parameter in defaults if parameter not in PARAMETERS]
+    if unknown:
+        raise MeasureError(
+            f"measure '{name}' has the unknown parameter '{unknown[0]}'", f"Use one of {', '.join(PARAMETERS)}."
+        )
     # What follows the @ may be optional: then it is no parameter of the declaration that is named without it.
-    names = [each for each in defaults if each == at or PARAMETERS[each].key != "@" or defaults[each] is not None]
+    left_out = {key for key, default in defaults.items() if PARAMETERS[key].key == "@" and default is None} - {at}
+    names = [parameter for parameter in defaults if parameter not in left_out]
     family = Family(
         name=name,
         function=function,
@@ -527,8 +528,8 @@ def declare(
         kind=kind,
         per_query=per_query,
         summary=summary,
-        parameters=tuple(PARAMETERS[each] for each in names),
-        defaults={each: defaults[each] for each in names if defaults[each] is not inspect.Parameter.empty},
+        parameters=tuple(PARAMETERS[key] for key in names),
+        defaults={key: defaults[key] for key in names if defaults[key] is not inspect.Parameter.empty},
         judged=_kind_of(annotation, function, name),
         bounds=_stated_bounds(function) if bounds is None else bounds,
         promotes=checked(Promotes, promotes, name, names),
