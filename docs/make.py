@@ -186,8 +186,7 @@ def _with_dot(family: Family) -> list[str]:
         return [f"{family.name}.{','.join(family.at.show(each) for each in family.cutoffs[:2])}"]
     if family.tail is None:
         return []
-    usual = inspect.signature(family.function).parameters
-    pairs = [f"{each.key}={each.show(usual[each.name].default)}" for each in family.parameters]
+    pairs = [f"{each.key}={each.show(family.defaults[each.name])}" for each in family.parameters]
     shown = []
     for sample in ("1=3,2=9", *pairs, "1", "1,2,3,4", "ndcg_cut_10_max"):
         try:
@@ -207,7 +206,7 @@ def _parameter(family: Family, parameter: Parameter, what: str) -> list[str]:
 
 
 def _default(family: Family, parameter: Parameter) -> str:
-    usual = inspect.signature(family.function).parameters[parameter.name].default
+    usual = family.defaults.get(parameter.name)
     if family.at is not None and parameter.name == family.at.name:
         return "those named below"
     if parameter.name == "level":

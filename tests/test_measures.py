@@ -6,6 +6,8 @@ import dataclasses
 import math
 import random
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -35,10 +37,10 @@ from treceval_py.data.ranking import Ranking
 from treceval_py.judging.judged import JudgedGroups
 from treceval_py.judging.locating import assemble, judge_groups, locate
 from treceval_py.judging.preferences import JudgedPreferences, judge_preferences
-from treceval_py.measures import FAMILIES, Family
+from treceval_py.measures import FAMILIES, Family, declare
 from treceval_py.measures.documentation import documentation, sections
 from treceval_py.measures.parameters import PARAMETERS
-from treceval_py.measures.registry import TEXT
+from treceval_py.measures.registry import TEXT, _stated_bounds
 from treceval_py.scoring.pytrec import takes_qrels
 
 OF_QRELS = [
@@ -276,13 +278,49 @@ def test_an_empty_ranking_has_a_finite_value() -> None:
     assert not any(isinstance(value, float) and not math.isfinite(value) for row in values.values() for value in row)
 
 
-def test_the_range_of_a_measure_is_that_of_its_docstring() -> None:
+def test_the_declared_range_of_a_measure_is_that_of_its_docstring() -> None:
+    stated = {name: _stated_bounds(family.function) for name, family in FAMILIES.items()}
+    stated["num_q"] = (0, math.inf)  # which says "Ones"
+    assert {name: family.bounds for name, family in FAMILIES.items()} == stated
     bounds = {
         "map": (0, 1), "success": (0, 1), "num_ret": (0, math.inf), "utility": (-math.inf, math.inf),
         "infAP": (0, math.inf), "hits_cut": (0, math.inf), "arp": (0, math.inf), "rbp_graded": (0, math.inf),
         "yaap": (-math.inf, math.inf),
     }  # fmt: skip
-    assert {name: FAMILIES[name].bounds for name in bounds} == bounds
+    assert {name: stated[name] for name in bounds} == bounds
+
+
+def test_the_ranges_of_measures_are_the_same_without_docstrings() -> None:
+    code = "from treceval_py.measures import FAMILIES; print({name: each.bounds for name, each in FAMILIES.items()})"
+    done = subprocess.run([sys.executable, "-OO", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{ ({name: each.bounds for name, each in FAMILIES.items()}) }\n"
+
+
+def test_a_user_s_measure_declares_its_range_or_states_it_in_its_docstring() -> None:
+    def silent(run: JudgedRun) -> Any:
+        return run.num_ret
+
+    def stating(run: JudgedRun) -> Any:
+        """Says it.
+
+        Returns
+        -------
+        (Q,) int array
+            From 0.
+        """
+        return run.num_ret
+
+    made = [
+        declare(silent, "range_of_none"),
+        declare(silent, "range_given", bounds=(1, 5)),
+        declare(stating, "range_said"),
+    ]
+    try:
+        assert [family.bounds for family in made] == [(-math.inf, math.inf), (1, 5), (0, math.inf)]
+        assert declare(stating, "range_said", bounds=(2, 3)).bounds == (2, 3)
+    finally:
+        for family in made:
+            del FAMILIES[family.name]
 
 
 def test_measures_stay_in_their_ranges_whatever_their_parameters() -> None:

@@ -11,7 +11,9 @@ from syrupy.assertion import SnapshotAssertion
 import treceval_py as te
 from treceval_py import MeasureError, parse_measures
 from treceval_py.judging.judged import JudgedRun
-from treceval_py.measures import FAMILIES, NICKNAMES, declare, in_print_order
+from treceval_py.measures import FAMILIES, NICKNAMES, Measure, declare, in_print_order
+from treceval_py.measures.documentation import documentation
+from treceval_py.measures.probes import given
 
 
 def names(*asked: str) -> list[str]:
@@ -185,3 +187,57 @@ def test_a_function_with_an_unknown_parameter_cannot_be_declared() -> None:
         return run.num_ret
 
     assert "measure 'odd' has the unknown parameter 'oddness'" in refusal(declare, odd, "odd")
+
+
+# One function with and without a cutoff --------------------------------------------------------------
+
+TIED = {"1": {"a": 3.0, "b": 2.0, "c": 2.0, "d": 1.0, "e": 1.0}}
+LABELS = {"1": {"c": 1, "d": 1, "x": 1}}
+# Of equal scores the larger id stands first: a c b e d.
+
+
+def test_a_cutoff_that_is_optional_belongs_to_the_name_that_is_declared_with_it() -> None:
+    shared = [
+        (cut, family)
+        for cut in FAMILIES.values()
+        for family in FAMILIES.values()
+        if cut.at is not None and family.at is None and cut.function is family.function
+    ]
+    assert len(shared) == 14  # map_cut shares its function with map and with gm_map
+    for cut, whole in shared:
+        assert cut.takes("cutoff")
+        assert not whole.takes("cutoff")
+        assert "cutoff" not in given(Measure(whole))
+        assert "k, the number of ranks" not in documentation(whole)
+
+
+def test_tied_documents_are_taken_together_down_to_a_cutoff() -> None:
+    # c has 1/2 at rank 2, and 1/3 at the end of its tie, rank 3; d has 2/5 at rank 5. R = 3.
+    expected = {
+        "AP(ties=ordered)@3": 1 / 2 / 3,
+        "AP(ties=together)@1": 0,
+        "AP(ties=together)@2": 1 / 2 / 3,
+        "AP(ties=together)@3": 1 / 3 / 3,
+        "AP(ties=together)@5": (1 / 3 + 2 / 5) / 3,
+        "AP(ties=together,norm=capped)@2": 1 / 2 / 2,
+        "AP(ties=together,norm=retrieved)@4": 1 / 3 / 1,
+    }
+    assert te.evaluate(LABELS, TIED, list(expected))["1"] == pytest.approx(expected)
+    for cutoff in (1, 2, 3, 4, 5):
+        cut = te.evaluate(LABELS, TIED, "AP(ties=together)", depth=cutoff).matrix
+        name = f"AP(ties=together)@{cutoff}"
+        assert te.evaluate(LABELS, TIED, name).matrix == cut
+        assert te.arithmetic(LABELS, TIED, name, "1").apart
+
+
+def test_a_parameter_that_came_later_is_in_a_long_signature_if_it_is_given() -> None:
+    heads = {
+        name: te.evaluate(LABELS, TIED, name).signature(0).long.partition("|")[0]
+        for name in ("AP@3", "AP(ties=ordered)@3", "AP(ties=together)@3", "AP")
+    }
+    assert heads == {
+        "AP@3": "AP(rel=1,norm=relevant)@3",
+        "AP(ties=ordered)@3": "AP(rel=1,norm=relevant)@3",
+        "AP(ties=together)@3": "AP(rel=1,norm=relevant,ties=together)@3",
+        "AP": "AP(rel=1,norm=relevant,ties=ordered)",
+    }

@@ -19,6 +19,7 @@ from treceval_py.errors import EvaluationError, MeasureError, brief
 from treceval_py.explaining.scoring import qrels_of
 from treceval_py.explaining.variants import has_number
 from treceval_py.measures import Measure
+from treceval_py.measures.documentation import formula as formula_of
 from treceval_py.measures.facts import Sums
 from treceval_py.measures.probes import given, single
 from treceval_py.scoring.evaluation import Evaluator
@@ -275,7 +276,7 @@ _WITHOUT = {
 
 def _taken_apart(qid: str, query: _Query, value: float) -> Arithmetic:
     measure = query.measure
-    formula = _formula(measure)
+    formula = formula_of(measure.family)
     if measure.family.sums in _TAKEN_APART:
         # Grades may be such that only the measure itself can be computed with them.
         with contextlib.suppress(OverflowError):
@@ -284,14 +285,6 @@ def _taken_apart(qid: str, query: _Query, value: float) -> Arithmetic:
                 return Arithmetic(qid, measure, formula, terms, closing, value, True)
     plain = [Term(*document, "", 0.0, 0.0) for document in query.documents if document.label is not None]
     return Arithmetic(qid, measure, formula, plain, "", value, False)
-
-
-def _formula(measure: Measure) -> str:
-    import inspect
-
-    text = inspect.getdoc(measure.family.function) or ""
-    _, _, after = text.partition("Formula\n-------\n")
-    return " ".join(after.partition("\n\n")[0].split()) or measure.family.title
 
 
 def _query_of(run: Run, qid: str) -> Run:
@@ -394,7 +387,7 @@ def _average_precision(query: _Query, parameters: Given) -> Taken:
     relevant = _relevant(query, parameters)
     # Where a tie is taken in one step, each document of it has the precision at its last rank.
     together = parameters.get("steps") == "together"
-    ends = [query.ends[each.rank] if together else each.rank for each in relevant]
+    ends = [int(min(query.ends[each.rank], _cutoff(parameters))) if together else each.rank for each in relevant]
     counts = [sum(other.rank <= end for other in relevant) for end in ends]
     rows = [
         (each, f"{nth} relevant / rank {end}", nth / end) for each, nth, end in zip(relevant, counts, ends, strict=True)

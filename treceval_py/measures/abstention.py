@@ -17,7 +17,7 @@ from treceval_py._types import FloatArray
 from treceval_py.errors import EvaluationError
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.measures.notation import parse_measures
-from treceval_py.measures.parameters import PARAMETERS, Parameter
+from treceval_py.measures.parameters import PARAMETERS, Parameter, choice
 from treceval_py.measures.registry import Average, Measure
 
 CONFIDENCES = ("max", "std", "diff1")
@@ -31,26 +31,25 @@ FLAT = 0.9
 
 
 def _measure(text: str) -> Measure | None:
-    found = parse_measures(text)
-    return found[0] if len(found) == 1 else None
-
-
-def _has_values(measure: Measure | None) -> bool:
-    if measure is None:
-        return False
-    family = measure.family
-    return family.from_relevance and family.per_query and not family.needs
+    measures = parse_measures(text)
+    return measures[0] if len(measures) == 1 else None
 
 
 PARAMETERS["of"] = Parameter(
-    *("of", "of", _measure, _has_values, "one measure with a value for each query", "measure"),
+    "of",
+    "of",
+    _measure,
+    lambda measure: bool(measure and (of := measure.family).from_relevance and of.per_query and not of.needs),
+    "one measure with a value for each query",
+    "measure",
     "The measure whose values are averaged.",
     lambda measure: measure.notation if measure is not None else "several",
 )
-PARAMETERS["by"] = Parameter(
-    *("by", "by", str, CONFIDENCES.__contains__, " or ".join(CONFIDENCES), ""),
-    "The confidence in a query: the highest score, the standard deviation of the scores, or the difference between the "
-    "two highest scores.",
+PARAMETERS["by"] = choice(
+    "by",
+    *CONFIDENCES,
+    meaning="The confidence in a query: the highest score, the standard deviation of the scores, or the difference "
+    "between the two highest scores.",
 )
 
 
@@ -114,12 +113,10 @@ def _area(values: FloatArray, order: FloatArray) -> float:
     means: FloatArray = np.bincount(group, weights=values) / sizes
     ascending = np.repeat(means, sizes)
     number = len(values)
-    left = np.array([ascending[_dropped(rate, number) :].mean() for rate in RATES.tolist()])
+    # At least one query is left.
+    dropped = [min(round(rate * number), number - 1) for rate in RATES.tolist()]
+    left = np.array([ascending[first:].mean() for first in dropped])
     return float((np.diff(RATES) * (left[1:] + left[:-1]) / 2.0).sum())
-
-
-def _dropped(rate: float, number: int) -> int:
-    return min(round(rate * number), number - 1)
 
 
 def _over(values: FloatArray, run: JudgedRun, parameters: Mapping[str, Any]) -> float:
@@ -134,9 +131,5 @@ def _over(values: FloatArray, run: JudgedRun, parameters: Mapping[str, Any]) -> 
     return (area - flat) / (best - flat) if best != flat else math.nan
 
 
-def _no_sum(_: float, __: int) -> float:
-    """Return NaN: values alone don't determine the average."""
-    return math.nan
-
-
-ABSTENTION = Average("normalised area under the abstention curve", np.asarray, _no_sum, _over)
+ABSTENTION = Average("normalised area under the abstention curve", np.asarray, lambda _, __: math.nan, _over)
+"""Values alone do not determine this average."""

@@ -11,6 +11,7 @@ from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.judging.judged import Hits, JudgedRun, ratio
 from treceval_py.measures.cutting import cut_at
+from treceval_py.measures.gains import nth_of
 
 DEPTH = 1000
 """Depth to which the script of Compatibility's authors compares rankings."""
@@ -29,7 +30,6 @@ class _Overlap(NamedTuple):
     first : (D + 1,) float array
         Contribution of i documents that have ranks 1..i in both rankings, for i from 0.
     most : float
-        The overlap of two identical endless rankings.
         The overlap of two endless rankings that are the same.
     """
 
@@ -56,9 +56,8 @@ def _ideal_ranks(run: JudgedRun, hits: Hits) -> IntArray:
     best, ours = key[: len(run.ideal.rel)], key[len(run.ideal.rel) :]
     order = np.argsort(ours, kind="stable")
     grouped = ours[order]
-    nth = np.arange(len(ours)) - np.searchsorted(grouped, grouped)
     ranks = np.empty(len(ours), dtype=np.int64)
-    ranks[order] = np.searchsorted(best, grouped) - run.starts(run.ideal)[hits.query[order]] + nth + 1
+    ranks[order] = np.searchsorted(best, grouped) - run.starts(run.ideal)[hits.query[order]] + nth_of(grouped)
     return ranks
 
 
@@ -127,13 +126,16 @@ def _compatibility_of_lists(run: JudgedRun, query: IntArray, lower: IntArray, p:
     return ratio(here, overlap.first[relevant] - relevant * below)
 
 
-def accuracy(run: JudgedRun, *, level: int = 1) -> FloatArray:
+def accuracy(run: JudgedRun, *, level: int = 1, cutoff: int | None = None) -> FloatArray:
     """Accuracy: the share of pairs of a relevant and a non-relevant retrieved document that are in the right order.
 
     Formula
     -------
     Accuracy = (pairs of a relevant document and a non-relevant one below it, both retrieved) / (r·n), r = relevant
     documents retrieved, n = the other documents retrieved, including unjudged ones.
+
+    Accuracy@k = (pairs of a relevant document and a non-relevant one below it, both at ranks 1..k) / (r·n),
+    r = relevant documents at ranks 1..k, n = the other documents at these ranks, including unjudged ones.
 
     Returns
     -------
@@ -152,7 +154,13 @@ def accuracy(run: JudgedRun, *, level: int = 1) -> FloatArray:
 
     >>> accuracy(ranked_labels("0 1 - 1"))
     array([0.25])
+
+    One of the first three documents is relevant, and one of the two others is below it.
+
+    >>> accuracy(ranked_labels("0 1 - 1"), cutoff=3)
+    array([0.5])
     """
+    run = cut_at(run, cutoff)
     query, rank, nth, *_ = run.found(level)
     # Gaps in a rank column are documents that are not relevant: the last rank found counts too.
     length = run.num_ret.copy()
@@ -164,56 +172,14 @@ def accuracy(run: JudgedRun, *, level: int = 1) -> FloatArray:
     return np.where(all_relevant, 1.0, ratio(pairs - wrong, pairs))
 
 
-def accuracy_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
-    """Accuracy of the first k documents: the share of pairs of a relevant and a non-relevant one in the right order.
-
-    Formula
-    -------
-    Accuracy@k = (pairs of a relevant document and a non-relevant one below it, both at ranks 1..k) / (r·n),
-    r = relevant documents at ranks 1..k, n = the other documents at these ranks, including unjudged ones.
+def _below(run: JudgedRun, alike: BoolArray, rows: BoolArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Compare the documents in ``rows`` (H,) with all retrieved documents except those in ``alike`` (H,).
 
     Returns
     -------
-    (Q,) float array
-        In [0, 1]. Empty case: 0, also if none of these documents is relevant; 1 if all k documents are relevant.
-
-    References
-    ----------
-    MacAvaney, S., Macdonald, C., Ounis, I. Streamlining Evaluation with ir-measures. ECIR 2022. ir_measures 0.4.3 has
-    the same values, but none for a query without a relevant document, which its mean leaves out. It fails if all
-    documents are relevant (it divides by zero), and with ``rel=0`` it counts unjudged documents as relevant.
-
-    Examples
-    --------
-    One of the first three documents is relevant, and one of the two others is below it.
-
-    >>> accuracy_at(ranked_labels("0 1 - 1"), cutoff=3)
-    array([0.5])
-    """
-    return accuracy(cut_at(run, cutoff), level=level)
-
-
-class _Below(NamedTuple):
-    """For some of the retrieved documents: how many others are above, and how many are tied with them.
-
-    Attributes
-    ----------
-    query : (N,) int array
-        The query.
-    above, tied : (N,) int arrays
-        The numbers of other documents above, and of others with the same score.
-    others : (N,) int array
-        The number of others retrieved for the query.
-    """
-
-    query: IntArray
-    above: IntArray
-    tied: IntArray
-    others: IntArray
-
-
-def _below(run: JudgedRun, alike: BoolArray, rows: BoolArray) -> _Below:
-    """Compare the documents in ``rows`` (H,) with all retrieved documents except those in ``alike`` (H,).
+    query, above, tied, others : (N,) int arrays
+        Of each document: its query, the numbers of other documents above it and of others with the same score, and how
+        many others were retrieved for the query.
 
     Raises
     ------
@@ -236,16 +202,18 @@ def _below(run: JudgedRun, alike: BoolArray, rows: BoolArray) -> _Below:
     above = first - 1 - (up_to_first - start)
     tied = last - first + 1 - (up_to_last - up_to_first)
     others = (length - run.count(query[alike]))[query]
-    return _Below(*(each[rows] for each in (query, above, tied, others)))
+    return query[rows], above[rows], tied[rows], others[rows]
 
 
-def _credited(below: _Below, credit: str) -> FloatArray:
+def _credited(above: IntArray, tied: IntArray, others: IntArray, credit: str) -> FloatArray:
     """Count the others that each document is rightly above; pairs with equal scores count half or not at all. (N,)."""
-    right = (below.others - below.above - below.tied).astype(np.float64)
-    return right + below.tied / 2.0 if credit == "half" else right
+    right = (others - above - tied).astype(np.float64)
+    return right + tied / 2.0 if credit == "half" else right
 
 
-def area_under_curve(run: JudgedRun, *, level: int = 1, credit: str = "half", max_fpr: float = 1.0) -> FloatArray:
+def area_under_curve(
+    run: JudgedRun, *, level: int = 1, credit: str = "half", max_fpr: float = 1.0, cutoff: int | None = None
+) -> FloatArray:
     """AUC: area under the ROC curve of the documents retrieved.
 
     Formula
@@ -254,6 +222,10 @@ def area_under_curve(run: JudgedRun, *, level: int = 1, credit: str = "half", ma
     plus half of those with equal scores) / (r·n), r = relevant documents retrieved, n = the other documents retrieved,
     including unjudged ones. With x = max_fpr below 1, the area A of the curve from 0 to x is standardised:
     (1 + (A - x²/2) / (x - x²/2)) / 2.
+
+    AUC@k = (pairs of a relevant and a non-relevant document, both at ranks 1..k, in which the relevant one has the
+    higher score, plus half of those with equal scores) / (r·n), r = relevant documents at ranks 1..k, n = the other
+    documents at these ranks, including unjudged ones. With max_fpr below 1, it is standardised as AUC is.
 
     Returns
     -------
@@ -264,7 +236,8 @@ def area_under_curve(run: JudgedRun, *, level: int = 1, credit: str = "half", ma
     ----------
     Fawcett, T. An Introduction to ROC Analysis. Pattern Recognition Letters 27(8), 2006. McClish, D. K. Analyzing a
     Portion of the ROC Curve. Medical Decision Making 9(3), 1989. scikit-learn 1.9, ``roc_auc_score`` of the documents
-    of each query; torchmetrics 1.9.0, RetrievalAUROC, for scores from 0 to 1; CatBoost 1.2.10, ``QueryAUC``.
+    of each query; torchmetrics 1.9.0, RetrievalAUROC and RetrievalAUROC(top_k=k), for scores from 0 to 1; CatBoost
+    1.2.10, ``QueryAUC``.
 
     Examples
     --------
@@ -280,13 +253,19 @@ def area_under_curve(run: JudgedRun, *, level: int = 1, credit: str = "half", ma
     >>> judged = judge(Qrels({"1": {"b": 1, "d": 1}}), Run({"1": {"a": 3.0, "b": 3.0, "c": 3.0, "d": 1.0}}), tied=True)
     >>> area_under_curve(judged), area_under_curve(judged, credit="wrong")
     (array([0.25]), array([0.]))
+
+    Among a, b and c, only b is relevant, and with scores that differ only c is below it.
+
+    >>> judged = judge(Qrels({"1": {"b": 1, "d": 1}}), Run({"1": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}), tied=True)
+    >>> area_under_curve(judged, cutoff=3)
+    array([0.5])
     """
+    run = cut_at(run, cutoff)
     relevant = run.hits.rel >= max(level, 0)
-    below = _below(run, relevant, relevant)
-    query, above, tied, others = below
+    query, above, tied, others = _below(run, relevant, relevant)
     pairs = run.sum(query, others.astype(np.float64))
     if max_fpr == 1.0:
-        return ratio(run.sum(query, _credited(below, credit)), pairs)
+        return ratio(run.sum(query, _credited(above, tied, others, credit)), pairs)
     # What each relevant document adds to the curve rises from 0 to 1 over the others it is tied with.
     end = max_fpr * others
     beyond = np.maximum(end - above - tied, 0.0)
@@ -294,39 +273,6 @@ def area_under_curve(run: JudgedRun, *, level: int = 1, credit: str = "half", ma
     half = ratio((rising * rising).astype(np.float64), 2 * tied if credit == "half" else 0 * tied)
     area, chance = ratio(run.sum(query, beyond + half), pairs), max_fpr * max_fpr / 2.0
     return np.where(pairs > 0, (1.0 + (area - chance) / (max_fpr - chance)) / 2.0, 0.0)
-
-
-def area_under_curve_at(
-    run: JudgedRun, *, level: int = 1, credit: str = "half", max_fpr: float = 1.0, cutoff: int
-) -> FloatArray:
-    """AUC of the first k documents: area under their ROC curve.
-
-    Formula
-    -------
-    AUC@k = (pairs of a relevant and a non-relevant document, both at ranks 1..k, in which the relevant one has the
-    higher score, plus half of those with equal scores) / (r·n), r = relevant documents at ranks 1..k, n = the other
-    documents at these ranks, including unjudged ones. With max_fpr below 1, it is standardised as AUC is.
-
-    Returns
-    -------
-    (Q,) float array
-        In [0, 1]; 1/2 is chance. Empty case: 0, also if all or none of these documents are relevant.
-
-    References
-    ----------
-    Fawcett, T. An Introduction to ROC Analysis. Pattern Recognition Letters 27(8), 2006. torchmetrics 1.9.0,
-    RetrievalAUROC(top_k=k), for scores from 0 to 1.
-
-    Examples
-    --------
-    Among a, b and c, only b is relevant, and only c is below it.
-
-    >>> from treceval_py import Qrels, judge
-    >>> judged = judge(Qrels({"1": {"b": 1, "d": 1}}), Run({"1": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}), tied=True)
-    >>> area_under_curve_at(judged, cutoff=3)
-    array([0.5])
-    """
-    return area_under_curve(cut_at(run, cutoff), level=level, credit=credit, max_fpr=max_fpr)
 
 
 def ordered_pair_accuracy(run: JudgedRun, *, credit: str = "wrong") -> FloatArray:
@@ -360,7 +306,7 @@ def ordered_pair_accuracy(run: JudgedRun, *, credit: str = "wrong") -> FloatArra
     right, pairs = np.zeros(run.num_queries), np.zeros(run.num_queries)
     rel = run.hits.rel
     for label in np.unique(rel[rel > 0]).tolist():
-        below = _below(run, rel >= label, rel == label)
-        right += run.sum(below.query, _credited(below, credit))
-        pairs += run.sum(below.query, below.others.astype(np.float64))
+        query, above, tied, others = _below(run, rel >= label, rel == label)
+        right += run.sum(query, _credited(above, tied, others, credit))
+        pairs += run.sum(query, others.astype(np.float64))
     return ratio(right, pairs)

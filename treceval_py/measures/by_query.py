@@ -13,7 +13,7 @@ import numpy as np
 from treceval_py._types import FloatArray
 from treceval_py.errors import EvaluationError, MeasureError, TrecevalError, brief
 from treceval_py.judging.judged import JudgedRun, RankedQuery
-from treceval_py.measures.registry import MEAN, Average, Family, declare, place_of
+from treceval_py.measures.registry import MEAN, Average, Family, declare, definition_of
 
 
 def measure_by_query(
@@ -67,51 +67,40 @@ def measure_by_query(
             f"measure '{name}' has a parameter 'cutoff', but {name}@k gets the first k documents", "Remove it."
         )
 
+    @wraps(function)
     def values(run: JudgedRun, *, cutoff: int | None = None, **parameters: Any) -> FloatArray:
         if run.documents is None:
-            what = f"measure '{name}' needs all documents that were retrieved"
-            raise EvaluationError(what, "Judge the run with documents=True.")
+            raise EvaluationError(
+                f"measure '{name}' needs all documents that were retrieved", "Judge the run with documents=True."
+            )
         queries = run.documents if cutoff is None else [query.first(cutoff) for query in run.documents]
         return np.array([_value(function, name, query, parameters) for query in queries], dtype=np.float64)
 
-    first = given[0].replace(annotation=JudgedRun) if given else inspect.Parameter("run", POSITIONAL)
-    cut = inspect.Parameter("cutoff", inspect.Parameter.KEYWORD_ONLY)
+    first = (
+        given[0].replace(annotation=JudgedRun) if given else inspect.Parameter("run", inspect.Parameter.POSITIONAL_ONLY)
+    )
+    cut = inspect.Parameter("cutoff", inspect.Parameter.KEYWORD_ONLY, default=None)
+    values.__signature__ = inspect.Signature([first.replace(annotation=JudgedRun), cut, *given[1:]])  # type: ignore[attr-defined]
     names = tuple(notation) or (name,)
-    settings: dict[str, Any] = {"average": average, "needs": "documents", "replace": replace}
-    settings |= dict.fromkeys(("promotes", "sums", "labels"), "unknown")
-    family = declare(_shaped(values, function, [first, *given[1:]]), name, notation=names, **settings)
-    shaped = _shaped(values, function, [first, cut, *given[1:]])
-    declare(shaped, f"{name}_cut", notation=names, at="cutoff", cutoffs=(10,), **settings)
+    settings: dict[str, Any] = {"notation": names, "average": average, "needs": "documents", "replace": replace}
+    family = declare(values, name, **settings)
+    declare(values, f"{name}_cut", at="cutoff", cutoffs=(10,), **settings)
     return family
-
-
-POSITIONAL = inspect.Parameter.POSITIONAL_ONLY
-
-
-def _shaped(
-    values: Callable[..., FloatArray], function: Callable[..., float], parameters: Iterable[inspect.Parameter]
-) -> Callable[..., FloatArray]:
-    """Return `values` as a function with the name of `function` and the given parameters."""
-
-    @wraps(function)
-    def shaped(run: JudgedRun, **given: Any) -> FloatArray:
-        return values(run, **given)
-
-    shaped.__signature__ = inspect.Signature(list(parameters))  # type: ignore[attr-defined]
-    return shaped
 
 
 def _value(function: Callable[..., float], name: str, query: RankedQuery, parameters: dict[str, Any]) -> float:
     """Return the value of a query; any failure in the function becomes a one-line error."""
-    where = f"measure {name}, defined by {place_of(function)}"
+    where = f"measure {name}, defined by {definition_of(function)}"
     try:
-        found = function(query, **parameters)
+        value = function(query, **parameters)
     except TrecevalError:
         raise
     except Exception as error:
-        what = f"{where}, failed for query '{brief(query.qid)}': {type(error).__name__}: {error}"
-        raise EvaluationError(what, "Fix the function.") from error
-    if not isinstance(found, (Real, np.number, np.bool_)):
-        what = f"{where}, returned {brief(repr(found))} for query '{brief(query.qid)}'"
-        raise EvaluationError(what, "Return a number.")
-    return float(found)
+        reason = f"{type(error).__name__}: {error}"
+        raise EvaluationError(
+            f"{where}, failed for query '{brief(query.qid)}': {reason}", "Fix the function."
+        ) from error
+    if not isinstance(value, (Real, np.number, np.bool_)):
+        returned = f"returned {brief(repr(value))} for query '{brief(query.qid)}'"
+        raise EvaluationError(f"{where}, {returned}", "Return a number.")
+    return float(value)

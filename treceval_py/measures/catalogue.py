@@ -1,10 +1,14 @@
 """Declarations of all measures, in print order: trec_eval's order, then the measures that it lacks.
 
 To add a measure, write its function with a docstring like the others and declare it here, with every fact that commands
-need (`facts`). Numbers over relevance judgments declare all facts, if only as unknown.
+need (`facts`) as far as it is known.
 """
 
 from __future__ import annotations
+
+import functools
+import math
+from typing import Any
 
 from treceval_py.measures import (
     abstention,
@@ -18,22 +22,12 @@ from treceval_py.measures import (
     incomplete,
     precision,
     preferences,
+    registry,
     sets,
     user_models,
 )
 from treceval_py.measures.parameters import pairs, whole
-from treceval_py.measures.registry import (
-    COUNT,
-    FAMILIES,
-    GEOMETRIC,
-    NICKNAMES,
-    NO_AVERAGE,
-    NOT_COMPUTED,
-    SUM,
-    TEXT,
-    Family,
-    declare,
-)
+from treceval_py.measures.registry import COUNT, FAMILIES, GEOMETRIC, NICKNAMES, NO_AVERAGE, NOT_COMPUTED, SUM, TEXT
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 RECALLS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -41,46 +35,100 @@ MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 GAINS = pairs()
 GAINS_AND_P = pairs("p")
 
+FROM_0, ANY = (0.0, math.inf), (-math.inf, math.inf)
+
+declare = functools.partial(registry.declare, bounds=(0.0, 1.0))
+"""Declares a measure with values from 0 to 1, unless it says otherwise."""
+
+count = functools.partial(registry.declare, kind=COUNT, average=SUM, bounds=FROM_0)
+"""Declares a measure that counts."""
+
+cut = functools.partial(declare, at="cutoff", cutoffs=CUTOFFS)
+"""Declares a measure of the first k documents."""
+
+
+def with_cutoff(name: str, **other: Any) -> None:
+    """Declare NAME_cut, a measure of the first k documents, like the measure of the whole ranking that it cuts."""
+    whole = FAMILIES[name]
+    alike = ("notation", "bounds", "promotes", "sums", "labels", "needs", "undefined_without", "paper")
+    facts = {fact: getattr(whole, fact) for fact in alike} | {"elsewhere": dict(whole.elsewhere)}
+    cut(whole.function, f"{name}_cut", **(facts | other))
+
+
+# A declaration is a paragraph.
 # fmt: off
-declare(counts.run_id, "runid", kind=TEXT, average=NO_AVERAGE, per_query=False)
-declare(counts.number_of_queries, "num_q", notation=["NumQ"], kind=COUNT, average=SUM, per_query=False, promotes="nothing", sums="unknown", labels="unknown", of_judgments=True)
-declare(counts.number_retrieved, "num_ret", notation=["NumRet"], kind=COUNT, average=SUM, promotes="nothing", sums="unknown", labels="unknown")
-declare(counts.number_relevant, "num_rel", notation=["NumRel"], kind=COUNT, average=SUM, promotes="nothing", sums="unknown", labels="unknown", of_judgments=True)
-declare(counts.number_relevant_retrieved, "num_rel_ret", notation=["NumRelRet", "NumRet"], kind=COUNT, average=SUM, promotes="relevance", sums="each", labels="alike")
-declare(precision.average_precision, "map", notation=["AP", "MAP"], promotes="relevance", sums="precisions", labels="precisions", written={"average_precision": "", "mean_average_precision": "", "cosine_map": "norm=capped", "retrieval_map": "norm=retrieved", "retrieval_average_precision": "norm=retrieved", "map:": "norm=capped", "map-": "norm=capped,@=32"}, elsewhere={"mean_average_precision": "AP; in LightGBM it is AP(norm=capped)"}, paper="MAP")
-declare(precision.average_precision, "gm_map", notation=["GMAP"], average=GEOMETRIC, per_query=False, promotes="relevance", sums="precisions", labels="precisions")
-declare(precision.r_precision, "Rprec", notation=["Rprec", "RPrec"], promotes="relevance", sums="each within", labels="within R", written=["r_precision"], paper="R-Prec")
-declare(incomplete.binary_preference, "bpref", notation=["Bpref", "BPref"], promotes="preference", sums="judged above", labels="unknown", paper="bpref")
-declare(precision.reciprocal_rank, "recip_rank", notation=["RR", "MRR"], promotes="relevance", sums="first", labels="alike", written=["reciprocal_rank", "mean_reciprocal_rank"], paper="MRR")
-declare(precision.interpolated_precision, "iprec_at_recall", notation=["IPrec"], at="recall", cutoffs=RECALLS, promotes="relevance", sums="unknown", labels="unknown")
-declare(precision.precision, "P", notation=["P", "Precision"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="share of cutoff", labels="alike", kin={"relative_P": "divided by min(k, R)"}, written={"pre": "norm=retrieved,@=32", "precision_at:": "norm=retrieved", "retrieval_precision(adaptive_k=True)": "norm=retrieved", "metric/precision": "norm=retrieved"})
-declare(counts.relevance_string, "relstring", kind=TEXT, average=NO_AVERAGE, summary=False, tail=whole("length"))
-declare(precision.recall, "recall", notation=["R", "Recall"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="share of relevant", labels="above cutoff", kin={"recall_cap": "divided by min(k, R)"}, written=["recall_at:"])
-declare(incomplete.inferred_average_precision, "infAP", notation=["infAP"], promotes="unknown", sums="unknown", labels="unknown")
-declare(incomplete.binary_preference, "gm_bpref", average=GEOMETRIC, per_query=False, promotes="preference", sums="judged above", labels="unknown", paper="GM-bpref")
-declare(precision.r_precision_multiple, "Rprec_mult", at="multiple", cutoffs=MULTIPLES, promotes="relevance", sums="each within", labels="unknown")
-declare(counts.utility, "utility", tail=whole("coefficients"), promotes="relevance", sums="each", labels="alike")
-declare(precision.eleven_point_average, "11pt_avg", tail=whole("recalls"), promotes="relevance", sums="unknown", labels="unknown", paper="11-pt AP")
-declare(gains.binary_g, "binG", promotes="relevance", sums="others above", labels="unknown")
-declare(gains.normalized_g, "G", tail=GAINS, promotes="unknown", sums="unknown", labels="unknown")
-declare(gains.discounted_cumulated_gain, "dcg", notation=["DCG"], tail=GAINS, promotes="gain", sums="gains", labels="alike", written={"dcg_burges": "gain=exp", "metric/dcg": "gain=exp"})
-declare(gains.ideal_discounted_cumulated_gain, "ideal_dcg", notation=["IDCG"], tail=GAINS, promotes="nothing", sums="unknown", labels="unknown")
-declare(gains.normalized_discounted_cumulated_gain, "ndcg", notation=["nDCG", "NDCG"], tail=GAINS, promotes="gain", sums="gains of ideal", labels="gains of ideal", written={"normalized_dcg": "", "ndcg_burges": "gain=exp", "cosine_ndcg": "gain=binary", "ndcg_rendle2020": "gain=binary", "retrieval_normalized_dcg": "ideal=retrieved,ties=average", "lambdarank": "gain=exp,ideal=retrieved", "ndcg:": "ideal=retrieved", "ndcg-": "gain=exp,ideal=retrieved,@=32", "metric/ndcg": "gain=exp,ideal=retrieved", "ndcg(top_k)": "gain=exp,ideal=retrieved", "ncrr": "discount=position,gain=binary"})
-declare(gains.ndcg_averaged_over_relevant, "ndcg_rel", tail=GAINS, promotes="gain", sums="unknown", labels="unknown")
-declare(gains.ndcg_averaged_over_levels, "Rndcg", tail=GAINS, promotes="gain", sums="unknown", labels="unknown")
-declare(gains.normalized_discounted_cumulated_gain_at, "ndcg_cut", notation=["nDCG", "NDCG"], at="cutoff", cutoffs=CUTOFFS, promotes="gain", sums="gains of ideal", labels="gains of ideal")
-declare(precision.average_precision_at, "map_cut", notation=["AP", "MAP"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="precisions", labels="precisions", paper="MAP")
-declare(precision.relative_precision, "relative_P", notation=["RelP"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="share of best", labels="above cutoff")
-declare(precision.success, "success", notation=["Success"], at="cutoff", cutoffs=(1, 5, 10), promotes="relevance", sums="any", labels="alike", written=["hit_rate", "hit_ratio", "hit", "hr", "cosine_accuracy", "metric/hits"])
-declare(sets.set_precision, "set_P", notation=["SetP"], promotes="relevance", sums="each", labels="alike", written=["precision", "precision_at"])
-declare(sets.set_relative_precision, "set_relative_P", notation=["SetRelP"], promotes="relevance", sums="each", labels="alike", written=["SetP(relative=True)"])
-declare(sets.set_recall, "set_recall", notation=["SetR"], promotes="relevance", sums="share of relevant", labels="alike", written=["retrieval_recall", "recall_at"])
-declare(sets.set_average_precision, "set_map", notation=["SetAP"], promotes="relevance", sums="square", labels="alike", paper="SetMAP")
-declare(sets.set_f, "set_F", notation=["SetF"], tail=whole("beta_squared"), promotes="relevance", sums="each", labels="alike", written=["f1"])
-declare(counts.number_nonrelevant_judged_retrieved, "num_nonrel_judged_ret", kind=COUNT, average=SUM, promotes="preference", sums="each", labels="unknown")
-declare(preferences.preferences_possible, "prefs_num_prefs_poss", kind=COUNT, average=SUM)
-declare(preferences.preferences_fulfilled, "prefs_num_prefs_ful", kind=COUNT, average=SUM)
-declare(preferences.preferences_fulfilled_retrieved, "prefs_num_prefs_ful_ret", kind=COUNT, average=SUM)
+
+declare(counts.run_id, "runid", kind=TEXT, average=NO_AVERAGE, per_query=False, bounds=ANY)
+count(counts.number_of_queries, "num_q", notation=["NumQ"], per_query=False, promotes="nothing", of_judgments=True)
+count(counts.number_retrieved, "num_ret", notation=["NumRet"], promotes="nothing")
+count(counts.number_relevant, "num_rel", notation=["NumRel"], promotes="nothing", of_judgments=True)
+count(counts.number_relevant_retrieved, "num_rel_ret", notation=["NumRelRet", "NumRet"], promotes="relevance",
+    sums="each", labels="alike")
+declare(precision.average_precision, "map", notation=["AP", "MAP"], promotes="relevance", sums="precisions",
+    labels="precisions", written={"average_precision": "", "mean_average_precision": "", "cosine_map": "norm=capped",
+    "retrieval_map": "norm=retrieved", "retrieval_average_precision": "norm=retrieved", "map:": "norm=capped",
+    "map-": "norm=capped,@=32"}, elsewhere={"mean_average_precision": "AP; in LightGBM it is AP(norm=capped)"},
+    paper="MAP")
+declare(precision.average_precision, "gm_map", notation=["GMAP"], average=GEOMETRIC, per_query=False,
+    promotes="relevance", sums="precisions", labels="precisions")
+declare(precision.r_precision, "Rprec", notation=["Rprec", "RPrec"], promotes="relevance", sums="each within",
+    labels="within R", written=["r_precision"], paper="R-Prec")
+declare(incomplete.binary_preference, "bpref", notation=["Bpref", "BPref"], promotes="preference", sums="judged above",
+    paper="bpref")
+declare(precision.reciprocal_rank, "recip_rank", notation=["RR", "MRR"], promotes="relevance", sums="first",
+    labels="alike", written=["reciprocal_rank", "mean_reciprocal_rank"], paper="MRR")
+declare(precision.interpolated_precision, "iprec_at_recall", notation=["IPrec"], at="recall", cutoffs=RECALLS,
+    promotes="relevance")
+cut(precision.precision, "P", notation=["P", "Precision"], promotes="relevance", sums="share of cutoff", labels="alike",
+    kin={"relative_P": "divided by min(k, R)"}, written={"pre": "norm=retrieved,@=32",
+    "precision_at:": "norm=retrieved", "retrieval_precision(adaptive_k=True)": "norm=retrieved",
+    "metric/precision": "norm=retrieved"})
+declare(counts.relevance_string, "relstring", kind=TEXT, average=NO_AVERAGE, summary=False, tail=whole("length"),
+    bounds=ANY)
+cut(precision.recall, "recall", notation=["R", "Recall"], promotes="relevance", sums="share of relevant",
+    labels="above cutoff", kin={"recall_cap": "divided by min(k, R)"}, written=["recall_at:"])
+declare(incomplete.inferred_average_precision, "infAP", notation=["infAP"], bounds=FROM_0)
+declare(incomplete.binary_preference, "gm_bpref", average=GEOMETRIC, per_query=False, promotes="preference",
+    sums="judged above", paper="GM-bpref")
+declare(precision.r_precision_multiple, "Rprec_mult", at="multiple", cutoffs=MULTIPLES, promotes="relevance",
+    sums="each within")
+declare(counts.utility, "utility", tail=whole("coefficients"), promotes="relevance", sums="each", labels="alike",
+    bounds=ANY)
+declare(precision.eleven_point_average, "11pt_avg", tail=whole("recalls"), promotes="relevance", paper="11-pt AP")
+declare(gains.binary_g, "binG", promotes="relevance", sums="others above")
+declare(gains.normalized_g, "G", tail=GAINS)
+declare(gains.discounted_cumulated_gain, "dcg", notation=["DCG"], tail=GAINS, promotes="gain", sums="gains",
+    labels="alike", written={"dcg_burges": "gain=exp", "metric/dcg": "gain=exp"}, bounds=FROM_0)
+declare(gains.ideal_discounted_cumulated_gain, "ideal_dcg", notation=["IDCG"], tail=GAINS, promotes="nothing",
+    bounds=FROM_0)
+declare(gains.normalized_discounted_cumulated_gain, "ndcg", notation=["nDCG", "NDCG"], tail=GAINS, promotes="gain",
+    sums="gains of ideal", labels="gains of ideal", written={"normalized_dcg": "", "ndcg_burges": "gain=exp",
+    "cosine_ndcg": "gain=binary", "ndcg_rendle2020": "gain=binary",
+    "retrieval_normalized_dcg": "ideal=retrieved,ties=average", "lambdarank": "gain=exp,ideal=retrieved",
+    "ndcg:": "ideal=retrieved", "ndcg-": "gain=exp,ideal=retrieved,@=32", "metric/ndcg": "gain=exp,ideal=retrieved",
+    "ndcg(top_k)": "gain=exp,ideal=retrieved", "ncrr": "discount=position,gain=binary"})
+declare(gains.ndcg_averaged_over_relevant, "ndcg_rel", tail=GAINS, promotes="gain")
+declare(gains.ndcg_averaged_over_levels, "Rndcg", tail=GAINS, promotes="gain", bounds=FROM_0)
+with_cutoff("ndcg")
+with_cutoff("map", later=["steps"], elsewhere={})
+cut(precision.relative_precision, "relative_P", notation=["RelP"], promotes="relevance", sums="share of best",
+    labels="above cutoff")
+cut(precision.success, "success", notation=["Success"], cutoffs=(1, 5, 10), promotes="relevance", sums="any",
+    labels="alike", written=["hit_rate", "hit_ratio", "hit", "hr", "cosine_accuracy", "metric/hits"])
+declare(sets.set_precision, "set_P", notation=["SetP"], promotes="relevance", sums="each", labels="alike",
+    written=["precision", "precision_at"])
+declare(sets.set_relative_precision, "set_relative_P", notation=["SetRelP"], promotes="relevance", sums="each",
+    labels="alike", written=["SetP(relative=True)"])
+declare(sets.set_recall, "set_recall", notation=["SetR"], promotes="relevance", sums="share of relevant",
+    labels="alike", written=["retrieval_recall", "recall_at"])
+declare(sets.set_average_precision, "set_map", notation=["SetAP"], promotes="relevance", sums="square", labels="alike",
+    paper="SetMAP")
+declare(sets.set_f, "set_F", notation=["SetF"], tail=whole("beta_squared"), promotes="relevance", sums="each",
+    labels="alike", written=["f1"])
+count(counts.number_nonrelevant_judged_retrieved, "num_nonrel_judged_ret", promotes="preference", sums="each")
+count(preferences.preferences_possible, "prefs_num_prefs_poss")
+count(preferences.preferences_fulfilled, "prefs_num_prefs_ful")
+count(preferences.preferences_fulfilled_retrieved, "prefs_num_prefs_ful_ret")
 declare(preferences.preference_share, "prefs_simp")
 declare(preferences.preference_mean_over_pairs, "prefs_pair")
 declare(preferences.preference_mean_over_groups, "prefs_avgjg")
@@ -93,69 +141,95 @@ declare(preferences.preference_share_implied, "prefs_simp_imp")
 declare(preferences.preference_mean_over_pairs_implied, "prefs_pair_imp")
 declare(preferences.preference_mean_over_groups_implied, "prefs_avgjg_imp")
 declare(groups.average_precision_over_groups, "map_avgjg")
-declare(groups.precision_over_groups, "P_avgjg", at="cutoff", cutoffs=CUTOFFS)
+cut(groups.precision_over_groups, "P_avgjg")
 declare(groups.r_precision_multiple_over_groups, "Rprec_mult_avgjg", at="multiple", cutoffs=MULTIPLES)
-declare(precision.yaap, "yaap", promotes="relevance", sums="unknown", labels="odds")
-declare(gains.rank_biased_precision, "rbp", tail=GAINS_AND_P, promotes="gain", sums="each", labels="share of highest", paper="RBP")
-declare(gains.rank_biased_precision_residual, "rbp_resid", tail=GAINS_AND_P, promotes="judgment", sums="each uncut", labels="unknown", paper="RBP residual")
-declare(counts.share_unjudged, "unj", at="cutoff", cutoffs=(5, 10, 20), promotes="judgment", sums="each", labels="unknown")
+declare(precision.yaap, "yaap", promotes="relevance", labels="odds", bounds=ANY)
+declare(gains.rank_biased_precision, "rbp", tail=GAINS_AND_P, promotes="gain", sums="each", labels="share of highest",
+    paper="RBP")
+declare(gains.rank_biased_precision_residual, "rbp_resid", tail=GAINS_AND_P, promotes="judgment", sums="each uncut",
+    paper="RBP residual")
+cut(counts.share_unjudged, "unj", cutoffs=(5, 10, 20), promotes="judgment", sums="each")
 # Beyond trec_eval.
-declare(precision.reciprocal_rank_at, "recip_rank_cut", notation=["RR", "MRR"], at="cutoff", cutoffs=(10,), promotes="relevance", sums="first", labels="alike", paper="MRR")
-declare(counts.share_judged, "judged", notation=["Judged"], at="cutoff", cutoffs=(10,), promotes="judgment", sums="each", labels="unknown")
+with_cutoff("recip_rank", cutoffs=(10,))
+cut(counts.share_judged, "judged", notation=["Judged"], cutoffs=(10,), promotes="judgment", sums="each")
 # Graded and user-model measures.
-declare(precision.capped_recall, "recall_cap", notation=["R_cap", "RCap"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="share of best", labels="above cutoff", kin={"recall": "divided by R"}, paper="R_cap")
-declare(cascade.expected_reciprocal_rank, "err", notation=["ERR"], promotes="gain", sums="cascade", labels="alike", kin={"nerr": "divided by the ideal's"}, written={"err:": "stop=label"})
-declare(cascade.expected_reciprocal_rank_at, "err_cut", notation=["ERR"], at="cutoff", cutoffs=(20,), promotes="gain", sums="cascade", labels="alike", kin={"nerr_cut": "divided by the ideal's"})
-declare(cascade.normalized_expected_reciprocal_rank, "nerr", notation=["nERR"], promotes="gain", sums="cascade of ideal", labels="unknown")
-declare(cascade.normalized_expected_reciprocal_rank_at, "nerr_cut", notation=["nERR"], at="cutoff", cutoffs=(20,), promotes="gain", sums="cascade of ideal", labels="unknown")
-declare(cascade.rank_biased_precision_binary, "rbp_binary", notation=["RBP"], promotes="relevance", sums="powers", labels="alike")
-declare(cascade.rank_biased_precision_binary_at, "rbp_binary_cut", notation=["RBP"], at="cutoff", cutoffs=(10,), promotes="relevance", sums="powers", labels="alike")
-declare(cascade.rank_biased_precision_graded, "rbp_graded", notation=["gRBP", "RBP"], promotes="gain", sums="each", labels="alike", written={"rbp.": "p={},scale=none", "rbp@": "p={},scale=none"})
-declare(cascade.rank_biased_precision_graded_at, "rbp_graded_cut", notation=["gRBP", "RBP"], at="cutoff", cutoffs=(10,), promotes="gain", sums="each", labels="alike")
-declare(cascade.rank_biased_residual, "rbp_residual", notation=["RBPResidual"], promotes="judgment", sums="each", labels="unknown", paper="RBP residual")
-declare(graded.graded_average_precision, "gap", notation=["GAP"], promotes="gain", sums="graded precisions", labels="unknown")
-declare(graded.q_measure, "q_measure", notation=["Q"], promotes="both", sums="blended ratios", labels="unknown", paper="Q-measure")
+cut(precision.capped_recall, "recall_cap", notation=["R_cap", "RCap"], promotes="relevance", sums="share of best",
+    labels="above cutoff", kin={"recall": "divided by R"}, paper="R_cap")
+declare(cascade.expected_reciprocal_rank, "err", notation=["ERR"], promotes="gain", sums="cascade", labels="alike",
+    kin={"nerr": "divided by the ideal's"}, written={"err:": "stop=label"}, bounds=ANY)
+with_cutoff("err", cutoffs=(20,), kin={"nerr_cut": "divided by the ideal's"})
+declare(cascade.normalized_expected_reciprocal_rank, "nerr", notation=["nERR"], promotes="gain",
+    sums="cascade of ideal")
+with_cutoff("nerr", cutoffs=(20,))
+declare(cascade.rank_biased_precision_binary, "rbp_binary", notation=["RBP"], promotes="relevance", sums="powers",
+    labels="alike")
+with_cutoff("rbp_binary", cutoffs=(10,))
+declare(cascade.rank_biased_precision_graded, "rbp_graded", notation=["gRBP", "RBP"], promotes="gain", sums="each",
+    labels="alike", written={"rbp.": "p={},scale=none", "rbp@": "p={},scale=none"}, bounds=FROM_0)
+with_cutoff("rbp_graded", cutoffs=(10,))
+declare(cascade.rank_biased_residual, "rbp_residual", notation=["RBPResidual"], promotes="judgment", sums="each",
+    paper="RBP residual")
+declare(graded.graded_average_precision, "gap", notation=["GAP"], promotes="gain", sums="graded precisions")
+declare(graded.q_measure, "q_measure", notation=["Q"], promotes="both", sums="blended ratios", paper="Q-measure")
 # C/W/L measures, Compatibility and Accuracy.
-declare(user_models.inst, "inst", notation=["INST"], promotes="unknown", sums="unknown", labels="unknown")
+declare(user_models.inst, "inst", notation=["INST"])
 declare(user_models.insq, "insq", notation=["INSQ"], promotes="gain", sums="each", labels="alike")
-declare(user_models.scaled_discounted_cumulated_gain, "sdcg_cut", notation=["SDCG"], at="cutoff", cutoffs=(10,), promotes="gain", sums="each", labels="alike", paper="sDCG")
-declare(user_models.bejeweled_player_model, "bpm_cut", notation=["BPM"], at="cutoff", cutoffs=(10,), promotes="unknown", sums="unknown", labels="unknown")
-declare(user_models.nearly_expected_reciprocal_rank_8, "nerr8_cut", notation=["NERR8"], at="cutoff", cutoffs=(10,), promotes="gain", sums="unknown", labels="unknown")
-declare(user_models.nearly_expected_reciprocal_rank_9, "nerr9_cut", notation=["NERR9"], at="cutoff", cutoffs=(10,), promotes="gain", sums="unknown", labels="unknown")
-declare(user_models.nearly_expected_reciprocal_rank_10, "nerr10", notation=["NERR10"], promotes="gain", sums="unknown", labels="unknown")
-declare(user_models.nearly_expected_reciprocal_rank_11, "nerr11", notation=["NERR11"], promotes="gain", sums="unknown", labels="unknown")
-declare(agreement.compatibility, "compat", notation=["Compat"], promotes="gain", sums="unknown", labels="unknown")
-declare(agreement.accuracy, "accuracy", notation=["Accuracy"], promotes="unknown", sums="unknown", labels="unknown", undefined_without="found", elsewhere={"accuracy": "the share of pairs in the right order; in BEIR and sentence-transformers it is Success@k, and in MTEB R@1"})
-declare(agreement.accuracy_at, "accuracy_cut", notation=["Accuracy"], at="cutoff", cutoffs=(10,), promotes="unknown", sums="unknown", labels="unknown", undefined_without="found", elsewhere={"accuracy": "the share of pairs in the right order; in BEIR and sentence-transformers it is Success@k, and in MTEB R@1"})
+cut(user_models.scaled_discounted_cumulated_gain, "sdcg_cut", notation=["SDCG"], cutoffs=(10,), promotes="gain",
+    sums="each", labels="alike", paper="sDCG")
+cut(user_models.bejeweled_player_model, "bpm_cut", notation=["BPM"], cutoffs=(10,))
+cut(user_models.nearly_expected_reciprocal_rank_8, "nerr8_cut", notation=["NERR8"], cutoffs=(10,), promotes="gain")
+cut(user_models.nearly_expected_reciprocal_rank_9, "nerr9_cut", notation=["NERR9"], cutoffs=(10,), promotes="gain")
+declare(user_models.nearly_expected_reciprocal_rank_10, "nerr10", notation=["NERR10"], promotes="gain")
+declare(user_models.nearly_expected_reciprocal_rank_11, "nerr11", notation=["NERR11"], promotes="gain")
+declare(agreement.compatibility, "compat", notation=["Compat"], promotes="gain")
+declare(agreement.accuracy, "accuracy", notation=["Accuracy"], undefined_without="found",
+    elsewhere={"accuracy": "the share of pairs in the right order; in BEIR and sentence-transformers it is Success@k, "
+        "and in MTEB R@1"})
+with_cutoff("accuracy", cutoffs=(10,))
 # Lists as learning to rank and recommendation score them.
-declare(gains.discounted_cumulated_gain_at, "dcg_cut", notation=["DCG"], at="cutoff", cutoffs=CUTOFFS, promotes="gain", sums="gains", labels="alike")
-declare(gains.average_gain, "average_gain", notation=["AverageGain"], at="cutoff", cutoffs=(10,), promotes="gain", sums="each", labels="alike", written=["query_average"])
-declare(gains.average_relevance_position, "arp", notation=["ARP"], promotes="unknown", sums="unknown", labels="unknown", written=["average_relevance_position"])
-declare(precision.f1, "F1_cut", notation=["F1"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="each", labels="above cutoff")
-declare(precision.hits, "hits", notation=["Hits"], promotes="relevance", sums="each", labels="alike", elsewhere={"hits": "the number of relevant documents found; in TF-Ranking it is Success@k"})
-declare(precision.hits_at, "hits_cut", notation=["Hits"], at="cutoff", cutoffs=CUTOFFS, promotes="relevance", sums="each", labels="alike", elsewhere={"hits": "the number of relevant documents found; in TF-Ranking it is Success@k"})
+with_cutoff("dcg")
+cut(gains.average_gain, "average_gain", notation=["AverageGain"], cutoffs=(10,), promotes="gain", sums="each",
+    labels="alike", written=["query_average"], bounds=FROM_0)
+declare(gains.average_relevance_position, "arp", notation=["ARP"], written=["average_relevance_position"],
+    bounds=FROM_0)
+cut(precision.f1, "F1_cut", notation=["F1"], promotes="relevance", sums="each", labels="above cutoff")
+declare(precision.hits, "hits", notation=["Hits"], promotes="relevance", sums="each", labels="alike",
+    elsewhere={"hits": "the number of relevant documents found; in TF-Ranking it is Success@k"}, bounds=FROM_0)
+with_cutoff("hits")
 declare(sets.set_success, "set_success", notation=["Success"], promotes="relevance", sums="any", labels="alike")
-declare(sets.set_judged, "set_judged", notation=["Judged"], promotes="judgment", sums="each", labels="unknown")
-declare(counts.holes, "hole", notation=["Hole"], at="cutoff", cutoffs=(10,), promotes="label", sums="each", labels="unknown", needs="pooled")
-declare(precision.mean_precision, "mean_P", notation=["MeanP"], at="cutoff", cutoffs=(10,), promotes="relevance", sums="each", labels="alike")
-declare(precision.fallout, "fallout", notation=["Fallout"], promotes="preference", sums="unknown", labels="alike", undefined_without="nonrelevant")
-declare(precision.fallout_at, "fallout_cut", notation=["Fallout"], at="cutoff", cutoffs=CUTOFFS, promotes="unknown", sums="unknown", labels="above cutoff", undefined_without="nonrelevant")
-declare(agreement.area_under_curve, "auc", notation=["AUC"], promotes="unknown", sums="unknown", labels="unknown", needs="tied", written=["auroc", "query_auc", "query_auc(type=Classic)"])
-declare(agreement.area_under_curve_at, "auc_cut", notation=["AUC"], at="cutoff", cutoffs=(10,), promotes="unknown", sums="unknown", labels="unknown", needs="tied")
-declare(agreement.ordered_pair_accuracy, "opa", notation=["OPA"], promotes="unknown", sums="unknown", labels="unknown", needs="tied", written={"ordered_pair_accuracy": "", "query_auc(type=Ranking)": "ties=half"})
-declare(cascade.pfound, "pfound", notation=["PFound"], promotes="unknown", sums="unknown", labels="unknown")
-declare(cascade.pfound_at, "pfound_cut", notation=["PFound"], at="cutoff", cutoffs=(10,), promotes="unknown", sums="unknown", labels="unknown")
-declare(abstention.normalized_area_under_abstention, "nauc", notation=["nAUC"], tail=abstention.key, average=abstention.ABSTENTION, per_query=False, promotes="unknown", sums="unknown", labels="unknown", needs="confidence")
+declare(sets.set_judged, "set_judged", notation=["Judged"], promotes="judgment", sums="each")
+cut(counts.holes, "hole", notation=["Hole"], cutoffs=(10,), promotes="label", sums="each", needs="pooled")
+cut(precision.mean_precision, "mean_P", notation=["MeanP"], cutoffs=(10,), promotes="relevance", sums="each",
+    labels="alike")
+declare(precision.fallout, "fallout", notation=["Fallout"], promotes="preference", labels="alike",
+    undefined_without="nonrelevant")
+with_cutoff("fallout", promotes="unknown", labels="above cutoff")
+declare(agreement.area_under_curve, "auc", notation=["AUC"], needs="tied",
+    written=["auroc", "query_auc", "query_auc(type=Classic)"])
+with_cutoff("auc", cutoffs=(10,))
+declare(agreement.ordered_pair_accuracy, "opa", notation=["OPA"], needs="tied", written={"ordered_pair_accuracy": "",
+    "query_auc(type=Ranking)": "ties=half"})
+declare(cascade.pfound, "pfound", notation=["PFound"], bounds=ANY)
+with_cutoff("pfound", cutoffs=(10,))
+declare(abstention.normalized_area_under_abstention, "nauc", notation=["nAUC"], tail=abstention.key,
+    average=abstention.ABSTENTION, per_query=False, needs="confidence", bounds=ANY)
 # Subtopics.
-declare(diversity.alpha_discounted_cumulated_gain, "alpha_dcg_cut", notation=["alpha_DCG", "α_DCG"], at="cutoff", cutoffs=(5, 10, 20), paper="α-DCG")
-declare(diversity.alpha_normalized_discounted_cumulated_gain, "alpha_ndcg_cut", notation=["alpha_nDCG", "α_nDCG"], at="cutoff", cutoffs=(5, 10, 20), paper="α-nDCG")
-declare(diversity.intent_aware_expected_reciprocal_rank, "err_ia_cut", notation=["ERR_IA"], at="cutoff", cutoffs=(5, 10, 20), paper="ERR-IA")
-declare(diversity.normalized_intent_aware_expected_reciprocal_rank, "nerr_ia_cut", notation=["nERR_IA"], at="cutoff", cutoffs=(5, 10, 20), paper="nERR-IA")
+cut(diversity.alpha_discounted_cumulated_gain, "alpha_dcg_cut", notation=["alpha_DCG", "α_DCG"], cutoffs=(5, 10, 20),
+    paper="α-DCG")
+cut(diversity.alpha_normalized_discounted_cumulated_gain, "alpha_ndcg_cut", notation=["alpha_nDCG", "α_nDCG"],
+    cutoffs=(5, 10, 20), paper="α-nDCG", bounds=FROM_0)
+cut(diversity.intent_aware_expected_reciprocal_rank, "err_ia_cut", notation=["ERR_IA"], cutoffs=(5, 10, 20),
+    paper="ERR-IA")
+cut(diversity.normalized_intent_aware_expected_reciprocal_rank, "nerr_ia_cut", notation=["nERR_IA"],
+    cutoffs=(5, 10, 20), paper="nERR-IA", bounds=FROM_0)
 declare(diversity.novelty_and_rank_biased_precision, "nrbp", notation=["NRBP"])
-declare(diversity.normalized_novelty_and_rank_biased_precision, "nnrbp", notation=["nNRBP"])
+declare(diversity.normalized_novelty_and_rank_biased_precision, "nnrbp", notation=["nNRBP"], bounds=FROM_0)
 declare(diversity.intent_aware_average_precision, "ap_ia", notation=["AP_IA", "MAP_IA"], paper="MAP-IA")
-declare(diversity.intent_aware_precision, "p_ia_cut", notation=["P_IA"], at="cutoff", cutoffs=(5, 10, 20), written=["precision_ia"], paper="P-IA")
-declare(diversity.subtopic_recall, "strec_cut", notation=["StRecall"], at="cutoff", cutoffs=(5, 10, 20), written=["strec"], paper="S-recall")
+cut(diversity.intent_aware_precision, "p_ia_cut", notation=["P_IA"], cutoffs=(5, 10, 20), written=["precision_ia"],
+    paper="P-IA")
+cut(diversity.subtopic_recall, "strec_cut", notation=["StRecall"], cutoffs=(5, 10, 20), written=["strec"],
+    paper="S-recall")
+
 # fmt: on
 
 NOT_COMPUTED.update(
@@ -170,11 +244,10 @@ NOT_COMPUTED.update(
         "pwa": "only TF-Ranking defines it",
         "filtered_dcg": "it needs scores with a sign",
         "gauc": "it needs the scores of all items for each user",
-        "item_coverage": "it describes the items that are recommended, not whether they are relevant",
-        "average_popularity": "it describes the items that are recommended, not whether they are relevant",
-        "gini_index": "it describes the items that are recommended, not whether they are relevant",
-        "shannon_entropy": "it describes the items that are recommended, not whether they are relevant",
-        "tail_percentage": "it describes the items that are recommended, not whether they are relevant",
+        **dict.fromkeys(
+            ("item_coverage", "average_popularity", "gini_index", "shannon_entropy", "tail_percentage"),
+            "it describes the items that are recommended, not whether they are relevant",
+        ),
         "base_map": "it is AP of the list before it was reranked, which is another run",
         "base_mrr": "it is RR of the list before it was reranked, which is another run",
         "base_ndcg": "it is nDCG of the list before it was reranked, which is another run",
@@ -190,12 +263,12 @@ NICKNAMES.update(
         for name, members in {
             "official": f"{_BASIC} num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P",
             "set": f"{_BASIC} num_rel_ret utility set_P set_relative_P set_recall set_map set_F",
-            "all_trec": f"{_BASIC} num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P relstring recall infAP "
-            "gm_bpref Rprec_mult utility 11pt_avg binG G ndcg ndcg_rel Rndcg ndcg_cut map_cut relative_P success "
+            "all_trec": f"{_BASIC} num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P relstring recall "
+            "infAP gm_bpref Rprec_mult utility 11pt_avg binG G ndcg ndcg_rel Rndcg ndcg_cut map_cut relative_P success "
             "set_P set_relative_P set_recall set_map set_F num_nonrel_judged_ret rbp rbp_resid unj",
             "prefs": f"runid num_q {_PREFERENCES}",
-            "all_prefs": f"runid num_q {_PREFERENCES} prefs_avgjg_Rnonrel prefs_simp_ret prefs_pair_ret prefs_avgjg_ret "
-            "prefs_avgjg_Rnonrel_ret prefs_simp_imp prefs_pair_imp prefs_avgjg_imp",
+            "all_prefs": f"runid num_q {_PREFERENCES} prefs_avgjg_Rnonrel prefs_simp_ret prefs_pair_ret "
+            "prefs_avgjg_ret prefs_avgjg_Rnonrel_ret prefs_simp_imp prefs_pair_imp prefs_avgjg_imp",
             "qrels_jg": "runid num_q map_avgjg P_avgjg Rprec_mult_avgjg",
         }.items()
     }
@@ -221,10 +294,10 @@ SECTIONS: dict[str, str] = {
 OTHERS = "User-defined measures"
 
 
-def by_section() -> dict[str, list[Family]]:
+def by_section() -> dict[str, list[registry.Family]]:
     """Return all families by the title of their module."""
-    found: dict[str, list[Family]] = {title: [] for title in (*SECTIONS.values(), OTHERS)}
+    sections: dict[str, list[registry.Family]] = {title: [] for title in (*SECTIONS.values(), OTHERS)}
     for family in FAMILIES.values():
         package, _, module = str(family.function.__module__).rpartition(".")
-        found[SECTIONS.get(module, OTHERS) if package == "treceval_py.measures" else OTHERS].append(family)
-    return {title: families for title, families in found.items() if families}
+        sections[SECTIONS.get(module, OTHERS) if package == "treceval_py.measures" else OTHERS].append(family)
+    return {title: families for title, families in sections.items() if families}

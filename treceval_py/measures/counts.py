@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
-from treceval_py.judging.judged import JudgedGroups, JudgedRun
+from treceval_py.judging.judged import JudgedGroups, JudgedRun, ratio
 from treceval_py.judging.preferences import JudgedPreferences
 
 Judged = JudgedRun | JudgedGroups | JudgedPreferences
@@ -185,11 +185,7 @@ def relevance_string(run: JudgedRun, *, length: int = 10) -> list[str]:
 
 
 def utility(
-    run: JudgedRun,
-    *,
-    level: int = 1,
-    coefficients: tuple[float, ...] = (1.0, -1.0, 0.0, 0.0),
-    collection_size: int = 0,
+    run: JudgedRun, *, level: int = 1, coefficients: tuple[float, ...] = (1.0, -1.0, 0.0, 0.0), collection_size: int = 0
 ) -> FloatArray:
     """Linear utility of the retrieved set.
 
@@ -219,10 +215,10 @@ def utility(
     array([1.])
     """
     a, b, c, d = coefficients
-    found, relevant = run.num_rel_ret(level), run.num_rel(level)
-    others = run.num_ret - found
-    rest = collection_size + found - run.num_ret - relevant
-    total: FloatArray = a * found + b * others + c * (relevant - found) + d * rest
+    retrieved, relevant = run.num_rel_ret(level), run.num_rel(level)
+    others = run.num_ret - retrieved
+    rest = collection_size - relevant - others
+    total: FloatArray = a * retrieved + b * others + c * (relevant - retrieved) + d * rest
     return total
 
 
@@ -257,8 +253,7 @@ def share_judged(run: JudgedRun, *, cutoff: int, negative: str = "unjudged") -> 
     array([0.66666667])
     """
     hits = run.hits.query[is_judged(run, negative) & (run.hits.rank <= cutoff)]
-    share: FloatArray = run.count(hits) / np.maximum(np.minimum(run.num_ret, cutoff), 1)
-    return share
+    return ratio(run.count(hits), np.minimum(run.num_ret, cutoff))
 
 
 def holes(run: JudgedRun, *, cutoff: int) -> FloatArray:

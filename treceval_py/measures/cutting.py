@@ -9,8 +9,10 @@ import numpy as np
 from treceval_py.judging.judged import JudgedRun
 
 
-def cut_at(run: JudgedRun, k: int) -> JudgedRun:
+def cut_at(run: JudgedRun, k: int | None) -> JudgedRun:
     """Return a judged run without the documents below rank k; judgments are unchanged."""
+    if k is None:
+        return run
 
     def cut() -> JudgedRun:
         within = run.hits.rank <= k

@@ -19,24 +19,15 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.judging.judged import GroupJudgments, JudgedGroups, ratio
-from treceval_py.measures.gains import discounts, powers
+from treceval_py.measures.gains import Gained, discounts, nth_of, powers
 
 BLOCK = 4000
 """Ranks whose bound is added up at a time; also the length of the table of logarithms."""
-
-
-class _Gained(NamedTuple):
-    """Documents relevant to a subtopic, sorted by query and rank; all arrays have the same shape."""
-
-    query: IntArray
-    rank: IntArray
-    gain: FloatArray
 
 
 def _rows(judgments: GroupJudgments, mask: BoolArray | IntArray) -> GroupJudgments:
@@ -79,13 +70,12 @@ def _subtopics(run: JudgedGroups, level: int) -> FloatArray:
 def _above(rows: GroupJudgments) -> IntArray:
     """Count, for each row, the higher-ranked rows of the same subtopic. Returns (N,)."""
     order = np.lexsort((rows.rank, rows.group))
-    group = rows.group[order]
     above = np.empty(len(order), dtype=np.int64)
-    above[order] = np.arange(len(order)) - np.searchsorted(group, group)
+    above[order] = nth_of(rows.group[order]) - 1
     return above
 
 
-def _gained(rows: GroupJudgments, alpha: float) -> _Gained:
+def _gained(rows: GroupJudgments, alpha: float) -> Gained:
     """Return the gain of each document of some rows."""
     order = np.lexsort((rows.group, rows.rank, rows.query))
     gain = powers(1.0 - alpha, _above(rows) + 1)[order]
@@ -93,18 +83,18 @@ def _gained(rows: GroupJudgments, alpha: float) -> _Gained:
     begins = np.ones(len(order), dtype=bool)
     begins[1:] = (query[1:] != query[:-1]) | (rank[1:] != rank[:-1])
     total: FloatArray = np.bincount(np.cumsum(begins) - 1, weights=gain).astype(np.float64)
-    return _Gained(query[begins], rank[begins], total)
+    return Gained(query[begins], rank[begins], total)
 
 
-def _found(run: JudgedGroups, level: int, alpha: float) -> _Gained:
+def _found(run: JudgedGroups, level: int, alpha: float) -> Gained:
     """Return the gains of the retrieved documents."""
     return run.run.once(("gained of subtopics", level, alpha), lambda: _gained(_retrieved(run, level), alpha))
 
 
-def _ideal(run: JudgedGroups, level: int, alpha: float, cutoff: int | None = None) -> _Gained:
+def _ideal(run: JudgedGroups, level: int, alpha: float, cutoff: int | None = None) -> Gained:
     """Return the gains of the ideal ranking, down to the cutoff."""
 
-    def make() -> _Gained:
+    def make() -> Gained:
         rows = _relevant(run, level)
         rank = np.zeros(len(rows.query), dtype=np.int64)
         starts = np.searchsorted(rows.query, np.arange(run.num_queries + 1)).tolist()
@@ -139,8 +129,8 @@ def _greedy(documents: list[int], subtopics: list[int], keep: float, most: int) 
     for document, subtopic in zip(documents, subtopics, strict=True):
         of_document.setdefault(document, []).append(subtopic)
     alike: dict[tuple[int, ...], list[int]] = {}
-    for document, found in of_document.items():
-        alike.setdefault(tuple(found), []).append(document)
+    for document, covered in of_document.items():
+        alike.setdefault(tuple(covered), []).append(document)
     gains = dict.fromkeys(subtopics, 1.0)
     # Of documents with the same subtopics, only the one with the largest id is a candidate. Gains only fall, so an
     # earlier gain is an upper bound: if a kind of documents is on top and its gain is still the same, it is the best.
@@ -166,11 +156,11 @@ def _greedy(documents: list[int], subtopics: list[int], keep: float, most: int) 
 
 
 def _cumulated(
-    run: JudgedGroups, gained: _Gained, discounts: Callable[[IntArray], FloatArray], cutoff: int
+    run: JudgedGroups, gained: Gained, discounts: Callable[[IntArray], FloatArray], cutoff: int
 ) -> FloatArray:
     """Add up discounted gains down to the cutoff. Returns (Q,)."""
-    within = gained.rank <= cutoff
-    return _sum(run, gained.query[within], gained.gain[within] / discounts(gained.rank[within]))
+    query, rank, gain = gained.within(cutoff)
+    return _sum(run, query, gain / discounts(rank))
 
 
 def _bound(discounts: Callable[[IntArray], FloatArray], alpha: float, cutoff: int) -> float:
@@ -184,7 +174,7 @@ def _bound(discounts: Callable[[IntArray], FloatArray], alpha: float, cutoff: in
     return total
 
 
-def _patience(run: JudgedGroups, gained: _Gained, patience: float) -> FloatArray:
+def _patience(run: JudgedGroups, gained: Gained, patience: float) -> FloatArray:
     """Add up gains times patience^(rank - 1). Returns (Q,)."""
     return _sum(run, gained.query, gained.gain * powers(patience, gained.rank))
 
@@ -469,8 +459,8 @@ def intent_aware_precision(run: JudgedGroups, *, level: int = 1, cutoff: int) ->
     >>> intent_aware_precision(judge_groups(groups, Run({"q": {"a": 2.0, "b": 1.0}})), cutoff=2)
     array([0.75])
     """
-    found = np.bincount(_retrieved(run, level, cutoff).query, minlength=run.num_queries)
-    return ratio(found, float(cutoff) * _subtopics(run, level))
+    covering = np.bincount(_retrieved(run, level, cutoff).query, minlength=run.num_queries)
+    return ratio(covering, float(cutoff) * _subtopics(run, level))
 
 
 def subtopic_recall(run: JudgedGroups, *, level: int = 1, cutoff: int) -> FloatArray:

@@ -13,11 +13,23 @@ from treceval_py.measures.registry import Family
 WIDTH = 116
 """Width of docstrings in the source, without their indentation."""
 
+_INDENTED: dict[str, Any] = {
+    **dict.fromkeys(("initial_indent", "subsequent_indent"), "    "),
+    **dict.fromkeys(("break_long_words", "break_on_hyphens"), False),
+}
+
 
 def sections(function: Callable[..., Any]) -> dict[str, str]:
     """Return the sections of a docstring by title; its beginning has an empty title."""
     summary, *rest = re.split(r"^(\S.*)\n-{3,}\n", inspect.getdoc(function) or "", flags=re.MULTILINE)
     return {"": summary, **dict(zip(rest[::2], rest[1::2], strict=True))}
+
+
+def formula(family: Family) -> str:
+    """Return the formula of a measure, of two the one of NAME@k if it has a cutoff, or its title without any."""
+    paragraphs = sections(family.function).get("Formula", "").strip().split("\n\n")
+    cut = [each for each in paragraphs if family.at is not None and re.match(r"\S+@k = ", each)]
+    return " ".join((cut or paragraphs)[0].split()) or family.title
 
 
 def described(family: Family) -> dict[str, str]:
@@ -29,24 +41,15 @@ def described(family: Family) -> dict[str, str]:
 
 def documentation(family: Family) -> str:
     """Return the docstring of a measure with all its parameters."""
-    found = sections(family.function)
-    says = described(family)
-    blocks = [f"{each.name} : {each.form}\n{_indented(says[each.name])}\n" for each in family.parameters]
-    found.pop("Parameters", None)
-    titles = list(found)
+    texts, says = sections(family.function), described(family)
+    blocks = [
+        f"{each.name} : {each.form}\n{textwrap.fill(says[each.name], WIDTH, **_INDENTED)}\n"
+        for each in family.parameters
+    ]
+    texts.pop("Parameters", None)
+    titles = list(texts)
     if blocks:
-        found["Parameters"] = "".join(blocks)
-        titles.insert(titles.index("Returns") if "Returns" in found else len(titles), "Parameters")
-    parts = [f"{title}\n{'-' * len(title)}\n{found[title]}" if title else found[title] for title in titles]
+        texts["Parameters"] = "".join(blocks)
+        titles.insert(titles.index("Returns") if "Returns" in texts else len(titles), "Parameters")
+    parts = [f"{title}\n{'-' * len(title)}\n{texts[title]}" if title else texts[title] for title in titles]
     return "\n\n".join(part.strip("\n") for part in parts)
-
-
-def _indented(text: str) -> str:
-    return textwrap.fill(
-        text,
-        WIDTH,
-        initial_indent="    ",
-        subsequent_indent="    ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

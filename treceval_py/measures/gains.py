@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -22,12 +22,25 @@ from treceval_py.measures.parameters import MOST_MAX_REL, Gains
 GainMap = Mapping[int, float] | None
 
 
-class _Gained(NamedTuple):
+class Gained(NamedTuple):
     """Documents with a gain above 0, sorted by query and rank; all arrays have the same shape."""
 
     query: IntArray
     rank: IntArray
     gain: FloatArray
+
+    def within(self, cutoff: int | None) -> Gained:
+        """Return those down to a cutoff, if there is one."""
+        if cutoff is None:
+            return self
+        rows = self.rank <= cutoff
+        return Gained(self.query[rows], self.rank[rows], self.gain[rows])
+
+
+def nth_of(groups: IntArray) -> IntArray:
+    """Return the position of each row in its group (N,), from 1; rows are sorted by group."""
+    positions: IntArray = np.arange(1, len(groups) + 1) - np.searchsorted(groups, groups)
+    return positions
 
 
 def check_scale(run: JudgedRun, max_rel: int) -> None:
@@ -117,44 +130,41 @@ def gain_of(rels: IntArray, gains: GainMap, gain: str = "linear") -> FloatArray:
     if gain != "linear":
         if gains:
             raise MeasureError(f"gains are given, and gain={gain} has its own", "Leave out one of them.")
-        return np.where(rels > 0, 1.0, 0.0) if gain == "binary" else _exponential_gain(rels)
+        if gain == "binary":
+            return np.where(rels > 0, 1.0, 0.0)
+        highest = int(rels.max(initial=0))
+        if highest > MOST_MAX_REL:
+            raise EvaluationError(
+                f"a document is judged {highest}, and gain=exp takes judgments up to {MOST_MAX_REL}",
+                "Give a gain for each judgment, such as gains={1:1,2:3}.",
+            )
+        return np.ldexp(1.0, np.maximum(rels, 0)) - 1.0
     values = np.maximum(rels, 0).astype(np.float64)
     for level, value in (gains or {}).items():
         values[rels == level] = value
     return values
 
 
-def _exponential_gain(rels: IntArray) -> FloatArray:
-    highest = int(rels.max(initial=0))
-    if highest > MOST_MAX_REL:
-        raise EvaluationError(
-            f"a document is judged {highest}, and gain=exp takes judgments up to {MOST_MAX_REL}",
-            "Give a gain for each judgment, such as gains={1:1,2:3}.",
-        )
-    return np.ldexp(1.0, np.maximum(rels, 0)) - 1.0
-
-
-def _gained(hits: Hits, gains: GainMap, gain: str = "linear") -> _Gained:
+def _gained(hits: Hits, gains: GainMap, gain: str = "linear") -> Gained:
     values = gain_of(hits.rel, gains, gain)
     some = values > 0
-    return _Gained(hits.query[some], hits.rank[some], values[some])
+    return Gained(hits.query[some], hits.rank[some], values[some])
 
 
-def _retrieved(run: JudgedRun, gains: GainMap, gain: str = "linear") -> _Gained:
+def _retrieved(run: JudgedRun, gains: GainMap, gain: str = "linear") -> Gained:
     return run.once(("gained", _key(gains), gain), lambda: _gained(run.hits, gains, gain))
 
 
-def _ideal(run: JudgedRun, gains: GainMap, gain: str = "linear", ideal: str = "judged") -> _Gained:
+def _ideal(run: JudgedRun, gains: GainMap, gain: str = "linear", ideal: str = "judged") -> Gained:
     """Return the documents with a gain, all judged ones or those retrieved, in descending order of gain."""
 
-    def make() -> _Gained:
+    def make() -> Gained:
         of = run.hits if ideal == "retrieved" else run.ideal
         query, rank, values = _gained(of, gains, gain)
         if not gains and ideal == "judged":  # documents are already in descending order of judgment
-            return _Gained(query, rank, values)
+            return Gained(query, rank, values)
         order = np.lexsort((-values, query))
-        starts = np.searchsorted(query, np.arange(run.num_queries))
-        return _Gained(query, np.arange(len(query)) - starts[query] + 1, values[order])
+        return Gained(query, nth_of(query), values[order])
 
     once = run.known if ideal == "judged" else run.once
     return once(("ideal", _key(gains), gain, ideal), make)
@@ -164,28 +174,18 @@ def _key(gains: GainMap) -> Gains | None:
     return Gains(gains) if gains else None
 
 
-def _cumulated(run: JudgedRun, gained: _Gained, cutoff: int | None = None, discount: Discount = _LOG2) -> FloatArray:
+def _cumulated(run: JudgedRun, gained: Gained, cutoff: int | None = None, discount: Discount = _LOG2) -> FloatArray:
     """Add up discounted gains. Returns (Q,)."""
-    query, rank, gain = gained
-    if cutoff is not None:
-        within = rank <= cutoff
-        query, rank, gain = query[within], rank[within], gain[within]
+    query, rank, gain = gained.within(cutoff)
     return run.sum(query, gain / discounts(rank, discount))
 
 
-def gain_of_ideal(
-    run: JudgedRun, gains: GainMap, gain: str, cutoff: int | None, discount: Discount, ideal: str = "judged"
+def _cumulated_gain(
+    run: JudgedRun, gains: GainMap, gain: str, cutoff: int | None, discount: Discount, ties: str
 ) -> FloatArray:
-    """Return the DCG of the ideal ranking. (Q,)."""
-    once = run.known if ideal == "judged" else run.once
-    key = ("gain of ideal", _key(gains), gain, cutoff, discount, ideal)
-    return once(key, lambda: _cumulated(run, _ideal(run, gains, gain, ideal), cutoff, discount))
-
-
-def _cumulated_over_ties(
-    run: JudgedRun, gains: GainMap, gain: str, cutoff: int | None, discount: Discount
-) -> FloatArray:
-    """Add up gains, each discounted by the average over all orders of the documents it is tied with. Returns (Q,)."""
+    """Return the DCG of the ranking; tied documents may share the average discount over all their orders. (Q,)."""
+    if ties == "ordered":
+        return _cumulated(run, _retrieved(run, gains, gain), cutoff, discount)
     if run.tied is None and len(run.hits.query):
         raise EvaluationError("a measure with ties=average needs to know ties", "Judge the run with tied=True.")
     tied = run.tied or Tied(run.hits.rank, run.hits.rank)
@@ -203,35 +203,38 @@ def _cumulated_over_ties(
     return run.sum(query, np.where(first == last, values[some] / discounts(rank, discount), averaged))
 
 
-def _cumulated_gain(
-    run: JudgedRun, gains: GainMap, gain: str, cutoff: int | None, discount: Discount, ties: str
-) -> FloatArray:
-    """Return the DCG of the ranking. (Q,)."""
-    if ties == "average":
-        return _cumulated_over_ties(run, gains, gain, cutoff, discount)
-    return _cumulated(run, _retrieved(run, gains, gain), cutoff, discount)
-
-
-def _by_query(run: JudgedRun, gained: _Gained) -> list[tuple[IntArray, FloatArray]]:
-    """Return rank and gain of each query's documents, for measures that must go query by query."""
-    starts = np.searchsorted(gained.query, np.arange(run.num_queries + 1)).tolist()
-    return [(gained.rank[start:stop], gained.gain[start:stop]) for start, stop in pairwise(starts)]
+def _by_query(run: JudgedRun, gains: GainMap) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
+    """Yield ranks and gains of each query's documents, and the gains of the ideal ranking; some may have none."""
+    retrieved, ideal = _retrieved(run, gains), _ideal(run, gains)
+    queries = np.arange(run.num_queries + 1)
+    starts, best_starts = (np.searchsorted(each.query, queries).tolist() for each in (retrieved, ideal))
+    for (start, stop), (first, end) in zip(pairwise(starts), pairwise(best_starts), strict=True):
+        yield retrieved.rank[start:stop], retrieved.gain[start:stop], ideal.gain[first:end]
 
 
 def discounted_cumulated_gain(
     run: JudgedRun,
     *,
+    cutoff: int | None = None,
     gains: GainMap = None,
     gain: str = "linear",
     discount: str = "log2",
     base: float = 2.0,
     ties: str = "ordered",
 ) -> FloatArray:
-    """Discounted cumulated gain (DCG) of the whole ranking.
+    """Discounted cumulated gain (DCG).
 
     Formula
     -------
     DCG = sum over ranks i of gain(i) / discount(i), where discount(i) = log2(i + 1) by default.
+
+    DCG@k = sum over ranks i ≤ k of gain(i) / discount(i), where discount(i) = log2(i + 1) by default.
+
+    Parameters
+    ----------
+    ties : {"ordered", "average"}
+        Documents with equal scores keep the ranking's order, or each gets the average of 1 / discount over the ranks
+        that they share, with 0 below a cutoff: the mean over all their orders.
 
     Returns
     -------
@@ -243,7 +246,8 @@ def discounted_cumulated_gain(
     trec_eval 10.0, measure ``dcg``. Järvelin, K., Kekäläinen, J. Cumulated Gain-Based Evaluation of IR Techniques.
     ACM TOIS 20(4), 2002; the discount log2(i + 1) and the gain 2^g - 1 are those of Burges, C. et al. Learning to Rank
     Using Gradient Descent. ICML 2005. Ties: McSherry, F., Najork, M. Computing Information Retrieval Performance
-    Measures Efficiently in the Presence of Tied Scores. ECIR 2008.
+    Measures Efficiently in the Presence of Tied Scores. ECIR 2008. With ``gain=exp`` ``dcg_burges`` of ranx 0.3.21;
+    with ``discount=position`` CatBoost 1.2.10, ``DCG:top=k;denominator=Position``.
 
     Examples
     --------
@@ -256,66 +260,22 @@ def discounted_cumulated_gain(
 
     >>> discounted_cumulated_gain(ranked_labels("2 0 1"), gain="exp")
     array([3.5])
-    """
-    return _cumulated_gain(run, gains, gain, None, discount_named(discount, base), ties)
 
-
-def discounted_cumulated_gain_at(
-    run: JudgedRun,
-    *,
-    cutoff: int,
-    gains: GainMap = None,
-    gain: str = "linear",
-    discount: str = "log2",
-    base: float = 2.0,
-    ties: str = "ordered",
-) -> FloatArray:
-    """Discounted cumulated gain of the first k documents, as in DCG@10.
-
-    Formula
-    -------
-    DCG@k = sum over ranks i ≤ k of gain(i) / discount(i), where discount(i) = log2(i + 1) by default.
-
-    Parameters
-    ----------
-    ties : {"ordered", "average"}
-        Documents with equal scores keep the ranking's order, or each gets the average of 1 / discount over the ranks
-        they share, with 0 below rank k: the mean over all their orders.
-
-    Returns
-    -------
-    (Q,) float array
-        From 0. Empty case: 0.
-
-    References
-    ----------
-    Järvelin, K., Kekäläinen, J. Cumulated Gain-Based Evaluation of IR Techniques. ACM TOIS 20(4), 2002; the discount
-    log2(i + 1) and the gain 2^g - 1 are those of Burges, C. et al. Learning to Rank Using Gradient Descent. ICML 2005.
-    With ``gain=exp`` ``dcg_burges@k`` of ranx 0.3.21; with ``discount=position`` CatBoost 1.2.10,
-    ``DCG:top=k;denominator=Position``.
-
-    Examples
-    --------
     2/log2(2): the document at rank 3 is below the cutoff.
 
-    >>> discounted_cumulated_gain_at(ranked_labels("2 0 1"), cutoff=2)
+    >>> discounted_cumulated_gain(ranked_labels("2 0 1"), cutoff=2)
     array([2.])
 
     2/1 + 1/3
 
-    >>> discounted_cumulated_gain_at(ranked_labels("2 0 1"), cutoff=3, discount="position")
+    >>> discounted_cumulated_gain(ranked_labels("2 0 1"), cutoff=3, discount="position")
     array([2.33333333])
     """
     return _cumulated_gain(run, gains, gain, cutoff, discount_named(discount, base), ties)
 
 
 def ideal_discounted_cumulated_gain(
-    run: JudgedRun,
-    *,
-    gains: GainMap = None,
-    gain: str = "linear",
-    discount: str = "log2",
-    base: float = 2.0,
+    run: JudgedRun, *, gains: GainMap = None, gain: str = "linear", discount: str = "log2", base: float = 2.0
 ) -> FloatArray:
     """DCG of the best possible ranking of all judged documents.
 
@@ -347,6 +307,7 @@ def ideal_discounted_cumulated_gain(
 def normalized_discounted_cumulated_gain(
     run: JudgedRun,
     *,
+    cutoff: int | None = None,
     gains: GainMap = None,
     gain: str = "linear",
     discount: str = "log2",
@@ -354,12 +315,21 @@ def normalized_discounted_cumulated_gain(
     ideal: str = "judged",
     ties: str = "ordered",
 ) -> FloatArray:
-    """NDCG: normalized discounted cumulated gain of the whole ranking.
+    """NDCG: normalized discounted cumulated gain.
 
     Formula
     -------
     nDCG = DCG / IDCG, DCG = sum over ranks i of gain(i) / discount(i), IDCG = DCG of the best possible ranking, where
     discount(i) = log2(i + 1) by default.
+
+    nDCG@k = DCG@k / IDCG@k, both over ranks 1..k; DCG@k = sum over ranks i of gain(i) / discount(i), where
+    discount(i) = log2(i + 1) by default.
+
+    Parameters
+    ----------
+    ties : {"ordered", "average"}
+        Documents with equal scores keep the ranking's order, or each gets the average of 1 / discount over the ranks
+        that they share, with 0 below a cutoff: the mean over all their orders.
 
     Returns
     -------
@@ -368,7 +338,8 @@ def normalized_discounted_cumulated_gain(
 
     References
     ----------
-    trec_eval 10.0, measure ``ndcg``; with ``ideal=retrieved,ties=average`` scikit-learn 1.9, ``ndcg_score`` of the
+    trec_eval 10.0, measures ``ndcg`` and ``ndcg_cut``; with ``gain=exp`` gdeval.pl 1.2, the ``ndcg@k`` of TREC's Web
+    tracks, which takes judgments up to 4; with ``ideal=retrieved,ties=average`` scikit-learn 1.9, ``ndcg_score`` of the
     documents retrieved. Järvelin, K., Kekäläinen, J. Cumulated Gain-Based Evaluation of IR Techniques. ACM TOIS 20(4),
     2002; the discount log2(i + 1) and the gain 2^g - 1 are those of Burges, C. et al. Learning to Rank Using Gradient
     Descent. ICML 2005. Ties: McSherry, F., Najork, M. Computing Information Retrieval Performance Measures Efficiently
@@ -385,68 +356,24 @@ def normalized_discounted_cumulated_gain(
 
     >>> normalized_discounted_cumulated_gain(ranked_labels("1 2 0"), discount="jk")
     array([1.])
-    """
-    return _normalized(run, None, gains, gain, discount_named(discount, base), ideal, ties)
 
-
-def normalized_discounted_cumulated_gain_at(
-    run: JudgedRun,
-    *,
-    cutoff: int,
-    gains: GainMap = None,
-    gain: str = "linear",
-    discount: str = "log2",
-    base: float = 2.0,
-    ideal: str = "judged",
-    ties: str = "ordered",
-) -> FloatArray:
-    """NDCG of the first k documents, as in nDCG@10.
-
-    Formula
-    -------
-    nDCG@k = DCG@k / IDCG@k, both over ranks 1..k; DCG@k = sum over ranks i of gain(i) / discount(i), where
-    discount(i) = log2(i + 1) by default.
-
-    Parameters
-    ----------
-    ties : {"ordered", "average"}
-        Documents with equal scores keep the ranking's order, or each gets the average of 1 / discount over the ranks
-        they share, with 0 below rank k: the mean over all their orders.
-
-    Returns
-    -------
-    (Q,) float array
-        In [0, 1]. Empty case: 0, also when no judged document has a gain.
-
-    References
-    ----------
-    trec_eval 10.0, measure ``ndcg_cut``; with ``gain=exp`` gdeval.pl 1.2, the ``ndcg@k`` of TREC's Web tracks, which
-    takes judgments up to 4; with ``ideal=retrieved,ties=average`` scikit-learn 1.9, ``ndcg_score(…, k=k)`` of the
-    documents retrieved. Järvelin, K., Kekäläinen, J. Cumulated Gain-Based Evaluation of IR Techniques. ACM TOIS 20(4),
-    2002; the discount log2(i + 1) and the gain 2^g - 1 are those of Burges, C. et al. Learning to Rank Using Gradient
-    Descent. ICML 2005. Ties: McSherry, F., Najork, M. Computing Information Retrieval Performance Measures Efficiently
-    in the Presence of Tied Scores. ECIR 2008.
-
-    Examples
-    --------
     The first document has gain 1, where 2 would be possible.
 
-    >>> normalized_discounted_cumulated_gain_at(ranked_labels("1 2 0"), cutoff=1)
+    >>> normalized_discounted_cumulated_gain(ranked_labels("1 2 0"), cutoff=1)
     array([0.5])
 
     The document judged 2 was not retrieved. The ideal of all judgments contains it; that of the ranking does not.
 
-    >>> normalized_discounted_cumulated_gain_at(ranked_labels("1 0", missed="2"), cutoff=1, ideal="retrieved")
+    >>> normalized_discounted_cumulated_gain(ranked_labels("1 0", missed="2"), cutoff=1, ideal="retrieved")
     array([1.])
     """
-    return _normalized(run, cutoff, gains, gain, discount_named(discount, base), ideal, ties)
-
-
-def _normalized(
-    run: JudgedRun, cutoff: int | None, gains: GainMap, gain: str, discount: Discount, ideal: str, ties: str
-) -> FloatArray:
-    best = gain_of_ideal(run, gains, gain, cutoff, discount, ideal)
-    return ratio(_cumulated_gain(run, gains, gain, cutoff, discount, ties), best)
+    discounting = discount_named(discount, base)
+    once = run.known if ideal == "judged" else run.once
+    best = once(
+        ("gain of ideal", _key(gains), gain, cutoff, discounting, ideal),
+        lambda: _cumulated(run, _ideal(run, gains, gain, ideal), cutoff, discounting),
+    )
+    return ratio(_cumulated_gain(run, gains, gain, cutoff, discounting, ties), best)
 
 
 def average_gain(run: JudgedRun, *, cutoff: int, gains: GainMap = None, gain: str = "linear") -> FloatArray:
@@ -472,9 +399,8 @@ def average_gain(run: JudgedRun, *, cutoff: int, gains: GainMap = None, gain: st
     >>> average_gain(ranked_labels("2 0 1"), cutoff=5)
     array([1.])
     """
-    query, rank, gained = _retrieved(run, gains, gain)
-    within = rank <= cutoff
-    return ratio(run.sum(query[within], gained[within]), np.minimum(run.num_ret, cutoff))
+    query, _, gained = _retrieved(run, gains, gain).within(cutoff)
+    return ratio(run.sum(query, gained), np.minimum(run.num_ret, cutoff))
 
 
 def average_relevance_position(run: JudgedRun, *, gains: GainMap = None, gain: str = "linear") -> FloatArray:
@@ -531,11 +457,10 @@ def ndcg_averaged_over_relevant(run: JudgedRun, *, gains: GainMap = None) -> Flo
     array([0.44004688])
     """
     values = np.zeros(run.num_queries)
-    pairs = zip(_by_query(run, _retrieved(run, gains)), _by_query(run, _ideal(run, gains)), strict=True)
-    for query, ((rank, gain), (best_rank, best_gain)) in enumerate(pairs):
+    for query, (rank, gain, best_gain) in enumerate(_by_query(run, gains)):
         if not len(rank):
             continue
-        ideal = np.cumsum(best_gain / discounts(best_rank))
+        ideal = np.cumsum(best_gain / discounts(np.arange(1, len(best_gain) + 1)))
         here = np.cumsum(gain / discounts(rank))
         total = np.add.accumulate(here / ideal[np.minimum(rank, len(ideal)) - 1])[-1]
         missed = len(ideal) - len(rank)
@@ -573,25 +498,19 @@ def ndcg_averaged_over_levels(run: JudgedRun, *, level: int = 1, gains: GainMap 
     array([0.67985935])
     """
     values = np.zeros(run.num_queries)
-    relevant = run.num_rel(level).tolist()
-    pairs = zip(_by_query(run, _retrieved(run, gains)), _by_query(run, _ideal(run, gains)), strict=True)
-    for query, ((rank, gain), (best_rank, best_gain)) in enumerate(pairs):
-        if relevant[query] and len(best_gain):
-            ideal = np.cumsum(best_gain / discounts(best_rank))
-            values[query] = _mean_at_changes(rank, gain, best_gain, ideal, int(run.num_ret[query]))
+    relevant, retrieved = run.num_rel(level).tolist(), run.num_ret.tolist()
+    for query, (rank, gain, best_gain) in enumerate(_by_query(run, gains)):
+        last = len(best_gain)
+        if not relevant[query] or not last:
+            continue
+        ideal = np.cumsum(best_gain / discounts(np.arange(1, last + 1)))
+        here = np.concatenate([[0.0], np.cumsum(gain / discounts(rank))])
+        changes = np.append(np.flatnonzero(np.diff(best_gain)) + 1, last)
+        shares = here[np.searchsorted(rank, changes, side="right")] / ideal[changes - 1]
+        if retrieved[query] > last + 1:
+            shares = np.append(shares, here[-1] / ideal[-1])
+        values[query] = np.add.accumulate(shares)[-1] / len(shares)
     return values
-
-
-def _mean_at_changes(
-    rank: IntArray, gain: FloatArray, best_gain: FloatArray, ideal: FloatArray, retrieved: int
-) -> float:
-    here = np.concatenate([[0.0], np.cumsum(gain / discounts(rank))])
-    last = len(ideal)
-    changes = [*(np.flatnonzero(np.diff(best_gain)) + 1).tolist(), last]
-    shares = [float(here[np.searchsorted(rank, at, side="right")] / ideal[at - 1]) for at in changes]
-    if retrieved > last + 1:
-        shares.append(float(here[-1] / ideal[-1]))
-    return float(np.add.accumulate(shares)[-1]) / len(shares)
 
 
 def normalized_g(run: JudgedRun, *, gains: GainMap = None) -> FloatArray:
@@ -619,8 +538,7 @@ def normalized_g(run: JudgedRun, *, gains: GainMap = None) -> FloatArray:
     array([0.42061984])
     """
     values = np.zeros(run.num_queries)
-    pairs = zip(_by_query(run, _retrieved(run, gains)), _by_query(run, _ideal(run, gains)), strict=True)
-    for query, ((rank, gain), (_, best_gain)) in enumerate(pairs):
+    for query, (rank, gain, best_gain) in enumerate(_by_query(run, gains)):
         if not len(best_gain):
             continue
         more = np.concatenate([[0.0], np.cumsum(np.maximum(best_gain - 1.0, 0.0))])
@@ -628,7 +546,8 @@ def normalized_g(run: JudgedRun, *, gains: GainMap = None) -> FloatArray:
         # At least 2, apart from rounding: at each rank, the cost so far is not below the gains so far.
         logs = [math.log2(max(excess, 2.0)) for excess in (2.0 + cost - np.cumsum(gain)).tolist()]
         values[query] = np.add.accumulate(gain / np.array(logs))[-1] if len(gain) else 0.0
-    return ratio(values, run.sum(_ideal(run, gains).query, _ideal(run, gains).gain))
+    ideal = _ideal(run, gains)
+    return ratio(values, run.sum(ideal.query, ideal.gain))
 
 
 def binary_g(run: JudgedRun, *, level: int = 1) -> FloatArray:
@@ -654,8 +573,8 @@ def binary_g(run: JudgedRun, *, level: int = 1) -> FloatArray:
     >>> binary_g(ranked_labels("1 0 - 1"))
     array([0.75])
     """
-    found = run.found(level)
-    return ratio(run.sum(found.query, 1.0 / discounts(found.rank - found.nth + 1)), run.num_rel(level))
+    relevant = run.found(level)
+    return ratio(run.sum(relevant.query, 1.0 / discounts(relevant.rank - relevant.nth + 1)), run.num_rel(level))
 
 
 def rank_biased_precision(run: JudgedRun, *, p: float = 0.9, gains: GainMap = None) -> FloatArray:

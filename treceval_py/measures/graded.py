@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from treceval_py._types import FloatArray, IntArray
+from treceval_py._types import FloatArray
 from treceval_py.errors import EvaluationError
 from treceval_py.judging.judged import Hits, JudgedRun, ratio
 from treceval_py.measures.cascade import in_rank_order
-from treceval_py.measures.gains import GainMap, check_scale, gain_of
+from treceval_py.measures.gains import GainMap, check_scale, gain_of, nth_of
 
 
 def graded_average_precision(run: JudgedRun, *, weights: tuple[float, ...] | None = None, max_rel: int) -> FloatArray:
@@ -44,26 +44,21 @@ def graded_average_precision(run: JudgedRun, *, weights: tuple[float, ...] | Non
     >>> graded_average_precision(ranked_labels("1 2"), max_rel=2)
     array([0.83333333])
     """
-    _check_grades(run, weights, max_rel)
-    query, rank, rel = run.hits.where(run.hits.rel > 0)
-    reached, most = np.zeros(len(query)), np.zeros(run.num_queries)
-    for grade, threshold in _thresholds(run, weights):
-        from_here_on = rel >= grade
-        reached[from_here_on] += threshold * _nth(run, query[from_here_on])
-        most += threshold * run.count(run.ideal.query[run.ideal.rel >= grade])
-    return ratio(run.sum(query, reached / rank), most)
-
-
-def _check_grades(run: JudgedRun, weights: tuple[float, ...] | None, max_rel: int) -> None:
+    highest = int(run.ideal.rel.max(initial=0))
     if weights is None:
         check_scale(run, max_rel)
-        return
-    highest = int(run.ideal.rel.max(initial=0))
-    if highest > len(weights):
+    elif highest > len(weights):
         raise EvaluationError(
             f"a document is judged {highest}, and there are weights for the grades 1 to {len(weights)} only",
             "Give one weight for each grade from 1 on.",
         )
+    query, rank, rel = run.hits.where(run.hits.rel > 0)
+    reached, most = np.zeros(len(query)), np.zeros(run.num_queries)
+    for grade, threshold in _thresholds(run, weights):
+        from_here_on = rel >= grade
+        reached[from_here_on] += threshold * nth_of(query[from_here_on])
+        most += threshold * run.count(run.ideal.query[run.ideal.rel >= grade])
+    return ratio(run.sum(query, reached / rank), most)
 
 
 def _thresholds(run: JudgedRun, weights: tuple[float, ...] | None) -> list[tuple[int, float]]:
@@ -73,13 +68,6 @@ def _thresholds(run: JudgedRun, weights: tuple[float, ...] | None) -> list[tuple
     # A grade without documents joins the next higher one: all are whole numbers, so no query can tell them apart.
     grades = np.unique(run.ideal.rel[run.ideal.rel > 0])
     return list(zip(grades.tolist(), np.diff(grades, prepend=0).tolist(), strict=True))
-
-
-def _nth(run: JudgedRun, hits_query: IntArray) -> IntArray:
-    """Return the position of each row in its query, from 1."""
-    starts = np.searchsorted(hits_query, np.arange(run.num_queries))
-    nth: IntArray = np.arange(1, len(hits_query) + 1) - starts[hits_query]
-    return nth
 
 
 def q_measure(run: JudgedRun, *, beta: float = 1.0, level: int = 1, gains: GainMap = None) -> FloatArray:
@@ -118,11 +106,11 @@ def q_measure(run: JudgedRun, *, beta: float = 1.0, level: int = 1, gains: GainM
     best = run.ideal.where(run.ideal.rel >= level)
     best_gain = gain_of(best.rel, gains)
     best_gain = best_gain[np.lexsort((-best_gain, best.query))]
-    found, possible = _running(run, relevant, gain_of(relevant.rel, gains)), _running(run, best, best_gain)
+    reached, possible = _running(run, relevant, gain_of(relevant.rel, gains)), _running(run, best, best_gain)
     starts, lengths = run.starts(best)[:-1], run.count(best.query)
     query, rank, _ = relevant
     at = np.minimum(rank, lengths[query]) - 1
-    blended = (_nth(run, query) + beta * found) / (rank + beta * possible[starts[query] + at])
+    blended = (nth_of(query) + beta * reached) / (rank + beta * possible[starts[query] + at])
     return ratio(run.sum(query, blended), lengths)
 
 

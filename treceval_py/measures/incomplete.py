@@ -41,13 +41,13 @@ def binary_preference(run: JudgedRun, *, level: int = 1, negative: str = "unjudg
     >>> binary_preference(ranked_labels("1 - -1 1 0"), negative="nonrelevant")
     array([0.75])
     """
-    found = run.found(level)
-    relevant, nonrelevant, passed = run.num_rel(level), run.num_nonrel(level), found.nonrelevant
+    hits = run.found(level)
+    relevant, nonrelevant, passed = run.num_rel(level), run.num_nonrel(level), hits.nonrelevant
     if negative == "nonrelevant":
-        nonrelevant, passed = run.count(run.ideal.query) - relevant, passed + found.unjudged
-    most = np.minimum(nonrelevant, relevant)[found.query]
-    above = np.minimum(passed, relevant[found.query])
-    return ratio(run.sum(found.query, 1.0 - ratio(above, most)), relevant)
+        nonrelevant, passed = run.count(run.ideal.query) - relevant, passed + hits.unjudged
+    most = np.minimum(nonrelevant, relevant)[hits.query]
+    above = np.minimum(passed, relevant[hits.query])
+    return ratio(run.sum(hits.query, 1.0 - ratio(above, most)), relevant)
 
 
 def inferred_average_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
@@ -76,10 +76,10 @@ def inferred_average_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
     >>> inferred_average_precision(ranked_labels("1 1"))
     array([0.9999975])
     """
-    found = run.found(level)
-    above: FloatArray = (found.rank - 1).astype(np.float64)
-    relevant: FloatArray = (found.nth - 1).astype(np.float64)
-    pool = ratio(relevant + found.nonrelevant + found.unjudged, above)
-    share = (relevant + SMALL) / (relevant + found.nonrelevant + 2 * SMALL)
-    expected = 1.0 / found.rank + above / found.rank * pool * share
-    return ratio(run.sum(found.query, expected), run.num_rel(level))
+    hits = run.found(level)
+    above: FloatArray = (hits.rank - 1).astype(np.float64)
+    relevant: FloatArray = (hits.nth - 1).astype(np.float64)
+    pool = ratio(relevant + hits.nonrelevant + hits.unjudged, above)
+    share = (relevant + SMALL) / (relevant + hits.nonrelevant + 2 * SMALL)
+    expected = 1.0 / hits.rank + above / hits.rank * pool * share
+    return ratio(run.sum(hits.query, expected), run.num_rel(level))

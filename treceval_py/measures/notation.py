@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +15,7 @@ from typing import Any
 from treceval_py.data.ids import shown
 from treceval_py.errors import MeasureError, UnknownMeasureError
 from treceval_py.measures.parameters import arguments_of
-from treceval_py.measures.registry import FAMILIES, NICKNAMES, Family, Measure
+from treceval_py.measures.registry import FAMILIES, NICKNAMES, Family, Measure, folded
 
 _Parsed = tuple[list[Measure], bool, bool]
 """Measures, whether the name stands for whole families, and whether it replaces these."""
@@ -72,10 +73,10 @@ def parse_measures(
         (([name], False, False) if isinstance(name, Measure) else _parse(name, leaves_out, names_here))
         for name in given
     ]
-    replaced = {measure.family for found, _, replaces in parsed if replaces for measure in found}
+    replaced = {measure.family for measures, _, replaces in parsed if replaces for measure in measures}
     wanted: dict[Measure, None] = {}
-    for found, whole, _ in parsed:
-        for measure in found:
+    for measures, whole, _ in parsed:
+        for measure in measures:
             if not (whole and measure.family in replaced):
                 wanted.setdefault(measure)
     return list(wanted)
@@ -90,13 +91,13 @@ def several(given: Any, kinds: tuple[type, ...], wanted: str, todo: str) -> list
         A value has another type; ``wanted`` and ``todo`` are the message.
     """
     try:
-        found = [given] if isinstance(given, kinds) else list(given)
+        values = [given] if isinstance(given, kinds) else list(given)
     except TypeError:
-        found = [given]
-    wrong = [each for each in found if not isinstance(each, kinds)]
-    if wrong:
-        raise MeasureError(f"{wanted}, not {shown(wrong[0])}", todo)
-    return found
+        values = [given]
+    for value in values:
+        if not isinstance(value, kinds):
+            raise MeasureError(f"{wanted}, not {shown(value)}", todo)
+    return values
 
 
 def in_print_order(chosen: Iterable[Measure]) -> list[Measure]:
@@ -117,23 +118,15 @@ def _parse(name: object, leaves_out: frozenset[str], names_here: Mapping[str, st
     if not isinstance(text, str):
         raise MeasureError(f"a measure is named by text, not by {shown(text)}", "Use a name such as 'map'.")
     if text in NICKNAMES:
-        return _members(text, leaves_out), True, False
-    family = FAMILIES.get(text)
-    if family is not None and not names_here:
-        found = list(family.measures())
-        return (_noted(found, text) if text in dict(family.elsewhere) else found), True, False
+        names = [name for name in NICKNAMES[text] if name not in leaves_out]
+        return [measure for name in names for measure in FAMILIES[name].measures()], True, False
     try:
-        read = _parse_spelling(text, names_here) if names_here else None
-        if read is None:
-            read = _parse_name(text) or _parse_spelling(text)
+        read = _read(text, names_here)
     except UnknownMeasureError:
         raise
     except MeasureError as error:
-        read = _other_reading(text)
-        if read is None:
-            raise MeasureError(
-                f"measure {shown(text)}: {error.what}", error.todo or "See 'treceval measures' for its parameters."
-            ) from None
+        todo = error.todo or "See 'treceval measures' for its parameters."
+        raise MeasureError(f"measure {shown(text)}: {error.what}", todo) from None
     if read is None:
         meant = meant_by(text)
         todo = (f"Did you mean {meant}? " if meant else "") + "'treceval measures' lists them all."
@@ -141,9 +134,19 @@ def _parse(name: object, leaves_out: frozenset[str], names_here: Mapping[str, st
     return read
 
 
-def _members(nickname: str, leaves_out: frozenset[str]) -> list[Measure]:
-    names = [name for name in NICKNAMES[nickname] if name not in leaves_out]
-    return [measure for name in names for measure in FAMILIES[name].measures()]
+def _read(text: str, names_here: Mapping[str, str] = _NOT_DECIDED) -> _Parsed | None:
+    """Parse a name that is no nickname, as a profile decides it or in any notation; None if it is in none."""
+    try:
+        here = _parse_spelling(text, names_here) if names_here else None
+        return here or _parse_name(text) or _parse_spelling(text)
+    except UnknownMeasureError:
+        raise
+    except MeasureError:
+        # It may only look like trec_eval's or ir_measures' notation, as recall_at_10 and AP@100-l2 do.
+        with contextlib.suppress(MeasureError):
+            if read := _parse_spelling(text):
+                return read
+        raise
 
 
 def _parse_name(text: str) -> _Parsed | None:
@@ -168,11 +171,10 @@ def _with_trec_parameters(family: Family, text: str) -> list[Measure]:
         values = [family.at.parse(piece) for piece in text.split(",")]
         if len(set(values)) < len(values):
             raise MeasureError("a cutoff is given twice")
-        found = [Measure(family, ((family.at.name, value),)) for value in sorted(values)]
-        names = [measure.name for measure in found]
-        if len(set(names)) < len(names):
+        measures = [Measure(family, ((family.at.name, value),)) for value in sorted(values)]
+        if len({measure.name for measure in measures}) < len(measures):
             raise MeasureError("two cutoffs have the same printed name", "Ask for one of them in another call.")
-        return found
+        return measures
     if family.tail is not None:
         return [Measure(family, tuple(family.tail(text).items()), asked=f"{family.name}_{text}")]
     raise MeasureError(f"{family.name} takes no parameters", f"See 'treceval measures {family.name}'.")
@@ -207,9 +209,8 @@ def _parse_notation(text: str) -> list[Measure] | None:
         return None
     given = arguments_of(match["inside"])
     for family in fitting:
-        if all(family.takes_key(key) for key in given):
-            found = [_measure(family, given, at, text)]
-            return _noted(found, name) if family.elsewhere else found
+        if given.keys() <= family.keys.keys():
+            return _noted([_measure(family, given, at, text)], name)
     return None
 
 
@@ -234,27 +235,17 @@ def _parse_spelling(text: str, names_here: Mapping[str, str] = _NOT_DECIDED) -> 
     meaning = meaning_here(text, names_here) if names_here else meaning_of(text)
     if meaning is None:
         return None
-    found = []
-    for at in meaning.cutoffs or (None,):
-        one = text if at is None else _CUTOFFS.sub(at, text)
-        found.append(_measure(meaning.family, meaning.arguments, at, one))
-    return (found if names_here else _noted(found, meaning.name)), False, False
-
-
-def _other_reading(text: str) -> _Parsed | None:
-    """Parse text that only looks like trec_eval's or ir_measures' notation, such as ``recall_at_10``, ``AP@100-l2``."""
-    try:
-        return _parse_spelling(text)
-    except MeasureError:
-        return None
+    measures = [
+        _measure(meaning.family, meaning.arguments, at, text if at is None else _CUTOFFS.sub(at, text))
+        for at in meaning.cutoffs or (None,)
+    ]
+    return (measures if names_here else _noted(measures, meaning.name)), False, False
 
 
 def _noted(measures: Sequence[Measure], name: str) -> list[Measure]:
     """Return measures with a note on the other meaning of their name."""
-    from treceval_py.measures.spelling import folded
-
-    words = {folded(spelling): words for spelling, words in measures[0].family.elsewhere}.get(folded(name))
-    if words is None:
+    meanings = {folded(spelling): words for each in measures[:1] for spelling, words in each.family.elsewhere}
+    if (words := meanings.get(folded(name))) is None:
         return list(measures)
     return [replace(each, note=f"{each.name} is {words}. Another profile may decide otherwise.") for each in measures]
 
@@ -267,9 +258,9 @@ def meant_by(text: str) -> str:
         if meant in NICKNAMES:
             return NICKNAMES[meant]
         try:
-            found = _parse_name(meant) or _parse_spelling(meant)
+            parsed = _read(meant)
         except MeasureError:
-            found = _other_reading(meant)
-        return None if found is None else found[0]
+            return None
+        return parsed and parsed[0]
 
     return suggestion(text, read)

@@ -161,14 +161,6 @@ def _gains_of(pairs: list[tuple[str, str]]) -> Gains:
     return Gains(gains)
 
 
-def _numbers(text: str) -> tuple[float, ...]:
-    return tuple(number(piece) for piece in text.split(","))
-
-
-def _show_numbers(values: tuple[float, ...]) -> str:
-    return ",".join(map(_shown, values))
-
-
 def _integer(name: str, key: str, least: int, meaning: str) -> Parameter:
     return Parameter(name, key, integer, lambda x: x >= least, f"{least} or more", "int", meaning)
 
@@ -186,10 +178,14 @@ def _positive(name: str, key: str, meaning: str) -> Parameter:
 
 
 def _list(name: str, fits: Callable[[tuple[float, ...]], bool], range: str, meaning: str) -> Parameter:
-    return Parameter(name, name, _numbers, fits, range, "", meaning, _show_numbers)
+    def read(text: str) -> tuple[float, ...]:
+        return tuple(number(piece) for piece in text.split(","))
+
+    return Parameter(name, name, read, fits, range, "", meaning, lambda values: ",".join(map(_shown, values)))
 
 
-def _choice(name: str, *values: str, meaning: str, key: str = "") -> Parameter:
+def choice(name: str, *values: str, meaning: str, key: str = "") -> Parameter:
+    """Return a parameter with one of the given words as its value."""
     return Parameter(name, key or name, str, lambda x: x in values, " or ".join(values), "", meaning)
 
 
@@ -210,39 +206,63 @@ _ALL = (
     _integer("cutoff", "@", 1, "k, the number of ranks that are scored."),
     _share("recall", "@", "x, the recall level."),
     _positive("multiple", "@", "x, the multiple of R."),
-    _choice("rounding", "nearest", "up", key="round", meaning="How x·R is rounded: to the nearest integer, halves up (trec_eval 10), or by floor(x·R + 0.9) (trec_eval 9)."),
-    _list("recalls", lambda x: len(x) > 0 and all(0 <= each <= 1 for each in x), "a list of values between 0 and 1", "The recall levels, ascending."),
+    choice("rounding", "nearest", "up", key="round", meaning="How x·R is rounded: to the nearest integer, halves up "
+        "(trec_eval 10), or by floor(x·R + 0.9) (trec_eval 9)."),
+    _list("recalls", lambda x: len(x) > 0 and all(0 <= each <= 1 for each in x), "a list of values between 0 and 1",
+        "The recall levels, ascending."),
     _list("coefficients", lambda x: len(x) == 4, "four numbers", "a, b, c, d."),
     _integer("collection_size", "docs", 0, "The number of documents in the collection (``-N``); 0 if unknown."),
-    _positive("beta_squared", "beta", "x, the square of F's beta. trec_eval's parameter, and the ``beta`` that ir_measures passes to it, are this x and are not squared."),
+    _positive("beta_squared", "beta", "x, the square of F's beta. trec_eval's parameter, and the ``beta`` that "
+        "ir_measures passes to it, are this x and are not squared."),
     _integer("length", "length", 0, "The number of ranks to show."),
     _share("p", "p", "Probability of continuing to the next document."),
-    Parameter("gains", "gains", _read_gains, lambda x: all(0 <= gain <= MOST_GAIN for gain in x.values()), "0 to 1e100", "mapping of int to float", "The gain of each judgment; a judgment that is not listed is its own gain.", str),
-    _choice("gain", "linear", "exp", "binary", meaning="The gain of a judgment g: g, 2^g - 1, or 1 for every g above 0. It must be linear if `gains` are given."),
-    _choice("discount", "log2", "jk", "position", meaning="log2(i + 1); Järvelin and Kekäläinen's: none at ranks i < `base` and log_base(i) at ranks i ≥ `base`; or the rank i itself."),
-    _number("base", "base", lambda x: x > 1, "above 1", "The base of ``jk``. With 2 the first two ranks are not discounted."),
-    _choice("ideal", "judged", "retrieved", meaning="The documents in the best possible ranking: all judged ones, or those retrieved at any rank."),
-    _choice("ties", "ordered", "average", meaning="Documents with equal scores keep the ranking's order, or each gets the average of 1 / discount over the ranks that they share: the mean over all their orders."),
-    _choice("steps", "ordered", "together", key="ties", meaning="Whether documents with equal scores are taken one after the other, or in one step, so that each gets the precision at the last rank of the tie. ``together`` with ``norm=retrieved`` is scikit-learn's average_precision_score over the retrieved documents."),
-    _choice("norm", "relevant", "capped", "retrieved", meaning="The divisor: R, min(k, R), or the number of relevant documents retrieved. Without a cutoff ``capped`` is R too."),
-    _choice("divisor", "cutoff", "retrieved", key="norm", meaning="The divisor: k, or min(k, documents retrieved)."),
-    _choice("credit", "half", "wrong", key="ties", meaning="Whether a pair of documents with equal scores counts as half right or as wrong."),
-    _number("max_fpr", "max_fpr", lambda x: 0 < x <= 1, "above 0 and at most 1", "The false positive rate up to which the area is computed. Below 1, the area is standardised: a random ranking has 1/2."),
-    _choice("negative", "unjudged", "nonrelevant", meaning="Whether a document with a negative judgment counts as unjudged or as judged not relevant."),
-    _choice("stop", "grade", "label", meaning="The probability that a document judged g satisfies the reader: (2^g - 1) / 2^max_rel, or g itself for judgments from 0 to 1."),
-    _choice("scale", "max_rel", "none", meaning="Whether judgments are divided by the top of the scale, or used unscaled, so that values can exceed 1."),
+    Parameter("gains", "gains", _read_gains, lambda x: all(0 <= gain <= MOST_GAIN for gain in x.values()), "0 to 1e100",
+        "mapping of int to float", "The gain of each judgment; a judgment that is not listed is its own gain.", str),
+    choice("gain", "linear", "exp", "binary", meaning="The gain of a judgment g: g, 2^g - 1, or 1 for every g above "
+        "0. It must be linear if `gains` are given."),
+    choice("discount", "log2", "jk", "position", meaning="log2(i + 1); Järvelin and Kekäläinen's: none at ranks i < "
+        "`base` and log_base(i) at ranks i ≥ `base`; or the rank i itself."),
+    _number("base", "base", lambda x: x > 1, "above 1", "The base of ``jk``. With 2 the first two ranks are not "
+        "discounted."),
+    choice("ideal", "judged", "retrieved", meaning="The documents in the best possible ranking: all judged ones, or "
+        "those retrieved at any rank."),
+    choice("ties", "ordered", "average", meaning="Documents with equal scores keep the ranking's order, or each gets "
+        "the average of 1 / discount over the ranks that they share: the mean over all their orders."),
+    choice("steps", "ordered", "together", key="ties", meaning="Whether documents with equal scores are taken one "
+        "after the other, or in one step, so that each gets the precision at the last rank of the tie. ``together`` "
+        "with ``norm=retrieved`` is scikit-learn's average_precision_score over the retrieved documents."),
+    choice("norm", "relevant", "capped", "retrieved", meaning="The divisor: R, min(k, R), or the number of relevant "
+        "documents retrieved. Without a cutoff ``capped`` is R too."),
+    choice("divisor", "cutoff", "retrieved", key="norm", meaning="The divisor: k, or min(k, documents retrieved)."),
+    choice("credit", "half", "wrong", key="ties", meaning="Whether a pair of documents with equal scores counts as "
+        "half right or as wrong."),
+    _number("max_fpr", "max_fpr", lambda x: 0 < x <= 1, "above 0 and at most 1", "The false positive rate up to which "
+        "the area is computed. Below 1, the area is standardised: a random ranking has 1/2."),
+    choice("negative", "unjudged", "nonrelevant", meaning="Whether a document with a negative judgment counts as "
+        "unjudged or as judged not relevant."),
+    choice("stop", "grade", "label", meaning="The probability that a document judged g satisfies the reader: (2^g - "
+        "1) / 2^max_rel, or g itself for judgments from 0 to 1."),
+    choice("scale", "max_rel", "none", meaning="Whether judgments are divided by the top of the scale, or used "
+        "unscaled, so that values can exceed 1."),
     _share("decay", "decay", "Probability that a reader who is not satisfied by a document continues to the next one."),
-    _integer("max_rel", "max_rel", 1, "The top of the judgment scale, not just this query's highest judgment.")._replace(fits=lambda x: 1 <= x <= MOST_MAX_REL, range=f"1 to {MOST_MAX_REL}"),
+    Parameter("max_rel", "max_rel", integer, lambda x: 1 <= x <= MOST_MAX_REL, f"1 to {MOST_MAX_REL}", "int",
+        "The top of the judgment scale, not just this query's highest judgment."),
     _integer("min_rel", "min_rel", 0, "The bottom of the scale: this grade and lower ones have gain 0."),
-    _list("weights", lambda x: sum(x) > 0 and all(each >= 0 for each in x), "a list of values from 0 on that are not all 0", "t_1, t_2, …, one for each grade from 1 to the top of the scale, divided by their sum. Default: all equal."),
+    _list("weights", lambda x: sum(x) > 0 and all(each >= 0 for each in x),
+        "a list of values from 0 on that are not all 0",
+        "t_1, t_2, …, one for each grade from 1 to the top of the scale, divided by their sum. Default: all equal."),
     _positive("beta", "beta", "The weight of gains; with 0, Q is AP."),
     _share("patience", "beta", "beta, the probability of continuing to the next document."),
     _share("alpha", "alpha", "How much a document's gain for a subtopic falls with each relevant one above it."),
     _number("target", "T", lambda x: x > 0, "above 0", "T, the gain that the reader wants."),
-    _integer("deepest", "D", 1, "D, the depth: a shorter ranking is padded with documents of gain 0, a longer one is cut. The value depends on D."),
-    _choice("until", "depth", "longer", meaning="The depth of a query: D, or the larger of its numbers of documents retrieved and of documents judged above 0."),
-    _choice("normalised", "yes", "no", meaning="Whether to divide by RBO(I, I), as in the paper of 2021 but not in the two papers of 2020."),
-    Parameter("judged_only", "judged_only", _truth, lambda x: isinstance(x, bool), "True or False", "", "Whether to remove unjudged documents from the ranking first, as ``-J`` does."),
+    _integer("deepest", "D", 1, "D, the depth: a shorter ranking is padded with documents of gain 0, a longer one is "
+        "cut. The value depends on D."),
+    choice("until", "depth", "longer", meaning="The depth of a query: D, or the larger of its numbers of documents "
+        "retrieved and of documents judged above 0."),
+    choice("normalised", "yes", "no", meaning="Whether to divide by RBO(I, I), as in the paper of 2021 but not in the "
+        "two papers of 2020."),
+    Parameter("judged_only", "judged_only", _truth, lambda x: isinstance(x, bool), "True or False", "",
+        "Whether to remove unjudged documents from the ranking first, as ``-J`` does."),
 )
 # fmt: on
 
@@ -274,11 +294,6 @@ def arguments_of(inside: str | None) -> dict[str, str]:
     return arguments
 
 
-def _above(border: str) -> str:
-    """Return the lowest level above CatBoost's border, as a parameter."""
-    return f"rel={math.floor(number(border)) + 1}"
-
-
 _ELSEWHERE: Mapping[str, Callable[[str], str] | Mapping[str, str]] = {
     **dict.fromkeys(("cutoff", "top_k", "topn", "top", "k"), "@={}".format),
     "dcg": {"log2": "gain=linear", "exp-log2": "gain=exp"},
@@ -286,7 +301,7 @@ _ELSEWHERE: Mapping[str, Callable[[str], str] | Mapping[str, str]] = {
     "type": {"Base": "gain=linear", "Exp": "gain=exp", "Classic": "type=Classic", "Ranking": "type=Ranking"},
     "denominator": {"LogPosition": "discount=log2", "Position": "discount=position"},
     "normalize": {"True": "normalised=yes", "False": "normalised=no"},
-    "border": _above,
+    "border": lambda text: f"rel={math.floor(number(text)) + 1}",  # the lowest level above it
 }
 """Names of parameters in other programs (ir_measures, ignite, CatBoost, torchmetrics), and their names here."""
 

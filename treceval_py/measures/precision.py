@@ -11,56 +11,41 @@ from treceval_py.errors import EvaluationError
 from treceval_py.judging.judged import JudgedRun, ratio
 from treceval_py.measures.cutting import cut_at
 
-Ranks = int | IntArray
-"""One rank for all queries, or one per query (Q,)."""
-
 MOST_RANKS = 1e15
 """More ranks than any ranking has; a multiple of R beyond it is cut to it, so that it is an integer."""
 
 
-def _relevant_within(run: JudgedRun, level: int, depth: Ranks) -> IntArray:
-    """Count the relevant documents among the first ``depth`` ones of each query. Returns (Q,)."""
-    found = run.found(level)
-    limit = depth if isinstance(depth, int) else depth[found.query]
-    return run.count(found.query[found.rank <= limit])
+def _relevant_within(run: JudgedRun, level: int, depth: int | IntArray | None) -> IntArray:
+    """Count the relevant documents among the first ``depth`` ones: as many for all queries, or for each (Q,). (Q,)."""
+    if depth is None:
+        return run.num_rel_ret(level)
+    relevant = run.found(level)
+    limit = depth if isinstance(depth, int) else depth[relevant.query]
+    return run.count(relevant.query[relevant.rank <= limit])
 
 
 def _sum_of_precisions(run: JudgedRun, level: int, cutoff: int | None = None) -> FloatArray:
     """Add up the precision at each relevant document retrieved. Returns (Q,)."""
-    found = run.found(level)
-    precisions = found.nth / found.rank
-    if cutoff is None:
-        return run.sum(found.query, precisions)
-    within = found.rank <= cutoff
-    return run.sum(found.query[within], precisions[within])
+    query, rank, nth, *_ = run.found(level)
+    within = slice(None) if cutoff is None else rank <= cutoff
+    return run.sum(query[within], (nth / rank)[within])
 
 
 def _sum_of_precisions_in_steps(run: JudgedRun, level: int) -> FloatArray:
     """Add up, for each relevant document retrieved, the precision at the last rank of its tie. Returns (Q,)."""
-    found = run.found(level)
-    if not len(found.query):
+    relevant = run.found(level)
+    if not len(relevant.query):
         return np.zeros(run.num_queries)
     if run.tied is None:
         raise EvaluationError(
-            "average precision that takes tied documents together needs to know ties",
-            "Judge the run with tied=True.",
+            "average precision that takes tied documents together needs to know ties", "Judge the run with tied=True."
         )
-    last = np.minimum(run.tied.last[run.hits.rel >= max(level, 0)], run.num_ret[found.query])
-    last = np.maximum(last, found.rank)
+    last = np.minimum(run.tied.last[run.hits.rel >= max(level, 0)], run.num_ret[relevant.query])
+    last = np.maximum(last, relevant.rank)
     # The last relevant document of a tie counts all those in the tie and above.
-    ends = np.append((last[1:] != last[:-1]) | (found.query[1:] != found.query[:-1]), True)
+    ends = np.append((last[1:] != last[:-1]) | (relevant.query[1:] != relevant.query[:-1]), True)
     step = np.cumsum(np.concatenate([[False], ends[:-1]]))
-    return run.sum(found.query, found.nth[ends][step] / last)
-
-
-def _share_of_best(run: JudgedRun, level: int, cutoff: int | None, norm: str) -> FloatArray:
-    """Divide the sum of precisions by the number of relevant documents: all, at most k, or those found. (Q,)."""
-    number = run.num_rel(level)
-    if norm == "retrieved":
-        number = run.num_rel_ret(level) if cutoff is None else _relevant_within(run, level, cutoff)
-    elif norm == "capped" and cutoff is not None:
-        number = np.minimum(number, cutoff)
-    return ratio(_sum_of_precisions(run, level, cutoff), number)
+    return run.sum(relevant.query, relevant.nth[ends][step] / last)
 
 
 def precision(run: JudgedRun, *, level: int = 1, cutoff: int, divisor: str = "cutoff") -> FloatArray:
@@ -94,8 +79,8 @@ def precision(run: JudgedRun, *, level: int = 1, cutoff: int, divisor: str = "cu
     >>> precision(ranked_labels("1 0 2 -"), cutoff=5, divisor="retrieved")
     array([0.5])
     """
-    found = _relevant_within(run, level, cutoff)
-    return ratio(found, np.minimum(run.num_ret, cutoff)) if divisor == "retrieved" else found / cutoff
+    relevant = _relevant_within(run, level, cutoff)
+    return ratio(relevant, np.minimum(run.num_ret, cutoff)) if divisor == "retrieved" else relevant / cutoff
 
 
 def recall(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
@@ -205,49 +190,29 @@ def f1(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
     return 2 * _relevant_within(run, level, cutoff) / (cutoff + run.num_rel(level))
 
 
-def hits(run: JudgedRun, *, level: int = 1) -> FloatArray:
+def hits(run: JudgedRun, *, level: int = 1, cutoff: int | None = None) -> FloatArray:
     """Hits: number of relevant documents retrieved, averaged over queries.
 
     Formula
     -------
     Hits = relevant documents retrieved. ``num_rel_ret`` is their sum over queries.
 
-    Returns
-    -------
-    (Q,) float array
-        From 0. Empty case: 0.
-
-    References
-    ----------
-    ranx 0.3.21, ``hits``. Elsewhere this name means a hit rate, which is ``success`` here.
-
-    Examples
-    --------
-    >>> hits(ranked_labels("1 - 0 2", missed="2 1"))
-    array([2.])
-    """
-    return run.num_rel_ret(level).astype(np.float64)
-
-
-def hits_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
-    """Hits: number of relevant documents among the first k, averaged over queries.
-
-    Formula
-    -------
     Hits@k = relevant documents at ranks 1..k.
 
     Returns
     -------
     (Q,) float array
-        In [0, k]. Empty case: 0.
+        From 0, to k at most in Hits@k. Empty case: 0.
 
     References
     ----------
-    ranx 0.3.21, ``hits@k``. Elsewhere this name means a hit rate, which is ``success`` here.
+    ranx 0.3.21, ``hits`` and ``hits@k``. Elsewhere this name means a hit rate, which is ``success`` here.
 
     Examples
     --------
-    >>> hits_at(ranked_labels("1 - 0 2"), cutoff=3)
+    >>> hits(ranked_labels("1 - 0 2", missed="2 1"))
+    array([2.])
+    >>> hits(ranked_labels("1 - 0 2"), cutoff=3)
     array([1.])
     """
     return _relevant_within(run, level, cutoff).astype(np.float64)
@@ -277,23 +242,15 @@ def mean_precision(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray
     >>> mean_precision(ranked_labels("1 0 2"), cutoff=3)
     array([0.72222222])
     """
-    found = run.found(level)
-    within = found.rank <= cutoff
+    relevant = run.found(level)
+    within = relevant.rank <= cutoff
     # A document at rank r counts in P@r, P@r+1, …, P@k: 1/r + 1/(r+1) + … + 1/k, smallest first.
     inverse = np.concatenate([[np.inf], 1.0 / np.arange(1, cutoff + 1)])
     shares = np.add.accumulate(inverse[::-1])[::-1]
-    return run.sum(found.query[within], shares[found.rank[within]]) / cutoff
+    return run.sum(relevant.query[within], shares[relevant.rank[within]]) / cutoff
 
 
-def _known_nonrelevant(run: JudgedRun, level: int, collection_size: int) -> IntArray:
-    """Count the non-relevant documents: judged so or retrieved without a judgment, or all others. (Q,)."""
-    if collection_size:
-        return np.maximum(collection_size - run.num_rel(level), 0)
-    judged = run.count(run.hits.query[run.hits.rel >= 0])
-    return run.num_nonrel(level) + run.num_ret - judged
-
-
-def fallout(run: JudgedRun, *, level: int = 1, collection_size: int = 0) -> FloatArray:
+def fallout(run: JudgedRun, *, level: int = 1, cutoff: int | None = None, collection_size: int = 0) -> FloatArray:
     """Fall-out: share of the non-relevant documents that were retrieved.
 
     Formula
@@ -301,6 +258,10 @@ def fallout(run: JudgedRun, *, level: int = 1, collection_size: int = 0) -> Floa
     Fallout = (retrieved, not relevant) / N'. N' is the number of documents in the collection - R, if the size of the
     collection is given. Otherwise it is the number of documents known to be non-relevant: judged so, or retrieved
     without a judgment.
+
+    Fallout@k = (documents at ranks 1..k that are not relevant) / N'. N' is the number of documents in the collection -
+    R, if the size of the collection is given. Otherwise it is the number of documents known to be non-relevant: judged
+    so, or retrieved without a judgment, at any rank.
 
     Returns
     -------
@@ -323,38 +284,18 @@ def fallout(run: JudgedRun, *, level: int = 1, collection_size: int = 0) -> Floa
 
     >>> fallout(ranked_labels("1 0 - 2", missed="0"), collection_size=12)
     array([0.2])
-    """
-    return ratio(run.num_ret - run.num_rel_ret(level), _known_nonrelevant(run, level, collection_size))
 
-
-def fallout_at(run: JudgedRun, *, level: int = 1, cutoff: int, collection_size: int = 0) -> FloatArray:
-    """Fall-out of the first k documents: share of the non-relevant documents that are among them.
-
-    Formula
-    -------
-    Fallout@k = (documents at ranks 1..k that are not relevant) / N'. N' is the number of documents in the collection -
-    R, if the size of the collection is given. Otherwise it is the number of documents known to be non-relevant: judged
-    so, or retrieved without a judgment, at any rank.
-
-    Returns
-    -------
-    (Q,) float array
-        In [0, 1]; less is better. Empty case: 0, also when no document is known to be non-relevant.
-
-    References
-    ----------
-    Cleverdon, C. W. The Cranfield Tests on Index Language Devices. Aslib Proceedings 19(6), 1967. RetrievalFallOut of
-    torchmetrics 1.9.0 uses only the retrieved documents, and counts a query without a non-relevant one as 1.
-
-    Examples
-    --------
     One of the two non-relevant documents is among the first two.
 
-    >>> fallout_at(ranked_labels("1 0 2 -"), cutoff=2)
+    >>> fallout(ranked_labels("1 0 2 -"), cutoff=2)
     array([0.5])
     """
-    there = np.minimum(run.num_ret, cutoff) - _relevant_within(run, level, cutoff)
-    return ratio(there, _known_nonrelevant(run, level, collection_size))
+    retrieved = run.num_ret if cutoff is None else np.minimum(run.num_ret, cutoff)
+    if collection_size:
+        nonrelevant = np.maximum(collection_size - run.num_rel(level), 0)
+    else:
+        nonrelevant = run.num_nonrel(level) + run.num_ret - run.count(run.hits.query[run.hits.rel >= 0])
+    return ratio(retrieved - _relevant_within(run, level, cutoff), nonrelevant)
 
 
 def success(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
@@ -381,12 +322,17 @@ def success(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
     return (_relevant_within(run, level, cutoff) > 0).astype(np.float64)
 
 
-def average_precision(run: JudgedRun, *, level: int = 1, norm: str = "relevant", steps: str = "ordered") -> FloatArray:
+def average_precision(
+    run: JudgedRun, *, level: int = 1, cutoff: int | None = None, norm: str = "relevant", steps: str = "ordered"
+) -> FloatArray:
     """Average precision (AP); its mean over queries is MAP.
 
     Formula
     -------
     AP = (sum over the relevant documents retrieved of the precision at their rank) / R.
+
+    AP@k = (sum over the relevant documents at ranks 1..k of the precision at their rank) / m, where m is R, min(k, R)
+    (``norm=capped``) or the number of relevant documents at ranks 1..k (``norm=retrieved``).
 
     Parameters
     ----------
@@ -396,12 +342,12 @@ def average_precision(run: JudgedRun, *, level: int = 1, norm: str = "relevant",
     Returns
     -------
     (Q,) float array
-        In [0, 1]. Empty case: 0, also when R = 0.
+        In [0, 1]; AP@k with ``norm=relevant`` cannot reach 1 when R > k. Empty case: 0, also when R = 0.
 
     References
     ----------
-    trec_eval 10.0, measure ``map``. Harman, D. Evaluation Issues in Information Retrieval. IPM 28(4), 1992.
-    scikit-learn 1.9, ``average_precision_score``.
+    trec_eval 10.0, measures ``map`` and ``map_cut``. Harman, D. Evaluation Issues in Information Retrieval. IPM 28(4),
+    1992. scikit-learn 1.9, ``average_precision_score``.
 
     Examples
     --------
@@ -414,43 +360,18 @@ def average_precision(run: JudgedRun, *, level: int = 1, norm: str = "relevant",
 
     >>> average_precision(ranked_labels("1 0 2", missed="1"), norm="retrieved")
     array([0.83333333])
-    """
-    if steps == "together":
-        number = run.num_rel_ret(level) if norm == "retrieved" else run.num_rel(level)
-        return ratio(_sum_of_precisions_in_steps(run, level), number)
-    return _share_of_best(run, level, None, norm)
 
-
-def average_precision_at(run: JudgedRun, *, level: int = 1, cutoff: int, norm: str = "relevant") -> FloatArray:
-    """Average precision of the first k documents, divided by default by the number of all relevant documents.
-
-    Formula
-    -------
-    AP@k = (sum over the relevant documents at ranks 1..k of the precision at their rank) / m, where m is R, min(k, R)
-    (``norm=capped``) or the number of relevant documents at ranks 1..k (``norm=retrieved``).
-
-    Returns
-    -------
-    (Q,) float array
-        In [0, 1]; with ``norm=relevant`` it cannot reach 1 when R > k. Empty case: 0, also when R = 0.
-
-    References
-    ----------
-    trec_eval 10.0, measure ``map_cut``.
-
-    Examples
-    --------
     (1/1) / 2: the second relevant document is below rank 2.
 
-    >>> average_precision_at(ranked_labels("1 0 2"), cutoff=2)
+    >>> average_precision(ranked_labels("1 0 2"), cutoff=2)
     array([0.5])
-
-    (1/1) / 1: one of the relevant documents is among the first two.
-
-    >>> average_precision_at(ranked_labels("1 0 2"), cutoff=2, norm="retrieved")
-    array([1.])
     """
-    return _share_of_best(run, level, cutoff, norm)
+    number = _relevant_within(run, level, cutoff) if norm == "retrieved" else run.num_rel(level)
+    if norm == "capped" and cutoff is not None:
+        number = np.minimum(number, cutoff)
+    if steps == "together":
+        return ratio(_sum_of_precisions_in_steps(cut_at(run, cutoff), level), number)
+    return ratio(_sum_of_precisions(run, level, cutoff), number)
 
 
 def yaap(run: JudgedRun, *, level: int = 1) -> FloatArray:
@@ -536,37 +457,13 @@ def r_precision_multiple(run: JudgedRun, *, level: int = 1, multiple: float) -> 
     return ratio(_relevant_within(run, level, cutoffs), cutoffs)
 
 
-def reciprocal_rank(run: JudgedRun, *, level: int = 1) -> FloatArray:
+def reciprocal_rank(run: JudgedRun, *, level: int = 1, cutoff: int | None = None) -> FloatArray:
     """Reciprocal rank (RR) of the first relevant document; its mean over queries is MRR.
 
     Formula
     -------
     RR = 1 / (rank of the first relevant document), 0 if there is none.
 
-    Returns
-    -------
-    (Q,) float array
-        In [0, 1]. Empty case: 0.
-
-    References
-    ----------
-    trec_eval 10.0, measure ``recip_rank``. Voorhees, E. M. The TREC-8 Question Answering Track Report. TREC 1999.
-
-    Examples
-    --------
-    >>> reciprocal_rank(ranked_labels("0 - 1"))
-    array([0.33333333])
-    """
-    found = run.found(level)
-    first = found.nth == 1
-    return run.sum(found.query[first], 1.0 / found.rank[first])
-
-
-def reciprocal_rank_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatArray:
-    """Reciprocal rank of the first relevant document if it is among the first k, as in MRR@10.
-
-    Formula
-    -------
     RR@k = 1 / (rank of the first relevant document) if that is at most k, else 0.
 
     Returns
@@ -576,15 +473,20 @@ def reciprocal_rank_at(run: JudgedRun, *, level: int = 1, cutoff: int) -> FloatA
 
     References
     ----------
-    Bajaj, P. et al. MS MARCO: A Human Generated MAchine Reading COmprehension Dataset. arXiv:1611.09268. trec_eval
-    has no such measure; the same value comes from its ``recip_rank`` with ``-M k``.
+    trec_eval 10.0, measure ``recip_rank``, for RR@k with ``-M k``. Voorhees, E. M. The TREC-8 Question Answering Track
+    Report. TREC 1999. MRR@10: Bajaj, P. et al. MS MARCO: A Human Generated MAchine Reading COmprehension Dataset.
+    arXiv:1611.09268.
 
     Examples
     --------
-    >>> reciprocal_rank_at(ranked_labels("0 - 1"), cutoff=2)
+    >>> reciprocal_rank(ranked_labels("0 - 1"))
+    array([0.33333333])
+    >>> reciprocal_rank(ranked_labels("0 - 1"), cutoff=2)
     array([0.])
     """
-    return reciprocal_rank(cut_at(run, cutoff), level=level)
+    relevant = cut_at(run, cutoff).found(level)
+    first = relevant.nth == 1
+    return run.sum(relevant.query[first], 1.0 / relevant.rank[first])
 
 
 def interpolated_precision(run: JudgedRun, *, level: int = 1, recall: float, rounding: str = "nearest") -> FloatArray:
@@ -682,9 +584,9 @@ def _ranks_of(share: float, relevant: IntArray, rounding: str) -> IntArray:
 
 def _interpolated_at(run: JudgedRun, level: int, wanted: IntArray) -> FloatArray:
     """Return the highest precision from the ``wanted``-th (Q,) relevant document on; 0 beyond the last one. (Q,)."""
-    found = run.found(level)
+    relevant = run.found(level)
     best = run.once(("interpolated", level), lambda: _best_from_here_on(run, level))
-    first = np.searchsorted(found.query, np.arange(run.num_queries))
+    first = np.searchsorted(relevant.query, np.arange(run.num_queries))
     reached = (wanted <= run.num_rel_ret(level)) & (run.num_rel_ret(level) > 0)
     result = np.zeros(run.num_queries)
     result[reached] = best[(first + np.maximum(wanted, 1) - 1)[reached]]
@@ -693,12 +595,12 @@ def _interpolated_at(run: JudgedRun, level: int, wanted: IntArray) -> FloatArray
 
 def _best_from_here_on(run: JudgedRun, level: int) -> FloatArray:
     """Return, for each relevant document retrieved, the highest precision at its rank or below. (F,)."""
-    found = run.found(level)
-    if not len(found.query):
+    relevant = run.found(level)
+    if not len(relevant.query):
         return np.zeros(0)
     # A running maximum that restarts at each query. It runs on whole numbers in the order of the precisions, raised
     # from query to query by more than any of them, so that no precision is rounded.
-    values, codes = np.unique(found.nth / found.rank, return_inverse=True)
-    lifted = codes - found.query * len(values)
-    highest = np.maximum.accumulate(lifted[::-1])[::-1] + found.query * len(values)
+    values, codes = np.unique(relevant.nth / relevant.rank, return_inverse=True)
+    lifted = codes - relevant.query * len(values)
+    highest = np.maximum.accumulate(lifted[::-1])[::-1] + relevant.query * len(values)
     return values[highest]

@@ -7,55 +7,59 @@ only those with both documents retrieved.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
-from treceval_py.judging.preferences import JudgedPreferences, balanced, pair_shares, sums
+from treceval_py.judging.judged import ratio
+from treceval_py.judging.preferences import GroupPreferences, JudgedPreferences, balanced, pair_shares, sums
+
+
+def _queries(run: JudgedPreferences) -> Iterator[tuple[list[GroupPreferences], int]]:
+    """Yield the judgment groups of each query, and its number of documents retrieved."""
+    return zip(run.groups, run.retrieved.tolist(), strict=True)
+
+
+def _mean(shares: Sequence[float] | FloatArray) -> float:
+    """Return the mean of shares, added up one after the other; 0 without any."""
+    return float(np.add.accumulate(shares)[-1] / len(shares)) if len(shares) else 0.0
 
 
 def _totals(run: JudgedPreferences, kind: str) -> tuple[FloatArray, FloatArray]:
     """Return the fulfilled and the possible preferences, added up over the groups of each query. (Q,) each."""
     counts = np.zeros((run.num_queries, 2))
-    for query, (groups, retrieved) in enumerate(zip(run.groups, run.retrieved.tolist(), strict=True)):
+    for query, (groups, retrieved) in enumerate(_queries(run)):
         for group in groups:
             counts[query] += sums(group.pairs, retrieved)[kind]
     return counts[:, 0], counts[:, 1]
 
 
 def _simple(run: JudgedPreferences, kind: str) -> FloatArray:
-    fulfilled, possible = _totals(run, kind)
-    return np.divide(fulfilled, possible, out=np.zeros_like(fulfilled), where=possible > 0)
+    return ratio(*_totals(run, kind))
 
 
 def _mean_over_groups(run: JudgedPreferences, kind: str) -> FloatArray:
     values = np.zeros(run.num_queries)
-    for query, (groups, retrieved) in enumerate(zip(run.groups, run.retrieved.tolist(), strict=True)):
-        total = 0.0
-        for group in groups:
-            fulfilled, possible = sums(group.pairs, retrieved)[kind]
-            total += fulfilled / possible if possible else 0.0
-        values[query] = total / len(groups)
+    for query, (groups, retrieved) in enumerate(_queries(run)):
+        counts = [sums(group.pairs, retrieved)[kind] for group in groups]
+        values[query] = _mean([fulfilled / possible if possible else 0.0 for fulfilled, possible in counts])
     return values
 
 
 def _mean_over_pairs(run: JudgedPreferences, kind: str) -> FloatArray:
-    values = np.zeros(run.num_queries)
-    for query, (groups, retrieved) in enumerate(zip(run.groups, run.retrieved.tolist(), strict=True)):
-        shares = pair_shares(groups, retrieved)[kind]
-        values[query] = np.add.accumulate(shares)[-1] / len(shares) if len(shares) else 0.0
-    return values
+    return np.array(
+        [_mean(pair_shares(groups, retrieved)[kind]) for groups, retrieved in _queries(run)], dtype=np.float64
+    )
 
 
 def _balanced_over_groups(run: JudgedPreferences, which: int) -> FloatArray:
     values = np.zeros(run.num_queries)
-    for query, (groups, retrieved) in enumerate(zip(run.groups, run.retrieved.tolist(), strict=True)):
+    for query, (groups, retrieved) in enumerate(_queries(run)):
         counts = [balanced(group, retrieved)[which] for group in groups]
         # As in trec_eval, a group without a possible preference makes the query's value 0.
         if all(possible for _, possible in counts):
-            total = 0.0
-            for fulfilled, possible in counts:
-                total += fulfilled / possible
-            values[query] = total / len(groups)
+            values[query] = _mean([fulfilled / possible for fulfilled, possible in counts])
     return values
 
 

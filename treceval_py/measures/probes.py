@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,25 +10,13 @@ from treceval_py._types import FloatArray, IntArray
 from treceval_py.judging.judged import Hits, JudgedRun, Tied
 from treceval_py.measures.registry import Measure
 
-
-def has(measure: Measure, name: str) -> bool:
-    """Return whether a measure has a parameter with that name."""
-    return measure.family.takes(name)
-
-
 MOST_CELLS = 1 << 20
 """Number of judgments held at once."""
 
 
 def given(measure: Measure) -> dict[str, Any]:
     """Return the values of a measure's parameters: as given, else the function's defaults."""
-    return {**_defaults(measure.family.function), **dict(measure.parameters)}
-
-
-@lru_cache(maxsize=256)
-def _defaults(function: Callable[..., Any]) -> Mapping[str, Any]:
-    known = inspect.signature(function).parameters
-    return {name: each.default for name, each in known.items() if each.default is not inspect.Parameter.empty}
+    return {**measure.family.defaults, **dict(measure.parameters)}
 
 
 def parameter(measure: Measure, name: str, absent: Any = None) -> Any:
@@ -41,15 +26,15 @@ def parameter(measure: Measure, name: str, absent: Any = None) -> Any:
 
 def with_fixed_ideal(measure: Measure) -> Measure:
     """Return the measure with the ideal of all judged documents, which does not depend on the retrieved documents."""
-    if not has(measure, "ideal"):
+    if not measure.family.takes("ideal"):
         return measure
     return Measure(measure.family, tuple({**dict(measure.parameters), "ideal": "judged"}.items()))
 
 
 def values(measure: Measure, judged: JudgedRun) -> FloatArray:
     """Compute a numeric measure. Returns (Q,)."""
-    found: FloatArray = np.asarray(measure(judged), dtype=np.float64)
-    return found
+    numbers: FloatArray = np.asarray(measure(judged), dtype=np.float64)
+    return numbers
 
 
 def single(measure: Measure, rel: IntArray, rank: IntArray, judged: IntArray, num_ret: int) -> FloatArray:
@@ -123,16 +108,16 @@ def shares(measure: Measure, labels: IntArray, deepest: int = 1) -> Shares:
     known = np.unique(labels) if len(labels) else np.zeros(1, dtype=np.int64)
     rel = np.append(known, 0)
     rank = np.append(np.ones(len(known), dtype=np.int64), 0)
-    found = single(measure, rel, rank, np.maximum(known, 0), deepest + 1)
-    return Shares(known, found[:-1] - found[-1])
+    alone = single(measure, rel, rank, np.maximum(known, 0), deepest + 1)
+    return Shares(known, alone[:-1] - alone[-1])
 
 
 def rank_weights(measure: Measure, of: Shares, deepest: int) -> FloatArray:
     """Return the weights of ranks 1..deepest, relative to rank 1. Returns (deepest,)."""
     rank = np.arange(deepest + 1, dtype=np.int64)
     rel = np.full(deepest + 1, of.top, dtype=np.int64)
-    found = single(measure, rel, rank, np.maximum(of.labels, 0), deepest + 1)
-    added = found[1:] - found[0]
+    alone = single(measure, rel, rank, np.maximum(of.labels, 0), deepest + 1)
+    added = alone[1:] - alone[0]
     if deepest == 0 or added[0] == 0:
         return np.zeros(deepest)
     weights: FloatArray = added / added[0]

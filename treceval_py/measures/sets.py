@@ -153,8 +153,8 @@ def set_average_precision(run: JudgedRun, *, level: int = 1) -> FloatArray:
     >>> set_average_precision(ranked_labels("1 0 - 2"))
     array([0.5])
     """
-    found = run.num_rel_ret(level)
-    return ratio(found * found, run.num_ret * run.num_rel(level))
+    relevant = run.num_rel_ret(level)
+    return ratio(relevant * relevant, run.num_ret * run.num_rel(level))
 
 
 def set_f(run: JudgedRun, *, level: int = 1, beta_squared: float = 1.0) -> FloatArray:

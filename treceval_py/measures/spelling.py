@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from treceval_py.errors import MeasureError, UnknownMeasureError
 from treceval_py.measures.parameters import MOST_MAX_REL, arguments_of, integer, translated
-from treceval_py.measures.registry import FAMILIES, NICKNAMES, NOT_COMPUTED, Family
+from treceval_py.measures.registry import FAMILIES, NICKNAMES, NOT_COMPUTED, Family, folded
 
 MARKS: Mapping[str, str] = {
     "cosine_X": "sentence-transformers' ``[NAME_]cosine_X@10``, with any of its similarity functions",
@@ -63,19 +63,9 @@ class _Written(NamedTuple):
     digits: str
     level: str
 
-    def under(self, key: str, argument: str) -> _Written:
-        """Return the other parts for a key, without an argument or an apparent cutoff that belongs to the key."""
-        arguments = {name: value for name, value in self.arguments.items() if name != argument}
-        return self._replace(arguments=arguments, cutoffs=() if key.endswith("@") else self.cutoffs)
-
 
 _Entries = dict[str, list[tuple[Family, str]]]
 """For each spelling of a name, the families it stands for and the parameters it implies."""
-
-
-def folded(name: str) -> str:
-    """Return a name in lower case, without word separators."""
-    return re.sub(r"[_-](?=\w)", "", name.lower())
 
 
 # --- taking a text apart ---
@@ -103,10 +93,10 @@ def _taken_apart(text: str) -> _Written | None:
         It is written like a measure, but its arguments are malformed.
     """
     of_catboost = _OF_CATBOOST.fullmatch(text)
-    found = of_catboost or _OF_OTHERS.fullmatch(text)
-    if found is None or found["name"].endswith("."):  # rbp.95 has digits there
+    match = of_catboost or _OF_OTHERS.fullmatch(text)
+    if match is None or match["name"].endswith("."):  # rbp.95 has digits there
         return None
-    parts = found.groupdict()
+    parts = match.groupdict()
     name, at, level = parts["name"], parts.get("at"), parts.get("level") or ""
     given = arguments_of(parts["inside"].strip(" ;").replace(";", ",") if of_catboost else parts["inside"])
     mark = ":" if of_catboost else parts["dash"] or ""
@@ -156,12 +146,12 @@ def _keys(name: str, mark: str, arguments: Mapping[str, str]) -> Iterator[tuple[
 @lru_cache(maxsize=1)
 def _index(families: tuple[Family, ...]) -> dict[str, _Entries]:
     """Return the names of all families, folded."""
-    found: dict[str, _Entries] = {}
+    index: dict[str, _Entries] = {}
     for family in families:
         plain = ((name, "") for name in dict.fromkeys((family.name, *family.notation)))
         for name, parameters in (*plain, *family.written):
-            found.setdefault(folded(name), {}).setdefault(name, []).append((family, parameters))
-    return found
+            index.setdefault(folded(name), {}).setdefault(name, []).append((family, parameters))
+    return index
 
 
 def spellings_of(family: Family) -> dict[str, str]:
@@ -197,7 +187,9 @@ def meaning_of(text: str) -> Meaning | None:
         known = True
         if key.endswith("@") and not _in_small_letters(written.name, index[key[:-1]]):
             continue
-        asked = written.under(key, argument)
+        # Without an argument or an apparent cutoff that belongs to the key.
+        others = {name: value for name, value in written.arguments.items() if name != argument}
+        asked = written._replace(arguments=others, cutoffs=() if key.endswith("@") else written.cutoffs)
         if (chosen := _chosen(asked, index[key])) is not None:
             return _completed(asked, *chosen)
     _check_computed(text, written)
@@ -250,19 +242,15 @@ def meaning_here(text: str, names_here: Mapping[str, str]) -> Meaning | None:
         return None
     decided = {folded(name): notation for name, notation in names_here.items()}
     meant = next((decided[key] for key, _ in written.keys if key in decided), None)
-    found = None if meant is None else _OF_OTHERS.fullmatch(meant)
-    if found is None:
+    notation = None if meant is None else _OF_OTHERS.fullmatch(meant)
+    if notation is None or (notation["at"] and written.cutoffs):
         return None
-    cutoffs = written.cutoffs
-    if found["at"]:
-        if cutoffs:
-            return None
-        cutoffs = (found["at"],)
-    fitting = [family for family in FAMILIES.values() if found["name"] in (family.name, *family.notation)]
+    cutoffs = (notation["at"],) if notation["at"] else written.cutoffs
+    fitting = [family for family in FAMILIES.values() if notation["name"] in (family.name, *family.notation)]
     chosen = _fitting([(family, "") for family in fitting], cut=bool(cutoffs), given=written.arguments)
     if chosen is None:
         return None
-    return _completed(written._replace(cutoffs=cutoffs), chosen[0], found["inside"] or "")
+    return _completed(written._replace(cutoffs=cutoffs), chosen[0], notation["inside"] or "")
 
 
 def _chosen(written: _Written, entries: _Entries) -> tuple[Family, str] | None:
@@ -274,9 +262,9 @@ def _chosen(written: _Written, entries: _Entries) -> tuple[Family, str] | None:
         Several measures differ only by case, and the name matches none of them.
     """
     fitting = {
-        name: found
+        name: entry
         for name, of_name in entries.items()
-        if (found := _fitting(of_name, cut=bool(written.cutoffs), given=written.arguments)) is not None
+        if (entry := _fitting(of_name, cut=bool(written.cutoffs), given=written.arguments)) is not None
     }
     ours = any(written.name in family.notation for family, _ in entries.get(written.name, ()))
     if ours or written.name in fitting:
@@ -290,18 +278,16 @@ def _fitting(
     entries: Sequence[tuple[Family, str]], *, cut: bool, given: Mapping[str, str]
 ) -> tuple[Family, str] | None:
     """Return the first family, or family with the same notation, that accepts a cutoff or its absence."""
-    found = [entry for entry in entries if (entry[0].at is not None) == (cut or "@=" in entry[1])]
-    if not found:
-        found = [
-            (family, parameters)
-            for of_name, parameters in entries
-            for family in FAMILIES.values()
-            if (family.at is not None) == (cut or "@=" in parameters)
-            and of_name.notation
-            and family.notation[:1] == of_name.notation[:1]
-        ]
-    takes = [entry for entry in found if given.keys() <= {each.key for each in entry[0].parameters}]
-    return next(iter(takes or found), None)
+    alike = [entry for entry in entries if (entry[0].at is not None) == (cut or "@=" in entry[1])] or [
+        (family, parameters)
+        for declared, parameters in entries
+        for family in FAMILIES.values()
+        if (family.at is not None) == (cut or "@=" in parameters)
+        and declared.notation
+        and family.notation[:1] == declared.notation[:1]
+    ]
+    takes = [entry for entry in alike if given.keys() <= {each.key for each in entry[0].parameters}]
+    return next(iter(takes or alike), None)
 
 
 def _completed(written: _Written, family: Family, parameters: str) -> Meaning:
@@ -371,31 +357,30 @@ def suggestion(text: str, parse: Callable[[str], object]) -> str:
     # Digits may be an unmarked cutoff, and a measure that cannot be computed may have been meant.
     if any(key not in names or re.sub(r"\D", "", key) != re.sub(r"\D", "", plain) for key in near):
         return ""
-    found: dict[str, object] = {}
+    candidates: dict[str, object] = {}
     for name in itertools.chain.from_iterable(names[key] for key in near):
         meant = text.replace(name_there, name, 1)
         if (meaning := parse(meant)) is not None:
-            found[meant] = meaning
-    meanings = list(found.values())
+            candidates[meant] = meaning
+    meanings = list(candidates.values())
     if not meanings or any(each != meanings[0] for each in meanings):
         return ""
-    return min(found, key=lambda meant: (_distance(text, meant, len(text)), meant))
+    return min(candidates, key=lambda meant: (_distance(text, meant, len(text)), meant))
 
 
 @lru_cache(maxsize=1)
 def _vocabulary(families: tuple[Family, ...]) -> dict[str, tuple[str, ...]]:
     """Return all names that may precede a cutoff, by their keys for look-up."""
     plain = {key: tuple(entries) for key, entries in _index(families).items() if key.isidentifier() or key[0].isdigit()}
-    found = {_CLASS + key: tuple(f"{_CLASS}_{name}" for name in names) for key, names in plain.items()}
-    found |= {f"cosine{name}": (f"cosine_{name}",) for name in _OF_FUNCTIONS}
-    return {**found, **plain, **{folded(name): (name,) for name in NICKNAMES}}
+    marked = {_CLASS + key: tuple(f"{_CLASS}_{name}" for name in names) for key, names in plain.items()}
+    marked |= {f"cosine{name}": (f"cosine_{name}",) for name in _OF_FUNCTIONS}
+    return {**marked, **plain, **{folded(name): (name,) for name in NICKNAMES}}
 
 
 def _distance(one: str, other: str, most: int) -> int:
     """Return the number of letters omitted, added, replaced or swapped with the next; at most `most` + 1."""
-    if (
-        abs(len(one) - len(other)) > most or len(set(one) ^ set(other)) > 2 * most
-    ):  # most names are out of reach at once
+    # Most names are out of reach at once.
+    if abs(len(one) - len(other)) > most or len(set(one) ^ set(other)) > 2 * most:
         return most + 1
     before: list[int] = []
     last = list(range(len(other) + 1))

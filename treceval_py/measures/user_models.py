@@ -85,14 +85,10 @@ def _expected_rate(run: JudgedRun, graded: _Graded, depth: int, goes_on: Continu
         gains[query[start:stop] - first, place[start:stop]] = gain[start:stop]
         seen = np.ones_like(gains)
         np.cumprod(goes_on(ranks, gains)[:, :-1], axis=1, out=seen[:, 1:])
-        values[first:last] = _total(seen * gains) / _total(seen)
+        # Sums are added up in rank order.
+        gained, weight = (np.add.accumulate(terms, axis=1)[:, -1] for terms in (seen * gains, seen))
+        values[first:last] = gained / weight
     return values
-
-
-def _total(terms: FloatArray) -> FloatArray:
-    """Add up each row (Q, D) in rank order. Returns (Q,)."""
-    total: FloatArray = np.add.accumulate(terms, axis=1)[:, -1]
-    return total
 
 
 def _weighed(run: JudgedRun, graded: _Graded, weights: FloatArray) -> FloatArray:
@@ -100,12 +96,6 @@ def _weighed(run: JudgedRun, graded: _Graded, weights: FloatArray) -> FloatArray
     within = graded.rank <= len(weights)
     gained = run.sum(graded.query[within], graded.gain[within] * weights[graded.rank[within] - 1])
     return gained / float(np.add.accumulate(weights)[-1])
-
-
-def _inverse_squares(target: float, ranks: FloatArray) -> FloatArray:
-    """Return (2T / (i - 1 + 2T))²: the product of ((j - 1 + 2T) / (j + 2T))² over the ranks j above i."""
-    share = target / (target + (ranks - 1.0) / 2.0)
-    return share * share
 
 
 def inst(run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0, deepest: int = DEPTH) -> FloatArray:
@@ -178,7 +168,8 @@ def insq(run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0,
     array([0.69230769])
     """
     ranks = np.arange(1, _checked(deepest) + 1, dtype=np.float64)
-    return _weighed(run, _graded(run, max_rel, min_rel), _inverse_squares(target, ranks))
+    share = target / (target + (ranks - 1.0) / 2.0)  # its square is the product of C(j) over the ranks j above
+    return _weighed(run, _graded(run, max_rel, min_rel), share * share)
 
 
 def scaled_discounted_cumulated_gain(
@@ -335,12 +326,8 @@ def nearly_expected_reciprocal_rank_9(run: JudgedRun, *, max_rel: int, min_rel: 
     >>> nearly_expected_reciprocal_rank_9(ranked_labels("1 0"), max_rel=2, cutoff=2)
     array([0.4])
     """
-
-    def goes_on(ranks: FloatArray, gains: FloatArray) -> FloatArray:
-        further: FloatArray = ranks / (ranks + 1.0) * (1.0 - gains)
-        return further
-
-    return _expected_rate(run, _graded(run, max_rel, min_rel), cutoff, goes_on)
+    graded = _graded(run, max_rel, min_rel)
+    return _expected_rate(run, graded, cutoff, lambda ranks, gains: ranks / (ranks + 1.0) * (1.0 - gains))
 
 
 def nearly_expected_reciprocal_rank_10(

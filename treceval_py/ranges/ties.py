@@ -200,11 +200,11 @@ def _range(judged: JudgedRun, measure: Measure, depth: int | None) -> TieRange:
 def _check(measure: Measure, depth: int | None) -> None:
     """Check that the measure supports ranges."""
     family = measure.family
-    if family.promotes in (None, Promotes.UNKNOWN):
+    if family.promotes is Promotes.UNKNOWN:
         alike = ", which counts tied documents alike whatever their order" if family.needs == "tied" else ""
         raise MeasureError(
             f"--ties does not support {measure.name}{alike}",
-            family.or_declare(family.promotes, "Choose another measure, such as map, P_10, recip_rank or ndcg_cut_10."),
+            family.or_declare("Choose another measure, such as map, P_10, recip_rank or ndcg_cut_10."),
         )
     if parameter(measure, "stop") == "label":
         raise MeasureError(

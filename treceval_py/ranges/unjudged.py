@@ -21,7 +21,7 @@ from treceval_py.measures.counts import share_judged
 from treceval_py.measures.facts import Labels
 from treceval_py.measures.gains import gain_of
 from treceval_py.measures.parameters import PARAMETERS
-from treceval_py.measures.probes import has, parameter, rank_weights, shares, values, with_fixed_ideal
+from treceval_py.measures.probes import parameter, rank_weights, shares, values, with_fixed_ideal
 from treceval_py.measures.registry import Measure
 from treceval_py.ranges.groups import nth_of, of_relevant, portions, relevant_alone
 
@@ -206,7 +206,7 @@ def _range(case: _Case, judged: JudgedRun) -> UnjudgedRange:
     if labels not in _SEARCHES or averaged or parameter(measure, "stop") == "label":
         raise MeasureError(
             f"--unjudged does not support {measure.name}",
-            measure.family.or_declare(labels, "Choose another measure, such as map, P_10, ndcg_cut_10 or rbp_binary."),
+            measure.family.or_declare("Choose another measure, such as map, P_10, ndcg_cut_10 or rbp_binary."),
         )
     low, high = _SEARCHES[labels](case)
     found = [case.value(labels) for labels in low]
@@ -226,7 +226,7 @@ Labellings = tuple[Iterable[IntArray], Iterable[IntArray]]
 def _all_or_none(case: _Case) -> Labellings:
     """Label all documents alike: for measures that never fall, or never rise, if a document gets a higher label."""
     least, most = 0, case.top
-    if has(case.measure, "gains"):
+    if case.measure.family.takes("gains"):
         worth = shares(case.measure, case.labels).worth
         least, most = int(np.argmin(worth)), int(np.argmax(worth))
     alike = np.ones_like(case.query)

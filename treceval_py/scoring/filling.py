@@ -21,7 +21,7 @@ from treceval_py.judging.locating import judge_by, judge_groups, missing_queries
 from treceval_py.judging.preferences import judge_preferences
 from treceval_py.judging.streaming import Retrieved, judge_file
 from treceval_py.measures import Measure
-from treceval_py.measures.registry import REAL, TEXT, place_of
+from treceval_py.measures.registry import REAL, TEXT, definition_of
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.opening import File, Judged, Opened, open_run
 from treceval_py.scoring.planning import Plan
@@ -309,7 +309,7 @@ def _from_outside(measure: Measure, judged: Judged) -> Any:
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         raise EvaluationError(
-            f"measure {measure.name}, defined by {place_of(measure.family.function)}, failed: {reason}",
+            f"measure {measure.name}, defined by {definition_of(measure.family.function)}, failed: {reason}",
             "Fix the function.",
         ) from error
     shape = np.shape(values)

@@ -12,7 +12,6 @@ The short form names the profile, and only the conventions that differ from it::
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -210,11 +209,11 @@ def ranked_apart(measure: Measure) -> tuple[Measure, bool | None]:
 
 def concise(measure: Measure) -> Measure:
     """Return a measure without parameters that have their default value, but with its level."""
-    defaults = inspect.signature(measure.family.function).parameters
+    defaults = measure.family.defaults
     kept = [
         (name, concise(value) if isinstance(value, Measure) else value)
         for name, value in measure.parameters
-        if name == "level" or defaults[name].default != value
+        if name == "level" or name not in defaults or defaults[name] != value
     ]
     return Measure(measure.family, tuple(kept))
 
@@ -222,11 +221,12 @@ def concise(measure: Measure) -> Measure:
 def explicit(measure: Measure) -> Measure:
     """Return a measure with its default parameter values written out."""
     given = {name: explicit(value) if isinstance(value, Measure) else value for name, value in measure.parameters}
-    defaults = inspect.signature(measure.family.function).parameters
-    for parameter in measure.family.parameters:
-        default = defaults[parameter.name].default
-        if parameter.name not in given and default is not None and default is not inspect.Parameter.empty:
-            given[parameter.name] = default
+    for name, default in measure.family.defaults.items():
+        if name in measure.family.later:
+            if given.get(name) == default:
+                del given[name]
+        elif name not in given and default is not None:
+            given[name] = default
     return Measure(measure.family, tuple(given.items()))
 
 
