@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from treceval_py.cli.options import flag, format_option, given, number
+from treceval_py.cli.commands import Command
+from treceval_py.cli.names import KINDS
+from treceval_py.cli.options import check_standard_input, choice, flag, format_option, given, named, number, option
 from treceval_py.cli.printing import check_targets, note, put, say, style_for
 from treceval_py.errors import EvaluationError, InputError, OutputError, TrecevalError, visible
 from treceval_py.rendering import FORMATS
@@ -21,9 +23,6 @@ if TYPE_CHECKING:
     from treceval_py.checking.fixing import Fixed
     from treceval_py.checking.rows import Kind
     from treceval_py.data.qrels import Qrels
-
-KIND_NAMES = ("run", "msmarco", "qrels", "judged-ranking")
-"""The names of `checking.rows.KINDS`, repeated here so that help needs no import."""
 
 HELP = """Check runs and judgments line by line, and report every problem.
 
@@ -44,35 +43,32 @@ The exit status is 1 if there are errors (with --strict, also for warnings); wit
 """
 
 
-class Settings(NamedTuple):
-    """The options of a check, as `checking.check` takes them."""
-
-    most: int
-    select: tuple[str, ...]
-    ignore: tuple[str, ...]
-    scale: tuple[int, int] | None
+def _check(ctx: click.Context) -> None:
+    """Refuse a lack of files."""
+    if ctx.params["explain"] is None and not ctx.params["files"] and ctx.params["qrels"] is None:
+        raise click.UsageError("Name a FILE to check, or --qrels QRELS.")
 
 
-@click.command("check", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("check", cls=Command, help=HELP, check=_check)
 @click.argument("files", metavar="FILE…", nargs=-1)
-@click.option("--qrels", metavar="QRELS", help="Judgments: check them, and compare runs with them.")
-@click.option("--explain", metavar="CODE", help="Explain a code and what to do about it, or 'all' codes.")
-@click.option("--as", "kind", type=click.Choice(KIND_NAMES), help="Type of each FILE [recognised].")
+@option("--qrels", "QRELS", "Judgments: check them, and compare runs with them.")
+@option("--explain", "CODE", "Explain a code and what to do about it, or 'all' codes.", shell_complete=named("code"))
+@choice("--as kind", KINDS, "Type of each FILE [recognised].")
 @format_option("text", ["text", *FORMATS, "github", "sarif"])
-@click.option(
-    "--select", multiple=True, metavar="CODES", help="Report only these codes: R104, or R1 for all that begin with R1."
+@option(
+    "--select",
+    "CODES",
+    "Report only these codes: R104, or R1 for all that begin with R1.",
+    multiple=True,
+    shell_complete=named("code"),
 )
-@click.option("--ignore", multiple=True, metavar="CODES", help="Don't report these codes.")
-@flag("--strict", help="Exit with status 1 for warnings too.")
-@number("--max", "most", default=100, help="Show at most N findings of each code and file; 0 shows all [100].")
-@click.option(
-    "--scale",
-    metavar="LOW-HIGH",
-    help="Valid labels of judgments, such as 0-3 (-1 and -2, not judged, are always valid).",
-)
-@click.option("--fix", metavar="OUT", help="Write a fixed copy to OUT; for several files, into the folder OUT.")
-@flag("--in-place", help="Fix the files themselves.")
-@click.option("-o", "--output", metavar="FILE", help="Write the findings to FILE, whole or not at all.")
+@option("--ignore", "CODES", "Don't report these codes.", multiple=True, shell_complete=named("code"))
+@flag("--strict", "Exit with status 1 for warnings too.")
+@number("--max most", "Show at most N findings of each code and file; 0 shows all [100].", 100)
+@option("--scale", "LOW-HIGH", "Valid labels of judgments, such as 0-3 (-1 and -2, not judged, are always valid).")
+@option("--fix", "OUT", "Write a fixed copy to OUT; for several files, into the folder OUT.")
+@flag("--in-place", "Fix the files themselves.")
+@option("-o --output", "FILE", "Write the findings to FILE, whole or not at all.")
 @click.pass_context
 def check(
     ctx: click.Context,
@@ -94,26 +90,24 @@ def check(
     if explain is not None:
         put(_explanation(ctx, explain), output)
         return
-    if not files and qrels is None:
-        raise click.UsageError("Name a FILE to check, or --qrels QRELS.")
     from treceval_py.checking.show import check_output, left_out
 
-    settings = Settings(most, _codes(select, "--select"), _codes(ignore, "--ignore"), _labels(scale))
+    settings = {"most": most, "select": _codes(select, "--select"), "ignore": _codes(ignore, "--ignore")}
+    settings["scale"] = _labels(scale)
     targets = _targets(files, fix, in_place)
-    read = [each for each in (qrels, *files) if each is not None]
+    read = [file for file in (qrels, *files) if file is not None]
     check_targets([output, *(() if in_place else targets)], read)
     if in_place:
         check_targets([output, *targets], [])
-    if read.count("-") > 1:
-        raise click.UsageError("Standard input (-) can be read only once.")
+    check_standard_input(read)
     with ExitStack() as opened:
         checked, judgments = _judgments(qrels, settings, opened)
         failed = qrels is not None and judgments is None
         sources = [_repeatable(each, opened) for each in files]
         looked_at = _checked if qrels is None else _as_run
         checked += [looked_at(source, judgments, kind, settings) for source in sources]
-        styled = output_format in ("text", "table")
-        put(check_output(checked, output_format, style_for(output)), output, styled=styled)
+        text = check_output(checked, output_format, style_for(output))
+        put(text, output, styled=output_format in ("text", "table"))
         if scale is not None and not any(each.kind is None or each.kind.rel is not None for each in checked):
             note("--scale had no effect: no judgments were checked")
         if output_format in ("csv", "tsv", "json", "github", "sarif") and (hidden := left_out(checked)):
@@ -145,21 +139,25 @@ def _is_stream(path: str) -> bool:
     return path == "-" or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path))
 
 
-def _checked(source: Callable[[], Source], judgments: Qrels | None, kind: str | None, settings: Settings) -> Checked:
+def _checked(
+    source: Callable[[], Source], judgments: Qrels | None, kind: str | None, settings: Mapping[str, Any]
+) -> Checked:
     from treceval_py.checking import check as look
 
-    return look(source(), judgments, kind=kind, **settings._asdict())
+    return look(source(), judgments, kind=kind, **settings)
 
 
-def _as_run(source: Callable[[], Source], judgments: Qrels | None, kind: str | None, settings: Settings) -> Checked:
+def _as_run(
+    source: Callable[[], Source], judgments: Qrels | None, kind: str | None, settings: Mapping[str, Any]
+) -> Checked:
     """Check a file given with judgments as a run, even if it looks like judgments."""
-    found = _checked(source, judgments, kind, settings)
-    if kind is None and found.kind is not None and found.kind.name == "qrels":
+    checked = _checked(source, judgments, kind, settings)
+    if kind is None and checked.kind is not None and checked.kind.name == "qrels":
         return _checked(source, judgments, "run", settings)
-    return found
+    return checked
 
 
-def _judgments(path: str | None, settings: Settings, opened: ExitStack) -> tuple[list[Checked], Qrels | None]:
+def _judgments(path: str | None, settings: Mapping[str, Any], opened: ExitStack) -> tuple[list[Checked], Qrels | None]:
     """Check the judgments, and read them if they are readable."""
     if path is None:
         return [], None
@@ -216,29 +214,29 @@ class _Fixing:
         Whether a file could not be fixed.
     """
 
-    def __init__(self, judgments: Qrels | None, settings: Settings, in_place: bool) -> None:
+    def __init__(self, judgments: Qrels | None, settings: Mapping[str, Any], in_place: bool) -> None:
         self.failed = False
         self._judgments = judgments
         self._settings = settings
         self._in_place = in_place
 
-    def remains(self, source: Callable[[], Source], target: str, found: Checked) -> Checked:
+    def remains(self, source: Callable[[], Source], target: str, before: Checked) -> Checked:
         """Fix a file and check it again; return the earlier findings if nothing was written."""
-        if found.kind is None:
+        if before.kind is None:
             self.failed = True
-            say(f"treceval: {visible(found.file)}: it has no lines that could be fixed, so nothing was written.")
-            return found
+            say(f"treceval: {visible(before.file)}: it has no lines that could be fixed, so nothing was written.")
+            return before
         try:
-            done = self._written(source, target, found.kind)
+            done = self._written(source, target, before.kind)
         except InputError as error:
             self.failed = True
             say(f"{error} Nothing was written.")
-            return found
+            return before
         if done is None:
             note(f"{target}: nothing to fix")
-            return found
+            return before
         note(f"{target}: {'; '.join(done.repairs) or 'nothing to fix, so this is a copy'}")
-        again = _checked(lambda: target, self._judgments, found.kind.name, self._settings)
+        again = _checked(lambda: target, self._judgments, before.kind.name, self._settings)
         told = [_told(again, severity) for severity in ("error", "warning")]
         if any(told):
             note(f"{target}: remaining: {', '.join(filter(None, told))}")
@@ -253,8 +251,8 @@ class _Fixing:
         try:
             os.makedirs(folder or ".", exist_ok=True)
         except OSError as error:
-            what = f"cannot be made: {error.strerror or error}"
-            raise OutputError(what, "Name another folder.", file=folder) from None
+            problem = f"cannot be made: {error.strerror or error}"
+            raise OutputError(problem, "Name another folder.", file=folder) from None
         try:
             with written_whole(target) as stream:
                 done = fix(source(), stream, kind)
@@ -301,17 +299,17 @@ def _explanation(ctx: click.Context, text: str) -> str:
     from treceval_py.checking.show import explained
 
     try:
-        found = list(CODES.values()) if text.lower() == "all" else code_or_name(text, "--explain")
+        codes = list(CODES.values()) if text.lower() == "all" else code_or_name(text, "--explain")
     except EvaluationError as error:
         raise click.UsageError(str(error)) from None
-    return "\n\n".join(map(explained, found))
+    return "\n\n".join(map(explained, codes))
 
 
 def _labels(scale: str | None) -> tuple[int, int] | None:
     """Return the least and the highest label of a scale: ``0-3``, ``-2-4``."""
     if scale is None:
         return None
-    found = re.fullmatch(r"(-?\d{1,18})(?:-|\.\.|:)(-?\d{1,18})", scale)
-    if found is None or int(found[1]) > int(found[2]):
+    labels = re.fullmatch(r"(-?\d{1,18})(?:-|\.\.|:)(-?\d{1,18})", scale)
+    if labels is None or int(labels[1]) > int(labels[2]):
         raise click.UsageError(f"--scale takes the lowest and the highest label, such as 0-3, not '{scale}'.")
-    return int(found[1]), int(found[2])
+    return int(labels[1]), int(labels[2])

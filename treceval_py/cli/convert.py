@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
+from treceval_py.cli.commands import Command
+from treceval_py.cli.options import choice, named, option
 from treceval_py.cli.printing import lost, note
 from treceval_py.errors import OutputError
 
@@ -28,13 +30,13 @@ treceval convert --to json qrels.tsv - | less
 """
 
 
-@click.command("convert", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("convert", cls=Command, help=HELP)
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
-@click.option("--kind", type=click.Choice(["run", "qrels"]), help="Type of IN [recognised].")
-@click.option("--from", "source_format", metavar="FORMAT", help="Format of IN [recognised].")
-@click.option("--to", "target_format", metavar="FORMAT", help="Format of OUT [by its extension].")
-@click.option("--tag", help="Tag to write in the run [its own].")
+@choice("--kind", ["run", "qrels"], "Type of IN [recognised].")
+@option("--from source_format", "FORMAT", "Format of IN [recognised].", shell_complete=named("format"))
+@option("--to target_format", "FORMAT", "Format of OUT [by its extension].", shell_complete=named("format"))
+@option("--tag", None, "Tag to write in the run [its own].")
 def convert(
     source: str,
     target: str,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treceval_py.cli.options import scoring_options
+from treceval_py.cli.commands import Command
+from treceval_py.cli.options import check_standard_input, named, option, scoring_options
 from treceval_py.cli.printing import put
 
 if TYPE_CHECKING:
@@ -27,16 +28,26 @@ treceval explain qrels.txt run.txt -m AP --query 301     the arithmetic of one q
 """
 
 
-@click.command("explain", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("explain", cls=Command, help=HELP)
 @click.argument("qrels", metavar="QRELS")
 @click.argument("run", metavar="RUN")
-@click.option(
-    "--claim", "claims", multiple=True, metavar="NAME=VALUE", help="Value reported elsewhere, to be explained."
+@option(
+    "--claim claims",
+    "NAME=VALUE",
+    "Value reported elsewhere, to be explained.",
+    multiple=True,
+    shell_complete=named("measure"),
 )
-@click.option("--against", multiple=True, metavar="PROFILE", help="Walk to this profile, one convention at a time.")
-@click.option("--query", metavar="QID", help="Show the arithmetic of this query, term by term.")
+@option(
+    "--against",
+    "PROFILE",
+    "Walk to this profile, one convention at a time.",
+    multiple=True,
+    shell_complete=named("profile"),
+)
+@option("--query", "QID", "Show the arithmetic of this query, term by term.")
 @scoring_options("RR@10, nDCG@10, AP")
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
+@option("-o --output", "FILE", "Write to FILE, whole or not at all.")
 def explain(
     qrels: str,
     run: str,
@@ -51,15 +62,14 @@ def explain(
     from treceval_py import explaining
     from treceval_py.explaining.show import arithmetic_text, explanation_text
 
-    if qrels == run == "-":
-        raise click.UsageError("Standard input (-) can be read only once.")
+    check_standard_input([qrels, run])
     if query is not None:
         if claims or against:
             raise click.UsageError("--query shows the arithmetic of one query; remove --claim and --against.")
         put("\n".join(map(arithmetic_text, _of_query(qrels, run, query, scoring, reading))), output)
         return
-    found = explaining.explain(qrels, run, claims=claims, against=against, scoring=scoring, **reading._asdict())
-    put(explanation_text(found), output)
+    explanation = explaining.explain(qrels, run, claims=claims, against=against, scoring=scoring, **reading._asdict())
+    put(explanation_text(explanation), output)
 
 
 def _of_query(qrels: str, run: str, query: str, scoring: Scoring, reading: Reading) -> list[Arithmetic]:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treceval_py.cli.compare import gathered
-from treceval_py.cli.options import decimal, digits_option, flag, format_option, output_option, scoring_options
-from treceval_py.cli.printing import note, put, say, style_for
+from treceval_py.cli.commands import Command
+from treceval_py.cli.compare import check_files, gathered
+from treceval_py.cli.options import FORCE, NAMES, decimal, named, option, output_options, scoring_options
+from treceval_py.cli.printing import Output, say, style_for
 from treceval_py.rendering import FORMATS, text_of
 
 if TYPE_CHECKING:
@@ -36,31 +37,29 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 """The environment variable that holds the path of a workflow's summary."""
 
 
-@click.command("gate", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("gate", cls=Command, help=HELP, check=check_files)
 @click.argument("files", metavar="[QRELS] BASELINE CANDIDATE", nargs=-1)
 @scoring_options("those with a margin or floor; else map, ndcg_cut.10, recip_rank, P.10")
-@click.option(
-    "--margin",
-    "margins",
-    multiple=True,
-    metavar="[MEASURE=]X",
-    help="How much lower the candidate may be: 0.01, or 5% of the baseline's mean. Repeatable [0.01 where there is no "
+@option(
+    "--margin margins",
+    "[MEASURE=]X",
+    "How much lower the candidate may be: 0.01, or 5% of the baseline's mean. Repeatable [0.01 where there is no "
     "floor].",
-)
-@click.option(
-    "--floor",
-    "floors",
     multiple=True,
-    metavar="MEASURE=X",
-    help="Lowest mean that the candidate may have, compared without a test. Repeatable.",
+    shell_complete=named("measure"),
 )
-@decimal("--alpha", default=0.05, help="Significance level [0.05].")
-@decimal("--power", default=0.8, help="Power for the number of queries needed [0.8].")
-@click.option("--names", "by", type=click.Choice(["tag", "file"]), help="Name runs by tag or by file [tag if unique].")
-@flag("--force", help="Compare even values that were computed differently.")
-@format_option("table", [*FORMATS, "github"])
-@digits_option
-@output_option
+@option(
+    "--floor floors",
+    "MEASURE=X",
+    "Lowest mean that the candidate may have, compared without a test. Repeatable.",
+    multiple=True,
+    shell_complete=named("measure"),
+)
+@decimal("--alpha", "Significance level [0.05].", 0.05)
+@decimal("--power", "Power for the number of queries needed [0.8].", 0.8)
+@NAMES
+@FORCE
+@output_options("table", [*FORMATS, "github"])
 @click.pass_context
 def gate(
     ctx: click.Context,
@@ -73,9 +72,7 @@ def gate(
     power: float,
     by: str | None,
     force: bool,
-    output_format: str,
-    digits: int | None,
-    output: str | None,
+    output: Output,
 ) -> None:
     """Gather, test and print; the exit status is the verdict."""
     from treceval_py.comparing.saved.reading import is_saved
@@ -84,33 +81,32 @@ def gate(
 
     settings = gate_settings(_by_measure("--margin", margins), _by_measure("--floor", floors), alpha, power)
     scoring = scoring_for(scoring, settings, saved=any(map(is_saved, files)))
-    found = gathered(files, scoring, reading, by=by, force=force, outputs=[output])
-    verdict = gate_gathered(found, settings, force=force)
-    if output_format == "github":
-        put(workflow_commands(verdict, next((file for file in files[-1:] if file != "-"), None)), output)
+    runs = gathered(files, scoring, reading, by=by, force=force, outputs=[output.path])
+    verdict = gate_gathered(runs, settings, force=force)
+    if output.format == "github":
+        output.put(workflow_commands(verdict, next((file for file in files[-1:] if file != "-"), None)))
         _summarise(verdict)
     else:
-        put(text_of(verdict, output_format, style_for(output, digits)), output, styled=output_format == "table")
-    if output_format in ("csv", "tsv", "github"):
-        note(*verdict.notes)
-    if output_format != "table" or output is not None:
+        output.put(text_of(verdict, output.format, output.style))
+    output.note(*verdict.notes, also="github")
+    if output.format != "table" or output.path is not None:
         say(finding(verdict))
     ctx.exit(verdict.status)
 
 
 def _by_measure(option: str, given: tuple[str, ...]) -> dict[str, str]:
     """Return values by measure; a value without a measure is for all of them."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for text in given:
         measure, equals, value = text.rpartition("=")
         if option == "--floor" and not equals:
             raise click.UsageError(f"{option} needs a measure: {option} map={value}.")
         if equals and not measure:
             raise click.UsageError(f"{option} {text} lacks the measure before '='.")
-        if measure in found:
+        if measure in values:
             raise click.UsageError(f"{option} is given twice for {measure or 'all measures'}.")
-        found[measure] = value
-    return found
+        values[measure] = value
+    return values
 
 
 def _summarise(verdict: Verdict) -> None:

@@ -7,8 +7,9 @@ from itertools import accumulate
 
 import click
 
-from treceval_py.cli.options import format_option, output_option
-from treceval_py.cli.printing import put_list
+from treceval_py.cli.commands import Command
+from treceval_py.cli.options import named, output_options, plugin_options
+from treceval_py.cli.printing import Output, put_list
 from treceval_py.errors import MeasureError, UnknownMeasureError
 from treceval_py.measures import NICKNAMES, Family, by_section, parse_measures
 from treceval_py.measures.documentation import documentation
@@ -17,24 +18,13 @@ from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.tables import Column, Document, Table
 
 
-@click.command("measures", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("names", metavar="[NAME]…", nargs=-1)
-@click.option(
-    "--plugin",
-    "plugins",
-    multiple=True,
-    metavar="MODULE",
-    help="Import your own measures from a Python module or .py file. Repeatable.",
-)
-@format_option()
-@output_option
-def measures(names: tuple[str, ...], plugins: tuple[str, ...], output_format: str, output: str | None) -> None:
+@click.command("measures", cls=Command)
+@click.argument("names", metavar="[NAME]…", nargs=-1, shell_complete=named("measure"))
+@plugin_options
+@output_options(digits=False)
+def measures(names: tuple[str, ...], output: Output) -> None:
     """List all measures, or explain the given ones: formula, parameters, value of the empty case, reference."""
-    for plugin in plugins:
-        from treceval_py.measures.plugins import load_plugin
-
-        load_plugin(plugin)
-    put_list(Document("measures", [_list(), _sets()], lambda _: Made()), names, explained, output_format, output)
+    put_list(Document("measures", [_list(), _sets()], lambda _: Made()), names, explained, output)
 
 
 def _list() -> Table:

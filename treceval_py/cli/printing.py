@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from click import UsageError, get_current_context
 
-from treceval_py.data.ids import encode
 from treceval_py.errors import OutputError, shortened
 from treceval_py.rendering import render
 from treceval_py.rendering.style import Style
@@ -20,6 +19,34 @@ if TYPE_CHECKING:
 
 SILENT = "treceval_py.silent"
 """The key that a command sets in its context's `meta` to suppress notes."""
+
+
+class Output:
+    """Where and how a command prints.
+
+    Parameters
+    ----------
+    format : str
+        The format.
+    digits : int or None
+        Decimals of values; None: the format's own.
+    path : str or None
+        The file; None for standard output.
+    """
+
+    def __init__(self, format: str, digits: int | None, path: str | None) -> None:
+        self.format = format
+        self.path = path
+        self.style = style_for(path, digits)
+
+    def put(self, text: str) -> None:
+        """Write text that has the format."""
+        put(text, self.path, styled=self.format == "table")
+
+    def note(self, *notes: str, also: str = "") -> None:
+        """Write notes, which other formats show themselves, beside plain rows of values, and beside another format."""
+        if self.format in ("csv", "tsv", also):
+            note(*notes)
 
 
 def put(text: str, path: str | None, *, styled: bool = False) -> None:
@@ -40,6 +67,8 @@ def put(text: str, path: str | None, *, styled: bool = False) -> None:
     OutputError
         It cannot be written.
     """
+    from treceval_py.data.ids import encode
+
     if path is not None and path != "-":
         from treceval_py.io.target import written_whole
 
@@ -62,9 +91,7 @@ def put(text: str, path: str | None, *, styled: bool = False) -> None:
         raise lost(error) from None
 
 
-def put_list(
-    document: Document, names: Sequence[str], explained: Callable[[str], str], output_format: str, path: str | None
-) -> None:
+def put_list(document: Document, names: Sequence[str], explained: Callable[[str], str], output: Output) -> None:
     """Write a list in a format, or explain each of the names.
 
     Raises
@@ -72,10 +99,12 @@ def put_list(
     UsageError
         A format was given with names; explanations have one format.
     """
-    if names and output_format != "table":
+    if not names:
+        output.put(render(document, output.format, output.style))
+    elif output.format != "table":
         raise UsageError("--format applies to the list; remove the names.")
-    text = "\n".join(map(explained, names)) if names else render(document, output_format, style_for(path))
-    put(text, path, styled=not names and output_format == "table")
+    else:
+        put("\n".join(map(explained, names)), output.path)
 
 
 def lost(error: OSError) -> OutputError:

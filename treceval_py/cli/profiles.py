@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import click
 
-from treceval_py.cli.options import format_option, output_option
-from treceval_py.cli.printing import put_list
+from treceval_py.cli.commands import Command
+from treceval_py.cli.options import named, output_options
+from treceval_py.cli.printing import Output, put_list
 from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.tables import Column, Document, Table
 from treceval_py.scoring.conventions import CONVENTIONS
 from treceval_py.scoring.profiles import PROFILES, Profile, profile_named
 
 
-@click.command("profiles", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("names", metavar="[NAME]…", nargs=-1)
-@format_option()
-@output_option
-def profiles(names: tuple[str, ...], output_format: str, output: str | None) -> None:
+@click.command("profiles", cls=Command)
+@click.argument("names", metavar="[NAME]…", nargs=-1, shell_complete=named("profile"))
+@output_options(digits=False)
+def profiles(names: tuple[str, ...], output: Output) -> None:
     """Show all profiles side by side, or explain the given ones.
 
     A profile describes how a program ranks documents and averages queries, and what its measure names mean.
     """
     tables = [_side_by_side(), _exceptions()]
     document = Document("profiles", tables, lambda _: Made())
-    put_list(document, names, lambda name: _explained(profile_named(name)), output_format, output)
+    put_list(document, names, lambda name: _explained(profile_named(name)), output)
 
 
 def _side_by_side() -> Table:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from treceval_py.cli.options import paths_option, rerank_options, running_options, tag_of
+from treceval_py.cli.commands import Command
+from treceval_py.cli.options import PATHS, option, rerank_options, running_options, tag_of
 from treceval_py.cli.printing import say
 from treceval_py.cli.stages import Stages, long_work
 from treceval_py.errors import OutputError
+
+if TYPE_CHECKING:
+    from treceval_py.retrieval.reranking import Reranker
 
 MODEL = "BAAI/bge-reranker-v2-m3"
 
@@ -30,27 +34,23 @@ Needs: pip install 'treceval-py[retrieve]'
 """
 
 
-@click.command("rerank", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("rerank", cls=Command, help=HELP)
 @click.argument("run", metavar="RUN")
-@click.option(
-    "-o", "--output", required=True, metavar="OUT", help="Run to write; its extension selects compression (.gz, …)."
-)
-@click.option("--corpus", required=True, metavar="FILE", help="Passages of RUN: a file, a folder, datasets:NAME, ….")
-@click.option("--queries", required=True, metavar="FILE", help="Queries of RUN, likewise.")
-@click.option("--model", default=MODEL, metavar="NAME", help=f"Reranker on the hub, or a folder [{MODEL}].")
-@click.option("--revision", metavar="REV", help="Commit, branch or tag of a hub model [main].")
+@option("-o --output", "OUT", "Run to write; its extension selects compression (.gz, …).", required=True)
+@option("--corpus", "FILE", "Passages of RUN: a file, a folder, datasets:NAME, ….", required=True)
+@option("--queries", "FILE", "Queries of RUN, likewise.", required=True)
+@option("--model", "NAME", f"Reranker on the hub, or a folder [{MODEL}].", default=MODEL)
+@option("--revision", "REV", "Commit, branch or tag of a hub model [main].")
 @rerank_options("--")
-@click.option("--work", metavar="FOLDER", help="Folder that keeps scores until OUT is complete [OUT.work].")
-@click.option("--tag", help="The last column of OUT [the model's name].")
+@option("--work", "FOLDER", "Folder that keeps scores until OUT is complete [OUT.work].")
+@option("--tag", None, "The last column of OUT [the model's name].")
 @running_options
-@paths_option
+@PATHS
 def rerank(run: str, output: str, corpus: str, queries: str, **options: Any) -> None:
     """Rerank a run."""
     long_work()
     from treceval_py.corpora.named import open_texts
-    from treceval_py.retrieval.devices import devices_for
-    from treceval_py.retrieval.models import find_model
-    from treceval_py.retrieval.reranking import Reranker, check_files
+    from treceval_py.retrieval.reranking import check_files
     from treceval_py.retrieval.reranking import rerank as reranked
 
     work = options["work"] or f"{output}.work"
@@ -59,15 +59,10 @@ def rerank(run: str, output: str, corpus: str, queries: str, **options: Any) -> 
     try:
         documents, asked = open_texts(corpus, "document"), open_texts(queries, "query")
         check_files(run, output, documents, asked)  # before a model is downloaded
-        reranker = Reranker(
-            model=find_model(options["model"], options["revision"], wanted="reranker"),
-            devices=devices_for(options["devices"]) if options["ray"] is None else (),
-            **{name: options[name] for name in ("depth", "below", "max_length", "precision", "batch_size", "ray")},
-        )
         reranked(
             run,
             output,
-            reranker,
+            reranker_of(options, options["model"], "", revision=options["revision"]),
             corpus=documents,
             queries=asked,
             work=work,
@@ -85,3 +80,19 @@ def rerank(run: str, output: str, corpus: str, queries: str, **options: Any) -> 
         raise OutputError(reason, "Work so far is kept.", file=str(error.filename or work)) from None
     finally:
         stages.close()
+
+
+def reranker_of(
+    options: dict[str, Any], model: str, prefix: str = "rerank_", revision: str | None = None, *, weights: bool = True
+) -> Reranker:
+    """Return a reranker: with the options of reranking, whose names begin with a prefix, and of running a model."""
+    from treceval_py.retrieval.devices import devices_for
+    from treceval_py.retrieval.models import find_model
+    from treceval_py.retrieval.reranking import Reranker
+
+    return Reranker(
+        model=find_model(model, revision, wanted="reranker", weights=weights),
+        devices=devices_for(options["devices"]) if options["ray"] is None else (),
+        **{name: options[f"{prefix}{name}"] for name in ("depth", "below", "max_length")},
+        **{name: options[name] for name in ("precision", "batch_size", "ray")},
+    )
