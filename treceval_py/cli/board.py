@@ -18,7 +18,6 @@ from treceval_py.cli.options import (
     number,
     option,
     output_options,
-    refuse,
     scoring_options,
 )
 from treceval_py.cli.printing import Output, check_targets, note, say
@@ -51,31 +50,23 @@ off the board; the exit status is then 1.
 """
 
 
-def _check(ctx: click.Context) -> None:
-    """Refuse options that do not go together, and a lack of runs."""
+def _check(ctx: click.Context) -> dict[str, object]:
+    """Return what is wrong: options that do not go together, and a lack of runs."""
     chosen = ctx.params
-    qrels, runs = chosen["qrels"], chosen["runs"]
-    refuse(
-        {
-            "--columns needs --format latex.": chosen["columns"] is not None and chosen["output_format"] != "latex",
-            "--cache and --no-cache contradict each other; remove one of them.": chosen["cache"] is not None
-            and chosen["no_cache"],
-            "-c averages over all judged queries, --common over the queries that all runs have; remove one of them.": (
-                chosen["common"] and chosen["complete"]
-            ),
-            "Standard input (-) cannot be put on a board; name a file or a folder.": "-" in runs,
-            "--resample needs a folder or TOML file of collections, without RUNS.": runs
-            and chosen["resampled"] is not None,
-        }
-    )
-    if not runs:
-        refuse(
-            {
-                "Missing argument 'RUNS…'.": not os.path.isdir(qrels) and not qrels.endswith(".toml"),
-                "Each collection has a cache of its own; remove --cache.": chosen["cache"] is not None,
-                "--groups needs the queries of one collection; give its judgments and RUNS.": chosen["groups"],
-            }
-        )
+    qrels, runs, cache = chosen["qrels"], chosen["runs"], chosen["cache"] is not None
+    no_collections = not os.path.isdir(qrels) and not qrels.endswith(".toml")
+    return {
+        "--columns needs --format latex.": chosen["columns"] is not None and chosen["output_format"] != "latex",
+        "--cache and --no-cache contradict each other; remove one of them.": cache and chosen["no_cache"],
+        "-c averages over all judged queries, --common over the queries that all runs have; remove one of them.": (
+            chosen["common"] and chosen["complete"]
+        ),
+        "Standard input (-) cannot be put on a board; name a file or a folder.": "-" in runs,
+        "--resample needs a folder or TOML file of collections, without RUNS.": runs and chosen["resampled"],
+        "Missing argument 'RUNS…'.": not runs and no_collections,
+        "Each collection has a cache of its own; remove --cache.": not runs and cache,
+        "--groups needs the queries of one collection; give its judgments and RUNS.": not runs and chosen["groups"],
+    }
 
 
 @click.command("board", cls=Command, help=HELP, check=_check)

@@ -12,8 +12,8 @@ import click
 
 from treceval_py.cli.commands import Command
 from treceval_py.cli.names import KINDS
-from treceval_py.cli.options import check_standard_input, choice, flag, format_option, given, named, number, option
-from treceval_py.cli.printing import check_targets, note, put, say, style_for
+from treceval_py.cli.options import TWICE, choice, flag, format_option, given, named, number, option
+from treceval_py.cli.printing import Output, check_targets, note, put, say
 from treceval_py.errors import EvaluationError, InputError, OutputError, TrecevalError, visible
 from treceval_py.rendering import FORMATS
 
@@ -43,10 +43,11 @@ The exit status is 1 if there are errors (with --strict, also for warnings); wit
 """
 
 
-def _check(ctx: click.Context) -> None:
-    """Refuse a lack of files."""
-    if ctx.params["explain"] is None and not ctx.params["files"] and ctx.params["qrels"] is None:
-        raise click.UsageError("Name a FILE to check, or --qrels QRELS.")
+def _check(ctx: click.Context) -> dict[str, object]:
+    """Return what is wrong with the files."""
+    chosen = ctx.params
+    none = chosen["explain"] is None and not chosen["files"] and chosen["qrels"] is None
+    return {"Name a FILE to check, or --qrels QRELS.": none, TWICE: (*chosen["files"], chosen["qrels"]).count("-") > 1}
 
 
 @click.command("check", cls=Command, help=HELP, check=_check)
@@ -99,15 +100,14 @@ def check(
     check_targets([output, *(() if in_place else targets)], read)
     if in_place:
         check_targets([output, *targets], [])
-    check_standard_input(read)
     with ExitStack() as opened:
         checked, judgments = _judgments(qrels, settings, opened)
         failed = qrels is not None and judgments is None
         sources = [_repeatable(each, opened) for each in files]
         looked_at = _checked if qrels is None else _as_run
         checked += [looked_at(source, judgments, kind, settings) for source in sources]
-        text = check_output(checked, output_format, style_for(output))
-        put(text, output, styled=output_format in ("text", "table"))
+        findings = Output("table" if output_format == "text" else output_format, output=output)  # both have styles
+        findings.put(check_output(checked, output_format, findings.style))
         if scale is not None and not any(each.kind is None or each.kind.rel is not None for each in checked):
             note("--scale had no effect: no judgments were checked")
         if output_format in ("csv", "tsv", "json", "github", "sarif") and (hidden := left_out(checked)):

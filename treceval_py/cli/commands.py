@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
@@ -41,19 +41,23 @@ class _Text(click.types.StringParamType):
 TEXT = _Text()
 
 
+THREADS = "OPENBLAS_NUM_THREADS"
+
+
 class Command(click.Command):
     """A command, for which numpy is imported when its arguments are right.
 
     Parameters
     ----------
     check : callable, optional
-        Refuses arguments that do not go together, before anything is imported.
+        Returns messages about arguments that do not go together, each with whether it applies; the first one that
+        does is raised, before anything is imported.
     """
 
     context_class = _Context
 
     def __init__(
-        self, name: str | None, *, check: Callable[[click.Context], None] | None = None, **settings: Any
+        self, name: str | None, *, check: Callable[[click.Context], Mapping[str, object]] | None = None, **settings: Any
     ) -> None:
         super().__init__(name, context_settings={"help_option_names": ["-h", "--help"]}, **settings)
         self.check = check
@@ -62,21 +66,16 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Check the arguments, and call the command."""
-        if self.check is not None:
-            self.check(ctx)
-        _import_numpy()
+        for message, applies in self.check(ctx).items() if self.check is not None else ():
+            if applies:
+                raise click.UsageError(message, ctx)
+        if THREADS not in os.environ:
+            # numpy's linear algebra, which scoring never uses, starts a thread for each core.
+            os.environ[THREADS] = "1"
+            import numpy  # noqa: F401 - only to be loaded
+
+            del os.environ[THREADS]  # programs started or modules imported later may need their threads
         return super().invoke(ctx)
-
-
-def _import_numpy() -> None:
-    """Import numpy without a thread for each core, which its linear algebra starts and scoring never uses."""
-    variable = "OPENBLAS_NUM_THREADS"
-    if variable in os.environ:
-        return
-    os.environ[variable] = "1"
-    import numpy  # noqa: F401 - only to be loaded
-
-    del os.environ[variable]  # programs started or modules imported later may need their threads
 
 
 class DefaultGroup(click.Group):

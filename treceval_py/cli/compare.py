@@ -14,12 +14,11 @@ from treceval_py.cli.options import (
     FORCE,
     GROUPS,
     NAMES,
-    check_standard_input,
+    TWICE,
     flag,
     number,
     option,
     output_options,
-    refuse,
     scoring_options,
     statistics_options,
     within,
@@ -56,12 +55,9 @@ treceval compare --explain                     what each test does and assumes
 """
 
 
-def check_files(ctx: click.Context) -> None:
-    """Refuse a lack of files."""
-    files = ctx.params["files"]
-    if not files:
-        raise click.UsageError("Missing argument 'QRELS'.")
-    check_standard_input(files)
+def file_faults(files: Sequence[str]) -> dict[str, object]:
+    """Return what is wrong with the files."""
+    return {"Missing argument 'QRELS'.": not files, TWICE: files.count("-") > 1}
 
 
 def _divided(files: Sequence[str], outputs: Sequence[str | None]) -> tuple[str | None, list[str]]:
@@ -183,35 +179,30 @@ def _runs_of(gathering: Gathered) -> list[Run] | None:
     return [gathering.evaluator.table(source) for source in gathering.sources if source is not None]
 
 
-def _check(ctx: click.Context) -> None:
-    """Refuse a lack of files, options that do not go together, and options without effect."""
+def _check(ctx: click.Context) -> dict[str, object]:
+    """Return what is wrong: options that do not go together or have no effect, and a lack of files."""
     chosen = ctx.params
-    per_query, agreement, output_format = chosen["per_query"], chosen["agreement"], chosen["output_format"]
-    tables = per_query is None and agreement is None
+    output_format, explain, groups = chosen["output_format"], chosen["explain"], chosen["groups"]
+    by_query, agreement = chosen["per_query"] is not None, chosen["agreement"] is not None
+    no_tables = by_query or agreement
     latex = ("columns", "siunitx", "raw_names")
     used = [name for name in (*latex, "sort", "rows") if chosen[name] not in (None, False)]
-    spelling = "--" + used[0].replace("_", "-") if used else ""
-    refuse(
-        {
-            "--documents needs --per-query.": chosen["documents"] is not None and per_query is None,
-            "--pairs compares every pair of runs; remove --baseline.": chosen["pairs"]
-            and chosen["baseline"] is not None,
-            "--per-query and --agreement print different things; remove one of them.": per_query and agreement,
-            "--groups adds to the tables, which --per-query and --agreement replace; remove one.": chosen["groups"]
-            and not tables,
-            "--queries needs --per-query.": chosen["queries"] is not None and per_query is None,
-            "--explain needs the table format, without --per-query and --agreement.": chosen["explain"]
-            and (output_format != "table" or not tables),
-            f"{spelling} does not go with --per-query and --agreement.": used and not tables,
-            f"{spelling} needs --format latex.": used[:1] and used[0] in latex and output_format != "latex",
-            f"--rows needs a format for people; {output_format} has all runs.": "rows" in used
-            and output_format in ("csv", "tsv", "json"),
-            "--rows 1 leaves no pair of runs; --pairs needs two rows or more.": chosen["pairs"] and chosen["rows"] == 1,
-        }
-    )
-    if not chosen["explain"]:
-        check_files(ctx)
-    check_standard_input(chosen["files"])
+    option = "--" + used[0].replace("_", "-") if used else ""
+    return {
+        "--documents needs --per-query.": chosen["documents"] is not None and not by_query,
+        "--pairs compares every pair of runs; remove --baseline.": chosen["pairs"] and chosen["baseline"] is not None,
+        "--per-query and --agreement print different things; remove one of them.": by_query and agreement,
+        "--groups adds to the tables, which --per-query and --agreement replace; remove one.": groups and no_tables,
+        "--queries needs --per-query.": chosen["queries"] is not None and not by_query,
+        "--explain needs the table format, without --per-query and --agreement.": explain
+        and (output_format != "table" or no_tables),
+        f"{option} does not go with --per-query and --agreement.": used and no_tables,
+        f"{option} needs --format latex.": option and used[0] in latex and output_format != "latex",
+        f"--rows needs a format for people; {output_format} has all runs.": "rows" in used
+        and output_format in ("csv", "tsv", "json"),
+        "--rows 1 leaves no pair of runs; --pairs needs two rows or more.": chosen["pairs"] and chosen["rows"] == 1,
+        **(file_faults(chosen["files"]) if chosen["files"] or not explain else {}),
+    }
 
 
 @click.command("compare", cls=Command, help=HELP, check=_check)

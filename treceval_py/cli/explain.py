@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from treceval_py.cli.commands import Command
-from treceval_py.cli.options import check_standard_input, named, option, scoring_options
+from treceval_py.cli.options import TWICE, named, option, scoring_options
 from treceval_py.cli.printing import put
 
 if TYPE_CHECKING:
@@ -28,7 +28,17 @@ treceval explain qrels.txt run.txt -m AP --query 301     the arithmetic of one q
 """
 
 
-@click.command("explain", cls=Command, help=HELP)
+def _check(ctx: click.Context) -> dict[str, object]:
+    """Return what is wrong with options and files."""
+    chosen = ctx.params
+    others = chosen["query"] is not None and (chosen["claims"] or chosen["against"])
+    return {
+        TWICE: chosen["qrels"] == chosen["run"] == "-",
+        "--query shows the arithmetic of one query; remove --claim and --against.": others,
+    }
+
+
+@click.command("explain", cls=Command, help=HELP, check=_check)
 @click.argument("qrels", metavar="QRELS")
 @click.argument("run", metavar="RUN")
 @option(
@@ -62,10 +72,7 @@ def explain(
     from treceval_py import explaining
     from treceval_py.explaining.show import arithmetic_text, explanation_text
 
-    check_standard_input([qrels, run])
     if query is not None:
-        if claims or against:
-            raise click.UsageError("--query shows the arithmetic of one query; remove --claim and --against.")
         put("\n".join(map(arithmetic_text, _of_query(qrels, run, query, scoring, reading))), output)
         return
     explanation = explaining.explain(qrels, run, claims=claims, against=against, scoring=scoring, **reading._asdict())

@@ -21,7 +21,7 @@ from treceval_py.cli.options import (
     number,
     option,
 )
-from treceval_py.cli.printing import check_targets, note, put, style_for
+from treceval_py.cli.printing import Output, check_targets, note
 
 if TYPE_CHECKING:
     from treceval_py.fusing.methods import Fusion
@@ -60,21 +60,26 @@ SETTINGS = ("methods", "norms", "weights", "rrf_k", "rbc_phi", "tune", "tuned", 
 """Options that decide how queries are fused."""
 
 
-def _check(ctx: click.Context) -> None:
-    """Refuse options that would be ignored or contradict each other."""
-    chosen, named_here = ctx.params, given(ctx)
-    if chosen["tuned"] is not None:
-        for name in sorted(named_here.intersection(SETTINGS[:6])):
-            raise click.UsageError(f"--tuned has a setting already; remove {_flag(name)}.")
-    for name, method in (("rrf_k", "rrf"), ("rbc_phi", "rbc")):
-        if name in named_here and method not in (chosen["methods"] or ("rrf",)):
-            raise click.UsageError(f"{_flag(name)} is for the method {method}.")
-    if chosen["tune"] is None:
-        for name in sorted(named_here.intersection(TUNING)):
-            raise click.UsageError(f"{_flag(name)} needs --tune.")
-        for name in ("methods", "norms"):
-            if len(chosen[name]) > 1:
-                raise click.UsageError(f"Several values of {_flag(name)} need --tune, which chooses one.")
+def _check(ctx: click.Context) -> dict[str, object]:
+    """Return what is wrong with options: they would be ignored, or contradict each other."""
+    chosen, there = ctx.params, given(ctx)
+    methods = chosen["methods"] or ("rrf",)
+    return {
+        **{
+            f"--tuned has a setting already; remove {_flag(name)}.": chosen["tuned"] is not None and name in there
+            for name in sorted(SETTINGS[:6])
+        },
+        **{
+            f"{_flag(name)} is for the method {method}.": name in there and method not in methods
+            for name, method in (("rrf_k", "rrf"), ("rbc_phi", "rbc"))
+        },
+        **{f"{_flag(name)} needs --tune.": chosen["tune"] is None and name in there for name in sorted(TUNING)},
+        **{
+            f"Several values of {_flag(name)} need --tune, which chooses one.": chosen["tune"] is None
+            and len(chosen[name]) > 1
+            for name in ("methods", "norms")
+        },
+    }
 
 
 def _flag(name: str) -> str:
@@ -133,7 +138,8 @@ def fuse(runs: tuple[str, ...], output: str, run_format: str | None, **options: 
         from treceval_py.fusing.show import document_of
         from treceval_py.rendering import render
 
-        put(render(document_of(done.tuned, runs), "table", style_for(None)), None, styled=True)
+        screen = Output("table")
+        screen.put(render(document_of(done.tuned, runs), screen.format, screen.style))
     note(*done.notes)
 
 

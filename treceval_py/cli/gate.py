@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from treceval_py.cli.commands import Command
-from treceval_py.cli.compare import check_files, gathered
+from treceval_py.cli.compare import file_faults, gathered
 from treceval_py.cli.options import FORCE, NAMES, decimal, named, option, output_options, scoring_options
-from treceval_py.cli.printing import Output, say, style_for
+from treceval_py.cli.printing import Output, say
 from treceval_py.rendering import FORMATS, text_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 """The environment variable that holds the path of a workflow's summary."""
 
 
-@click.command("gate", cls=Command, help=HELP, check=check_files)
+@click.command("gate", cls=Command, help=HELP, check=lambda ctx: file_faults(ctx.params["files"]))
 @click.argument("files", metavar="[QRELS] BASELINE CANDIDATE", nargs=-1)
 @scoring_options("those with a margin or floor; else map, ndcg_cut.10, recip_rank, P.10")
 @option(
@@ -116,7 +116,7 @@ def _summarise(verdict: Verdict) -> None:
         return
     from treceval_py.errors import OutputError
 
-    text = text_of(verdict, "markdown", style_for(path))
+    text = text_of(verdict, "markdown", Output(output=path).style)
     try:
         with open(path, "ab") as stream:
             stream.write(text.encode() + b"\n")

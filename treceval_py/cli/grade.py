@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treceval_py.cli.commands import Command
-from treceval_py.cli.options import choice, flag, given, number, option, refuse
+from treceval_py.cli.options import choice, flag, given, number, option
 from treceval_py.cli.printing import note, put
 from treceval_py.cli.progress import counting
 from treceval_py.errors import visible
@@ -47,20 +47,17 @@ Exit status: 0: graded. 1: an input file is unreadable, or the single submission
 """
 
 
-def _check(ctx: click.Context) -> None:
-    """Refuse other arguments beside --example-rules, and standard input."""
+def _check(ctx: click.Context) -> dict[str, object]:
+    """Return what is wrong: other arguments beside --example-rules, and standard input."""
     chosen = ctx.params
     names = ("qrels", "submissions", "claims", "baseline", "rules_file", "roster", "output")
     others = given(ctx) - {"example_rules", "output"}
     if chosen["example_rules"]:
-        refuse({"--example-rules only prints rules; remove the other arguments.": others})
-        return
-    refuse(
-        {
-            "Grading cannot read standard input (-); name files.": "-" in [chosen[name] for name in names],
-            "Missing argument 'QRELS'.": chosen["qrels"] is None and chosen["rules_file"] is None,
-        }
-    )
+        return {"--example-rules only prints rules; remove the other arguments.": others}
+    return {
+        "Grading cannot read standard input (-); name files.": "-" in [chosen[name] for name in names],
+        "Missing argument 'QRELS'.": chosen["qrels"] is None and chosen["rules_file"] is None,
+    }
 
 
 @click.command("grade", cls=Command, help=HELP, check=_check)
@@ -114,23 +111,12 @@ def grade(
         raise click.UsageError("Missing argument 'QRELS'." if qrels is None else "Missing argument 'SUBMISSIONS'.")
     files = {name: chosen[name] for name in ("claims", "baseline")}
     if single:
-        refuse(
-            {
-                "--single prints a grade and writes no files; remove -o.": output is not None,
-                "--single grades one submission in one process; remove --workers.": chosen["workers"] is not None,
-                "--roster lists a class, and --single grades one submission; remove one of them.": (
-                    chosen["roster"] is not None
-                ),
-                "With --single, only --to gradescope is possible.": set(to) - {"gradescope"},
-            }
-        )
+        _check_single(output, chosen["workers"], chosen["roster"], to)
         ctx.exit(_print_one(qrels, submissions, results=bool(to), rules=rules, student=student, **files))
-    refuse(
-        {
-            "--student names the student of a single submission; add --single.": student is not None,
-            "Missing option '-o': the folder to write to.": not output,
-        }
-    )
+    if student is not None:
+        raise click.UsageError("--student names the student of a single submission; add --single.")
+    if not output:
+        raise click.UsageError("Missing option '-o': the folder to write to.")
     _note_packages()
     shared: dict[str, Any] = {
         "rules": rules,
@@ -139,17 +125,16 @@ def grade(
         "without": [] if rules_file is None else [rules_file],
         "to": tuple(dict.fromkeys(to)),
     }
-    folder = str(output)
     with counting("submissions graded") as after:
         if rules.tasks:
-            course = grading.grade_course(submissions, folder, after=after, **shared)
+            course = grading.grade_course(submissions, output, after=after, **shared)
             books = {f"{name}: ": book for name, book in zip(course.names, course.tasks, strict=True)}
             notes = course.notes
         else:
-            books, notes = {"": grading.grade(qrels, submissions, folder, after=after, **shared, **files)}, ()
+            books, notes = {"": grading.grade(qrels, submissions, output, after=after, **shared, **files)}, ()
     for line in (*(f"{task}{line}" for task, book in books.items() for line in book.notes), *notes):
         note(f"{line}.")
-    written = visible(f"written to {os.path.join(folder, '')}") + "\n"
+    written = visible(f"written to {os.path.join(output, '')}") + "\n"
     put("".join(_summary(book, task) for task, book in books.items()) + written, None)
 
 
@@ -162,6 +147,17 @@ def _check_course(options: Collection[str]) -> None:
     for name in ("single", "student"):
         if name in options:
             raise click.UsageError(f"--{name} needs the rules of one exercise, and these are for a course.")
+
+
+def _check_single(output: str | None, workers: int | None, roster: str | None, to: tuple[str, ...]) -> None:
+    if output is not None:
+        raise click.UsageError("--single prints a grade and writes no files; remove -o.")
+    if workers is not None:
+        raise click.UsageError("--single grades one submission in one process; remove --workers.")
+    if roster is not None:
+        raise click.UsageError("--roster lists a class, and --single grades one submission; remove one of them.")
+    if set(to) - {"gradescope"}:
+        raise click.UsageError("With --single, only --to gradescope is possible.")
 
 
 def _print_one(qrels: str, submission: str, *, results: bool, **options: Any) -> int:

@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from treceval_py.cli import names
+from treceval_py.cli.printing import Output
 from treceval_py.data.numbers import integer
 from treceval_py.errors import MeasureError
 from treceval_py.rendering import FORMATS
@@ -35,17 +36,7 @@ def given(ctx: click.Context) -> set[str]:
     return {name for name, source in sources.items() if source is ParameterSource.COMMANDLINE} - absent
 
 
-def refuse(faults: Mapping[str, object]) -> None:
-    """Refuse a command line with the first message whose value is true."""
-    for message, holds in faults.items():
-        if holds:
-            raise click.UsageError(message)
-
-
-def check_standard_input(files: Iterable[str]) -> None:
-    """Refuse to read standard input twice."""
-    if [*files].count("-") > 1:
-        raise click.UsageError("Standard input (-) can be read only once.")
+TWICE = "Standard input (-) can be read only once."
 
 
 # Kinds of options. Their spellings and the name of their value are one text: "-l --level --level_for_rel level".
@@ -114,25 +105,42 @@ def tag_of(name: str) -> str:
     return re.sub(r"\s", "_", os.path.basename(os.path.abspath(name)))
 
 
-def together(options: Iterable[Decorator], collect: Callable[..., dict[str, Any]] = dict) -> Decorator:
-    """Return a decorator that adds options to a command, which gets what `collect` makes of the values of all."""
+def stacked(options: Iterable[Decorator]) -> Decorator:
+    """Return a decorator that adds options to a command, in this order."""
+
+    def decorate(command: Any) -> Any:
+        for decorator in reversed([*options]):
+            command = decorator(command)
+        return command
+
+    return decorate
+
+
+def together(options: Mapping[str, Decorator], make: Callable[..., dict[str, Any]]) -> Decorator:
+    """Return a decorator that adds options to a command, which gets them as other arguments.
+
+    Parameters
+    ----------
+    options : mapping
+        The options by the names of their values.
+    make : callable
+        Makes these arguments of those options that are set, given by name.
+    """
 
     def decorate(command: Callback) -> Callback:
         @functools.wraps(command)
-        def collecting(**values: Any) -> Any:
-            return command(**collect(**values))
+        def with_made(**values: Any) -> Any:
+            taken = {name: values.pop(name) for name in options}
+            are_set = {name: value for name, value in taken.items() if value not in (None, ()) and value is not False}
+            return command(**values, **make(**are_set))
 
-        decorated: Callback = collecting
-        for decorator in reversed([*options]):
-            decorated = decorator(decorated)
+        decorated: Callback = stacked(options.values())(with_made)
         return decorated
 
     return decorate
 
 
 # Options of several commands.
-
-OUTPUT = option("-o --output", "FILE", "Write to FILE; it is never left half-written.")
 
 
 def output_options(
@@ -149,14 +157,14 @@ def output_options(
     digits : bool
         Whether there are values to print.
     """
-
-    def collect(output_format: str, output: str | None, digits: int | None = None, **others: Any) -> dict[str, Any]:
-        from treceval_py.cli.printing import Output
-
-        return {"output": Output(output_format, digits, output), **others}
-
-    decimals = [number("--digits", "Decimals of values [4; all in csv, tsv and json].", most=MOST_DIGITS)]
-    return together([format_option(default, formats, usual), *(decimals if digits else []), OUTPUT], collect)
+    options = {
+        "output_format": format_option(default, formats, usual),
+        "digits": number("--digits", "Decimals of values [4; all in csv, tsv and json].", most=MOST_DIGITS),
+        "output": option("-o --output", "FILE", "Write to FILE; it is never left half-written."),
+    }
+    if not digits:
+        del options["digits"]
+    return together(options, lambda **are_set: {"output": Output(**are_set)})
 
 
 def format_option(default: str | None, formats: Sequence[str], usual: str = "") -> Decorator:
@@ -188,17 +196,12 @@ PLUGIN = option(
 )
 
 
-def _loaded(plugins: tuple[str, ...], **options: Any) -> dict[str, Any]:
-    """Import plug-ins, and return the other arguments of a command."""
-    if plugins:
-        from treceval_py.measures.plugins import load_plugin
+def load_plugins(plugins: Iterable[str]) -> None:
+    """Import plug-ins."""
+    from treceval_py.measures.plugins import load_plugin
 
-        for plugin in plugins:
-            load_plugin(plugin)
-    return options
-
-
-plugin_options = together([PLUGIN], _loaded)
+    for plugin in plugins:
+        load_plugin(plugin)
 
 
 class SharedOption:
@@ -274,6 +277,19 @@ READING_OPTIONS: Mapping[str, SharedOption] = {
 """How files are read: an option for each field of `Reading`."""
 
 
+def _scored(plugins: Iterable[str] = (), **fields: Any) -> dict[str, Any]:
+    """Return how runs are read and scored, with plug-ins imported."""
+    from treceval_py.scoring.planning import Reading, Scoring
+
+    if plugins:
+        load_plugins(plugins)
+    reading = {field: fields.pop(field) for field in READING_OPTIONS if field in fields}
+    if "signatures" in fields and len(fields) > 1:
+        other = next(option for field, option in SCORING_OPTIONS.items() if field in fields and field != "signatures")
+        raise click.UsageError(f"--repeat already fixes how to score; remove {other.spellings[0]}.")
+    return {"scoring": Scoring(**fields), "reading": Reading(**reading)}
+
+
 def scoring_options(usual: str) -> Decorator:
     """Return a decorator that gives a command all options of scoring, as ``scoring=`` and ``reading=``.
 
@@ -282,25 +298,8 @@ def scoring_options(usual: str) -> Decorator:
     usual : str
         The default measures, for the help.
     """
-
-    def collect(**options: Any) -> dict[str, Any]:
-        from treceval_py.scoring.planning import Reading, Scoring
-
-        options = _loaded(**options)
-        values = {field: options.pop(field) for field in (*SCORING_OPTIONS, *READING_OPTIONS)}
-        set_here = {
-            field: value for field, value in values.items() if value is not None and value is not False and value != ()
-        }
-        scoring = {field: value for field, value in set_here.items() if field in SCORING_OPTIONS}
-        if "signatures" in scoring and len(scoring) > 1:
-            (field, *_) = (field for field in scoring if field != "signatures")
-            spelling = SCORING_OPTIONS[field].spellings[0]
-            raise click.UsageError(f"--repeat already fixes how to score; remove {spelling}.")
-        reading = {field: value for field, value in set_here.items() if field in READING_OPTIONS}
-        return {"scoring": Scoring(**scoring), "reading": Reading(**reading), **options}
-
-    shared = {**SCORING_OPTIONS, **READING_OPTIONS}
-    return together([*(each.decorator(field, usual) for field, each in shared.items()), PLUGIN], collect)
+    options = {field: each.decorator(field, usual) for field, each in {**SCORING_OPTIONS, **READING_OPTIONS}.items()}
+    return together({**options, "plugins": PLUGIN}, _scored)
 
 
 STATISTICS: Mapping[str, Decorator] = {
@@ -341,8 +340,8 @@ STATISTICS: Mapping[str, Decorator] = {
 """How runs are compared: an option for each field of `Settings`."""
 
 
-def _settings(tests: tuple[str, ...], **options: Any) -> dict[str, Any]:
-    """Return a command's arguments with its comparison's as ``settings=``."""
+def _settings(tests: tuple[str, ...] = (), **fields: Any) -> dict[str, Any]:
+    """Return how runs are compared."""
     from treceval_py.comparing.comparing import checked
     from treceval_py.comparing.outcome import Settings
     from treceval_py.comparing.simultaneous import SIMULTANEOUS
@@ -353,14 +352,13 @@ def _settings(tests: tuple[str, ...], **options: Any) -> dict[str, Any]:
             raise click.UsageError(f"--test must be one of {', '.join(TESTS)} or all, not '{name}'.")
     marking = [name for name in tests if name != "all"] or [SIMULTANEOUS]
     every = dict.fromkeys((*marking, *(TESTS if "all" in tests else ())))
-    fields = {field: options.pop(field) for field in STATISTICS if field != "tests"}
-    return {"settings": checked(Settings(marking[0], tuple(every), **fields)), **options}
+    return {"settings": checked(Settings(marking[0], tuple(every), **fields))}
 
 
-statistics_options = together(STATISTICS.values(), _settings)
+statistics_options = together(STATISTICS, _settings)
 """Gives a command the options of statistics, as ``settings=``."""
 
-running_options = together(
+running_options = stacked(
     [
         choice(
             "--precision",
@@ -379,7 +377,7 @@ running_options = together(
 def rerank_options(prefix: str) -> Decorator:
     """Return a decorator that adds the options of reranking, each beginning with a prefix."""
     longest = "Most tokens of a query and passage together [512, or the model's limit if less]."
-    return together(
+    return stacked(
         [
             number(f"{prefix}depth", "Documents per query to rerank [100].", 100, least=1),
             choice(

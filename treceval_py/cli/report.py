@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treceval_py.cli.commands import Command
-from treceval_py.cli.compare import check_files, compared
+from treceval_py.cli.compare import compared, file_faults
 from treceval_py.cli.names import PLOTS
 from treceval_py.cli.options import FORCE, GROUPS, NAMES, option, scoring_options, statistics_options
 from treceval_py.cli.printing import note
@@ -55,17 +55,17 @@ def _plot_and_file(_: click.Context, option: click.Parameter, given: Sequence[st
     return plots
 
 
-def _check(ctx: click.Context) -> None:
-    """Refuse a lack of outputs, and outputs that cannot be written."""
+def _check(ctx: click.Context) -> dict[str, object]:
+    """Return what is wrong: a lack of outputs or of files, and outputs that cannot be written."""
     chosen = ctx.params
-    plots = [*chosen["png"], *chosen["svg"]]
-    if chosen["output"] is None and not plots:
-        raise click.UsageError("Missing output: add -o FILE, --png PLOT=FILE or --svg PLOT=FILE.")
-    if "-" in (chosen["output"], *(file for _, file in plots)):
-        raise click.UsageError("Pages and plots cannot be written to standard output (-); name a file.")
-    if chosen["pair"] is not None and not plots:
-        raise click.UsageError("--of selects the runs of --png and --svg; add one of these.")
-    check_files(ctx)
+    plots, output = [*chosen["png"], *chosen["svg"]], chosen["output"]
+    return {
+        "Missing output: add -o FILE, --png PLOT=FILE or --svg PLOT=FILE.": output is None and not plots,
+        "Pages and plots cannot be written to standard output (-); name a file.": "-"
+        in (output, *(file for _, file in plots)),
+        "--of selects the runs of --png and --svg; add one of these.": chosen["pair"] is not None and not plots,
+        **file_faults(chosen["files"]),
+    }
 
 
 @click.command("report", cls=Command, help=HELP, check=_check)

@@ -18,7 +18,6 @@ from treceval_py.cli.options import (
     named,
     number,
     option,
-    refuse,
     rerank_options,
     running_options,
     tag_of,
@@ -101,8 +100,8 @@ INDEX = ("search_parameters", "training")
 """Options of an index."""
 
 
-def _check(ctx: click.Context) -> None:
-    """Refuse options that would be ignored, and a lack of an output."""
+def _check(ctx: click.Context) -> dict[str, object]:
+    """Return what is wrong: options that would be ignored, and a lack of an output."""
     options = ctx.params
     flags = {parameter.name: max(parameter.opts, key=len) for parameter in ctx.command.params}
     given = given_by_user(ctx)
@@ -123,9 +122,11 @@ def _check(ctx: click.Context) -> None:
         (("shared_work",), options["reuse"] == "shards", "cannot be used with --reuse passages"),
         (("probe",), options["dry_run"], "needs --dry-run"),
     ]
-    refuse({f"{flags[name]} {why}.": name in given and not fits for names, fits, why in conditions for name in names})
-    if options["output"] is None and not (options["embeddings_only"] and options["work"]):
-        raise click.UsageError("-o RUN is missing" + (", or --work FOLDER." if options["embeddings_only"] else "."))
+    missing = "-o RUN is missing" + (", or --work FOLDER." if options["embeddings_only"] else ".")
+    return {
+        **{f"{flags[name]} {why}.": name in given and not fits for names, fits, why in conditions for name in names},
+        missing: options["output"] is None and not (options["embeddings_only"] and options["work"]),
+    }
 
 
 @click.command("retrieve", cls=Command, help=HELP, check=_check)

@@ -9,7 +9,7 @@ import click
 
 from treceval_py.cli.commands import COMMANDS, PrefixCommand
 from treceval_py.cli.names import RESULT_FORMATS
-from treceval_py.cli.options import GROUPS, check_standard_input, flag, option, output_options, refuse, scoring_options
+from treceval_py.cli.options import GROUPS, TWICE, flag, option, output_options, scoring_options
 from treceval_py.cli.printing import Output, check_targets, note, put
 from treceval_py.cli.progress import progress
 from treceval_py.rendering import FORMATS
@@ -54,37 +54,32 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
         ctx.exit()
 
 
-def _check(ctx: click.Context) -> None:
-    """Refuse a lack of files, and options that do not go together."""
+def _check(ctx: click.Context) -> dict[str, object]:
+    """Return what is wrong: files that lack, and options that do not go together."""
     chosen = ctx.params
     qrels, judged_rankings = chosen["qrels"], chosen["judged_rankings"]
     signature = chosen["signature"] or chosen["long_signature"]
-    refuse(
-        {
-            "--judged-ranking FILE replaces QRELS and RUN; remove them.": judged_rankings and qrels is not None,
-            "Missing argument 'QRELS'.": not judged_rankings and qrels is None,
-            "Missing argument 'RUN [RUN…]'.": not judged_rankings and not chosen["runs"],
-        }
-    )
-    check_standard_input(judged_rankings or (qrels, *chosen["runs"]))
-    own = "-R" if chosen["judgment_format"] else "-T" if chosen["run_format"] else ""
-    norms = chosen["norms"] is not None
-    refuse(
-        {
-            "Signatures describe values, not z-scores; remove -Z.": norms and (chosen["signatures"] or signature),
-            f"--judged-ranking has its own format; remove {own}.": judged_rankings and own,
-        }
-    )
-    if chosen["ties"] or chosen["unjudged"]:
-        others = {
-            "-Z": norms,
-            "--signature": signature,
-            "--judged-ranking": judged_rankings,
-            "--groups": chosen["groups"],
-        }
-        refuse(
-            {f"--ties and --unjudged print ranges of values; remove {name}.": there for name, there in others.items()}
-        )
+    norms, ranges = chosen["norms"] is not None, chosen["ties"] or chosen["unjudged"]
+    own = "-R" if chosen["judgment_format"] else "-T"
+    return {
+        "--judged-ranking FILE replaces QRELS and RUN; remove them.": judged_rankings and qrels is not None,
+        "Missing argument 'QRELS'.": not judged_rankings and qrels is None,
+        "Missing argument 'RUN [RUN…]'.": not judged_rankings and not chosen["runs"],
+        TWICE: (judged_rankings or (qrels, *chosen["runs"])).count("-") > 1,
+        "Signatures describe values, not z-scores; remove -Z.": norms and (chosen["signatures"] or signature),
+        f"--judged-ranking has its own format; remove {own}.": judged_rankings
+        and (chosen["judgment_format"] or chosen["run_format"]),
+        "--groups prints the averages of groups; remove -n.": chosen["groups"] and chosen["no_summary"] and not ranges,
+        **{
+            f"--ties and --unjudged print ranges of values; remove {option}.": ranges and there
+            for option, there in (
+                ("-Z", norms),
+                ("--signature", signature),
+                ("--judged-ranking", judged_rankings),
+                ("--groups", chosen["groups"]),
+            )
+        },
+    }
 
 
 @click.command("score", cls=PrefixCommand, help=HELP, check=_check)
@@ -140,19 +135,20 @@ def score(
     from treceval_py.scoring.zscores import read_norms
 
     files = judged_rankings or runs
-    check_targets([output.path], [qrels, *files, norms])
+    if output.path is not None:
+        check_targets([output.path], [qrels, *files, norms])
     ranges = ties or unjudged
     if scoring.signatures is None:
         profile = profile_of(scoring.profile or ("coursework" if judged_rankings else None))
         usual = RANGED if ranges and profile.measures == DEFAULT_MEASURES else profile.measures
-        measures = in_print_order(profile.parse(scoring.measures or usual))
-        scoring = replace(scoring, profile=profile, measures=measures)
+        measures = profile.parse(scoring.measures or usual)
+        scoring = replace(
+            scoring, profile=profile, measures=in_print_order(measures) if len(measures) > 1 else measures
+        )
     by_group: tuple[QueryGroups, ...] = ()
     if groups:
         from treceval_py.io.query_groups import read_query_groups
 
-        if no_summary:
-            raise click.UsageError("--groups prints the averages of groups; remove -n.")
         by_group = read_query_groups(groups)
         check_targets([output.path], [each.name for each in by_group])
     form = "long" if long_signature else "short" if signature else ""
@@ -187,7 +183,8 @@ def score(
         text = results_text(scored, output.format, options, output.style, notes)
     output.put(text)
     # Only now, so that output that cannot be written gives a single line.
-    note(*notes)
+    if notes:
+        note(*notes)
 
 
 def _of_judged_ranking(file: str, scoring: Scoring, reading: Reading) -> Results:

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from treceval_py.cli.commands import PrefixCommand
-from treceval_py.cli.options import READING_OPTIONS, SCORING_OPTIONS, check_standard_input, flag, option, within
+from treceval_py.cli.options import READING_OPTIONS, SCORING_OPTIONS, TWICE, flag, option, within
 from treceval_py.cli.printing import SILENT, put, say
 from treceval_py.cli.score import score
 from treceval_py.errors import EvaluationError, InputError, RepeatedDocumentError, TrecevalError, UnknownMeasureError
@@ -121,7 +121,7 @@ def trec_eval(
 ) -> None:
     """Score one run, or print help."""
     if helping:
-        from treceval_py.cli.measures import explained
+        from treceval_py.cli.measure_tables import explained
         from treceval_py.measures import in_print_order
         from treceval_py.scoring.profiles import profile_of
 
@@ -131,7 +131,8 @@ def trec_eval(
         return
     if len(files) != 2:
         raise click.UsageError(f"Give two files, QRELS and RUN, not {len(files)}.")
-    check_standard_input(files)
+    if files == ("-", "-"):
+        raise click.UsageError(TWICE)
     ctx.invoke(score, qrels=files[0], runs=files[1:], measures=measures or (DEFAULT,), **others)
 
 
