@@ -292,12 +292,7 @@ def compare(
 
 
 def _by_query(
-    comparison: Comparison,
-    gathering: Gathered,
-    count: int,
-    documents: int,
-    queries: str | None,
-    style: Style,
+    comparison: Comparison, gathering: Gathered, count: int, documents: int, queries: str | None, style: Style
 ) -> Document:
     """Return the queries with the largest differences for each measure and pair of runs."""
     from treceval_py.comparing.documents import largest_differences, read_query_texts, with_documents

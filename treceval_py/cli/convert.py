@@ -38,12 +38,7 @@ treceval convert --to json qrels.tsv - | less
 @option("--to target_format", "FORMAT", "Format of OUT [by its extension].", shell_complete=named("format"))
 @option("--tag", None, "Tag to write in the run [its own].")
 def convert(
-    source: str,
-    target: str,
-    kind: Kind | None,
-    source_format: str | None,
-    target_format: str | None,
-    tag: str | None,
+    source: str, target: str, kind: Kind | None, source_format: str | None, target_format: str | None, tag: str | None
 ) -> None:
     """Convert a file and report what was lost."""
     from treceval_py.io import conversion

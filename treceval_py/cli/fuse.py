@@ -9,18 +9,7 @@ import click
 
 from treceval_py.cli.commands import Command
 from treceval_py.cli.names import METHODS, NORMS
-from treceval_py.cli.options import (
-    PATHS,
-    PROFILE,
-    READING_OPTIONS,
-    choice,
-    decimal,
-    flag,
-    given,
-    named,
-    number,
-    option,
-)
+from treceval_py.cli.options import PATHS, PROFILE, READING_OPTIONS, choice, decimal, flag, given, named, number, option
 from treceval_py.cli.printing import Output, check_targets, note
 
 if TYPE_CHECKING:

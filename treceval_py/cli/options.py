@@ -228,9 +228,7 @@ SCORING_OPTIONS: Mapping[str, SharedOption] = {
         shell_complete=named("measure"),
     ),
     "profile": SharedOption(
-        "--profile",
-        f"Ranking and averaging conventions: {', '.join(names.PROFILES)} [{names.PROFILES[0]}].",
-        **PROFILE,
+        "--profile", f"Ranking and averaging conventions: {', '.join(names.PROFILES)} [{names.PROFILES[0]}].", **PROFILE
     ),
     "level": SharedOption("-l --level --level_for_rel", "Lowest relevant judgment [the profile's, usually 1].", number),
     "complete": SharedOption(

@@ -329,9 +329,7 @@ def _retriever(collection: Collection, options: dict[str, Any], dry_run: bool) -
     name = options["model"] or MODEL[options["retriever"]]
     model = find_model(name, options["revision"], wanted=options["retriever"], weights=not dry_run)
     settings = settings_for(
-        model,
-        query_instruction=options["instruction"],
-        **{name: options[name] for name in SETTINGS},
+        model, query_instruction=options["instruction"], **{name: options[name] for name in SETTINGS}
     )
     devices: list[str] = []
     if options["ray"] is None:  # a cluster has its own devices
