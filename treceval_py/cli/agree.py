@@ -24,21 +24,8 @@ if TYPE_CHECKING:
 
     from treceval_py.scoring.planning import Reading, Scoring
 
-HELP = """Measure how judges agree, and whether they order runs alike.
 
-QRELS are the judgments of each judge, a person or a program. RUNs are recognised by their lines; name a run in another
-format with --run. The output has Cohen's kappa, weighted kappas and Krippendorff's alpha with intervals, and a table of
-grades for each pair of judges. With runs, it also has the correlation of the orders of runs (Kendall's tau, AP
-correlation) and the pairs of runs whose significant difference depends on the judge.
-
-\b
-treceval agree anna.qrels ben.qrels
-treceval agree nist.qrels llm.qrels runs/*.txt -m nDCG@10
-treceval agree anna.qrels ben.qrels -q --format csv -o agreement.csv
-"""
-
-
-@click.command("agree", cls=Command, help=HELP)
+@click.command("agree", cls=Command)
 @click.argument("files", metavar="QRELS QRELS… [RUN…]", nargs=-1, required=True)
 @option("--run runs", "RUN", "Run, folder or pattern of runs. Repeatable.", multiple=True)
 @scoring_options("map, ndcg_cut.10, recip_rank, P.10")
@@ -61,7 +48,18 @@ def agree(
     output: Output,
     **settings: Any,
 ) -> None:
-    """Tell judgments from runs, compare, print."""
+    r"""Measure how judges agree, and whether they order runs alike.
+
+    QRELS are the judgments of each judge, a person or a program. RUNs are recognised by their lines; name a run in
+    another format with --run. The output has Cohen's kappa, weighted kappas and Krippendorff's alpha with intervals,
+    and a table of grades for each pair of judges. With runs, it also has the correlation of the orders of runs
+    (Kendall's tau, AP correlation) and the pairs of runs whose significant difference depends on the judge.
+
+    \b
+    treceval agree anna.qrels ben.qrels
+    treceval agree nist.qrels llm.qrels runs/*.txt -m nDCG@10
+    treceval agree anna.qrels ben.qrels -q --format csv -o agreement.csv
+    """
     from treceval_py.comparing.saved.files import run_files
     from treceval_py.judges.agreeing import agree as agreeing
     from treceval_py.judges.show import document_of

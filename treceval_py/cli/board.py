@@ -30,25 +30,6 @@ if TYPE_CHECKING:
     from treceval_py.boards.over import CollectionsBoard
     from treceval_py.scoring.planning import Reading, Scoring
 
-HELP = """Rank all runs of a folder by their means: a leaderboard.
-
-RUNS are folders, patterns or files. The first measure decides the order; runs that share a letter do not differ
-significantly. A judged query that a run lacks counts as an empty ranking. Results are cached in
-.treceval-board.json.gz in the runs' folder; only new or changed runs are scored again.
-
-COLLECTIONS is a folder with a folder for each collection (judgments: qrels.txt or qrels/test.tsv; runs: runs/), or a
-TOML file that lists them. Runs are ranked by the mean over collections. A run has the same file name in each.
-
-\b
-treceval board qrels.txt runs/
-treceval board qrels.txt runs/ -m nDCG@10 -m RR@10 --format html -o board.html
-treceval board qrels.txt 'runs/2026-*.gz' --no-cache
-treceval board beir/ -m nDCG@10
-
-Beside each rank is its interval, by a bootstrap. A file that cannot be scored is reported on standard error and left
-off the board; the exit status is then 1.
-"""
-
 
 def _check(ctx: click.Context) -> dict[str, object]:
     """Return what is wrong: options that do not go together, and a lack of runs."""
@@ -69,7 +50,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command("board", cls=Command, help=HELP, check=_check)
+@click.command("board", cls=Command, check=_check)
 @click.argument("qrels", metavar="QRELS")
 @click.argument("runs", metavar="RUNS… | COLLECTIONS", nargs=-1)
 @scoring_options("map, ndcg_cut.10, recip_rank, P.10")
@@ -106,7 +87,24 @@ def board(
     output: Output,
     **statistics: Any,
 ) -> None:
-    """Make a board: hash, score what is new, order, print."""
+    r"""Rank all runs of a folder by their means: a leaderboard.
+
+    RUNS are folders, patterns or files. The first measure decides the order; runs that share a letter do not differ
+    significantly. A judged query that a run lacks counts as an empty ranking. Results are cached in
+    .treceval-board.json.gz in the runs' folder; only new or changed runs are scored again.
+
+    COLLECTIONS is a folder with a folder for each collection (judgments: qrels.txt or qrels/test.tsv; runs: runs/), or
+    a TOML file that lists them. Runs are ranked by the mean over collections. A run has the same file name in each.
+
+    \b
+    treceval board qrels.txt runs/
+    treceval board qrels.txt runs/ -m nDCG@10 -m RR@10 --format html -o board.html
+    treceval board qrels.txt 'runs/2026-*.gz' --no-cache
+    treceval board beir/ -m nDCG@10
+
+    Beside each rank is its interval, by a bootstrap. A file that cannot be scored is reported on standard error and
+    left off the board; the exit status is then 1.
+    """
     written = [output.path] if output.path and output.path != "-" else []
     ranking: Board | CollectionsBoard
     with counting("runs scored") as after:

@@ -24,24 +24,6 @@ if TYPE_CHECKING:
     from treceval_py.checking.rows import Kind
     from treceval_py.data.qrels import Qrels
 
-HELP = """Check runs and judgments line by line, and report every problem.
-
-Each finding has a line and column, a severity and a code. Errors stop scoring, or make other programs silently report
-wrong numbers. Warnings are probable mistakes. Notes are for information. With --qrels, the judgments are checked too,
-and runs are compared with them: missing queries and documents, ids that look alike.
-
-\b
-treceval check run.txt
-treceval check --qrels qrels.txt runs/*.txt
-treceval check --explain R104            what a code means, and what to do
-treceval check --fix fixed.txt run.txt   write a copy with all lossless fixes applied
-treceval check --select R1 --ignore R111 --format json run.txt
-
---fix repairs encodings, line ends, white space, blank lines, exact duplicates, meaningless ranks, headers, quotes and
-missing tags; it never guesses.
-The exit status is 1 if there are errors (with --strict, also for warnings); with --fix, if any remain.
-"""
-
 
 def _check(ctx: click.Context) -> dict[str, object]:
     """Return what is wrong with the files."""
@@ -50,7 +32,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     return {"Name a FILE to check, or --qrels QRELS.": none, TWICE: (*chosen["files"], chosen["qrels"]).count("-") > 1}
 
 
-@click.command("check", cls=Command, help=HELP, check=_check)
+@click.command("check", cls=Command, check=_check)
 @click.argument("files", metavar="FILE…", nargs=-1)
 @option("--qrels", "QRELS", "Judgments: check them, and compare runs with them.")
 @option("--explain", "CODE", "Explain a code and what to do about it, or 'all' codes.", shell_complete=named("code"))
@@ -87,7 +69,23 @@ def check(
     in_place: bool,
     output: str | None,
 ) -> None:
-    """Check, print, fix."""
+    r"""Check runs and judgments line by line, and report every problem.
+
+    Each finding has a line and column, a severity and a code. Errors stop scoring, or make other programs silently
+    report wrong numbers. Warnings are probable mistakes. Notes are for information. With --qrels, the judgments are
+    checked too, and runs are compared with them: missing queries and documents, ids that look alike.
+
+    \b
+    treceval check run.txt
+    treceval check --qrels qrels.txt runs/*.txt
+    treceval check --explain R104            what a code means, and what to do
+    treceval check --fix fixed.txt run.txt   write a copy with all lossless fixes applied
+    treceval check --select R1 --ignore R111 --format json run.txt
+
+    --fix repairs encodings, line ends, white space, blank lines, exact duplicates, meaningless ranks, headers, quotes
+    and missing tags; it never guesses. The exit status is 1 if there are errors (with --strict, also for warnings);
+    with --fix, if any remain.
+    """
     if explain is not None:
         put(_explanation(ctx, explain), output)
         return

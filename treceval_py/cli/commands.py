@@ -57,9 +57,16 @@ class Command(click.Command):
     context_class = _Context
 
     def __init__(
-        self, name: str | None, *, check: Callable[[click.Context], Mapping[str, object]] | None = None, **settings: Any
+        self,
+        name: str | None,
+        *,
+        help: str = "",
+        check: Callable[[click.Context], Mapping[str, object]] | None = None,
+        **settings: Any,
     ) -> None:
-        super().__init__(name, context_settings={"help_option_names": ["-h", "--help"]}, **settings)
+        names = {"help_option_names": ["-h", "--help"]}
+        # In a docstring, what keeps lines as they are is written out.
+        super().__init__(name, help=help.replace(r"\b", "\b"), context_settings=names, **settings)
         self.check = check
         for parameter in self.params:
             parameter.type = TEXT if parameter.type is click.STRING else parameter.type

@@ -40,20 +40,6 @@ if TYPE_CHECKING:
     from treceval_py.scoring.evaluation import Evaluator
     from treceval_py.scoring.planning import Reading, Scoring
 
-HELP = """Compare runs: differences with intervals, paired tests, and groups that do not differ significantly.
-
-RUNs are run files, folders or patterns, or results saved with -q (by trec_eval, or by treceval as trec, csv, tsv or
-json). If all are saved results, omit QRELS.
-
-\b
-treceval compare qrels.txt bm25.txt bge.txt
-treceval compare qrels.txt runs/ --baseline bm25 --format latex -o table.tex
-treceval compare old.json new.json             results of treceval -q --format json
-treceval compare qrels.txt a.txt b.txt --test randomisation --interval bca -m nDCG@10
-treceval compare qrels.txt a.txt b.txt --per-query 5 --queries queries.tsv
-treceval compare --explain                     what each test does and assumes
-"""
-
 
 def file_faults(files: Sequence[str]) -> dict[str, object]:
     """Return what is wrong with the files."""
@@ -205,7 +191,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command("compare", cls=Command, help=HELP, check=_check)
+@click.command("compare", cls=Command, check=_check)
 @click.argument("files", metavar="[QRELS] RUN RUN…", nargs=-1)
 @scoring_options("map, ndcg_cut.10, recip_rank, P.10, or what saved results have")
 @option("--baseline", "NAME", "Run to compare the others with [the first].")
@@ -259,7 +245,19 @@ def compare(
     output: Output,
     **how: Any,
 ) -> None:
-    """Compare runs: gather, test, print."""
+    r"""Compare runs: differences with intervals, paired tests, and groups that do not differ significantly.
+
+    RUNs are run files, folders or patterns, or results saved with -q (by trec_eval, or by treceval as trec, csv, tsv or
+    json). If all are saved results, omit QRELS.
+
+    \b
+    treceval compare qrels.txt bm25.txt bge.txt
+    treceval compare qrels.txt runs/ --baseline bm25 --format latex -o table.tex
+    treceval compare old.json new.json             results of treceval -q --format json
+    treceval compare qrels.txt a.txt b.txt --test randomisation --interval bca -m nDCG@10
+    treceval compare qrels.txt a.txt b.txt --per-query 5 --queries queries.tsv
+    treceval compare --explain                     what each test does and assumes
+    """
     from treceval_py.comparing.tests import explanations
     from treceval_py.scoring.show import about_runs
 

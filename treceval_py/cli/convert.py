@@ -15,22 +15,8 @@ from treceval_py.errors import OutputError
 if TYPE_CHECKING:
     from treceval_py.io.named import Kind
 
-HELP = """Write judgments or a run in another format.
 
-Formats of runs: trec_results, msmarco (qid pid rank), json ({qid: {docid: score}}), jsonl and parquet. Formats of
-judgments: qrels, beir (query-id corpus-id score with a header), json, jsonl and parquet. IN is a file in any of them,
-compressed or not, - for standard input, or the judgments of a data set (ir_datasets:NAME). The extension of OUT
-selects its format (.json, .jsonl, .parquet; .tsv is msmarco for a run and beir for judgments; anything else is TREC's
-format) and compression (.gz, .bz2, .xz, .zst). OUT - is standard output.
-
-\b
-treceval convert run.txt run.parquet
-treceval convert run.jsonl.gz run.txt --tag mine
-treceval convert --to json qrels.tsv - | less
-"""
-
-
-@click.command("convert", cls=Command, help=HELP)
+@click.command("convert", cls=Command)
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
 @choice("--kind", ["run", "qrels"], "Type of IN [recognised].")
@@ -40,7 +26,19 @@ treceval convert --to json qrels.tsv - | less
 def convert(
     source: str, target: str, kind: Kind | None, source_format: str | None, target_format: str | None, tag: str | None
 ) -> None:
-    """Convert a file and report what was lost."""
+    r"""Write judgments or a run in another format.
+
+    Formats of runs: trec_results, msmarco (qid pid rank), json ({qid: {docid: score}}), jsonl and parquet. Formats of
+    judgments: qrels, beir (query-id corpus-id score with a header), json, jsonl and parquet. IN is a file in any of
+    them, compressed or not, - for standard input, or the judgments of a data set (ir_datasets:NAME). The extension of
+    OUT selects its format (.json, .jsonl, .parquet; .tsv is msmarco for a run and beir for judgments; anything else is
+    TREC's format) and compression (.gz, .bz2, .xz, .zst). OUT - is standard output.
+
+    \b
+    treceval convert run.txt run.parquet
+    treceval convert run.jsonl.gz run.txt --tag mine
+    treceval convert --to json qrels.tsv - | less
+    """
     from treceval_py.io import conversion
     from treceval_py.io.named import QRELS_FORMATS, RUN_FORMATS
     from treceval_py.io.writing import QRELS_WRITERS, RUN_WRITERS

@@ -15,18 +15,6 @@ if TYPE_CHECKING:
     from treceval_py.explaining import Arithmetic
     from treceval_py.scoring.planning import Reading, Scoring
 
-HELP = """Explain how a value is computed, and why others report a different one.
-
-Scores RUN under every profile; finds the profile, changed convention or mistake that gives a claimed value; and walks
-from our value to theirs, one convention at a time.
-
-\b
-treceval explain qrels.txt run.txt -m nDCG@10
-treceval explain qrels.txt run.txt --claim nDCG@10=0.3498
-treceval explain qrels.txt run.txt -m AP --against ranx
-treceval explain qrels.txt run.txt -m AP --query 301     the arithmetic of one query
-"""
-
 
 def _check(ctx: click.Context) -> dict[str, object]:
     """Return what is wrong with options and files."""
@@ -38,7 +26,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command("explain", cls=Command, help=HELP, check=_check)
+@click.command("explain", cls=Command, check=_check)
 @click.argument("qrels", metavar="QRELS")
 @click.argument("run", metavar="RUN")
 @option(
@@ -68,7 +56,17 @@ def explain(
     reading: Reading,
     output: str | None,
 ) -> None:
-    """Explain numbers: read, score in every way, print."""
+    r"""Explain how a value is computed, and why others report a different one.
+
+    Scores RUN under every profile; finds the profile, changed convention or mistake that gives a claimed value; and
+    walks from our value to theirs, one convention at a time.
+
+    \b
+    treceval explain qrels.txt run.txt -m nDCG@10
+    treceval explain qrels.txt run.txt --claim nDCG@10=0.3498
+    treceval explain qrels.txt run.txt -m AP --against ranx
+    treceval explain qrels.txt run.txt -m AP --query 301     the arithmetic of one query
+    """
     from treceval_py import explaining
     from treceval_py.explaining.show import arithmetic_text, explanation_text
 

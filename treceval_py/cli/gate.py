@@ -17,27 +17,11 @@ if TYPE_CHECKING:
     from treceval_py.gating.gate import Verdict
     from treceval_py.scoring.planning import Reading, Scoring
 
-HELP = """Decide whether a run may replace another: a gate for continuous integration.
-
-The candidate passes if it is shown in every measure that it is not lower than the baseline by more than the margin
-(one-sided paired t-tests), and if it reaches its floors. Runs are run files, or results saved with -q; if both are
-saved, omit QRELS. A judged query that a run lacks counts as an empty ranking. A higher value is taken to be better.
-
-\b
-treceval gate qrels.txt main.run branch.run -m nDCG@10 -m map
-treceval gate qrels.txt main.run branch.run --margin 0.005 --margin nDCG@10=2%
-treceval gate qrels.txt main.json branch.run --format github
-treceval gate qrels.txt main.run branch.run --floor map=0.30
-
-Exit status: 0: pass. 3: worse. 4: cannot tell, as there are too few queries. 1: a file is unreadable, or the runs do
-not compare. 2: wrong usage.
-"""
-
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """The environment variable that holds the path of a workflow's summary."""
 
 
-@click.command("gate", cls=Command, help=HELP, check=lambda ctx: file_faults(ctx.params["files"]))
+@click.command("gate", cls=Command, check=lambda ctx: file_faults(ctx.params["files"]))
 @click.argument("files", metavar="[QRELS] BASELINE CANDIDATE", nargs=-1)
 @scoring_options("those with a margin or floor; else map, ndcg_cut.10, recip_rank, P.10")
 @option(
@@ -74,7 +58,21 @@ def gate(
     force: bool,
     output: Output,
 ) -> None:
-    """Gather, test and print; the exit status is the verdict."""
+    r"""Decide whether a run may replace another: a gate for continuous integration.
+
+    The candidate passes if it is shown in every measure that it is not lower than the baseline by more than the margin
+    (one-sided paired t-tests), and if it reaches its floors. Runs are run files, or results saved with -q; if both are
+    saved, omit QRELS. A judged query that a run lacks counts as an empty ranking. A higher value is taken to be better.
+
+    \b
+    treceval gate qrels.txt main.run branch.run -m nDCG@10 -m map
+    treceval gate qrels.txt main.run branch.run --margin 0.005 --margin nDCG@10=2%
+    treceval gate qrels.txt main.json branch.run --format github
+    treceval gate qrels.txt main.run branch.run --floor map=0.30
+
+    Exit status: 0: pass. 3: worse. 4: cannot tell, as there are too few queries. 1: a file is unreadable, or the runs
+    do not compare. 2: wrong usage.
+    """
     from treceval_py.comparing.saved.reading import is_saved
     from treceval_py.gating.gate import gate_gathered, gate_settings, scoring_for
     from treceval_py.gating.show import finding, workflow_commands

@@ -26,26 +26,6 @@ BELOW = 3
 SHOWN = 20
 """Most submissions that could not be scored to list on the terminal; the overview lists all."""
 
-HELP = """Grade a class: check and score the run in every submission, and verify the claimed values.
-
-SUBMISSIONS is the export of Moodle, Canvas, Blackboard, Gradescope or another platform (zip, tar or tar.gz), or a
-folder with a file or folder per student. OUT is a folder for a gradebook (CSV and XLSX), a feedback file per student
-and an overview to open in a browser. Claims are read from the reports, notebooks and tables of each submission, or
-from a CSV of the class (student, measure, value).
-
-\b
-treceval grade qrels.txt submissions.zip -o graded
-treceval grade qrels.txt submissions/ -o graded --claims claims.csv --baseline bm25.txt --rules rules.toml
-treceval grade qrels.txt submissions.zip -o graded --roster participants.csv
-treceval grade submissions/ --rules course.toml -o graded       a course: the rules name the judgments of each task
-treceval grade --example-rules > rules.toml
-treceval grade qrels.txt submission.zip --single        one submission as JSON, for an autograder
-
-A submission that cannot be scored does not stop the others. To resume an interrupted grading, repeat the command.
-Exit status: 0: graded. 1: an input file is unreadable, or the single submission cannot be scored. 2: wrong usage.
-3: the single submission fails.
-"""
-
 
 def _check(ctx: click.Context) -> dict[str, object]:
     """Return what is wrong: other arguments beside --example-rules, and standard input."""
@@ -60,7 +40,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command("grade", cls=Command, help=HELP, check=_check)
+@click.command("grade", cls=Command, check=_check)
 @click.argument("qrels", metavar="QRELS", required=False)
 @click.argument("submissions", metavar="SUBMISSIONS", required=False)
 @option("-o --output", "OUT", "Folder to write to: a new one, or that of an earlier grading.")
@@ -94,7 +74,25 @@ def grade(
     to: tuple[str, ...],
     **chosen: Any,
 ) -> None:
-    """Grade: read the rules, grade in processes, write."""
+    r"""Grade a class: check and score the run in every submission, and verify the claimed values.
+
+    SUBMISSIONS is the export of Moodle, Canvas, Blackboard, Gradescope or another platform (zip, tar or tar.gz), or a
+    folder with a file or folder per student. OUT is a folder for a gradebook (CSV and XLSX), a feedback file per
+    student and an overview to open in a browser. Claims are read from the reports, notebooks and tables of each
+    submission, or from a CSV of the class (student, measure, value).
+
+    \b
+    treceval grade qrels.txt submissions.zip -o graded
+    treceval grade qrels.txt submissions/ -o graded --claims claims.csv --baseline bm25.txt --rules rules.toml
+    treceval grade qrels.txt submissions.zip -o graded --roster participants.csv
+    treceval grade submissions/ --rules course.toml -o graded       a course: the rules name the judgments of each task
+    treceval grade --example-rules > rules.toml
+    treceval grade qrels.txt submission.zip --single        one submission as JSON, for an autograder
+
+    A submission that cannot be scored does not stop the others. To resume an interrupted grading, repeat the command.
+    Exit status: 0: graded. 1: an input file is unreadable, or the single submission cannot be scored. 2: wrong usage.
+    3: the single submission fails.
+    """
     from treceval_py.grading import grading
     from treceval_py.grading.rule_keys import DEFAULT_RULES
     from treceval_py.grading.rule_keys import example_rules as example

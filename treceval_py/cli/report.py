@@ -23,24 +23,6 @@ if TYPE_CHECKING:
     from treceval_py.report.documents import Rankings
     from treceval_py.scoring.evaluation import Evaluator
 
-HELP = """Write a report that compares runs: one self-contained HTML file with tables and plots.
-
-RUNs are as for 'treceval compare': run files, folders, patterns, or saved results, which need no QRELS and have no
-rankings. The page states the result, compares any two runs, shows how far values depend on ties and on unjudged
-documents, and puts the documents of two runs for a query side by side, with texts from --queries and --docs. It loads
-nothing and names files without their folders. If documents would take more than 1.5 MB, they are kept only for the
-queries that differ most, the hardest, and some others.
-
-\b
-treceval report qrels.txt runs/ -o report.html
-treceval report qrels.txt bm25.txt bge.txt -o report.html --queries queries.tsv --docs collection.tsv
-treceval report qrels.txt bm25.txt bge.txt --svg deltas=deltas.svg --png bars=bars.png
-
-\b
-Plots for --png and --svg: bars, scatter, deltas, precision-recall, recall-depth, overlap.
-Needs: pip install 'treceval-py[report]'
-"""
-
 
 def _plot_and_file(_: click.Context, option: click.Parameter, given: Sequence[str]) -> list[tuple[str, str]]:
     """Parse PLOT=FILE."""
@@ -68,7 +50,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command("report", cls=Command, help=HELP, check=_check)
+@click.command("report", cls=Command, check=_check)
 @click.argument("files", metavar="[QRELS] RUN RUN…", nargs=-1)
 @option("-o --output", "FILE", "Write the page to FILE, whole or not at all.")
 @option("--title", "TEXT", "Title of the page [Comparison of N runs].")
@@ -106,7 +88,23 @@ def report(
     pair: tuple[str, str] | None,
     **how: Any,
 ) -> None:
-    """Write a report: gather, compare, draw."""
+    r"""Write a report that compares runs: one self-contained HTML file with tables and plots.
+
+    RUNs are as for 'treceval compare': run files, folders, patterns, or saved results, which need no QRELS and have no
+    rankings. The page states the result, compares any two runs, shows how far values depend on ties and on unjudged
+    documents, and puts the documents of two runs for a query side by side, with texts from --queries and --docs. It
+    loads nothing and names files without their folders. If documents would take more than 1.5 MB, they are kept only
+    for the queries that differ most, the hardest, and some others.
+
+    \b
+    treceval report qrels.txt runs/ -o report.html
+    treceval report qrels.txt bm25.txt bge.txt -o report.html --queries queries.tsv --docs collection.tsv
+    treceval report qrels.txt bm25.txt bge.txt --svg deltas=deltas.svg --png bars=bars.png
+
+    \b
+    Plots for --png and --svg: bars, scatter, deltas, precision-recall, recall-depth, overlap.
+    Needs: pip install 'treceval-py[report]'
+    """
     from treceval_py.comparing.documents import read_query_texts
     from treceval_py.corpora.named import open_texts
     from treceval_py.data.qrels import Qrels

@@ -19,22 +19,8 @@ if TYPE_CHECKING:
 
 MODEL = "BAAI/bge-reranker-v2-m3"
 
-HELP = """Rerank the first documents of each query of RUN with a cross-encoder, and write OUT in TREC's format.
 
-The model, one of BGE's rerankers (base, large, v2-m3) or any cross-encoder with one label, reads each query together
-with each passage. Scores are logits, as from FlagEmbedding's FlagReranker. They are kept in a work folder until OUT is
-complete; to resume an interrupted run, repeat the command. OUT.json, next to OUT, records its inputs and settings.
-`treceval retrieve --rerank` retrieves and reranks in one command.
-
-\b
-treceval rerank bm25.txt -o reranked.txt --corpus msmarco/collection.tsv --queries msmarco/queries.dev.small.tsv
-treceval rerank run.txt -o reranked.txt --corpus beir/scifact --queries beir/scifact --model ./my-reranker --depth 50
-
-Needs: pip install 'treceval-py[retrieve]'
-"""
-
-
-@click.command("rerank", cls=Command, help=HELP)
+@click.command("rerank", cls=Command)
 @click.argument("run", metavar="RUN")
 @option("-o --output", "OUT", "Run to write; its extension selects compression (.gz, …).", required=True)
 @option("--corpus", "FILE", "Passages of RUN: a file, a folder, datasets:NAME, ….", required=True)
@@ -47,7 +33,19 @@ Needs: pip install 'treceval-py[retrieve]'
 @running_options
 @PATHS
 def rerank(run: str, output: str, corpus: str, queries: str, **options: Any) -> None:
-    """Rerank a run."""
+    r"""Rerank the first documents of each query of RUN with a cross-encoder, and write OUT in TREC's format.
+
+    The model, one of BGE's rerankers (base, large, v2-m3) or any cross-encoder with one label, reads each query
+    together with each passage. Scores are logits, as from FlagEmbedding's FlagReranker. They are kept in a work folder
+    until OUT is complete; to resume an interrupted run, repeat the command. OUT.json, next to OUT, records its inputs
+    and settings. `treceval retrieve --rerank` retrieves and reranks in one command.
+
+    \b
+    treceval rerank bm25.txt -o reranked.txt --corpus msmarco/collection.tsv --queries msmarco/queries.dev.small.tsv
+    treceval rerank run.txt -o reranked.txt --corpus beir/scifact --queries beir/scifact --model ./my-reranker --depth 50
+
+    Needs: pip install 'treceval-py[retrieve]'
+    """  # noqa: E501 - an example
     long_work()
     from treceval_py.corpora.named import open_texts
     from treceval_py.retrieval.reranking import check_files

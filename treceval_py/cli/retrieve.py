@@ -41,26 +41,6 @@ MODEL = {"dense": "BAAI/bge-base-en-v1.5", "sparse": "BAAI/bge-m3"}
 MEASURES = ("AP", "RR@10", "nDCG@10", "R@10", "R@100", "R@1000")
 """Measures printed unless a profile or -m sets others."""
 
-HELP = """Make a run: rank the passages of COLLECTION for its queries, and write RUN in TREC's format.
-
-COLLECTION is a folder in MS MARCO's layout (collection.tsv, queries*.tsv, qrels*.tsv), a BEIR folder (corpus.jsonl,
-queries.jsonl, qrels/), datasets:NAME (on the hub, or a folder) or ir_datasets:NAME. By default, passages and queries
-are encoded with a BGE model and searched with Faiss; --model takes any model that sentence-transformers runs,
---retriever another method. Embeddings are kept in a work folder; to resume an interrupted run, repeat the command.
-RUN.json, next to RUN, records its inputs and settings. If there are judgments, scores are printed.
-
-\b
-treceval retrieve msmarco/ --split dev.small -o bge.txt
-treceval retrieve msmarco/ --split dev.small -o bm25.txt.gz --retriever bm25
-treceval retrieve datasets:namespace-Pt/msmarco --protocol truncated -o bge.txt --profile flagembedding-tutorial
-treceval retrieve beir/scifact -o run.txt --model intfloat/e5-base-v2
-treceval retrieve msmarco/ --split dev.small -o ivf.txt --index IVF4096,Flat --search-parameters nprobe=64
-treceval retrieve msmarco/ --split dev.small -o reranked.txt --rerank BAAI/bge-reranker-v2-m3
-treceval retrieve msmarco/ --split dev.small -o bge.txt --dry-run     show the plan and its times
-
-Needs: pip install 'treceval-py[retrieve]'
-"""
-
 ENCODERS = (
     "model", "revision", "instruction", "passage_instruction", "passage_max_length", "query_max_length", "shard_size",
     "reuse", "shared_work", "embeddings_only",
@@ -129,7 +109,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command("retrieve", cls=Command, help=HELP, check=_check)
+@click.command("retrieve", cls=Command, check=_check)
 @click.argument("source", metavar="COLLECTION", default="")
 @option("-o --output", "RUN", "Run file; its extension selects compression (.gz, …).")
 @option("--corpus", "FILE", "Passages to use instead of the collection's; also datasets:NAME.")
@@ -208,7 +188,25 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @flag("--dry-run", "Show the planned steps, their sizes and times, and what exists already.")
 @click.option("--probe/--no-probe", default=True, help="Measure times for --dry-run on a sample of the texts [yes].")
 def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> None:
-    """Make a run: inspect, encode, search, write, score."""
+    r"""Make a run: rank the passages of COLLECTION for its queries, and write RUN in TREC's format.
+
+    COLLECTION is a folder in MS MARCO's layout (collection.tsv, queries*.tsv, qrels*.tsv), a BEIR folder (corpus.jsonl,
+    queries.jsonl, qrels/), datasets:NAME (on the hub, or a folder) or ir_datasets:NAME. By default, passages and
+    queries are encoded with a BGE model and searched with Faiss; --model takes any model that sentence-transformers
+    runs, --retriever another method. Embeddings are kept in a work folder; to resume an interrupted run, repeat the
+    command. RUN.json, next to RUN, records its inputs and settings. If there are judgments, scores are printed.
+
+    \b
+    treceval retrieve msmarco/ --split dev.small -o bge.txt
+    treceval retrieve msmarco/ --split dev.small -o bm25.txt.gz --retriever bm25
+    treceval retrieve datasets:namespace-Pt/msmarco --protocol truncated -o bge.txt --profile flagembedding-tutorial
+    treceval retrieve beir/scifact -o run.txt --model intfloat/e5-base-v2
+    treceval retrieve msmarco/ --split dev.small -o ivf.txt --index IVF4096,Flat --search-parameters nprobe=64
+    treceval retrieve msmarco/ --split dev.small -o reranked.txt --rerank BAAI/bge-reranker-v2-m3
+    treceval retrieve msmarco/ --split dev.small -o bge.txt --dry-run     show the plan and its times
+
+    Needs: pip install 'treceval-py[retrieve]'
+    """
     from treceval_py.retrieval import pipeline
     from treceval_py.retrieval.planning import forecast
     from treceval_py.runs.writing import check_output
