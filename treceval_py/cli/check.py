@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,16 +21,21 @@ from treceval_py.rendering import FORMATS
 if TYPE_CHECKING:
     from treceval_py._types import Source
     from treceval_py.checking.checking import Checked
-    from treceval_py.checking.fixing import Fixed
-    from treceval_py.checking.rows import Kind
     from treceval_py.data.qrels import Qrels
+
+    Checking = Callable[..., Checked]
 
 
 def _check(ctx: click.Context) -> dict[str, object]:
-    """Return what is wrong with the files."""
+    """Return what is wrong: a lack of files, and what does not go with --explain."""
     chosen = ctx.params
-    none = chosen["explain"] is None and not chosen["files"] and chosen["qrels"] is None
-    return {"Name a FILE to check, or --qrels QRELS.": none, TWICE: (*chosen["files"], chosen["qrels"]).count("-") > 1}
+    files, explain = [*chosen["files"], *filter(None, [chosen["qrels"]])], chosen["explain"] is not None
+    return {
+        "--explain explains a code; remove the files.": explain and files,
+        "--explain explains a code; remove the other options.": explain and given(ctx) - {"explain", "output"},
+        "Name a FILE to check, or --qrels QRELS.": not explain and not files,
+        TWICE: files.count("-") > 1,
+    }
 
 
 @click.command("check", cls=Command, check=_check)
@@ -87,34 +93,40 @@ def check(
     with --fix, if any remain.
     """
     if explain is not None:
-        put(_explanation(ctx, explain), output)
+        put(_explanation(explain), output)
         return
+    from treceval_py.checking import check as look
     from treceval_py.checking.show import check_output, left_out
 
-    settings = {"most": most, "select": _codes(select, "--select"), "ignore": _codes(ignore, "--ignore")}
-    settings["scale"] = _labels(scale)
+    chosen, ignored = _codes(select, "--select"), _codes(ignore, "--ignore")
+    checking: Checking = partial(look, most=most, select=chosen, ignore=ignored, scale=_labels(scale))
     targets = _targets(files, fix, in_place)
     read = [file for file in (qrels, *files) if file is not None]
     check_targets([output, *(() if in_place else targets)], read)
     if in_place:
         check_targets([output, *targets], [])
     with ExitStack() as opened:
-        checked, judgments = _judgments(qrels, settings, opened)
+        checked, judgments = _judgments(qrels, checking, opened)
         failed = qrels is not None and judgments is None
-        sources = [_repeatable(each, opened) for each in files]
-        looked_at = _checked if qrels is None else _as_run
-        checked += [looked_at(source, judgments, kind, settings) for source in sources]
+        sources = [_repeatable(file, opened) for file in files]
+        for source in sources:
+            checked.append(checking(source(), judgments, kind=kind))
+            named = checked[-1].kind
+            if qrels is not None and kind is None and named is not None and named.name == "qrels":
+                # A file given with judgments is a run, even if it looks like judgments.
+                checked[-1] = checking(source(), judgments, kind="run")
         findings = Output("table" if output_format == "text" else output_format, output=output)  # both have styles
         findings.put(check_output(checked, output_format, findings.style))
         if scale is not None and not any(each.kind is None or each.kind.rel is not None for each in checked):
             note("--scale had no effect: no judgments were checked")
         if output_format in ("csv", "tsv", "json", "github", "sarif") and (hidden := left_out(checked)):
             note(hidden)
-        if targets:
-            fixing = _Fixing(judgments, settings, in_place)
-            before = checked[-len(files) :]
-            checked[-len(files) :] = map(fixing.remains, sources, targets, before)
-            failed = failed or fixing.failed
+        for place, target in enumerate(targets, -len(files)):
+            fixed = _fixed(sources[place], target, checked[place], judgments, checking, in_place=in_place)
+            if fixed is None:
+                failed = True
+            else:
+                checked[place] = fixed
     if failed or any(each.errors or each.unread or (strict and each.warnings) for each in checked):
         ctx.exit(1)
 
@@ -137,32 +149,14 @@ def _is_stream(path: str) -> bool:
     return path == "-" or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path))
 
 
-def _checked(
-    source: Callable[[], Source], judgments: Qrels | None, kind: str | None, settings: Mapping[str, Any]
-) -> Checked:
-    from treceval_py.checking import check as look
-
-    return look(source(), judgments, kind=kind, **settings)
-
-
-def _as_run(
-    source: Callable[[], Source], judgments: Qrels | None, kind: str | None, settings: Mapping[str, Any]
-) -> Checked:
-    """Check a file given with judgments as a run, even if it looks like judgments."""
-    checked = _checked(source, judgments, kind, settings)
-    if kind is None and checked.kind is not None and checked.kind.name == "qrels":
-        return _checked(source, judgments, "run", settings)
-    return checked
-
-
-def _judgments(path: str | None, settings: Mapping[str, Any], opened: ExitStack) -> tuple[list[Checked], Qrels | None]:
+def _judgments(path: str | None, checking: Checking, opened: ExitStack) -> tuple[list[Checked], Qrels | None]:
     """Check the judgments, and read them if they are readable."""
     if path is None:
         return [], None
     from treceval_py.io.named import read_qrels
 
     source = _repeatable(path, opened)
-    checked = [_checked(source, None, "qrels", settings)]
+    checked = [checking(source(), None, kind="qrels")]
     try:
         return checked, read_qrels(source())
     except TrecevalError as error:
@@ -203,62 +197,45 @@ class _NothingToFixError(Exception):
     """Raised to stop writing a file that would not change."""
 
 
-class _Fixing:
-    """Writes fixed copies, and reports the fixes and the remaining findings.
+def _fixed(
+    source: Callable[[], Source],
+    target: str,
+    before: Checked,
+    judgments: Qrels | None,
+    checking: Checking,
+    *,
+    in_place: bool,
+) -> Checked | None:
+    """Write a fixed copy and check it; return the earlier findings if nothing was written, None after a failure."""
+    from treceval_py.checking.fixing import fix
+    from treceval_py.io.target import written_whole
 
-    Attributes
-    ----------
-    failed : bool
-        Whether a file could not be fixed.
-    """
-
-    def __init__(self, judgments: Qrels | None, settings: Mapping[str, Any], in_place: bool) -> None:
-        self.failed = False
-        self._judgments = judgments
-        self._settings = settings
-        self._in_place = in_place
-
-    def remains(self, source: Callable[[], Source], target: str, before: Checked) -> Checked:
-        """Fix a file and check it again; return the earlier findings if nothing was written."""
-        if before.kind is None:
-            self.failed = True
-            say(f"treceval: {visible(before.file)}: it has no lines that could be fixed, so nothing was written.")
-            return before
-        try:
-            done = self._written(source, target, before.kind)
-        except InputError as error:
-            self.failed = True
-            say(f"{error} Nothing was written.")
-            return before
-        if done is None:
-            note(f"{target}: nothing to fix")
-            return before
-        note(f"{target}: {'; '.join(done.repairs) or 'nothing to fix, so this is a copy'}")
-        again = _checked(lambda: target, self._judgments, before.kind.name, self._settings)
-        told = [_told(again, severity) for severity in ("error", "warning")]
-        if any(told):
-            note(f"{target}: remaining: {', '.join(filter(None, told))}")
-        return again
-
-    def _written(self, source: Callable[[], Source], target: str, kind: Kind) -> Fixed | None:
-        """Write a fixed copy; None if a file fixed in place has nothing to fix."""
-        from treceval_py.checking.fixing import fix
-        from treceval_py.io.target import written_whole
-
-        folder = os.path.dirname(target)
-        try:
-            os.makedirs(folder or ".", exist_ok=True)
-        except OSError as error:
-            problem = f"cannot be made: {error.strerror or error}"
-            raise OutputError(problem, "Name another folder.", file=folder) from None
-        try:
-            with written_whole(target) as stream:
-                done = fix(source(), stream, kind)
-                if self._in_place and not done.repairs:
-                    raise _NothingToFixError
-        except _NothingToFixError:
-            return None
-        return done
+    if before.kind is None:
+        say(f"treceval: {visible(before.file)}: it has no lines that could be fixed, so nothing was written.")
+        return None
+    folder = os.path.dirname(target)
+    try:
+        os.makedirs(folder or ".", exist_ok=True)
+    except OSError as error:
+        problem = f"cannot be made: {error.strerror or error}"
+        raise OutputError(problem, "Name another folder.", file=folder) from None
+    try:
+        with written_whole(target) as stream:
+            done = fix(source(), stream, before.kind)
+            if in_place and not done.repairs:
+                raise _NothingToFixError
+    except _NothingToFixError:
+        note(f"{target}: nothing to fix")
+        return before
+    except InputError as error:
+        say(f"{error} Nothing was written.")
+        return None
+    note(f"{target}: {'; '.join(done.repairs) or 'nothing to fix, so this is a copy'}")
+    after = checking(target, judgments, kind=before.kind.name)
+    remaining = ", ".join(filter(None, (_told(after, severity) for severity in ("error", "warning"))))
+    if remaining:
+        note(f"{target}: remaining: {remaining}")
+    return after
 
 
 def _told(checked: Checked, severity: str) -> str:
@@ -287,12 +264,7 @@ def _codes(texts: Iterable[str], option: str) -> tuple[str, ...]:
         raise click.UsageError(str(error)) from None
 
 
-def _explanation(ctx: click.Context, text: str) -> str:
-    others = given(ctx) - {"explain", "output"}
-    if others & {"files", "qrels"}:
-        raise click.UsageError("--explain explains a code; remove the files.")
-    if others:
-        raise click.UsageError("--explain explains a code; remove the other options.")
+def _explanation(text: str) -> str:
     from treceval_py.checking.catalogue import CODES, code_or_name
     from treceval_py.checking.show import explained
 
