@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,8 +22,6 @@ from treceval_py.cli.options import (
 from treceval_py.cli.printing import Output, check_targets
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from treceval_py.scoring.planning import Reading, Scoring
 
 
@@ -72,11 +72,23 @@ def agree(
     if len(judgments) < 2:
         number_of = "is one file" if judgments else "are no files"
         raise click.UsageError(f"There {number_of} of judgments, but agreement needs two or more.")
-    if not scored:
-        _check_needless(scoring, given(ctx))
+    if not scored:  # level and profile still decide what is relevant
+        named_here = given(ctx) - {"level", "profile"}
+        needless = [
+            next(spelling for spelling in option.spellings if spelling.startswith("--"))
+            for field, option in SCORING_OPTIONS.items()
+            if field in named_here
+        ]
+        needless += [f"--{name}" for name in ("common", "alpha") if name in named_here]
+        if needless:
+            raise click.UsageError(f"{needless[0]} needs runs.")
     check_targets([output.path], files)
+    for at, file in enumerate(judgments):
+        # Perhaps by different paths; and a judge always agrees with himself.
+        if os.path.realpath(file) in map(os.path.realpath, judgments[:at]):
+            raise click.UsageError(f"{file} is given twice; remove one.")
     agreement = agreeing(
-        _each_once(judgments),
+        judgments,
         run_files(scored, without=judgments, written=[] if output.path is None else [output.path]) if scored else (),
         scoring=scoring,
         **settings,
@@ -86,37 +98,8 @@ def agree(
     output.note(*agreement.notes)
 
 
-def _check_needless(scoring: Scoring, options: set[str]) -> None:
-    """Refuse options that have no effect without runs; level and profile still decide what is relevant."""
-    from treceval_py.scoring.planning import Scoring
-
-    unset = Scoring()
-    needless = [
-        next(name for name in option.spellings if name.startswith("--"))
-        for field, option in SCORING_OPTIONS.items()
-        if field not in ("level", "profile") and getattr(scoring, field) != getattr(unset, field)
-    ]
-    needless += [f"--{name}" for name in ("common", "alpha") if name in options]
-    if needless:
-        raise click.UsageError(f"{needless[0]} needs runs.")
-
-
-def _each_once(files: Sequence[str]) -> Sequence[str]:
-    """Refuse a file that is given twice, even by different paths: a judge always agrees with himself."""
-    import os
-
-    places = [os.path.realpath(file) for file in files]
-    for at, file in enumerate(files):
-        if places[at] in places[:at]:
-            raise click.UsageError(f"{file} is given twice; remove one.")
-    return files
-
-
 def _is_run(path: str) -> bool:
     """Tell by its first lines whether a file is a run; folders and patterns always are."""
-    import glob
-    import os
-
     from treceval_py.checking.causes import looks_like
     from treceval_py.io.source import peek
 
