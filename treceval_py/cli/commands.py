@@ -60,13 +60,13 @@ class Command(click.Command):
         self,
         name: str | None,
         *,
-        help: str = "",
+        help: str | None = None,
         check: Callable[[click.Context], Mapping[str, object]] | None = None,
         **settings: Any,
     ) -> None:
         names = {"help_option_names": ["-h", "--help"]}
         # In a docstring, what keeps lines as they are is written out.
-        super().__init__(name, help=help.replace(r"\b", "\b"), context_settings=names, **settings)
+        super().__init__(name, help=(help or "").replace(r"\b", "\b"), context_settings=names, **settings)
         self.check = check
         for parameter in self.params:
             parameter.type = TEXT if parameter.type is click.STRING else parameter.type

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 RANGED = ("map", "recip_rank", "ndcg", "ndcg_cut.10")
 """Default measures of --ties and --unjudged."""
 
-_OTHERS = "\n".join(f"  {name:10} {what}" for name, what in COMMANDS.items())
+_OTHERS = "\n".join(f"  {name:10} {title}" for name, title in COMMANDS.items())
 
 HELP = f"""Score RUNs against the judgments in QRELS, with trec_eval's measures and numbers.
 
@@ -132,7 +132,6 @@ def score(
     from treceval_py.scoring.evaluation import Evaluator
     from treceval_py.scoring.profiles import DEFAULT_MEASURES, profile_of
     from treceval_py.scoring.show import Options, about, about_groups, results_text
-    from treceval_py.scoring.zscores import read_norms
 
     files = judged_rankings or runs
     if output.path is not None:
@@ -166,7 +165,11 @@ def score(
         notes = [line for each in assessed for line in about(each.results)]
         text = ranges_text(assessed, output.format, options, output.style, notes)
     else:
-        table = None if norms is None else read_norms(norms)
+        table = None
+        if norms is not None:
+            from treceval_py.scoring.zscores import read_norms
+
+            table = read_norms(norms)
         scored: list[Results] = []
         with progress(files) as bar:
             evaluator = None if qrels is None else Evaluator(qrels, scoring, reading)
