@@ -132,6 +132,7 @@ def score(
     from treceval_py.scoring.evaluation import Evaluator
     from treceval_py.scoring.profiles import DEFAULT_MEASURES, profile_of
     from treceval_py.scoring.show import Options, about, about_groups, results_text
+    from treceval_py.scoring.zscores import read_norms
 
     files = judged_rankings or runs
     if output.path is not None:
@@ -165,11 +166,7 @@ def score(
         notes = [line for each in assessed for line in about(each.results)]
         text = ranges_text(assessed, output.format, options, output.style, notes)
     else:
-        table = None
-        if norms is not None:
-            from treceval_py.scoring.zscores import read_norms
-
-            table = read_norms(norms)
+        table = None if norms is None else read_norms(norms)
         scored: list[Results] = []
         with progress(files) as bar:
             evaluator = None if qrels is None else Evaluator(qrels, scoring, reading)
