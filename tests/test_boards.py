@@ -442,14 +442,14 @@ def test_a_cache_that_cannot_be_used_is_a_note(runs: Path, tmp_path: Path, snaps
 def test_a_file_that_changes_while_it_is_scored_is_named_and_not_kept(
     runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judging = te.Evaluator.judging
+    opening = te.Evaluator.open
 
     def and_somebody_writes(evaluator: te.Evaluator, run: te.Run) -> object:
         with open(runs / "b.txt", "a") as stream:
             stream.write("3 Q0 x 2 1 second\n")
-        return judging(evaluator, run)
+        return opening(evaluator, run)
 
-    monkeypatch.setattr(te.Evaluator, "judging", and_somebody_writes)
+    monkeypatch.setattr(te.Evaluator, "open", and_somebody_writes)
     found = board(QRELS, runs, "RR", cache=cache_in(runs), threads=1)
     (error,) = found.errors
     assert error.message.startswith(f"{runs}/b.txt: the file changed while it was read.")

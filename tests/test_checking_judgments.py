@@ -16,21 +16,21 @@ from treceval_py.checking.findings import Collector
 from treceval_py.checking.judgments import JudgmentChecks, tell_labels
 from treceval_py.checking.queries import Shape
 from treceval_py.checking.repetitions import Repetitions
-from treceval_py.checking.rows import KINDS, Rows
+from treceval_py.checking.rows import KINDS, QueryLines
 from treceval_py.checking.scattered import grouped
 from treceval_py.data.qrels import Qrels
 from treceval_py.io.rows import read_part
 from treceval_py.io.source import numbered
 
 
-def rows_of(text: bytes, first: int = 1) -> Rows:
+def rows_of(text: bytes, first: int = 1) -> QueryLines:
     """Return lines of judgments, of which none is wrong, as columns."""
     part, error = read_part(text, first, KINDS["qrels"].layout, "qrels")
     assert part is not None
     assert error is None
     qids = [part.qids[number] for number in part.queries.tolist()]
     at = np.asarray(part.lines) - first
-    return Rows(qids, part.starts, part.docids, None, None, part.rels, part.lines, text, at)
+    return QueryLines(qids, part.starts, part.docids, None, None, part.rels, part.lines, text, at)
 
 
 def checked(

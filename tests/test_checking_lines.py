@@ -19,7 +19,7 @@ from treceval_py.checking.causes import looks_like, recognise
 from treceval_py.checking.findings import Collector, Finding
 from treceval_py.checking.lines import TagWatch, rows_of
 from treceval_py.checking.reading import Chunk, chunks
-from treceval_py.checking.rows import KINDS, Rows
+from treceval_py.checking.rows import KINDS, QueryLines
 from treceval_py.errors import InputError
 
 CODES = {code.code: code for part in (files, line_codes) for code in part.CODES}
@@ -37,7 +37,7 @@ def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 both_readers = pytest.mark.usefixtures("reader")
 
 
-def check(*texts: bytes, kind: str = "run", first: int = 1) -> tuple[Rows | None, list[Finding]]:
+def check(*texts: bytes, kind: str = "run", first: int = 1) -> tuple[QueryLines | None, list[Finding]]:
     """Check texts, one chunk each; return the rows of the last one and all findings."""
     collector, tags, rows = Collector("f", CODES), TagWatch(), None
     for text in texts:
@@ -46,12 +46,12 @@ def check(*texts: bytes, kind: str = "run", first: int = 1) -> tuple[Rows | None
     return rows, collector.sorted()
 
 
-def some(rows: Rows | None) -> Rows:
+def some(rows: QueryLines | None) -> QueryLines:
     assert rows is not None
     return rows
 
 
-def columns(rows: Rows | None) -> tuple[object, ...]:
+def columns(rows: QueryLines | None) -> tuple[object, ...]:
     """Return ids of queries and where each begins, documents, and numbers: scores, ranks, labels, lines."""
     rows = some(rows)
     numbers = (None if each is None else each.tolist() for each in (rows.scores, rows.ranks, rows.rels))

@@ -12,11 +12,11 @@ from syrupy.assertion import SnapshotAssertion
 from treceval_py.checking.catalogue.queries import CODES
 from treceval_py.checking.findings import Collector, Finding
 from treceval_py.checking.queries import QueryChecks, Shape
-from treceval_py.checking.rows import KINDS, Rows
+from treceval_py.checking.rows import KINDS, QueryLines
 from treceval_py.data.ids import Ids
 
 
-def rows_of(text: str, kind: str = "run", first: int = 1) -> Rows:
+def rows_of(text: str, kind: str = "run", first: int = 1) -> QueryLines:
     """Read lines by hand; those that begin with # are no data."""
     layout = KINDS[kind]
     raw = text.encode()
@@ -28,7 +28,7 @@ def rows_of(text: str, kind: str = "run", first: int = 1) -> Rows:
     if layout.rank is not None:
         unranked = np.array([not line[layout.rank].lstrip(b"-").isdigit() for line in fields])
         ranks = np.array([0 if odd else int(line[layout.rank]) for line, odd in zip(fields, unranked, strict=True)])
-    return Rows(
+    return QueryLines(
         qids=[fields[start][0] for start in starts[:-1]],
         starts=np.array(starts),
         docids=Ids.from_bytes([line[layout.docid] for line in fields]),

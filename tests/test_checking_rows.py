@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from treceval_py.checking.rows import KINDS, Rows, column_of, is_several, span_of
+from treceval_py.checking.rows import KINDS, QueryLines, column_of, is_several, span_of
 from treceval_py.data.ids import Ids
 from treceval_py.io.lines import MSMARCO, RUN
 
@@ -13,10 +13,10 @@ FIRST, COMMENT, MIDDLE, LAST = b"1 Q0 a 1 3 t", b"# a comment", "1 Q0 bé\f2 2 t
 TEXT = b"".join(line + b"\n" for line in (FIRST, COMMENT, MIDDLE, LAST))
 
 
-def rows(text: bytes = TEXT, at: tuple[int, ...] = (0, 2, 3)) -> Rows:
+def rows(text: bytes = TEXT, at: tuple[int, ...] = (0, 2, 3)) -> QueryLines:
     """Return rows that stand on some lines of a text, which begins on line 101 of the file."""
     count = len(at)
-    return Rows(
+    return QueryLines(
         qids=[b"1"],
         starts=np.array([0, count], dtype=np.int64),
         docids=Ids.from_bytes([b"%d" % number for number in range(count)]),

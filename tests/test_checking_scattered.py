@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from treceval_py.checking.rows import KINDS, Rows
+from treceval_py.checking.rows import KINDS, QueryLines
 from treceval_py.checking.scattered import grouped
 from treceval_py.errors import InputError
 
@@ -48,11 +48,13 @@ class Opened:
         return io.BytesIO(self.contents[min(self.count, len(self.contents)) - 1])
 
 
-def read(text: str, kind: str = "run", size: int = 1 << 24) -> list[Rows]:
+def read(text: str, kind: str = "run", size: int = 1 << 24) -> list[QueryLines]:
     return list(grouped(Opened(text.encode()), KINDS[kind], size=size))
 
 
-def triples(every: list[Rows], values: Callable[[Rows], list[tuple[object, ...]]]) -> list[tuple[object, ...]]:
+def triples(
+    every: list[QueryLines], values: Callable[[QueryLines], list[tuple[object, ...]]]
+) -> list[tuple[object, ...]]:
     found: list[tuple[object, ...]] = []
     for rows in every:
         names = [
@@ -64,11 +66,11 @@ def triples(every: list[Rows], values: Callable[[Rows], list[tuple[object, ...]]
     return found
 
 
-def of_run(rows: Rows) -> list[tuple[object, ...]]:
+def of_run(rows: QueryLines) -> list[tuple[object, ...]]:
     return list(zip(rows.scores.tolist(), rows.ranks.tolist(), rows.lines, strict=True))
 
 
-def sorted_of(every: list[Rows], qid: bytes) -> list[tuple[int, str]]:
+def sorted_of(every: list[QueryLines], qid: bytes) -> list[tuple[int, str]]:
     """Return line and document of the rows of a query, in their order."""
     found = triples(every, lambda rows: [(line,) for line in rows.lines])
     return [(line, docid) for name, docid, line in found if name == qid]

@@ -13,20 +13,22 @@ from treceval_py.checking import together
 from treceval_py.checking.catalogue.together import CODES
 from treceval_py.checking.findings import Collector, Finding
 from treceval_py.checking.queries import Shape
-from treceval_py.checking.rows import KINDS, Rows
+from treceval_py.checking.rows import KINDS, QueryLines
 from treceval_py.checking.together import Together
 from treceval_py.io.rows import read_part
 from treceval_py.io.source import numbered
 
 
-def rows_of(text: bytes, first: int, kind: str) -> Rows:
+def rows_of(text: bytes, first: int, kind: str) -> QueryLines:
     """Return lines of a run (or of a judged ranking), of which none is wrong, as columns."""
     part, error = read_part(text, first, KINDS[kind].layout, "run")
     assert part is not None
     assert error is None
     qids = [part.qids[number] for number in part.queries.tolist()]
     at = np.asarray(part.lines) - first
-    return Rows(qids, part.starts, part.docids, part.scores, part.ranks, part.rels, part.lines, text, at, part.ordered)
+    return QueryLines(
+        qids, part.starts, part.docids, part.scores, part.ranks, part.rels, part.lines, text, at, part.ordered
+    )
 
 
 def checked(qrels: Qrels, *chunks: str, kind: str = "run", most: int = 100, ignore: tuple[str, ...] = ()) -> Collector:

@@ -28,7 +28,7 @@ from treceval_py.errors import InputError, MeasureError, TrecevalError
 from treceval_py.io import source
 from treceval_py.measures import plugins
 from treceval_py.scan import scanner
-from treceval_py.scoring.evaluation import load_run
+from treceval_py.scoring.opening import load_run
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.results import Results
 

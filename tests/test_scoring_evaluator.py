@@ -14,9 +14,11 @@ from refused import refusal
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
+from treceval_py.data.ranking import Ranking
 from treceval_py.judging.streaming import judge_file
 from treceval_py.scoring.conventions import Conventions
-from treceval_py.scoring.evaluation import JudgedOnce
+from treceval_py.scoring.filling import judge_opened, part_of
+from treceval_py.scoring.opening import open_run
 from treceval_py.scoring.planning import Reading, Scoring
 
 QRELS = {"1": {"a": 1, "b": 0}, "2": {"c": 1}}
@@ -193,7 +195,7 @@ def test_ranges_are_computed_with_the_threads_that_were_asked_for(
         seen.append(options["threads"])
         return judge_file(*arguments, **options)
 
-    monkeypatch.setattr("treceval_py.scoring.evaluation.judge_file", watched)
+    monkeypatch.setattr("treceval_py.scoring.filling.judge_file", watched)
     assert te.assess(QRELS, run_file, "map", threads=3).ties["map"].expected_mean == 0.75
     assert seen
     assert set(seen) == {3}
@@ -205,21 +207,30 @@ def test_ranges_of_a_stream_are_those_of_its_file(run_file: str) -> None:
     assert (found.ties["map"].expected_mean, found.unjudged["map"].highest_mean) == (0.75, 0.75)
 
 
+def test_a_ranking_has_conventions_by_their_names_and_with_their_values() -> None:
+    usual, needs = Conventions(), {"tied", "pooled", "confidence", "documents"}
+    assert set(Ranking._fields) - needs < set(Conventions._fields)
+    assert usual.ranking() == Ranking()
+    for name in set(Ranking._fields) - needs:
+        other = next(value for value in (True, 7, "other") if value != getattr(usual, name))
+        assert usual._replace(**{name: other}).ranking() == Ranking()._replace(**{name: other})
+
+
 # One run, judged once -------------------------------------------------------------------------------
 
 
 def test_judged_rankings_are_kept_only_where_that_is_asked_for() -> None:
     evaluator = te.Evaluator(QRELS)
     ranking = Conventions().ranking()
-    kept, forgotten = evaluator.judging(RUN, keep=True), evaluator.judging(RUN)
-    assert kept.judged(ranking, complete=True) is kept.judged(ranking, complete=True)
-    assert forgotten.judged(ranking, complete=True) is not forgotten.judged(ranking, complete=True)
+    kept, forgotten = evaluator.open(RUN), open_run(evaluator.judgments, RUN)
+    assert judge_opened(kept, ranking, complete=True) is judge_opened(kept, ranking, complete=True)
+    assert judge_opened(forgotten, ranking, complete=True)[0] is not judge_opened(forgotten, ranking, complete=True)[0]
 
 
 def test_a_part_has_the_queries_that_conventions_count() -> None:
-    judging = JudgedOnce(te.Qrels(QRELS), {"1": {"a": 1.0}})
+    opened = open_run(te.Qrels(QRELS), {"1": {"a": 1.0}})
     for missing, qids, zeros in (("out", ("1",), [False]), ("zero", ("1", "2"), [False, True])):
-        part, fixed = judging.part(Conventions(missing=missing), Conventions().ranking())
+        part, fixed = part_of(opened, Conventions(missing=missing), Conventions().ranking())
         assert (part.qids, (fixed == 0).tolist()) == (qids, zeros)
 
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 from types import NoneType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
 from treceval_py._types import FloatArray
-from treceval_py.boards.cache import Cached, Entry, is_within, place_of, read_cache, still_there, write_cache
+from treceval_py.boards.cache import Cached, Entry, is_within, path_in_cache, read_cache, still_there, write_cache
 from treceval_py.boards.groups import BoardGroup, board_groups
 from treceval_py.boards.intervals import ranges_of, rounded, shared_ranks
 from treceval_py.comparing.gathering import USUAL, comparable, fit
@@ -39,8 +39,10 @@ from treceval_py.judging.judged import JudgedRun
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.registry import SUM
 from treceval_py.ranges import tie_ranges
-from treceval_py.scoring.evaluation import AnyJudgments, Evaluator, JudgedOnce
-from treceval_py.scoring.planning import Reading, Scoring
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.filling import part_of, results_of
+from treceval_py.scoring.opening import AnyJudgments, Opened
+from treceval_py.scoring.planning import Options, Reading, Scoring, settled, takes_options
 from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile, profile_of
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Signature, explicit, fingerprint_of_queries
@@ -232,21 +234,12 @@ class Board(NamedTuple):
         return plot
 
 
+@takes_options
 def board(
     qrels: AnyJudgments,
     runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     measures: str | Measure | Iterable[str | Measure] | None = None,
     *,
-    level: int | None = None,
-    complete: bool | None = None,
-    depth: int | None = None,
-    judged_only: bool = False,
-    collection_size: int | None = None,
-    profile: str | Profile | None = None,
-    signature: str | Signature | Iterable[str | Signature] | None = None,
-    scoring: Scoring | None = None,
-    run_format: str | None = None,
-    judgment_format: str | None = None,
     by: str | None = None,
     without: Sequence[str | os.PathLike[str]] = (),
     alpha: float = 0.05,
@@ -255,8 +248,8 @@ def board(
     seed: int = 1,
     groups: AnyGroups | None = None,
     cache: str | os.PathLike[str] | None = None,
-    threads: int | None = None,
     after: Callable[[], None] | None = None,
+    **options: Unpack[Options],
 ) -> Board:
     """Rank all runs of a folder by a measure.
 
@@ -326,12 +319,12 @@ def board(
     Letter-Based Representation of All-Pairwise Comparisons. Journal of Computational and Graphical Statistics 13(2),
     2004.
     """
-    settings = BoardSettings("", complete is not False, alpha, confidence, resamples, seed)
+    scoring, reading = settled(measures, options)
+    threads = reading.threads
+    settings = BoardSettings("", scoring.complete is not False, alpha, confidence, resamples, seed)
     check_statistics(settings)
-    options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size, signature)
-    reading = Reading(run_format, judgment_format, threads)
     by_group = () if groups is None else read_query_groups(groups)
-    scorer, notes = scorer_of(qrels, options.beside(scoring), reading)
+    scorer, notes = scorer_of(qrels, scoring, reading)
     if not isinstance(cache, (str, os.PathLike, NoneType)) or (after is not None and not callable(after)):
         raise EvaluationError(f"cache must be a path, not {shown(cache)}, and after a function", "Leave them out.")
     skipped = [*_paths(without), *([] if cache is None else [cache])]
@@ -340,8 +333,8 @@ def board(
     judged_by = [qrels] if isinstance(qrels, (str, os.PathLike)) else []
     notes += [*about, *passed_over(_paths(runs), without=[*skipped, *judged_by])]
     settings = settings._replace(profile=scorer.profile.name, complete=bool(scorer.scoring.complete))
-    found = _ranked(scorer, known, settings, by, notes, scored, by_group, threads)
-    return found._replace(judgments_digest=digest_of(qrels))
+    ranking = _ranked(scorer, known, settings, by, notes, scored, by_group, threads)
+    return ranking._replace(judgments_digest=digest_of(qrels))
 
 
 def scorer_of(qrels: AnyJudgments, scoring: Scoring, reading: Reading) -> tuple[Scorer, list[str]]:
@@ -381,10 +374,10 @@ def _paths(runs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> S
     given: Any = runs
     several = isinstance(runs, Iterable) and not isinstance(runs, (str, os.PathLike)) and not hasattr(runs, "columns")
     paths: list[Any] = list(given) if several else [given]
-    wrong = next((each for each in paths if not isinstance(each, (str, os.PathLike))), None)
+    wrong = next((path for path in paths if not isinstance(path, (str, os.PathLike))), None)
     if wrong is not None or isinstance(runs, Mapping):
-        what = f"a board is made of files of runs, not of {shown(runs if wrong is None else wrong)}"
-        raise EvaluationError(what, "Give paths, or compare runs in memory with te.compare.")
+        misuse = f"a board is made of files of runs, not of {shown(runs if wrong is None else wrong)}"
+        raise EvaluationError(misuse, "Give paths, or compare runs in memory with te.compare.")
     return paths
 
 
@@ -395,7 +388,7 @@ def _measures(
     if given is None and profile.measures == DEFAULT_MEASURES:
         return list(parse_measures(USUAL)), []
     if given is None:
-        return [each for each in profile.parse(profile.measures) if fit(each)], []
+        return [measure for measure in profile.parse(profile.measures) if fit(measure)], []
     asked, notes = comparable(given, profile)
     if not asked:
         raise MeasureError("no measure to rank runs by", "Name one, such as map.")
@@ -438,17 +431,17 @@ class Scorer:
     def key(self) -> list[str]:
         """Everything besides the run that decides its cached result."""
         signatures = self.signatures([()] * len(self.measures))
-        return [*(each.long for each in signatures), f"format:{self.reading.run_format}"]
+        return [*(signature.long for signature in signatures), f"format:{self.reading.run_format}"]
 
     @property
     def bounds(self) -> list[tuple[float, float]]:
         """The range of each measure."""
-        return [each.family.bounds for each in self.measures]
+        return [measure.family.bounds for measure in self.measures]
 
     @property
     def own(self) -> list[str]:
         """The measures from outside this package, whose code may change between two boards."""
-        return [each.name for each in self.measures if each.family.from_outside]
+        return [measure.name for measure in self.measures if measure.family.from_outside]
 
     def entry(self, file: str, digest: str) -> Entry:
         """Score a run.
@@ -461,19 +454,17 @@ class Scorer:
         relevance = isinstance(self.judgments, Qrels)
         held = os.path.getsize(file) <= MOST_HELD
         run = self.evaluator.table(file) if held else file
-        judging = self.evaluator.judging(run)
-        results = judging.results(self.evaluator.plan, self.fingerprint)
+        opened = self.evaluator.open(run)
+        results = results_of(opened, self.evaluator.plan, self.fingerprint)
         values = np.where(results.counted, results.matrix, np.nan)[:, : len(self.measures)]
         _check_size(values, results)
-        tied = _tied_queries(judging, run, results) if relevance and isinstance(run, Run) else None
+        tied = _tied_queries(opened, run, results) if relevance and isinstance(run, Run) else None
         # A file that was changed and changed back would pass; one that somebody is writing does not.
         if digest_of_file(file) != digest:
             raise InputError("the file changed while it was read", "Run again when nothing writes to it.", file=file)
-        contradictions = results.contradictions
-        return Entry(
-            *(results.tag, results.qids, values, results.missing, _judged_share(results, self.reach), tied),
-            *(len(contradictions.qids), bool(contradictions) and contradictions.reversed),
-        )
+        judged, clashes = _judged_share(results, self.reach), results.contradictions
+        is_reversed = bool(clashes) and clashes.reversed
+        return Entry(results.tag, results.qids, values, results.missing, judged, tied, len(clashes.qids), is_reversed)
 
 
 def _check_size(values: FloatArray, results: Results) -> None:
@@ -497,9 +488,9 @@ def _judged_share(results: Results, judged: Measure) -> float | None:
     return float(column.mean()) if len(column) else None
 
 
-def _tied_queries(judging: JudgedOnce, run: Run, results: Results) -> int | None:
+def _tied_queries(opened: Opened, run: Run, results: Results) -> int | None:
     """Count the queries in which the order of documents with equal scores changes the first measure."""
-    measure, conventions = results.resolved[0], results.conventions[0]
+    _, measure, conventions, _ = results.tasks[0]
     if conventions.order != "score":
         return None
     if conventions.depth is not None and (conventions.judged_only or conventions.known == "retrieved"):
@@ -508,14 +499,14 @@ def _tied_queries(judging: JudgedOnce, run: Run, results: Results) -> int | None
         return 0
     # The range over all orders does not depend on the current order; that of the lines is the cheapest.
     ranking = conventions.ranking(tied=True)._replace(depth=None, ties="line")
-    part, _ = judging.part(conventions._replace(missing="out"), ranking, measure)
+    part, _ = part_of(opened, conventions._replace(missing="out"), ranking, measure)
     if not isinstance(part, JudgedRun) or not part.num_queries:
         return 0
     try:
-        (found,) = tie_ranges(part, [measure], conventions.depth)
+        (ties,) = tie_ranges(part, [measure], conventions.depth)
     except MeasureError:  # which order is best is known for most measures, not for all
         return None
-    return found.num_touched
+    return ties.num_touched
 
 
 def _has_equal_scores(run: Run, score_type: str) -> bool:
@@ -563,9 +554,9 @@ def known_runs(
     lacking = [(file, digest) for digest, file in wanted.items() if digest not in kept]
     made: dict[str, Entry | Unscored] = {digest: kept[digest] for digest in wanted if digest in kept}
     keeper = None if path is None or not cached.writable else _Keeper(path, scorer, cached, wanted, files)
-    scores = in_order(iter(lacking), lambda each: _scored(scorer, *each), workers)
-    for (_, digest), found in zip(lacking, scores, strict=True):
-        made[digest] = found
+    scores = in_order(iter(lacking), lambda pair: _scored(scorer, *pair), workers)
+    for (_, digest), outcome in zip(lacking, scores, strict=True):
+        made[digest] = outcome
         if keeper is not None and time.monotonic() >= keeper.due:
             keeper.keep(made)
         if after is not None:
@@ -575,13 +566,13 @@ def known_runs(
         notes += [keeper.failure] if keeper.failure else []
     known = Known([], [], [], [])
     for file, hashed in zip(files, digests, strict=True):
-        found = made[hashed] if isinstance(hashed, str) else hashed
-        if isinstance(found, Unscored):
-            known.errors.append(found._replace(file=file))
+        outcome = made[hashed] if isinstance(hashed, str) else hashed
+        if isinstance(outcome, Unscored):
+            known.errors.append(outcome._replace(file=file))
         elif isinstance(hashed, str):
             known.files.append(file)
             known.digests.append(hashed)
-            known.entries.append(found)
+            known.entries.append(outcome)
     return known, notes, sum(isinstance(made[digest], Entry) for _, digest in lacking)
 
 
@@ -603,8 +594,8 @@ class _Keeper:
         self._key = scorer.key
         self._bounds = scorer.bounds
         self._cached = cached
-        self._now = {digest: place_of(file, path) for digest, file in wanted.items()}
-        self._others = still_there(cached, path, {place_of(file, path) for file in given})
+        self._now = {digest: path_in_cache(file, path) for digest, file in wanted.items()}
+        self._others = still_there(cached, path, {path_in_cache(file, path) for file in given})
         self._written = cached.files
         self.due = time.monotonic() + EVERY
         self.failure = ""
@@ -613,9 +604,9 @@ class _Keeper:
         """Write the results of these runs and of others that still exist, unless the cache already has them."""
         begun = time.monotonic()
         there = {
-            digest: found
-            for digest, found in made.items()
-            if isinstance(found, Entry) and is_within(found.values, self._bounds)
+            digest: entry
+            for digest, entry in made.items()
+            if isinstance(entry, Entry) and is_within(entry.values, self._bounds)
         }
         entries = {digest: self._cached.entries[digest] for digest in self._others} | there
         files = {digest: self._now.get(digest) or self._others[digest] for digest in entries}
@@ -643,8 +634,8 @@ def _digest(file: str) -> str | Unscored:
 def _scored(scorer: Scorer, file: str, digest: str) -> Entry | Unscored:
     try:
         if scorer.reading.run_format is None and is_saved(file):
-            what = "this holds saved results, but boards need runs"
-            raise InputError(what, "Compare saved results with treceval compare.", file=file)
+            misuse = "this holds saved results, but boards need runs"
+            raise InputError(misuse, "Compare saved results with treceval compare.", file=file)
         return scorer.entry(file, digest)
     except TrecevalError as error:
         return _unscored(file, error)
@@ -669,7 +660,7 @@ def _ranked(
     threads: int | None,
 ) -> Board:
     """Average, rank and group the runs."""
-    names = tuple(each.name for each in scorer.measures)
+    names = tuple(measure.name for measure in scorer.measures)
     if not known.files:
         return Board(
             (), names, (0,) * len(names), settings, float("nan"), base_name(scorer.judgments.name),
@@ -679,7 +670,7 @@ def _ranked(
     columns = aligned(scored_runs(known, names, called))
     notes += _about_queries(scorer, known, columns)
     notes += about_tuned(zip(called, known.files, known.digests, strict=True), columns[0].qids)
-    notes += [note for each in by_group for note in each.notes(columns[0].qids)]
+    notes += [note for grouping in by_group for note in grouping.notes(columns[0].qids)]
     means = np.array(
         [
             [measure.family.average(row, len(row)) for row in column.values]
@@ -735,8 +726,8 @@ def scored_runs(known: Known, measures: tuple[str, ...], names: Sequence[str]) -
     ]
 
 
-def _number(found: float | None) -> float:
-    return float("nan") if found is None else found
+def _number(mean: float | None) -> float:
+    return float("nan") if mean is None else mean
 
 
 def _intervals(measure: Measure, column: Aligned, settings: BoardSettings) -> tuple[FloatArray, FloatArray]:
@@ -752,8 +743,8 @@ def _groups(column: Aligned, settings: BoardSettings, threads: int | None) -> tu
     if count < 2 or queries < 2:
         return float("nan"), ("",) * count
     usual = Settings()
-    found = simultaneous(column.values, resamples=usual.bootstrap, seed=usual.seed, threads=threads)
-    return found.critical(settings.alpha), letters(column.values.mean(axis=1), found.p <= settings.alpha)
+    tests = simultaneous(column.values, resamples=usual.bootstrap, seed=usual.seed, threads=threads)
+    return tests.critical(settings.alpha), letters(column.values.mean(axis=1), tests.p <= settings.alpha)
 
 
 def _about_queries(scorer: Scorer, known: Known, columns: Sequence[Aligned]) -> list[str]:
@@ -781,7 +772,7 @@ def _about_queries(scorer: Scorer, known: Known, columns: Sequence[Aligned]) -> 
 def _warnings(known: Known, names: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the warnings about each run."""
     first: dict[str, str] = {}
-    found = []
+    warnings = []
     for name, digest, entry in zip(names, known.digests, known.entries, strict=True):
         said = []
         judged = len(entry.qids) - len(set(entry.missing) & set(entry.qids))
@@ -798,5 +789,5 @@ def _warnings(known: Known, names: Sequence[str]) -> list[tuple[str, ...]]:
             said.append(f"ranks contradict scores in {where}")
         if first.setdefault(digest, name) != name:
             said.append(f"the same file as {first[digest]}")
-        found.append(tuple(said))
-    return found
+        warnings.append(tuple(said))
+    return warnings

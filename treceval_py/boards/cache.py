@@ -219,10 +219,10 @@ def _head(rest: bytes) -> bytes:
 
 
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError("a key occurs twice")
-    return found
+    return members
 
 
 def _entry(kept: Mapping[str, Any], queries: Sequence[tuple[str, ...]], bounds: Sequence[Bounds]) -> Entry:
@@ -254,23 +254,23 @@ def is_within(values: FloatArray, bounds: Sequence[Bounds]) -> bool:
     return not beyond.any()
 
 
-def _count(found: Any, most: int = 1 << 62) -> int:
-    if type(found) is not int or not 0 <= found <= most:
+def _count(number: Any, most: int = 1 << 62) -> int:
+    if type(number) is not int or not 0 <= number <= most:
         raise ValueError("not a count")
-    return found
+    return number
 
 
-def _words(found: Any) -> tuple[str, ...]:
-    if not isinstance(found, list) or not all(isinstance(word, str) for word in found):
+def _words(words: Any) -> tuple[str, ...]:
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise ValueError("not a list of texts")
-    for word in found:
+    for word in words:
         encode(word)  # which a text with half a character cannot be
-    if len(set(found)) < len(found):
+    if len(set(words)) < len(words):
         raise ValueError("a text occurs twice")
-    return tuple(found)
+    return tuple(words)
 
 
-def place_of(file: str, cache: str) -> str:
+def path_in_cache(file: str, cache: str) -> str:
     """Return the path of a file relative to the folder of a cache, so that both can be moved together."""
     return os.path.relpath(file, os.path.dirname(cache) or os.curdir)
 
@@ -285,7 +285,7 @@ def still_there(kept: Cached, cache: str, now: Container[str]) -> dict[str, str]
     cache : str
         Its file.
     now : container of str
-        The files being scored, as `place_of` returns them; their old entries are dropped.
+        The files being scored, as `path_in_cache` returns them; their old entries are dropped.
     """
     folder = os.path.dirname(cache)
     return {
@@ -307,7 +307,7 @@ def write_cache(path: str, key: Sequence[str], entries: Mapping[str, Entry], fil
     entries : mapping of str to Entry
         The results, by the SHA-256 of the run's file.
     files : mapping of str to str
-        The file of each, by the same SHA-256, as `place_of` returns it.
+        The file of each, by the same SHA-256, as `path_in_cache` returns it.
 
     Returns
     -------

@@ -111,7 +111,7 @@ def found_in(folder: str | os.PathLike[str]) -> Collections:
         There is no collection, or a collection has several files of judgments.
     """
     path = os.fspath(folder)
-    found: list[Collection] = []
+    collections: list[Collection] = []
     passed, inside = list[str](), list[str]()
     for name in _names_in(path):
         place = os.path.join(path, name)
@@ -124,9 +124,9 @@ def found_in(folder: str | os.PathLike[str]) -> Collections:
             if collection is None:
                 passed.append(f"{name} (lacks judgments or runs)")
             else:
-                found.append(collection)
-                inside += [f"{name}/{each}" for each in unused]
-    if not found:
+                collections.append(collection)
+                inside += [f"{name}/{entry}" for entry in unused]
+    if not collections:
         raise InputError(
             "no folder in it has judgments and runs",
             "Give each collection a folder with judgments (qrels.txt or qrels/test.tsv) and a folder runs, list the "
@@ -134,7 +134,7 @@ def found_in(folder: str | os.PathLike[str]) -> Collections:
             file=path,
         )
     notes = [*_named(passed, "is no collection", "are no collections"), *_named(inside, "is not used", "are not used")]
-    return Collections(tuple(found), {}, notes=tuple(notes), folder=path)
+    return Collections(tuple(collections), {}, notes=tuple(notes), folder=path)
 
 
 def _collection(folder: str) -> tuple[Collection | None, list[str]]:
@@ -146,7 +146,7 @@ def _collection(folder: str) -> tuple[Collection | None, list[str]]:
         runs = [inner] if any(not name.startswith(".") for name in _names_in(inner)) else []
     else:
         files = [os.path.join(folder, name) for name in names if not name.startswith(".")]
-        runs = [each for each in files if each != judgments and os.path.isfile(each) and _holds_run(each)]
+        runs = [file for file in files if file != judgments and os.path.isfile(file) and _holds_run(file)]
     if not runs or (judgments is None and not all(map(is_saved, run_files(runs)))):
         return None, []
     used = {*runs, judgments, os.path.dirname(judgments or "")}
@@ -154,20 +154,20 @@ def _collection(folder: str) -> tuple[Collection | None, list[str]]:
     if judgments is not None and os.path.dirname(judgments) != folder:
         inside = os.path.dirname(judgments)
         beside = [os.path.join(inside, name) for name in _names_in(inside) if not name.startswith(".")]
-        unused += [os.path.relpath(each, folder) for each in beside if each != judgments]
+        unused += [os.path.relpath(file, folder) for file in beside if file != judgments]
     return Collection(os.path.basename(os.path.abspath(folder)), judgments, tuple(runs)), unused
 
 
 def _judgments(folder: str, names: Sequence[str]) -> str | None:
     """Return the judgments of a collection; None if there are none."""
     named = [os.path.join(folder, name) for name in names if name.lower().startswith("qrels")]
-    inner = [os.path.join(each, name) for each in named if os.path.isdir(each) for name in _names_in(each)]
+    inner = [os.path.join(path, name) for path in named if os.path.isdir(path) for name in _names_in(path)]
     for several in (inner, named):
-        files = [each for each in several if os.path.isfile(each) and not os.path.basename(each).startswith(".")]
-        candidates = [each for each in files if _holds_judgments(each)]
-        meant = [each for each in candidates if stem(each).lower() == SPLIT] or candidates
+        files = [file for file in several if os.path.isfile(file) and not os.path.basename(file).startswith(".")]
+        candidates = [file for file in files if _holds_judgments(file)]
+        meant = [file for file in candidates if stem(file).lower() == SPLIT] or candidates
         if len(meant) > 1:
-            which = ", ".join(os.path.relpath(each, folder) for each in meant[:NAMED])
+            which = ", ".join(os.path.relpath(file, folder) for file in meant[:NAMED])
             raise InputError(
                 f"it has {len(meant)} files of judgments ({which})",
                 f"Keep one, name one qrels/{SPLIT}.tsv, or list the collections in a TOML file.",
@@ -218,8 +218,8 @@ def _names_in(folder: str) -> list[str]:
     try:
         return sorted(os.listdir(folder), key=os.fsencode)
     except OSError as error:
-        what = f"the folder cannot be listed: {error.strerror or error}"
-        raise InputError(what, "Check its permissions.", file=folder) from None
+        unreadable = f"the folder cannot be listed: {error.strerror or error}"
+        raise InputError(unreadable, "Check its permissions.", file=folder) from None
 
 
 def _named(passed: Sequence[str], one: str, several: str) -> list[str]:
@@ -262,15 +262,15 @@ def listed_in(file: str | os.PathLike[str]) -> Collections:
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
         raise InputError("it lists no collection", "Write [[collection]] and its keys for each.", file=path)
     names = document.get("names", {})
-    if not isinstance(names, dict) or not all(isinstance(each, str) and each for each in names.values()):
+    if not isinstance(names, dict) or not all(isinstance(name, str) and name for name in names.values()):
         raise InputError("[names] must give each name another one", 'Write "bm25-fiqa" = "bm25".', file=path)
-    found = tuple(_listed(path, entry, number) for number, entry in enumerate(entries, 1))
+    collections = tuple(_listed(path, entry, number) for number, entry in enumerate(entries, 1))
     first: set[str] = set()
-    for each in found:
-        if each.name in first:
-            raise InputError(f"two collections are named {shown(each.name)}", "Rename one.", file=path)
-        first.add(each.name)
-    return Collections(found, names, shared.measures(), shared.text("profile"), shared.level())
+    for collection in collections:
+        if collection.name in first:
+            raise InputError(f"two collections are named {shown(collection.name)}", "Rename one.", file=path)
+        first.add(collection.name)
+    return Collections(collections, names, shared.measures(), shared.text("profile"), shared.level())
 
 
 def _listed(path: str, entry: dict[str, Any], number: int) -> Collection:
@@ -285,7 +285,7 @@ def _listed(path: str, entry: dict[str, Any], number: int) -> Collection:
     return Collection(
         name,
         judgments if judgments is None or judgments.startswith(DATASET) else os.path.join(folder, judgments),
-        tuple(os.path.join(folder, each) for each in runs),
+        tuple(os.path.join(folder, run) for run in runs),
         keys.measures(),
         keys.text("profile"),
         keys.level(),

@@ -18,7 +18,7 @@ EXACT = 1e-12
 
 def rank_interval(ranks: Sequence[tuple[int, int] | None], confidence: str) -> Column:
     """Return the intervals of ranks for people; hidden if there are none, or only one run."""
-    cells = ["–" if each is None else _range(*each) for each in ranks]
+    cells = ["–" if interval is None else _range(*interval) for interval in ranks]
     return Column(f"{confidence} ranks", cells, programs=False, people=any(ranks) and len(ranks) > 1)
 
 
@@ -28,8 +28,8 @@ def _range(low: int, high: int) -> str:
 
 def ranks_for_programs(ranks: Sequence[tuple[int, int] | None]) -> tuple[Column, Column]:
     """Return the intervals of ranks for programs."""
-    low = Column("rank_low", [None if each is None else each[0] for each in ranks], people=False)
-    return low, Column("rank_high", [None if each is None else each[1] for each in ranks], people=False)
+    low = Column("rank_low", [None if interval is None else interval[0] for interval in ranks], people=False)
+    return low, Column("rank_high", [None if interval is None else interval[1] for interval in ranks], people=False)
 
 
 def highest(values: Sequence[float]) -> frozenset[int]:
@@ -42,4 +42,4 @@ def highest(values: Sequence[float]) -> frozenset[int]:
 
 def named_errors(errors: Sequence[Unscored]) -> list[tuple[str, str]]:
     """Return the files that could not be scored and why, without their folders."""
-    return [(base_name(each.file), each.message.replace(each.file, base_name(each.file))) for each in errors]
+    return [(base_name(error.file), error.message.replace(error.file, base_name(error.file))) for error in errors]

@@ -56,10 +56,10 @@ def board_groups(
     order : sequence of int, length S
         The numbers of the runs in the order of the board.
     """
-    found = []
-    for each in groups:
-        rows = [each.members(column.qids) for column in columns]
-        for label in each.labels:
+    ranked = []
+    for grouping in groups:
+        rows = [grouping.members(column.qids) for column in columns]
+        for label in grouping.labels:
             parts = [column.values[order][:, of[label]] for column, of in zip(columns, rows, strict=True)]
             means = [
                 [measure.family.average(row, len(row)) if len(row) else float("nan") for row in part]
@@ -67,8 +67,8 @@ def board_groups(
             ]
             sizes = tuple(part.shape[1] for part in parts)
             by_run = tuple(zip(*means, strict=True))
-            found.append(BoardGroup(each.attribute, label, sizes, by_run, _ranks(means[0])))
-    return tuple(found)
+            ranked.append(BoardGroup(grouping.attribute, label, sizes, by_run, _ranks(means[0])))
+    return tuple(ranked)
 
 
 def _ranks(means: Sequence[float]) -> tuple[int | None, ...]:

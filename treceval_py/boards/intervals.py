@@ -108,14 +108,14 @@ def drawn_errors(
     count = len(collections)
     shares = np.full(count, 1 / count) if weights is None else weights / weights.sum()
     # A generator for each collection and one for the collections themselves: another collection changes no other's.
-    generators = [np.random.default_rng(each) for each in np.random.SeedSequence(seed).spawn(count + 1)]
+    generators = [np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(count + 1)]
     errors = np.zeros((draws, len(collections[0])))
     noise = 0.0
     if resampled != "collections" or count == 1:
         for values, share, rng in zip(collections, shares.tolist(), generators[1:], strict=True):
-            found = _errors_of_mean(values, draws, rng)
-            noise += _spread(found) / count
-            errors += share * found
+            drawn = _errors_of_mean(values, draws, rng)
+            noise += _spread(drawn) / count
+            errors += share * drawn
     if resampled != "queries" and count > 1:
         means = np.array([values.mean(axis=1) for values in collections])
         deviations = means - means.mean(axis=0)

@@ -280,24 +280,24 @@ def board_over(
     notes: list[str] = []
     if isinstance(collections, Mapping):
         label = _label(measures)
-        found = [_given(name, runs, label) for name, runs in collections.items()]
+        tables = [_given(name, runs, label) for name, runs in collections.items()]
     else:
         meant = _meant(collections)
         notes += meant.notes
         usual = Scoring(measures).beside(scoring)
-        skipped = [os.fspath(each) for each in without]
-        found = [_scored(each, meant, usual, reading, by, skipped, after, cache=cache) for each in meant.collections]
-        unused = [name for name in meant.names.values() if not any(name in each.names for each in found)]
+        skipped = [os.fspath(path) for path in without]
+        tables = [_scored(each, meant, usual, reading, by, skipped, after, cache=cache) for each in meant.collections]
+        unused = [name for name in meant.names.values() if not any(name in table.names for table in tables)]
         notes += [f"no run has a name that [names] gives to {first_of(unused)}."] if unused else []
-    if not found:
+    if not tables:
         raise EvaluationError("there is no collection", "Give at least one.")
-    return _ranked(found, settings, resampled, notes)
+    return _ranked(tables, settings, resampled, notes)
 
 
 def _meant(given: str | os.PathLike[str]) -> Collections:
     if not isinstance(given, (str, os.PathLike)):
-        what = f"collections must be a folder, a TOML file or a mapping, not {shown(given)}"
-        raise EvaluationError(what, "Give values by collection, run and query.")
+        misuse = f"collections must be a folder, a TOML file or a mapping, not {shown(given)}"
+        raise EvaluationError(misuse, "Give values by collection, run and query.")
     return found_in(given) if os.path.isdir(given) else listed_in(given)
 
 
@@ -317,7 +317,7 @@ def _given(name: str, runs: Mapping[str, Results | Mapping[str, float]], label: 
     """Return the scores of a collection whose values were given."""
     if not isinstance(runs, Mapping) or not runs:
         raise EvaluationError(f"collection {shown(name)} must map runs to results or values", "Give at least one run.")
-    scored = [_values(name, run, each, label) for run, each in runs.items()]
+    scored = [_values(name, run, values, label) for run, values in runs.items()]
     return _scores(Collection(name, None, ()), scored, [], [], 0)
 
 
@@ -325,8 +325,8 @@ def _values(collection: str, name: str, given: Results | Mapping[str, float], la
     if isinstance(given, Results):
         return scored_of(given, name)
     if not isinstance(given, Mapping) or not given:
-        what = f"run {shown(name)} of collection {shown(collection)} must have results or values by query"
-        raise EvaluationError(what, "Give a mapping of queries to numbers.")
+        misuse = f"run {shown(name)} of collection {shown(collection)} must have results or values by query"
+        raise EvaluationError(misuse, "Give a mapping of queries to numbers.")
     qids = tuple(given)
     try:
         values = np.array(list(given.values()), dtype=np.float64).reshape(-1, 1)
@@ -378,23 +378,23 @@ def _scored(
         if known.files
         else ()
     )
-    measures = tuple(each.name for each in scorer.measures)
+    measures = tuple(measure.name for measure in scorer.measures)
     scored = scored_runs(known, measures, names)
     lacking = [name for name, entry in zip(names, known.entries, strict=True) if entry.missing]
     if lacking:
-        what = "count as empty rankings" if scorer.scoring.complete else "are left out of all"
+        effect = "count as empty rankings" if scorer.scoring.complete else "are left out of all"
         runs = "1 run lacks" if len(lacking) == 1 else f"{len(lacking)} runs lack"
-        about = [*about, f"{runs} judged queries ({first_of(lacking)}), which {what}."]
+        about = [*about, f"{runs} judged queries ({first_of(lacking)}), which {effect}."]
     notes += [f"{collection.name}: {note}" for note in (*left_out, *about)]
-    found = _scores(collection, _renamed(scored, meant.names), notes, known.errors, count, measures, known.digests)
-    return found._replace(collection=found.collection._replace(signatures=scorer.signatures(found.qids)))
+    scores = _scores(collection, _renamed(scored, meant.names), notes, known.errors, count, measures, known.digests)
+    return scores._replace(collection=scores.collection._replace(signatures=scorer.signatures(scores.qids)))
 
 
 def _saved(files: Sequence[str], scoring: Scoring, by: str | None) -> list[Scored]:
     """Read saved results; those of a single run are named after their file."""
     if scoring.chosen:
-        what = "saved results are taken as they are, so scoring options are not used"
-        raise EvaluationError(what, "Remove these options, or give judgments and runs.", file=files[0])
+        conflict = "saved results are taken as they are, so scoring options are not used"
+        raise EvaluationError(conflict, "Remove these options, or give judgments and runs.", file=files[0])
     runs = list(gather(list(files), None, Scoring(scoring.measures)).runs)
     if by == "tag":
         return [run._replace(name=run.tag or run.name) for run in runs]
@@ -420,8 +420,8 @@ def _scores(
     names = [run.name for run in scored]
     twice = next((name for number, name in enumerate(names) if name in names[:number]), None)
     if twice is not None:
-        what = f"two runs of collection {shown(collection.name)} are named {shown(twice)}"
-        raise EvaluationError(what, "Rename one, or remove it.")
+        clash = f"two runs of collection {shown(collection.name)} are named {shown(twice)}"
+        raise EvaluationError(clash, "Rename one, or remove it.")
     columns, notes = [np.empty((0, 0)) for _ in measures], [*notes]
     qids: list[tuple[str, ...]] = [()] * len(measures)
     signatures: tuple[Signature, ...] = ()
@@ -429,11 +429,11 @@ def _scores(
         measures, qids = scored[0].measures, [scored[0].qids] * len(scored[0].measures)
         columns = [np.array([run.values[:, at] for run in scored]) for at in range(len(measures))]
     elif scored:
-        found = aligned(scored)
-        measures, qids = tuple(each.measure for each in found), [each.qids for each in found]
-        columns = [each.values for each in found]
-        signatures = tuple(each.signature for each in found if each.signature is not None)
-        left_out = found[0].left_out
+        by_measure = aligned(scored)
+        measures, qids = tuple(column.measure for column in by_measure), [column.qids for column in by_measure]
+        columns = [column.values for column in by_measure]
+        signatures = tuple(column.signature for column in by_measure if column.signature is not None)
+        left_out = by_measure[0].left_out
         if left_out:
             are = "1 query that some runs lack is" if len(left_out) == 1 else f"{len(left_out)} that some runs lack are"
             notes.append(f"{collection.name}: {are} left out ({first_of(left_out)}).")
@@ -450,7 +450,7 @@ def _scores(
     )
     files = [base_name(run.file) for run in scored]
     digests = list(hashes) or [digest_of(run.file) if run.file else "" for run in scored]
-    failed = [each._replace(message=f"{collection.name}: {each.message}") for each in errors]
+    failed = [error._replace(message=f"{collection.name}: {error.message}") for error in errors]
     return _Scores(about, names, files, digests, qids, columns[0], means, notes, failed, count)
 
 
@@ -470,31 +470,31 @@ def _alike(scored: Sequence[Scored]) -> bool:
 
 
 def _ranked(
-    found: Sequence[_Scores], settings: BoardSettings, resampled: Resampled, notes: Sequence[str]
+    tables: Sequence[_Scores], settings: BoardSettings, resampled: Resampled, notes: Sequence[str]
 ) -> CollectionsBoard:
     """Average over collections, rank, and find the intervals of the ranks."""
-    said = [*notes, *(note for each in found for note in each.notes)]
-    measures, different = _measures(found)
+    said = [*notes, *(note for table in tables for note in table.notes)]
+    measures, different = _measures(tables)
     said += different
-    places = [{name: number for number, name in enumerate(each.names)} for each in found]
-    names = list(dict.fromkeys(name for each in found for name in each.names))
-    complete = [name for name in names if all(name in each for each in places)]
-    rows = [[each[name] for name in complete] for each in places]
-    weights = np.array([each.collection.weight for each in found])
+    places = [{name: number for number, name in enumerate(table.names)} for table in tables]
+    names = list(dict.fromkeys(name for table in tables for name in table.names))
+    complete = [name for name in names if all(name in place for place in places)]
+    rows = [[place[name] for name in complete] for place in places]
+    weights = np.array([table.collection.weight for table in tables])
     averages = np.zeros((len(complete), len(measures)))
-    for scores, row, share in zip(found, rows, (weights / weights.sum()).tolist(), strict=True):
+    for scores, row, share in zip(tables, rows, (weights / weights.sum()).tolist(), strict=True):
         averages += share * scores.means[row, : len(measures)]
-    single = len(found) == 1
+    single = len(tables) == 1
     if single and resampled != "queries":
         said.append("there is one collection, so the bootstrap is over its queries alone.")
     resampled = "queries" if single else resampled
-    few = [each.collection.name for each in found if each.collection.queries == 1]
+    few = [table.collection.name for table in tables if table.collection.queries == 1]
     if few and resampled != "collections":
         said.append(
             f"{first_of(few)} {'has' if len(few) == 1 else 'have'} one query, whose error is not known: it counts as 0."
         )
-    values = [scores.values[row] for scores, row in zip(found, rows, strict=True)]
-    tested = len(complete) > 1 and (resampled != "queries" or len(few) < len(found))
+    values = [scores.values[row] for scores, row in zip(tables, rows, strict=True)]
+    tested = len(complete) > 1 and (resampled != "queries" or len(few) < len(tables))
     ranks: list[tuple[int, int] | None] = [None] * len(complete)
     apart, critical = np.zeros((len(complete), len(complete)), dtype=bool), float("nan")
     if tested:
@@ -506,41 +506,41 @@ def _ranked(
     listed_ranks = shared_ranks([averages[run, 0] for run in order])
     after: list[bool | None] = [bool(not apart[run, other]) if tested else None for run, other in pairwise(order)]
     runs = [
-        _run(complete[run], found, places, len(measures))._replace(
+        _run(complete[run], tables, places, len(measures))._replace(
             rank=rank, averages=tuple(averages[run].tolist()), ranks=ranks[run], like_next=alike
         )
         for run, rank, alike in zip(order, listed_ranks, [*after, None], strict=False)
     ]
-    lacking = [_run(name, found, places, len(measures)) for name in names if name not in set(complete)]
+    lacking = [_run(name, tables, places, len(measures)) for name in names if name not in set(complete)]
     runs += sorted(lacking, key=lambda run: (run.lacking, encode(run.name)))
     return CollectionsBoard(
         tuple(runs),
-        tuple(each.collection for each in found),
+        tuple(table.collection for table in tables),
         measures,
         settings,
         resampled,
         critical,
-        (*said, *_about_lacking(lacking, found)),
-        tuple(error for each in found for error in each.errors),
-        sum(each.scored for each in found),
+        (*said, *_about_lacking(lacking, tables)),
+        tuple(error for table in tables for error in table.errors),
+        sum(table.scored for table in tables),
     )
 
 
-def _run(name: str, found: Sequence[_Scores], places: Sequence[Mapping[str, int]], measures: int) -> CollectionRun:
+def _run(name: str, tables: Sequence[_Scores], places: Sequence[Mapping[str, int]], measures: int) -> CollectionRun:
     """Return a run that has no rank yet."""
     nothing = (float("nan"),) * measures
     means = [
-        tuple(each.means[place[name], :measures].tolist()) if name in place else nothing
-        for each, place in zip(found, places, strict=True)
+        tuple(table.means[place[name], :measures].tolist()) if name in place else nothing
+        for table, place in zip(tables, places, strict=True)
     ]
-    files = [each.files[place[name]] if name in place else "" for each, place in zip(found, places, strict=True)]
-    digests = [each.digests[place[name]] if name in place else "" for each, place in zip(found, places, strict=True)]
+    files = [table.files[place[name]] if name in place else "" for table, place in zip(tables, places, strict=True)]
+    digests = [table.digests[place[name]] if name in place else "" for table, place in zip(tables, places, strict=True)]
     return CollectionRun(None, name, nothing, tuple(means), None, None, tuple(files), tuple(digests))
 
 
-def _measures(found: Sequence[_Scores]) -> tuple[tuple[str, ...], list[str]]:
+def _measures(tables: Sequence[_Scores]) -> tuple[tuple[str, ...], list[str]]:
     """Return the measures to average over collections, and a note if collections have different ones."""
-    several = list(dict.fromkeys(each.collection.measures for each in found))
+    several = list(dict.fromkeys(table.collection.measures for table in tables))
     if len(several) == 1:
         return several[0], []
     deciding = list(dict.fromkeys(measures[0] for measures in several))
@@ -554,13 +554,13 @@ def _measures(found: Sequence[_Scores]) -> tuple[tuple[str, ...], list[str]]:
     ]
 
 
-def _about_lacking(lacking: Sequence[CollectionRun], found: Sequence[_Scores]) -> list[str]:
+def _about_lacking(lacking: Sequence[CollectionRun], tables: Sequence[_Scores]) -> list[str]:
     """Describe the runs that lack a collection."""
     if not lacking:
         return []
     said = []
     for run in lacking[:NAMED]:
-        pairs = zip(run.means, found, strict=True)
+        pairs = zip(run.means, tables, strict=True)
         said.append(f"{run.name} ({first_of([each.collection.name for means, each in pairs if math.isnan(means[0])])})")
     more = f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else ""
     lack = (

@@ -10,7 +10,7 @@ from treceval_py.boards.board import Board, BoardRun
 from treceval_py.boards.columns import highest, named_errors, rank_interval, ranks_for_programs
 from treceval_py.boards.show_over import document_over
 from treceval_py.comparing.show.paper import paper_name
-from treceval_py.comparing.show.sentences import noted, shortened
+from treceval_py.comparing.show.sentences import abridged, noted
 from treceval_py.comparing.simultaneous import SIMULTANEOUS
 from treceval_py.comparing.tests import LETTERS
 from treceval_py.errors import visible
@@ -87,7 +87,7 @@ def _table(board: Board, style: Style) -> Table:
             programs=False,
             people=any(not math.isnan(run.low) for run in runs),
         ),
-        Column("groups", [shortened(run.letters) for run in runs], text=True, programs=False, people=tested),
+        Column("groups", [abridged(run.letters) for run in runs], text=True, programs=False, people=tested),
         *means[1:],
         Column("low", [run.low for run in runs], people=False),
         Column("high", [run.high for run in runs], people=False),
@@ -125,14 +125,14 @@ def _group_tables(board: Board) -> list[Table]:
     """Lay out groups of queries: for people a table of the first measure by each attribute; for programs one of all."""
     tables = []
     names = [run.name for run in board.runs]
-    for attribute in dict.fromkeys(each.attribute for each in board.groups):
+    for attribute in dict.fromkeys(group.attribute for group in board.groups):
         columns = [Column("run", names, text=True, head=True, programs=False)]
-        for each in board.groups:
-            if each.attribute == attribute:
-                means = [mean[0] for mean in each.means]
-                title = f"{each.label} ({each.queries[0]})"
+        for group in board.groups:
+            if group.attribute == attribute:
+                means = [mean[0] for mean in group.means]
+                title = f"{group.label} ({group.queries[0]})"
                 columns.append(Column(title, means, best=highest(means), programs=False))
-                columns.append(Column("rank", each.ranks, programs=False))
+                columns.append(Column("rank", group.ranks, programs=False))
         title = f"{board.measures[0]} by {attribute} (number of queries)"
         tables.append(Table(tuple(columns), title=title, best="highest mean of the group", tight=True))
     if board.groups:
@@ -144,15 +144,15 @@ def _group_rows(board: Board) -> list[dict[str, Cell]]:
     """Return a record for each group and run."""
     return [
         {
-            "attribute": each.attribute,
-            "group": each.label,
-            "queries": each.queries[0],
+            "attribute": group.attribute,
+            "group": group.label,
+            "queries": group.queries[0],
             "run": run.name,
             "rank": rank,
             **dict(zip(board.measures, means, strict=True)),
         }
-        for each in board.groups
-        for run, rank, means in zip(board.runs, each.ranks, each.means, strict=True)
+        for group in board.groups
+        for run, rank, means in zip(board.runs, group.ranks, group.means, strict=True)
     ]
 
 
@@ -225,7 +225,7 @@ def _made(board: Board, style: Style) -> Made:
             "seed": settings.seed,
             "critical_t": plain(board.critical, style.digits),
         }
-        | ({"groups": [_group(each, board, style) for each in board.groups]} if board.groups else {}),
+        | ({"groups": [_group(group, board, style) for group in board.groups]} if board.groups else {}),
         board.notes,
         [{"file": file, "message": message} for file, message in named_errors(board.errors)],
         board.version,

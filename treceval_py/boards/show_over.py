@@ -38,7 +38,7 @@ def _table(board: CollectionsBoard) -> Table:
     runs = board.runs
     tested = any(run.ranks for run in runs)
     confidence = percent(board.settings.confidence)
-    mixed = len({each.measures[0] for each in board.collections}) > 1
+    mixed = len({collection.measures[0] for collection in board.collections}) > 1
     columns = [
         Column("rank", [math.nan if run.rank is None else run.rank for run in runs]),
         rank_interval([run.ranks for run in runs], confidence),
@@ -47,13 +47,13 @@ def _table(board: CollectionsBoard) -> Table:
         *(_averages(board, at) for at in range(len(board.measures))),
         *(
             Column(
-                f"{each.name}: {each.measures[0]}",
+                f"{collection.name}: {collection.measures[0]}",
                 [run.means[at][0] for run in runs],
-                title=f"{each.name} ({each.measures[0]})" if mixed else each.name,
+                title=f"{collection.name} ({collection.measures[0]})" if mixed else collection.name,
                 best=highest([run.means[at][0] for run in runs]),
                 group="" if mixed else board.measures[0],
             )
-            for at, each in enumerate(board.collections)
+            for at, collection in enumerate(board.collections)
         ),
         *ranks_for_programs([run.ranks for run in runs]),
         Column("like_next", [_yes_or_no(run.like_next) for run in runs], text=True, people=False),
@@ -84,8 +84,8 @@ def _yes_or_no(value: bool | None) -> str | None:
 def _sentences(board: CollectionsBoard) -> list[str]:
     """Describe how a board was made and what its columns mean, as plain text without control characters."""
     first, settings = visible(board.measures[0]), board.settings
-    queries = sum(each.queries for each in board.collections)
-    weighted = len({each.weight for each in board.collections}) > 1
+    queries = sum(collection.queries for collection in board.collections)
+    weighted = len({collection.weight for collection in board.collections}) > 1
     count = len(board.collections)
     mean = "weighted mean" if weighted else "mean"
     over = "mean in 1 collection" if count == 1 else f"means in {count} collections"
@@ -115,10 +115,10 @@ def _sentences(board: CollectionsBoard) -> list[str]:
 def _signatures(board: CollectionsBoard) -> tuple[str, ...]:
     """Describe how the deciding value of each collection was computed, and with what."""
     lines = []
-    for each in board.collections:
-        parts = [each.signatures[0].short] if each.signatures else []
-        parts += [named(each.judgments, each.judgments_digest)] if each.judgments else []
-        lines += [f"{each.name}: {', '.join(parts)}"] if parts else []
+    for collection in board.collections:
+        parts = [collection.signatures[0].short] if collection.signatures else []
+        parts += [named(collection.judgments, collection.judgments_digest)] if collection.judgments else []
+        lines += [f"{collection.name}: {', '.join(parts)}"] if parts else []
     return (*lines, f"treceval_py {board.version}")
 
 
@@ -131,14 +131,14 @@ def _made(board: CollectionsBoard, style: Style) -> Made:
             "measures": board.measures,
             "collections": [
                 {
-                    "name": each.name,
-                    "judgments": each.judgments or None,
-                    "judgments_sha256": each.judgments_digest or None,
-                    "queries": each.queries,
-                    "weight": each.weight,
-                    "signatures": signature_forms(dict(zip(each.measures, each.signatures, strict=False))),
+                    "name": collection.name,
+                    "judgments": collection.judgments or None,
+                    "judgments_sha256": collection.judgments_digest or None,
+                    "queries": collection.queries,
+                    "weight": collection.weight,
+                    "signatures": signature_forms(dict(zip(collection.measures, collection.signatures, strict=False))),
                 }
-                for each in board.collections
+                for collection in board.collections
             ],
             "resampled": board.resampled,
             "resamples": settings.resamples,
@@ -168,11 +168,11 @@ def _run(run: CollectionRun, board: CollectionsBoard, style: Style) -> Mapping[s
         "like_next": run.like_next,
         "mean": plain(dict(zip(board.measures, run.averages, strict=True)), style.digits),
         "collections": {
-            each.name: {
+            collection.name: {
                 "file": file or None,
                 "sha256": digest or None,
                 "mean": plain(dict(zip(board.measures, means, strict=True)), style.digits),
             }
-            for each, means, file, digest in collections
+            for collection, means, file, digest in collections
         },
     }

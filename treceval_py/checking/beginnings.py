@@ -104,9 +104,9 @@ def text_of(source: Source, head: bytes, collector: Collector, opened: ExitStack
         A source of the text, as UTF-8 and with newlines; None if there is no text.
     """
     encoding = encoding_of(head)
-    what = None if encoding else _binary(head)
-    if what is not None:
-        collector.add("F006", f"this is {what}, not text", _ABOUT_BINARY.get(what, "Is it the right file?"))
+    kind = None if encoding else _binary(head)
+    if kind is not None:
+        collector.add("F006", f"this is {kind}, not text", _ABOUT_BINARY.get(kind, "Is it the right file?"))
         return None
     if encoding is not None:
         spoken = encoding[:6].upper()
@@ -118,12 +118,12 @@ def text_of(source: Source, head: bytes, collector: Collector, opened: ExitStack
             return None
         return _converted(plain, lambda data, last: decoder.decode(data, last).encode("utf-8"))
     if head.startswith(BYTE_ORDER_MARK):
-        what = "a byte-order mark, which trec_eval reads as part of the first query's id"
-        collector.add("F003", what, "Save the file as UTF-8 without it.", line=1, column=1)
+        mark = "a byte-order mark, which trec_eval reads as part of the first query's id"
+        collector.add("F003", mark, "Save the file as UTF-8 without it.", line=1, column=1)
     sight, _ = seen(io.BytesIO(head))
     if sight.format in _WITHOUT_LINES:
-        what = f"this is {_WITHOUT_LINES[sight.format]}, whose lines cannot be checked one by one"
-        collector.add("F018", what, "Score it to see whether all of it can be used.")
+        caveat = f"this is {_WITHOUT_LINES[sight.format]}, whose lines cannot be checked one by one"
+        collector.add("F018", caveat, "Score it to see whether all of it can be used.")
         return None
     if b"\n" not in head and are_line_ends(head):
         collector.add("F008", *MACINTOSH)
@@ -158,9 +158,9 @@ def _binary(head: bytes) -> str | None:
     """Return the kind of a file that is not text; None if it may be text."""
     if head[257:262] == b"ustar":
         return "a tar archive"
-    for magic, what in _BINARY:
+    for magic, kind in _BINARY:
         if head.startswith(magic):
-            return next((office for part, office in _OFFICE if magic[:2] == b"PK" and part in head), what)
+            return next((office for part, office in _OFFICE if magic[:2] == b"PK" and part in head), kind)
     # JSON and text may hold a few. Packed or encrypted data has one in nine bytes; binary numbers have mostly zeros.
     nuls = head.count(0)
     controls = len(head) - nuls - len(head.translate(None, bytes([*range(1, 9), *range(14, 32), 127])))

@@ -36,10 +36,10 @@ def recognise(head: bytes, wanted: str | None) -> Kind:
     """
     if wanted is not None and wanted != "run":
         return KINDS[wanted]
-    found = looks_like(head)
-    if found is None or (wanted == "run" and found.name == "qrels"):
+    likely = looks_like(head)
+    if likely is None or (wanted == "run" and likely.name == "qrels"):
         return KINDS["run"]
-    return found
+    return likely
 
 
 def looks_like(head: bytes) -> Kind | None:
@@ -85,28 +85,28 @@ def cause_of(text: bytes, kind: Kind) -> Fault | None:
     form = {"judged-ranking": "qrels"}.get(kind.name, kind.name)
     lines = _with_data(text[:ENOUGH].split(b"\n")[:-1])
     if form == "run" and _is_shifted(lines):
-        what = "all columns are shifted by one: Q0 is the third field, but the second in a run"
-        return Fault("R116", what, "Delete the first column, probably an index; in pandas, write with index=False.")
+        problem = "all columns are shifted by one: Q0 is the third field, but the second in a run"
+        return Fault("R116", problem, "Delete the first column, probably an index; in pandas, write with index=False.")
     quoted = [is_quoted(line) for line in lines]
     if kind.name != "qrels" and any(quoted) and sum(quoted) >= len(lines) - 1:  # a header may have no quotes
-        what = "fields are in quotes, which become part of the ids"
-        return Fault("R117", what, "Write the file without quotes; in R use quote=FALSE.")
+        problem = "fields are in quotes, which become part of the ids"
+        return Fault("R117", problem, "Write the file without quotes; in R use quote=FALSE.")
     forms = Counter(_form(line) for line in lines)
     if forms[form] or (forms["near"] and form == "run"):
         return None
     del forms["header"]
     common = "beir" if forms["beir"] else max(forms, key=lambda each: forms[each], default="")
     if common in _SEPARATORS:
-        what = f"fields are separated by {_SEPARATORS[common]}, not by white space"
-        return Fault("R112", what, "Write the file with spaces or tabs between fields, without quotes.")
+        problem = f"fields are separated by {_SEPARATORS[common]}, not by white space"
+        return Fault("R112", problem, "Write the file with spaces or tabs between fields, without quotes.")
     if common == "qrels" or (common == "run" and kind.rel is not None):
         return _swapped(common, kind)
     if form == "qrels" and common == "msmarco":
-        what = f"3 fields, but a judgment has 4 ({kind.layout})"
-        return Fault("Q305", what, "Put a 0, the iteration, after the query, on each line.")
+        problem = f"3 fields, but a judgment has 4 ({kind.layout})"
+        return Fault("Q305", problem, "Put a 0, the iteration, after the query, on each line.")
     if common in _OTHERS:
-        what, todo = _OTHERS[common]
-        return Fault("R113", f"this is {what}, not {kind.what}", todo)
+        other, todo = _OTHERS[common]
+        return Fault("R113", f"this is {other}, not {kind.what}", todo)
     if len(lines) < 3:
         return None  # too few lines for more than a finding for each
     counts = sorted({len(line.split(None, MOST_FIELDS)) for line in lines})
@@ -114,8 +114,8 @@ def cause_of(text: bytes, kind: Kind) -> Fault | None:
         return None
     fields = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     noun = "field" if counts == [1] else "fields"
-    what = f"none of the first {len(lines)} lines is {kind.layout.what} ({kind.layout}): they have {fields} {noun}"
-    return Fault("R113", what, "Is it the right file?")
+    problem = f"none of the first {len(lines)} lines is {kind.layout.what} ({kind.layout}): they have {fields} {noun}"
+    return Fault("R113", problem, "Is it the right file?")
 
 
 _SEPARATORS = {"commas": "commas", "semicolons": "semicolons", "bars": "bars"}
@@ -132,14 +132,14 @@ _OTHERS = {
 }
 
 
-def _swapped(found: str, kind: Kind) -> Fault:
+def _swapped(form: str, kind: Kind) -> Fault:
     if kind.name == "judged-ranking":
         return Fault("R114", "this is a run, not a judged ranking", "Check it as a run: --as run.")
-    if found == "qrels":
-        what, todo = f"these are judgments, not {kind.what}", "Check a ranking with labels --as judged-ranking."
+    if form == "qrels":
+        problem, todo = f"these are judgments, not {kind.what}", "Check a ranking with labels --as judged-ranking."
     else:
-        what, todo = "this is a run, not judgments", ""
-    return Fault("R114", what, f"Are the two files swapped?{' ' * bool(todo)}{todo}")
+        problem, todo = "this is a run, not judgments", ""
+    return Fault("R114", problem, f"Are the two files swapped?{' ' * bool(todo)}{todo}")
 
 
 def _is_shifted(lines: list[bytes]) -> bool:
@@ -163,11 +163,11 @@ def swapped_columns(head: bytes) -> Fault | None:
         return None
     if _counts_up(rows, group=0, rank=4, other=2) and _falls(rows, group=0, score=3):
         first, second = (fields[4].decode() for fields in rows[:2])
-        what = f"rank and score are swapped: the score column counts {first}, {second}, …"
-        return Fault("R119", what, "Write qid Q0 docid rank score tag; otherwise every list is scored upside down.")
+        swap = f"rank and score are swapped: the score column counts {first}, {second}, …"
+        return Fault("R119", swap, "Write qid Q0 docid rank score tag; otherwise every list is scored upside down.")
     if _counts_up(rows, group=2, rank=3, other=0):
-        what = "query and document are swapped: ranks count the lines of the same document, each of another query"
-        return Fault("R119", what, "Write qid Q0 docid rank score tag.")
+        swap = "query and document are swapped: ranks count the lines of the same document, each of another query"
+        return Fault("R119", swap, "Write qid Q0 docid rank score tag.")
     return None
 
 

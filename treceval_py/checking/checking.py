@@ -19,7 +19,7 @@ from treceval_py.checking.lines import TagWatch, first_with_data, rows_of
 from treceval_py.checking.queries import QueryChecks, Shape
 from treceval_py.checking.reading import chunks
 from treceval_py.checking.repetitions import Repetitions
-from treceval_py.checking.rows import KINDS, Kind, Rows
+from treceval_py.checking.rows import KINDS, Kind, QueryLines
 from treceval_py.checking.scattered import grouped
 from treceval_py.checking.together import Together
 from treceval_py.data.ids import shown
@@ -33,7 +33,8 @@ from treceval_py.io.named import QRELS_FORMATS, RUN_FORMATS, seen
 from treceval_py.io.source import Text, kept, name_of
 from treceval_py.io.writing import qrels_as, run_as
 from treceval_py.measures import parse_measures
-from treceval_py.scoring.evaluation import AnyJudgments, evaluate, load_judgments, load_run
+from treceval_py.scoring.evaluation import evaluate
+from treceval_py.scoring.opening import AnyJudgments, load_judgments, load_run
 from treceval_py.scoring.planning import Scoring
 from treceval_py.scoring.profiles import DEFAULT_PROFILE, profile_named
 
@@ -184,14 +185,14 @@ def _lines_of(source: Source | Data, kind: str | None) -> Source:
 def _refuse_numbers(most: object, scale: object) -> None:
     """Raise if ``most`` is not a number of findings, or ``scale`` not a scale."""
     if not isinstance(most, Integral) or most < 0:
-        what = f"most is {most!r}, which is not a number of findings"
-        raise EvaluationError(what, "Give a whole number from 1, or 0 to keep all.")
+        wrong = f"most is {most!r}, which is not a number of findings"
+        raise EvaluationError(wrong, "Give a whole number from 1, or 0 to keep all.")
     labels = list(scale) if isinstance(scale, (tuple, list)) else []
     if scale is not None and (
         len(labels) != 2 or not all(isinstance(each, Integral) for each in labels) or labels[0] > labels[1]
     ):
-        what = f"scale is {scale!r}, not the lowest and the highest label"
-        raise EvaluationError(what, "Give two whole numbers, such as (0, 3).")
+        wrong = f"scale is {scale!r}, not the lowest and the highest label"
+        raise EvaluationError(wrong, "Give two whole numbers, such as (0, 3).")
 
 
 class _Check:
@@ -215,8 +216,8 @@ class _Check:
         shape = None if ended else self._of_lines(source, again)
         if shape is not None and not self._collector.errors:
             self._what_would_be(again, shape)
-        found = self._collector
-        return Checked(found.file, self._kind, found.sorted(), found.counts, self._lines, shape, self._unread())
+        held = self._collector
+        return Checked(held.file, self._kind, held.sorted(), held.counts, self._lines, shape, self._unread())
 
     def _unread(self) -> str:
         """Return the code of the finding that stopped reading; NUL bytes within the text do not stop it."""
@@ -240,13 +241,13 @@ class _Check:
         except TrecevalError as error:
             self._collector.add("F002", error.what, error.todo, line=error.line or 0)
             return source, True
-        what = f"{sight.format} is not made of lines with fields; only its reader checked it, and it can be read"
+        caveat = f"{sight.format} is not made of lines with fields; only its reader checked it, and it can be read"
         if beir:
-            what = (
+            caveat = (
                 "these are BEIR's judgments (query-id corpus-id score); only their reader checked them, and reads them"
             )
         lines = "judgments with lines, and check those" if judged else "a run with lines, and check that"
-        self._collector.add("F018", what, f"Use treceval convert to make {lines}.")
+        self._collector.add("F018", caveat, f"Use treceval convert to make {lines}.")
         if isinstance(table, Qrels):
             tell_labels(table, self._collector, self._scale)
         return source, True
@@ -275,7 +276,7 @@ class _Check:
             self._collector.drop(OF_SWAPPED)
         return shape
 
-    def _rows(self, source: Source) -> Iterator[Rows]:
+    def _rows(self, source: Source) -> Iterator[QueryLines]:
         tags = TagWatch()
         for chunk in chunks(source, self._collector):
             if self._kind is None:
@@ -292,7 +293,7 @@ class _Check:
                 self._over = True
                 return
 
-    def _examined(self, every: Iterable[Rows], collector: Collector) -> Shape:
+    def _examined(self, every: Iterable[QueryLines], collector: Collector) -> Shape:
         if self._kind is None:
             raise AssertionError("lines were read, so their kind is known")
         judged = self._kind.rel is not None
@@ -312,13 +313,13 @@ class _Check:
 
     def _what_would_be(self, again: Callable[[], Source], shape: Shape) -> None:
         """Say what a run would score by its ranks, or in reverse order, if these are in question."""
-        qrels, found = self._qrels, self._collector
+        qrels, collector = self._qrels, self._collector
         if qrels is None or self._kind is None or self._kind.name != "run" or self._swapped:
             return
-        if shape.contradicted and found.wants("X208"):
+        if shape.contradicted and collector.wants("X208"):
             with suppress(TrecevalError):  # ranks that the other program cannot take
                 self._by_ranks(qrels, again)
-        if shape.distances and found.wants("X209") and self._lines <= MOST_LINES_TURNED:
+        if shape.distances and collector.wants("X209") and self._lines <= MOST_LINES_TURNED:
             with suppress(TrecevalError):
                 self._turned(qrels, load_run(again()))
 

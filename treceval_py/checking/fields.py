@@ -102,11 +102,11 @@ def about_score(text: bytes) -> Fault | None:
     except ValueError:
         return _about_no_number(text, shown)
     if b"_" in text:
-        what = f"{shown} is {_short(value)} in Python, and {_as_in_c(text)} in trec_eval"
-        return Fault("R108", what, "Write numbers with only digits, a decimal point and an exponent.")
+        problem = f"{shown} is {_short(value)} in Python, and {_as_in_c(text)} in trec_eval"
+        return Fault("R108", problem, "Write numbers with only digits, a decimal point and an exponent.")
     if math.isnan(value):
-        what = f"{shown} is not a number, so it cannot be ranked"
-        return Fault("R104", what, "Find its cause; often it is a division by zero.")
+        problem = f"{shown} is not a number, so it cannot be ranked"
+        return Fault("R104", problem, "Find its cause; often it is a division by zero.")
     if not math.isinf(value):
         return None
     if b"i" in text.lower():
@@ -116,21 +116,21 @@ def about_score(text: bytes) -> Fault | None:
 
 def _about_no_number(text: bytes, shown: str) -> Fault:
     if _DECIMAL_COMMA.fullmatch(text):
-        what = f"{shown} has a decimal comma, and trec_eval reads {_as_in_c(text)}"
-        return Fault("R106", what, f"Write {shortened(text.replace(b',', b'.'))}.")
+        problem = f"{shown} has a decimal comma, and trec_eval reads {_as_in_c(text)}"
+        return Fault("R106", problem, f"Write {shortened(text.replace(b',', b'.'))}.")
     if _HEXADECIMAL.fullmatch(text):
-        what = f"{shown} is hexadecimal, which trec_eval reads and Python refuses"
-        return Fault("R108", what, "Write numbers with only digits, a decimal point and an exponent.")
-    what = f"{shown} is not a number, and trec_eval reads {_as_in_c(text)}"
-    return Fault("R103", what, "Write it as 12, 12.5 or 1.25e1.")
+        problem = f"{shown} is hexadecimal, which trec_eval reads and Python refuses"
+        return Fault("R108", problem, "Write numbers with only digits, a decimal point and an exponent.")
+    problem = f"{shown} is not a number, and trec_eval reads {_as_in_c(text)}"
+    return Fault("R103", problem, "Write it as 12, 12.5 or 1.25e1.")
 
 
 def about_rank(text: bytes, kind: Kind) -> Fault:
     """Say what is wrong with a rank that is not a whole number."""
-    what = f"rank {quoted(text)} " + ("does not fit in 64 bits" if _WHOLE.fullmatch(text) else "is not a whole number")
+    wrong = f"rank {quoted(text)} " + ("does not fit in 64 bits" if _WHOLE.fullmatch(text) else "is not a whole number")
     if kind.name == "msmarco":
-        return Fault("R115", what, "Write ranks as whole numbers from 1: this run is ordered by them alone.")
-    return Fault("R109", what, "Write ranks as whole numbers from 1: some programs order by them, not by scores.")
+        return Fault("R115", wrong, "Write ranks as whole numbers from 1: this run is ordered by them alone.")
+    return Fault("R109", wrong, "Write ranks as whole numbers from 1: some programs order by them, not by scores.")
 
 
 def about_label(text: bytes) -> Fault:
@@ -140,8 +140,8 @@ def about_label(text: bytes) -> Fault:
         return Fault("Q303", f"{shown} does not fit in 64 bits", "Use smaller labels, such as 0, 1, 2.")
     leading = _LEADING_WHOLE.match(text)
     read = 0 if leading is None else min(max(integer(leading[0]), _LEAST), _MOST)
-    what = f"{shown} is not a whole number, and trec_eval reads {read}"
-    return Fault("Q302", what, "Write labels as whole numbers, such as 0, 1, 2.")
+    problem = f"{shown} is not a whole number, and trec_eval reads {read}"
+    return Fault("Q302", problem, "Write labels as whole numbers, such as 0, 1, 2.")
 
 
 def about_count(line: bytes, fields: list[bytes], kind: Kind) -> tuple[Fault, int]:
@@ -157,7 +157,7 @@ def about_count(line: bytes, fields: list[bytes], kind: Kind) -> tuple[Fault, in
     layout, count = kind.layout, len(fields)
     number = f"{'more than ' * (count > MOST_FIELDS)}{min(count, MOST_FIELDS)} field" + "s" * (count != 1)
     expected = f"{'at least ' if layout.more else ''}{len(layout.fields)} ({layout})"
-    what = f"{number}, but {layout.what} has {expected}"
+    mismatch = f"{number}, but {layout.what} has {expected}"
     long = count > len(layout.fields)
     column = column_of(line, len(layout.fields)) if long else 1 + len(decode(line.rstrip()))
     code, todo = "R101" if kind.rel is None else "Q301", "Correct the line, or delete it."
@@ -172,7 +172,7 @@ def about_count(line: bytes, fields: list[bytes], kind: Kind) -> tuple[Fault, in
             code, todo = "Q305", "Put a 0, the iteration, after the query."
         else:
             todo = "The label is missing."
-    return Fault(code, what, todo), column
+    return Fault(code, mismatch, todo), column
 
 
 def lacks_tag(fields: list[bytes]) -> bool:
@@ -196,13 +196,13 @@ def _about_missing(fields: list[bytes]) -> str:
 
 def _as_in_c(text: bytes) -> str:
     """Return the number that C's strtod reads from a text: it takes the longest beginning that is a number."""
-    if found := _HEXADECIMAL.match(text):
+    if hexadecimal := _HEXADECIMAL.match(text):
         try:
-            return _short(float.fromhex(found[0].decode()))
+            return _short(float.fromhex(hexadecimal[0].decode()))
         except OverflowError:
             return "-inf" if text.startswith(b"-") else "inf"
-    found = _LEADING_NUMBER.match(text)
-    return "0" if found is None else _short(float(found[0]))
+    decimal = _LEADING_NUMBER.match(text)
+    return "0" if decimal is None else _short(float(decimal[0]))
 
 
 def _short(value: float) -> str:

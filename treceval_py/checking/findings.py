@@ -158,8 +158,8 @@ class Collector:
             return
         self.counts[code] += 1
         if self.room(code):
-            found = Finding(code, self._codes[code].severity, self.file, line, column, what, todo)
-            self._findings.setdefault(code, []).append(found)
+            finding = Finding(code, self._codes[code].severity, self.file, line, column, what, todo)
+            self._findings.setdefault(code, []).append(finding)
 
     def drop(self, codes: Collection[str]) -> None:
         """Remove the findings of some codes, because another finding is their cause."""
@@ -182,12 +182,12 @@ class Collector:
             self.count(code, number)
             if not self.wants(code):
                 continue
-            mine, found = self._findings.setdefault(code, []), other._findings.get(code, [])
-            mine += found if not self.most else found[: max(self.most - len(mine), 0)]
+            mine, theirs = self._findings.setdefault(code, []), other._findings.get(code, [])
+            mine += theirs if not self.most else theirs[: max(self.most - len(mine), 0)]
 
     def sorted(self) -> list[Finding]:
         """Return the findings that were kept: those of lines by line, then those of the whole file."""
-        every: Iterable[Finding] = (each for found in self._findings.values() for each in found)
+        every: Iterable[Finding] = (each for kept in self._findings.values() for each in kept)
         return sorted(every, key=lambda each: (each.line == 0, each.line, each.column, each.code, each.what))
 
     @property

@@ -159,10 +159,10 @@ class _Fixing:
             if not begun:
                 text, begun = self._without_marks(raw)
             yield Chunk(first, text)
-        for found in collector.sorted():
+        for finding in collector.sorted():
             # UTF-16 in a compressed file cannot be decoded while reading, and gives no text.
-            if found.code in ENDS or empty:
-                raise InputError(found.what, found.todo, file=self._name, line=found.line or None)
+            if finding.code in ENDS or empty:
+                raise InputError(finding.what, finding.todo, file=self._name, line=finding.line or None)
         if not begun:
             raise InputError("no line with data, only byte-order marks", "Is it the right file?", file=self._name)
 
@@ -198,9 +198,9 @@ class _Fixing:
         for part in range(codes.parts):
             raw, numbers = lines_of(self._chunks(again()), codes, part)
             text, at = tidied(raw, 0, self._kind, Tally())
-            found = self._edits_of(text, numbers[np.asarray(at, dtype=np.int64)].tolist())
-            lines.append(found.lines)
-            ranks.append(found.ranks)
+            edits = self._edits_of(text, numbers[np.asarray(at, dtype=np.int64)].tolist())
+            lines.append(edits.lines)
+            ranks.append(edits.ranks)
         every = np.concatenate(lines)
         order = np.argsort(every)
         return _Edits(every[order], np.concatenate(ranks)[order])
@@ -245,7 +245,7 @@ class _Fixing:
             lines_in = chunk.first - 1 + chunk.text.count(b"\n")
             lines_out += text.count(b"\n")
         # Reading does not repair a carriage return within a line.
-        whole = {found.code for found in collector.sorted() if found.code != "F008" or not found.line}
+        whole = {finding.code for finding in collector.sorted() if finding.code != "F008" or not finding.line}
         whole |= {"F003"} if self._marked else set()
         decoded = [sentence for code, sentence in DECODED.items() if code in whole]
         return Fixed((*decoded, *tally.sentences(), *self._ranked.sentences()), lines_in, lines_out)
@@ -294,9 +294,9 @@ def _fields(text: bytes, lines: Sequence[int], kind: Kind) -> Iterator[tuple[byt
             yield fields[0], line, [] if is_several(raw, len(fields), kind.layout) else fields
 
 
-def _gather(rows: dict[bytes, list[_Row]], found: Iterable[tuple[bytes, int, list[bytes]]], kind: Kind) -> None:
+def _gather(rows: dict[bytes, list[_Row]], numbered: Iterable[tuple[bytes, int, list[bytes]]], kind: Kind) -> None:
     """Group lines by query; add a line that lacks a field without a document, so that its query keeps its ranks."""
-    for query, line, fields in found:
+    for query, line, fields in numbered:
         whole = kind.layout.fits(len(fields))
         row = _row(line, fields, kind) if whole else _Row(line, b"", None, None)
         rows.setdefault(query, []).append(row)

@@ -16,7 +16,7 @@ from treceval_py.checking.findings import Collector
 from treceval_py.checking.lookalikes import difference, key
 from treceval_py.checking.queries import Shape
 from treceval_py.checking.repetitions import Repetitions
-from treceval_py.checking.rows import Kind, Rows
+from treceval_py.checking.rows import Kind, QueryLines
 from treceval_py.data.ids import encode, quoted
 from treceval_py.data.qrels import Qrels
 
@@ -77,7 +77,7 @@ class JudgmentChecks:
         self._large: dict[int, _Place] = {}
         self._documents = 0
 
-    def take(self, rows: Rows) -> None:
+    def take(self, rows: QueryLines) -> None:
         """Check the judgments of a chunk."""
         rels = rows.rels
         if rels is None:
@@ -108,7 +108,7 @@ class JudgmentChecks:
             scattered=bool(self._apart),
         )
 
-    def _look_at_queries(self, rows: Rows, rels: IntArray) -> None:
+    def _look_at_queries(self, rows: QueryLines, rels: IntArray) -> None:
         """Record the queries of a chunk, and those whose lines are not together."""
         highest = np.maximum.reduceat(rels, rows.starts[:-1]).tolist()
         for stretch, (qid, (start, stop)) in enumerate(zip(rows.qids, pairwise(rows.starts.tolist()), strict=True)):
@@ -123,7 +123,7 @@ class JudgmentChecks:
                     self._apart.setdefault(qid, int(rows.lines[start]))
             self._last = qid
 
-    def _look_at_spelling(self, rows: Rows, row: int, qid: bytes) -> None:
+    def _look_at_spelling(self, rows: QueryLines, row: int, qid: bytes) -> None:
         if not self._collector.wants("Q316"):
             return
         other = self._spellings.setdefault(key(qid), qid)
@@ -132,16 +132,16 @@ class JudgmentChecks:
         if not self._collector.room("Q316"):
             self._collector.count("Q316")
             return
-        what = f"query {quoted(qid)} looks like query {quoted(other)} of line {self._first_line[other]}"
+        likeness = f"query {quoted(qid)} looks like query {quoted(other)} of line {self._first_line[other]}"
         self._collector.add(
             "Q316",
-            f"{what}: they differ only in {difference(qid, other)}",
+            f"{likeness}: they differ only in {difference(qid, other)}",
             SEPARATE,
             line=int(rows.lines[row]),
             column=rows.column(row, 0),
         )
 
-    def _look_at_labels(self, rows: Rows, rels: IntArray) -> None:
+    def _look_at_labels(self, rows: QueryLines, rels: IntArray) -> None:
         negative = np.flatnonzero(rels < 0)
         if len(negative):
             self._negative += len(negative)
@@ -152,7 +152,7 @@ class JudgmentChecks:
         if self._scale is None and len(self._large) <= MOST_LARGE:
             self._keep_large(rows, rels)
 
-    def _tell_outside(self, rows: Rows, row: int, rel: int) -> None:
+    def _tell_outside(self, rows: QueryLines, row: int, rel: int) -> None:
         if not self._collector.room("Q312"):
             self._collector.count("Q312")
             return
@@ -160,7 +160,7 @@ class JudgmentChecks:
         column = rows.column(row, self._rel_field)
         self._collector.add("Q312", f"label {rel} is {where}", todo, line=int(rows.lines[row]), column=column)
 
-    def _keep_large(self, rows: Rows, rels: IntArray) -> None:
+    def _keep_large(self, rows: QueryLines, rels: IntArray) -> None:
         """Count positive labels, and keep the first place of each large one."""
         if int(rels.max()) < LARGE_LABEL:
             numbers = np.bincount(np.maximum(rels, 0))
@@ -204,11 +204,11 @@ class JudgmentChecks:
     def _tell_negative_labels(self) -> None:
         if self._negative:
             of = _share(self._negative, self._documents, "label", "labels")
-            what = (
+            negatives = (
                 f"{of} {'is' if self._negative == 1 else 'are'} negative, the lowest {self._lowest}; the first is here"
             )
             todo = "trec_eval treats such documents as not judged; if they are not relevant, write 0."
-            self._collector.add("Q313", what, todo, line=self._first_negative)
+            self._collector.add("Q313", negatives, todo, line=self._first_negative)
 
     def _tell_queries_without_relevant(self) -> None:
         # In a judged ranking this is normal: the system found nothing relevant.
@@ -248,26 +248,26 @@ def tell_labels(qrels: Qrels, collector: Collector, scale: tuple[int, int] | Non
     scale : (int, int) or None
         See `JudgmentChecks`.
     """
-    found = np.flatnonzero(_outside(qrels.rels, scale))
-    if not len(found):
+    rows = np.flatnonzero(_outside(qrels.rels, scale))
+    if not len(rows):
         return
-    row = int(found[0])
+    row = int(rows[0])
     qid = qrels.qids[int(np.searchsorted(qrels.offsets, row, side="right")) - 1]
     where, todo = _about_scale(scale)
-    of = _share(len(found), len(qrels.rels), "label", "labels")
+    of = _share(len(rows), len(qrels.rels), "label", "labels")
     document = f"document {quoted(qrels.docids.raw(row, row + 1)[0])} of query {quoted(encode(qid))}"
     which = f"{int(qrels.rels[row])} of {document}"
-    what = f"{of} {'is' if len(found) == 1 else 'are'} {where}: {'' if len(found) == 1 else 'the first is '}{which}"
-    collector.add("Q312", what, todo)
+    wrong = f"{of} {'is' if len(rows) == 1 else 'are'} {where}: {'' if len(rows) == 1 else 'the first is '}{which}"
+    collector.add("Q312", wrong, todo)
 
 
 def _outside(rels: IntArray, scale: tuple[int, int] | None) -> BoolArray:
     """Return which labels are outside the scale; without a scale, which are below all labels in use."""
     lowest, highest = (LEAST_LABEL, None) if scale is None else scale
-    found: BoolArray = rels < min(lowest, LEAST_LABEL)
+    outside: BoolArray = rels < min(lowest, LEAST_LABEL)
     if highest is not None:
-        found |= (rels > highest) | ((rels < lowest) & (rels >= 0))
-    return found
+        outside |= (rels > highest) | ((rels < lowest) & (rels >= 0))
+    return outside
 
 
 def _about_scale(scale: tuple[int, int] | None) -> tuple[str, str]:

@@ -27,7 +27,7 @@ from treceval_py.checking.fields import (
 )
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.reading import Chunk, without_data
-from treceval_py.checking.rows import Kind, Rows, column_of, is_several
+from treceval_py.checking.rows import Kind, QueryLines, column_of, is_several
 from treceval_py.data.ids import Ids, quoted
 from treceval_py.io.lines import QRELS
 from treceval_py.io.rows import Part, scanned
@@ -67,7 +67,7 @@ class TagWatch:
         self.spaced = False
 
 
-def rows_of(chunk: Chunk, kind: Kind, collector: Collector, *, tags: TagWatch) -> Rows | None:
+def rows_of(chunk: Chunk, kind: Kind, collector: Collector, *, tags: TagWatch) -> QueryLines | None:
     """Read the lines of a chunk.
 
     Parameters
@@ -83,7 +83,7 @@ def rows_of(chunk: Chunk, kind: Kind, collector: Collector, *, tags: TagWatch) -
 
     Returns
     -------
-    Rows or None
+    QueryLines or None
         The lines that could be read; None if there are none.
     """
     if tags.over:
@@ -111,7 +111,7 @@ def first_with_data(chunk: Chunk) -> int:
 # -- all lines at once ---------------------------------------------------------------------------------------------
 
 
-def _all_plain(chunk: Chunk, kind: Kind, tags: TagWatch) -> Rows | None:
+def _all_plain(chunk: Chunk, kind: Kind, tags: TagWatch) -> QueryLines | None:
     """Read a chunk without findings; None if it has, or may have, findings, or has no rows."""
     if kind.name == "msmarco":
         part = scanned(memoryview(_INDENT_OR_QUERY.sub(rb"\1 0", chunk.text)), chunk.first, QRELS)
@@ -129,7 +129,7 @@ def _all_plain(chunk: Chunk, kind: Kind, tags: TagWatch) -> Rows | None:
         lines = [chunk.first + line for line in at]
     if kind.name == "run" and not _is_plain_run(chunk.text, part, at, lines[0], tags):
         return None
-    return Rows(
+    return QueryLines(
         qids=[part.qids[query] for query in part.queries.tolist()],
         starts=part.starts,
         docids=part.docids,
@@ -222,7 +222,7 @@ class _Careful:
         self._at: list[int] = []
         self._unranked: list[int] = []
 
-    def rows(self) -> Rows | None:
+    def rows(self) -> QueryLines | None:
         """Collect findings for bad lines, and return the others."""
         kind, layout = self._kind, self._kind.layout
         takes = {"run": self._take_run, "msmarco": self._take_ranking}.get(kind.name, self._take_judgment)
@@ -234,7 +234,8 @@ class _Careful:
                 words = _LATE_HEADER if self._begun else _HEADER
                 self._tell(Fault("Q304" if kind.rel is not None else "R110", *words), at)
             elif not layout.fits(len(fields)):
-                self._tell_count(line, fields, at)
+                fault, column = about_count(line, fields, kind)
+                self._collector.add(fault.code, fault.what, fault.todo, line=self._chunk.first + at, column=column)
             elif takes(fields, line, at):
                 self._qids.append(fields[0])
                 self._docids.append(fields[kind.docid])
@@ -249,14 +250,14 @@ class _Careful:
         data = self._begun and number < len(fields) and fields[number][-1:].isdigit()
         return not data and names_columns(fields)
 
-    def _columns(self) -> Rows:
+    def _columns(self) -> QueryLines:
         kind, first = self._kind, self._chunk.first
         changes = [row for row, (one, two) in enumerate(pairwise(self._qids), 1) if one != two]
         count = len(self._qids)
         whole = np.array(self._whole, dtype=np.int64)
         unranked = np.zeros(count, dtype=np.bool_)
         unranked[self._unranked] = True
-        return Rows(
+        return QueryLines(
             qids=[self._qids[row] for row in (0, *changes)],
             starts=np.array([0, *changes, count], dtype=np.int64),
             docids=Ids.from_bytes(self._docids),
@@ -312,19 +313,15 @@ class _Careful:
         if len(fields) > 6 and not tags.spaced:
             tags.spaced = True
             number = f"{len(fields)}" if len(fields) <= MOST_FIELDS else f"more than {MOST_FIELDS}"
-            what = f"{number} fields, but a run's line has 6: the tag contains spaces"
+            mismatch = f"{number} fields, but a run's line has 6: the tag contains spaces"
             todo = "Write the tag as one word: pytrec_eval and others refuse such lines."
-            self._tell(Fault("R102", what, todo), at, line, 6)
+            self._tell(Fault("R102", mismatch, todo), at, line, 6)
         if tags.tag is None:
             tags.tag, tags.line = fields[5], self._chunk.first + at
         elif not tags.changed and fields[5] != tags.tag:
             tags.changed = True
-            what = f"tag {quoted(fields[5])}, but {quoted(tags.tag)} from line {tags.line} on"
-            self._tell(Fault("R111", what, "A run has one tag: were two runs joined into one file?"), at, line, 5)
-
-    def _tell_count(self, line: bytes, fields: list[bytes], at: int) -> None:
-        fault, column = about_count(line, fields, self._kind)
-        self._collector.add(fault.code, fault.what, fault.todo, line=self._chunk.first + at, column=column)
+            mismatch = f"tag {quoted(fields[5])}, but {quoted(tags.tag)} from line {tags.line} on"
+            self._tell(Fault("R111", mismatch, "A run has one tag: were two runs joined into one file?"), at, line, 5)
 
     def _tell(self, fault: Fault, at: int, line: bytes = b"", field: int = 0) -> None:
         column = column_of(line, field) if self._collector.room(fault.code) else 0

@@ -10,7 +10,7 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.checking.findings import Collector
-from treceval_py.checking.rows import Kind, Rows, column_of
+from treceval_py.checking.rows import Kind, QueryLines, column_of
 from treceval_py.data.ids import quoted, shortened
 
 QID = 0
@@ -38,7 +38,7 @@ class Lists:
 
     Parameters
     ----------
-    rows : Rows
+    rows : QueryLines
         The rows.
     kind : Kind
         Kind of the file.
@@ -61,7 +61,7 @@ class Lists:
         Whether all ranks of each query are whole numbers.
     """
 
-    def __init__(self, rows: Rows, kind: Kind) -> None:
+    def __init__(self, rows: QueryLines, kind: Kind) -> None:
         self.rows = rows
         self.kind = kind
         self.qids = rows.qids
@@ -109,8 +109,8 @@ class Lists:
         return self._same(self.scores[self.by_score])
 
     def _same(self, ordered: FloatArray | IntArray) -> BoolArray:
-        found: BoolArray = (ordered[self.offsets[:-1]] == ordered[self.offsets[1:] - 1]) & (self.sizes > 1)
-        return found
+        same: BoolArray = (ordered[self.offsets[:-1]] == ordered[self.offsets[1:] - 1]) & (self.sizes > 1)
+        return same
 
     def line(self, row: int) -> int:
         """Return the line of the file of a row."""
@@ -138,7 +138,7 @@ class Lists:
         return quoted(self.qids[number])
 
     def _text(self, row: int) -> bytes:
-        # `Rows.line_text` searches for the ends of lines each time, which is slow for thousands of findings.
+        # `QueryLines.line_text` searches for the ends of lines each time, which is slow for thousands of findings.
         at = int(self.rows.at[row])
         return self.rows.text[int(self._line_starts[at]) : int(self._line_starts[at + 1]) - 1]
 
@@ -166,16 +166,16 @@ class Tally:
             if not self._begins or begins < self._begins:
                 self._begins, self.first = begins, seen(number)
 
-    def tell(self, collector: Collector, code: str, what: str, todo: str) -> None:
+    def tell(self, collector: Collector, code: str, problem: str, todo: str) -> None:
         """Add a finding at the first place that was seen."""
-        collector.add(code, what, todo, line=self.first.line, column=self.first.column)
+        collector.add(code, problem, todo, line=self.first.line, column=self.first.column)
 
 
 def marked(lists: Lists, pairs: BoolArray) -> BoolArray:
     """Return which queries, (Q,), have a marked pair of neighbours; pairs (D - 1,) follow any order within queries."""
-    found = np.zeros(len(lists.sizes), dtype=bool)
-    found[lists.query[1:][lists.within & pairs]] = True
-    return found
+    with_pair = np.zeros(len(lists.sizes), dtype=bool)
+    with_pair[lists.query[1:][lists.within & pairs]] = True
+    return with_pair
 
 
 def of_queries(count: int, number: int) -> str:

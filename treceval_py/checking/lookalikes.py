@@ -51,8 +51,8 @@ def _without_zeros(text: str) -> str:
 
 
 def _number_alone(text: str) -> str:
-    found = _NUMBERED.fullmatch(text)
-    return found[1] if found else text
+    numbered = _NUMBERED.fullmatch(text)
+    return numbered[1] if numbered else text
 
 
 _SPELLING = (
@@ -157,9 +157,9 @@ class Known:
 
     def like(self, raw: bytes) -> bytes | None:
         """Return the id that looks most like another one, or equals it; None if none does."""
-        found = None if len(raw) > LONGEST else self._spelled.get(key(raw))
-        if found is not None or len(raw) > LONGEST:
-            return found
+        spelled = None if len(raw) > LONGEST else self._spelled.get(key(raw))
+        if spelled is not None or len(raw) > LONGEST:
+            return spelled
         folded = _folded(decode(raw), self._folds)
         # q37 is like 37, but FT-37 is not like LA-37: one of the two must be the number alone.
         number = _number_alone(folded)
@@ -169,5 +169,5 @@ class Known:
 
 def but_known(raw: bytes, like: bytes) -> str:
     """Say that an id is not judged although a similar one is, and how they differ."""
-    what = difference(raw, like)
-    return f"{quoted(raw)} is not judged, but {quoted(like)} is" + (f": they differ only in {what}" if what else "")
+    where = difference(raw, like)
+    return f"{quoted(raw)} is not judged, but {quoted(like)} is" + (f": they differ only in {where}" if where else "")

@@ -12,7 +12,7 @@ from treceval_py._types import FloatArray, IntArray
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.lists import QID, Lists
 from treceval_py.checking.ranks import RankChecks
-from treceval_py.checking.rows import Kind, Rows
+from treceval_py.checking.rows import Kind, QueryLines
 from treceval_py.checking.scores import ScoreChecks
 from treceval_py.data.ids import quoted, repeated
 
@@ -82,7 +82,7 @@ class QueryChecks:
         self._again = (0, 0)  # line and column where a query first appears again
         self._last = b""
 
-    def take(self, rows: Rows) -> None:
+    def take(self, rows: QueryLines) -> None:
         """Check some rows; the shape becomes scattered if a query appears in two calls or in two places."""
         lists = Lists(rows, self._kind)
         together = self._take_queries(lists)
@@ -147,17 +147,17 @@ class QueryChecks:
         if not self._collector.room(code):
             self._collector.count(code)
             return
-        what = f"document {lists.document(row)} is listed again in query {lists.name(number)}"
+        again = f"document {lists.document(row)} is listed again in query {lists.name(number)}"
         before = f"first on line {lists.line(first)}"
         if field is None or values is None:
-            what, todo = f"{what} ({before})", "Delete one of the two lines."
+            again, todo = f"{again} ({before})", "Delete one of the two lines."
         elif same:
-            what, todo = f"{what} with the same {name} ({before})", "Delete one of the two lines."
+            again, todo = f"{again} with the same {name} ({before})", "Delete one of the two lines."
         else:
-            what = f"{what} with {name} {lists.written(row, field)} ({before}, with {lists.written(first, field)})"
+            again = f"{again} with {name} {lists.written(row, field)} ({before}, with {lists.written(first, field)})"
             todo = "Find out which of the two lines is right, and delete the other."
         column = lists.column(row, self._kind.docid)
-        self._collector.add(code, what, todo, line=lists.line(row), column=column)
+        self._collector.add(code, again, todo, line=lists.line(row), column=column)
 
     def finish(self) -> Shape:
         """Report findings about the whole file, and return its shape."""
@@ -177,12 +177,12 @@ class QueryChecks:
         if not self._interleaved:
             return
         qid, (line, column) = next(iter(self._interleaved)), self._again
-        what = (
+        interleaving = (
             f"the lines of {len(self._interleaved):,} of {len(self._counts):,} queries are not together: query "
             f"{quoted(qid)} appears again here (first on line {self._first_line[qid]})"
         )
         todo = "Values here do not depend on it, but some programs need all lines of a query together."
-        self._collector.add("R122", what, todo, line=line, column=column)
+        self._collector.add("R122", interleaving, todo, line=line, column=column)
 
     def _tell_depth(self, first_line: dict[bytes, int], counts: dict[bytes, int]) -> None:
         """Report the queries whose number of documents differs from that of nearly all queries."""
@@ -194,12 +194,12 @@ class QueryChecks:
             return
         named = ", ".join(f"{quoted(qid)} has {counts[qid]:,}" for qid in others[:SHOWN])
         more = ", …" if len(others) > SHOWN else ""
-        what = (
+        depths = (
             f"{usual:,} of {len(counts):,} queries have {depth:,} {'document' if depth == 1 else 'documents'}, but "
             f"query {named}{more}"
         )
         todo = "Find out whether lines were lost or added, or whether fewer documents were found."
-        self._collector.add("R132", what, todo, line=first_line[others[0]])
+        self._collector.add("R132", depths, todo, line=first_line[others[0]])
 
 
 class _SameDocuments:
@@ -232,16 +232,16 @@ class _SameDocuments:
         """Add a finding if all queries have the same documents."""
         if not self._same or self._queries < SAME_FROM or len(self._first) < SAME_FROM:
             return
-        what = f"all {self._queries:,} queries have the same {len(self._first):,} documents"
+        sameness = f"all {self._queries:,} queries have the same {len(self._first):,} documents"
         if self._same_order:
             collector.add(
-                "R135", f"{what} in the same order", "The ranking does not depend on the query: find out why."
+                "R135", f"{sameness} in the same order", "The ranking does not depend on the query: find out why."
             )
         else:
-            collector.add("R136", f"{what}, in different orders", "Does the collection have no other documents?")
+            collector.add("R136", f"{sameness}, in different orders", "Does the collection have no other documents?")
 
 
-def _without(rows: Rows, left_out: list[int]) -> Rows:
+def _without(rows: QueryLines, left_out: list[int]) -> QueryLines:
     """Return rows without some of them; the first row of a query is never among these."""
     kept = np.ones(len(rows.docids), dtype=bool)
     kept[left_out] = False

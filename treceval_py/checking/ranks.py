@@ -63,54 +63,54 @@ class RankChecks:
         self._tell_repeated()
 
     def _tell_contradictions(self) -> None:
-        found = self._contradicting
-        if found.count:
-            what = f"ranks contradict scores {of_queries(found.count, self._queries)}: {found.first.words}"
+        tally = self._contradicting
+        if tally.count:
+            contradiction = f"ranks contradict scores {of_queries(tally.count, self._queries)}: {tally.first.words}"
             todo = f"{_SCORES_DECIDE}; MS MARCO's script uses the ranks. Find out which of the two is right."
-            found.tell(self._collector, "R123", what, todo)
+            tally.tell(self._collector, "R123", contradiction, todo)
 
     def _tell_constant(self) -> None:
-        found = self._constant
-        if found.count:
-            what = f"all ranks of a query are the same {of_queries(found.count, self._queries)}: {found.first.words}"
-            found.tell(self._collector, "R125", what, f"{_SCORES_DECIDE}; {_FIX}.")
+        tally = self._constant
+        if tally.count:
+            problem = f"all ranks of a query are the same {of_queries(tally.count, self._queries)}: {tally.first.words}"
+            tally.tell(self._collector, "R125", problem, f"{_SCORES_DECIDE}; {_FIX}.")
 
     def _tell_low(self) -> None:
-        found, alone, count = self._low, self._low_alone, self._low.count
+        low, alone, count = self._low, self._low_alone, self._low.count
         if not self._constant.count:  # else a single document with rank 0 is another case of constant ranks
             count += alone.count
-            if alone.count and (not found.count or alone.first.line < found.first.line):
-                found = alone
+            if alone.count and (not low.count or alone.first.line < low.first.line):
+                low = alone
         if not count:
             return
-        what = f"ranks begin below 1 {of_queries(count, self._queries)}: {found.first.words}"
+        beginning = f"ranks begin below 1 {of_queries(count, self._queries)}: {low.first.words}"
         if self._scored:
-            found.tell(self._collector, "R124", what, f"Ranks begin at 1. {_SCORES_DECIDE}; {_FIX}.")
+            low.tell(self._collector, "R124", beginning, f"Ranks begin at 1. {_SCORES_DECIDE}; {_FIX}.")
         else:
-            found.tell(self._collector, "R133", what, "Ranks begin at 1: add 1 to each.")
+            low.tell(self._collector, "R133", beginning, "Ranks begin at 1: add 1 to each.")
 
     def _tell_repeated(self) -> None:
-        found = self._repeated
-        if not found.count:
+        tally = self._repeated
+        if not tally.count:
             return
-        what = f"ranks are not 1, 2, 3, … {of_queries(found.count, self._queries)}: {found.first.words}"
+        problem = f"ranks are not 1, 2, 3, … {of_queries(tally.count, self._queries)}: {tally.first.words}"
         if self._scored:
-            found.tell(self._collector, "R126", what, f"{_SCORES_DECIDE}; {_FIX}.")
+            tally.tell(self._collector, "R126", problem, f"{_SCORES_DECIDE}; {_FIX}.")
         else:
             todo = "Number the documents of each query from 1, without gaps: of two with the same rank only the last"
-            found.tell(self._collector, "R134", what, f"{todo} line counts.")
+            tally.tell(self._collector, "R134", problem, f"{todo} line counts.")
 
 
 def _contradicting(lists: Lists) -> BoolArray:
     """Return in which queries ranks contradict scores."""
-    found = np.zeros(len(lists.qids), dtype=bool)
+    flags = np.zeros(len(lists.qids), dtype=bool)
     if lists.ranks is None or lists.scores is None or lists.rows.ordered:
-        return found
+        return flags
     names = [decode(qid) for qid in lists.qids]
     run = Run.from_columns(names, lists.offsets, lists.rows.docids, lists.scores, ranks=lists.ranks)
     if contradicted := {encode(qid) for qid in rank_contradictions(run).qids}:
-        found[:] = [qid in contradicted for qid in lists.qids]
-    return found & lists.ranked
+        flags[:] = [qid in contradicted for qid in lists.qids]
+    return flags & lists.ranked
 
 
 def _contradiction(lists: Lists, number: int) -> Seen:

@@ -99,10 +99,10 @@ def chunks(source: Source, collector: Collector) -> Iterator[Chunk]:
 
 def _numbered(source: Source, name: str, bytewise: _Bytes) -> Iterator[Chunk]:
     """Yield blocks with the numbers of their first lines, after checking their bytes."""
-    found = blocks(source, name=name, whole_queries=True)
+    stream = blocks(source, name=name, whole_queries=True)
     while True:
         try:
-            block = next(found)
+            block = next(stream)
         except StopIteration:
             bytewise.ended = True
             return
@@ -210,9 +210,9 @@ class _Bytes:
             at = text.index(b"\r\n")
             self._returns.take(ended, first + text.count(b"\n", 0, at))
         if text.count(b"\r") > ended:
-            what, todo = "a carriage return in the middle of the line", "End lines with newlines."
+            stray, todo = "a carriage return in the middle of the line", "End lines with newlines."
             for line, column in _inner_returns(text, first):
-                self._collector.add("F008", what, todo, line=line, column=column)
+                self._collector.add("F008", stray, todo, line=line, column=column)
         return text
 
     def _look_at_odd(self, text: bytes, rest: bytes, first: int) -> None:
@@ -233,8 +233,8 @@ class _Bytes:
         self, text: str, first: int, pattern: re.Pattern[str], code: str, about: Callable[[str], tuple[str, str]]
     ) -> None:
         if self._collector.wants(code):
-            for line, column, found in _first_of_lines(text, first, pattern):
-                self._collector.add(code, *about(found), line=line, column=column)
+            for line, column, matched in _first_of_lines(text, first, pattern):
+                self._collector.add(code, *about(matched), line=line, column=column)
 
     def refuse(self, error: InputError) -> None:
         """Collect why reading had to stop."""
@@ -257,8 +257,8 @@ class _Bytes:
             ("F019", self._data, "a comment that looks like data", "comments that look like data", _ABOUT_DATA),
         ):
             if tally.count:
-                what = one if tally.count == 1 else f"{tally.count:,} {many}, of which this is the first"
-                collector.add(code, what, todo, line=tally.place[0], column=tally.place[1])
+                counted = one if tally.count == 1 else f"{tally.count:,} {many}, of which this is the first"
+                collector.add(code, counted, todo, line=tally.place[0], column=tally.place[1])
 
 
 _REFUSALS = {
@@ -282,10 +282,10 @@ _DATA = re.compile(
 def _first_of_lines(text: str, first: int, pattern: re.Pattern[str]) -> Iterator[tuple[int, int, str]]:
     """Yield line, column and text of the first match on each line."""
     line, counted, at = first, 0, 0
-    while found := pattern.search(text, at):
-        place = found.start()
+    while match := pattern.search(text, at):
+        place = match.start()
         line += text.count("\n", counted, place)
-        yield line, place - text.rfind("\n", 0, place), found[0]
+        yield line, place - text.rfind("\n", 0, place), match[0]
         counted, at = place, text.index("\n", place)
 
 
@@ -310,17 +310,17 @@ def _is_utf_8(text: bytes) -> bool:
     return True
 
 
-def _about_byte(found: str) -> tuple[str, str]:
-    return f"byte {ord(found) - 0xDC00:02X} is not valid UTF-8", "Save the file as UTF-8."
+def _about_byte(surrogate: str) -> tuple[str, str]:
+    return f"byte {ord(surrogate) - 0xDC00:02X} is not valid UTF-8", "Save the file as UTF-8."
 
 
-def _about_control(found: str) -> tuple[str, str]:
-    known = _CONTROLS.get(found, "a control character")
-    return f"{known} (U+{ord(found):04X})", "Delete it."
+def _about_control(control: str) -> tuple[str, str]:
+    known = _CONTROLS.get(control, "a control character")
+    return f"{known} (U+{ord(control):04X})", "Delete it."
 
 
-def _about_odd_space(found: str) -> tuple[str, str]:
-    name = f"{unicodedata.name(found, 'space').lower()} (U+{ord(found):04X})"
-    if not _SPACE.match(found):
+def _about_odd_space(space: str) -> tuple[str, str]:
+    name = f"{unicodedata.name(space, 'space').lower()} (U+{ord(space):04X})"
+    if not _SPACE.match(space):
         return f"{name}, which is invisible", "Delete it, unless the same id has it elsewhere."
     return f"{name}, which does not separate fields", "Write a plain space, or delete it."

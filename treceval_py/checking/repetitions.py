@@ -13,7 +13,7 @@ import numpy as np
 
 from treceval_py._types import IntArray
 from treceval_py.checking.findings import Collector
-from treceval_py.checking.rows import Kind, Rows
+from treceval_py.checking.rows import Kind, QueryLines
 from treceval_py.data.ids import Ids, quoted, repeated
 
 
@@ -86,7 +86,7 @@ class Repetitions:
         self._groups = 0  # judgments of a document that the query also has from another group
         self._first_group: tuple[int, int, str] | None = None
 
-    def take(self, rows: Rows) -> None:
+    def take(self, rows: QueryLines) -> None:
         """Check the judgments of a chunk; a query may continue in the next chunk, but must be in one piece."""
         rels = rows.rels
         if rels is None or not len(rels):
@@ -110,42 +110,42 @@ class Repetitions:
     def finish(self) -> None:
         """Add the findings about the whole file."""
         if self._first_group is not None:
-            line, column, what = self._first_group
+            line, column, grouping = self._first_group
             also = "" if self._groups == 1 else f"; {self._groups:,} lines are like this"
             todo = "Read judgments of groups or subtopics with -R qrels_jg; otherwise keep one group."
-            self._collector.add("Q317", what + also, todo, line=line, column=column)
+            self._collector.add("Q317", grouping + also, todo, line=line, column=column)
 
-    def _compare(self, rows: Rows, stretch: _Stretch, qid: bytes, known: dict[bytes, _Judged]) -> None:
+    def _compare(self, rows: QueryLines, stretch: _Stretch, qid: bytes, known: dict[bytes, _Judged]) -> None:
         for row, (docid, judged) in enumerate(stretch.rows(), stretch.start):
             first = known.setdefault(docid, judged)
             if first.group != judged.group:
                 if self._first_group is None or judged.line < self._first_group[0]:
-                    what = f"document {quoted(docid)} of query {quoted(qid)} has a judgment of group"
-                    what += f" {quoted(judged.group)} here, and one of {quoted(first.group)} on line {first.line}"
-                    self._first_group = judged.line, rows.column(row, 1), what
+                    grouping = f"document {quoted(docid)} of query {quoted(qid)} has a judgment of group"
+                    grouping += f" {quoted(judged.group)} here, and one of {quoted(first.group)} on line {first.line}"
+                    self._first_group = judged.line, rows.column(row, 1), grouping
                 self._groups += 1
                 # An id never contains a space.
                 first = known.setdefault(docid + b" " + judged.group, judged)
             if first.line != judged.line:
                 self._tell_twice(rows, row, f"document {quoted(docid)} of query {quoted(qid)}", first, judged)
 
-    def _tell_twice(self, rows: Rows, row: int, what: str, first: _Judged, judged: _Judged) -> None:
+    def _tell_twice(self, rows: QueryLines, row: int, sentence: str, first: _Judged, judged: _Judged) -> None:
         code = "Q310" if first.rel == judged.rel else "Q311"
         if not self._collector.room(code):
             self._collector.count(code)
             return
         if first.rel == judged.rel:
             column = rows.column(row, self._kind.docid)
-            what += f" is listed twice with label {judged.rel} (first on line {first.line})"
+            sentence += f" is listed twice with label {judged.rel} (first on line {first.line})"
             todo = "Delete one of the two lines."
         else:
             column = rows.column(row, self._rel_field)
-            what += f" has label {judged.rel} here and {first.rel} on line {first.line}"
+            sentence += f" has label {judged.rel} here and {first.rel} on line {first.line}"
             todo = "Find out which label is right, and delete the other line."
-        self._collector.add(code, what, todo, line=judged.line, column=column)
+        self._collector.add(code, sentence, todo, line=judged.line, column=column)
 
 
-def _second_column(rows: Rows) -> Sequence[bytes]:
+def _second_column(rows: QueryLines) -> Sequence[bytes]:
     """Return the second column, which has no meaning in judgments of one group: usually it is 0 on all lines."""
     line = rows.line_text(0)
     field = line.split(None, 2)[1]

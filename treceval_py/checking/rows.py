@@ -50,7 +50,7 @@ KINDS = {
 }
 
 
-class Rows(NamedTuple):
+class QueryLines(NamedTuple):
     """Lines of whole queries, in the order of the file: D rows in S groups of consecutive rows of the same query.
 
     Attributes
@@ -118,8 +118,8 @@ def column_of(line: bytes, field: int) -> int:
     Characters are those of UTF-8; a byte that is not part of one counts as one.
     """
     start = 0
-    for number, found in enumerate(_FIELD.finditer(line)):
-        start = found.start()
+    for number, match in enumerate(_FIELD.finditer(line)):
+        start = match.start()
         if number == field:
             break
     return 1 + len(line[:start].decode("utf-8", "surrogateescape"))

@@ -16,7 +16,7 @@ from treceval_py._types import AnyArray, IntArray, Source
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.lines import TagWatch, rows_of
 from treceval_py.checking.reading import Chunk, chunks
-from treceval_py.checking.rows import Kind, Rows
+from treceval_py.checking.rows import Kind, QueryLines
 from treceval_py.data.ids import Ids
 from treceval_py.errors import InputError
 
@@ -42,7 +42,7 @@ class Codes(NamedTuple):
     of_lines: list[AnyArray]
 
 
-def grouped(again: Callable[[], Source], kind: Kind, *, size: int = PART_SIZE) -> Iterator[Rows]:
+def grouped(again: Callable[[], Source], kind: Kind, *, size: int = PART_SIZE) -> Iterator[QueryLines]:
     """Yield the rows of a file, with the rows of each query together.
 
     Parameters
@@ -56,7 +56,7 @@ def grouped(again: Callable[[], Source], kind: Kind, *, size: int = PART_SIZE) -
 
     Yields
     ------
-    rows : Rows
+    rows : QueryLines
         All rows of some queries, with the rows of each query together, in file order and with their line numbers.
         Bad lines are not reported again.
 
@@ -91,7 +91,7 @@ def _coded(source: Source, kind: Kind, size: int) -> Codes:
     return Codes(min(total // size + 1, NO_CODE), of_lines)
 
 
-def _part(source: Source, kind: Kind, codes: Codes, part: int) -> Rows | None:
+def _part(source: Source, kind: Kind, codes: Codes, part: int) -> QueryLines | None:
     """Return the rows of one part of the queries; None if it has none."""
     text, numbers = lines_of(chunks(source, _silent()), codes, part)
     if not text:
@@ -100,7 +100,7 @@ def _part(source: Source, kind: Kind, codes: Codes, part: int) -> Rows | None:
     return None if rows is None else _together(rows, numbers)
 
 
-def lines_of(found: Iterable[Chunk], codes: Codes, part: int) -> tuple[bytes, IntArray]:
+def lines_of(file_chunks: Iterable[Chunk], codes: Codes, part: int) -> tuple[bytes, IntArray]:
     """Return the lines of one part of the queries, joined, and their numbers in the file.
 
     Raises
@@ -111,7 +111,7 @@ def lines_of(found: Iterable[Chunk], codes: Codes, part: int) -> tuple[bytes, In
     texts: list[bytes] = []
     numbers: list[IntArray] = []
     known = iter(codes.of_lines)
-    for chunk in found:
+    for chunk in file_chunks:
         here = next(known, None)
         ends = np.flatnonzero(np.frombuffer(chunk.text, dtype=np.uint8) == ord("\n")) + 1
         if here is None or len(here) != len(ends):
@@ -124,14 +124,14 @@ def lines_of(found: Iterable[Chunk], codes: Codes, part: int) -> tuple[bytes, In
     return b"".join(texts), np.concatenate(numbers) if numbers else np.zeros(0, dtype=np.int64)
 
 
-def _together(rows: Rows, numbers: IntArray) -> Rows:
+def _together(rows: QueryLines, numbers: IntArray) -> QueryLines:
     """Put the rows of each query together; ``numbers`` holds the line of the file for each line of their text."""
     places: dict[bytes, int] = {}
     stretches = np.array([places.setdefault(qid, len(places)) for qid in rows.qids], dtype=np.int64)
     query = np.repeat(stretches, np.diff(rows.starts))
     order = np.argsort(query, kind="stable")
     at = np.asarray(rows.at, dtype=np.int64)[order]
-    return Rows(
+    return QueryLines(
         qids=list(places),
         starts=np.searchsorted(query[order], np.arange(len(places) + 1)).astype(np.int64),
         docids=rows.docids.take(order),

@@ -126,49 +126,49 @@ class ScoreChecks:
         self._tell_close()
 
     def _tell_constant(self) -> None:
-        found = self._constant
-        if found.count:
-            what = f"all scores of a query are the same {of_queries(found.count, self._queries)}: {found.first.words}"
+        tally = self._constant
+        if tally.count:
+            same = f"all scores of a query are the same {of_queries(tally.count, self._queries)}: {tally.first.words}"
             todo = "The order of these documents depends only on their ids. Write the scores of the ranking."
-            found.tell(self._collector, "R127", what, todo)
+            tally.tell(self._collector, "R127", same, todo)
 
     def _tell_distances(self) -> None:
-        found, eligible = self._distances, self._ranked + self._in_line
-        self.distances = found.count > 0 and found.count >= DISTANCES_SHARE * eligible
+        tally, eligible = self._distances, self._ranked + self._in_line
+        self.distances = tally.count > 0 and tally.count >= DISTANCES_SHARE * eligible
         if not self.distances:
             return
         enough = f"{DISTANCES_FROM if self._ranked else DISTANCES_FROM_LINES} or more documents"
         if self._ranked and self._in_line:
             enough += f", or of {DISTANCES_FROM_LINES} if ranks are unusable"
-        what = (
-            f"scores look like distances, for which smaller is better: {found.first.words}, as "
-            f"{of_queries(found.count, eligible)} of {enough}"
+        suspicion = (
+            f"scores look like distances, for which smaller is better: {tally.first.words}, as "
+            f"{of_queries(tally.count, eligible)} of {enough}"
         )
         todo = "Scoring puts the highest score first. If these are distances, write them with the opposite sign."
-        found.tell(self._collector, "R129", what, todo)
+        tally.tell(self._collector, "R129", suspicion, todo)
 
     def _tell_ties(self) -> None:
         # Queries with constant scores were already reported.
         tied, documents = self.tied - self._in_constant, self._documents - self._in_constant
         if not tied or tied < MANY_TIES * documents:
             return
-        what = (
+        ties = (
             f"{tied:,} of {documents:,} documents ({_share(tied, documents)}) share their score with another document "
             f"of their query: {self._ties.first.words}"
         )
         todo = "Their order depends on ids; treceval --ties shows how much values depend on it."
-        self._ties.tell(self._collector, "R130", what, todo)
+        self._ties.tell(self._collector, "R130", ties, todo)
 
     def _tell_close(self) -> None:
         count = self._close_pairs
         if not count or count < MANY_CLOSE * self._neighbours:
             return
-        what = (
+        nearness = (
             f"{count:,} of {self._neighbours:,} neighbours ({_share(count, self._neighbours)}) have scores that "
             f"differ, but not in single precision: {self._close.first.words}"
         )
         todo = "trec_eval 9 and pytrec_eval treat them as ties, ordered by id; this program does not."
-        self._close.tell(self._collector, "R131", what, todo)
+        self._close.tell(self._collector, "R131", nearness, todo)
 
 
 def _share(count: int, number: int) -> str:
@@ -261,11 +261,11 @@ class _Following:
             return
         count = self._queries.count
         those = "the only query" if count == 1 else f"each of the {count:,} queries"
-        what = (
+        suspicion = (
             f"scores follow document ids: in {those} with {FOLLOWS_FROM} or more documents, ids are "
             f"{self._ways[0].words} from the highest score on"
         )
-        self._queries.tell(collector, "R128", what, "Write the scores of the ranking, not ids or row numbers.")
+        self._queries.tell(collector, "R128", suspicion, "Write the scores of the ranking, not ids or row numbers.")
 
 
 def _follows(docids: list[bytes], scores: FloatArray, way: _Way) -> bool:

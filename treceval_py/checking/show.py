@@ -43,9 +43,9 @@ def check_text(files: Sequence[Checked], colour: bool) -> str:
     return "".join(f"{line}\n" for line in (*lines, summary(files)))
 
 
-def document_of(found: Checked, _: Style) -> Document:
+def document_of(checked: Checked, _: Style) -> Document:
     """Return the findings of a file as a table."""
-    return _document([found])
+    return _document([checked])
 
 
 def _document(files: Sequence[Checked]) -> Document:
@@ -54,18 +54,20 @@ def _document(files: Sequence[Checked]) -> Document:
     The text table has the place and what was found there. Formats for programs have all fields of a finding, the name
     of its code, and whether --fix repairs it.
     """
-    found = list(_findings(files))
-    codes = [CODES[each.code] for each in found]
+    findings = list(_findings(files))
+    codes = [CODES[finding.code] for finding in findings]
 
     def column(key: str, text: bool = True) -> Column:
-        return Column(key, [getattr(each, key) for each in found], text=text, people=False)
+        return Column(key, [getattr(finding, key) for finding in findings], text=text, people=False)
 
     columns = (
-        Column("place", [each.place for each in found], text=True, head=True, programs=False),
+        Column("place", [finding.place for finding in findings], text=True, head=True, programs=False),
         *(column(key)._replace(people=True) for key in ("code", "severity")),
-        *(column("file"), column("line", text=False), column("column", text=False)),
-        Column("what", [each.what for each in found], "what was found", text=True),
-        Column("todo", [each.todo for each in found], "what to do", text=True),
+        column("file"),
+        column("line", text=False),
+        column("column", text=False),
+        Column("what", [finding.what for finding in findings], "what was found", text=True),
+        Column("todo", [finding.todo for finding in findings], "what to do", text=True),
         Column("name", [code.name for code in codes], people=False),
         Column("fixable", [code.fixed for code in codes], people=False),
     )
@@ -83,8 +85,8 @@ def check_sarif(files: Sequence[Checked]) -> str:
     """Return the findings as SARIF 2.1.0, which code hosts and editors show next to lines."""
     import json
 
-    found = list(_findings(files))
-    rules = sorted({each.code for each in found})
+    findings = list(_findings(files))
+    rules = sorted({finding.code for finding in findings})
     driver = {
         "name": "treceval check",
         "version": __version__,
@@ -92,13 +94,13 @@ def check_sarif(files: Sequence[Checked]) -> str:
     }
     results = [
         {
-            "ruleId": each.code,
-            "ruleIndex": rules.index(each.code),
-            "level": each.severity,
-            "message": {"text": visible(_message(each))},
-            "locations": [{"physicalLocation": _location(each)}],
+            "ruleId": finding.code,
+            "ruleIndex": rules.index(finding.code),
+            "level": finding.severity,
+            "message": {"text": visible(_message(finding))},
+            "locations": [{"physicalLocation": _location(finding)}],
         }
-        for each in found
+        for finding in findings
     ]
     more = left_out(files)
     notes = [{"level": "note", "message": {"text": more}}] if more else []
@@ -126,16 +128,16 @@ def _rule(code: Code) -> dict[str, object]:
     }
 
 
-def _location(found: Finding) -> dict[str, object]:
+def _location(finding: Finding) -> dict[str, object]:
     from pathlib import Path
     from urllib.parse import quote
 
-    named = os.fsencode(found.file)
-    uri = Path(found.file).as_uri() if os.path.isabs(found.file) else quote(named)
-    region = {"startLine": found.line, "startColumn": found.column}
+    named = os.fsencode(finding.file)
+    uri = Path(finding.file).as_uri() if os.path.isabs(finding.file) else quote(named)
+    region = {"startLine": finding.line, "startColumn": finding.column}
     return {
         "artifactLocation": {"uri": uri},
-        **({"region": {key: number for key, number in region.items() if number}} if found.line else {}),
+        **({"region": {key: number for key, number in region.items() if number}} if finding.line else {}),
     }
 
 
@@ -154,30 +156,30 @@ def check_output(files: Sequence[Checked], format: str, style: Style) -> str:
 
 def by_severity(counts: Mapping[str, int]) -> Counter[str]:
     """Return the number of findings of each severity, from those of each code."""
-    found: Counter[str] = Counter()
+    severities: Counter[str] = Counter()
     for code, number in counts.items():
-        found[CODES[code].severity] += number
-    return found
+        severities[CODES[code].severity] += number
+    return severities
 
 
 def summary(files: Sequence[Checked]) -> str:
     """Return one line with the number of findings and files, and what is not shown."""
-    total = by_severity(sum((each.counts for each in files), Counter()))
+    total = by_severity(sum((file.counts for file in files), Counter()))
     counted = [_count(total[severity], severity) for severity in SEVERITIES if total[severity]]
-    found = ", ".join(counted) or "nothing found"
+    totals = ", ".join(counted) or "nothing found"
     more = left_out(files)
-    return f"{found} in {_count(len(files), 'file')}" + (f"; {more}" if more else "")
+    return f"{totals} in {_count(len(files), 'file')}" + (f"; {more}" if more else "")
 
 
 def left_out(files: Sequence[Checked]) -> str:
     """Return which findings are not shown, and which files were not read to their end; empty if there are none."""
     hidden: Counter[str] = Counter()
-    for each in files:
-        hidden.update(each.counts)
-        hidden.subtract(Counter(found.code for found in each.findings))
+    for file in files:
+        hidden.update(file.counts)
+        hidden.subtract(Counter(finding.code for finding in file.findings))
     more = [f"{number:,} more of {code}" for code, number in sorted(hidden.items()) if number > 0]
-    unread = [each for each in files if each.unread and each.unread not in each.counts]
-    codes = ", ".join(sorted({each.unread for each in unread}))
+    unread = [file for file in files if file.unread and file.unread not in file.counts]
+    codes = ", ".join(sorted({file.unread for file in unread}))
     parts = [
         f"{', '.join(more)} not shown (--max)" if more else "",
         f"{_count(len(unread), 'file')} not read to the end ({codes})" if unread else "",
@@ -203,26 +205,25 @@ def _filled(paragraph: str) -> str:
 
 
 def _findings(files: Iterable[Checked]) -> Iterable[Finding]:
-    return (found for each in files for found in each.findings)
+    return (finding for file in files for finding in file.findings)
 
 
-def _count(number: int, what: str) -> str:
-    return f"1 {what}" if number == 1 else f"{number:,} {what}s"
+def _count(number: int, noun: str) -> str:
+    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def _coloured(found: Finding) -> str:
+def _coloured(finding: Finding) -> str:
     """Return the line of a finding, with its place in bold and its severity in colour."""
-    place = visible(found.place)
-    rest = str(found)[len(place) + len(found.severity) + 2 :]
-    return f"{BOLD}{place}{PLAIN}: {COLOURS[found.severity]}{found.severity}{PLAIN}{rest}"
+    place = visible(finding.place)
+    rest = str(finding)[len(place) + len(finding.severity) + 2 :]
+    return f"{BOLD}{place}{PLAIN}: {COLOURS[finding.severity]}{finding.severity}{PLAIN}{rest}"
 
 
-def _message(found: Finding) -> str:
-    return f"{found.what}." + (f" {found.todo}" if found.todo else "")
+def _message(finding: Finding) -> str:
+    return f"{finding.what}." + (f" {finding.todo}" if finding.todo else "")
 
 
-def _command(found: Finding) -> str:
-    title = f"{found.code} {CODES[found.code].name}"
-    return workflow_command(
-        COMMANDS[found.severity], _message(found), file=found.file, line=found.line, col=found.column, title=title
-    )
+def _command(finding: Finding) -> str:
+    title = f"{finding.code} {CODES[finding.code].name}"
+    command, message = COMMANDS[finding.severity], _message(finding)
+    return workflow_command(command, message, file=finding.file, line=finding.line, col=finding.column, title=title)

@@ -195,6 +195,6 @@ def _is_sound(fields: list[bytes], kind: Kind) -> bool:
     return whole is None or is_whole(fields[whole])
 
 
-def _one(found: re.Match[bytes]) -> bytes:
+def _one(white: re.Match[bytes]) -> bytes:
     """Return one white byte for several: a tab if there is one, since some programs split at tabs only."""
-    return b"\t" if b"\t" in found[0] else b" "
+    return b"\t" if b"\t" in white[0] else b" "

@@ -16,7 +16,7 @@ from treceval_py._types import FloatArray, IntArray
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.lookalikes import Known, but_known
 from treceval_py.checking.queries import Shape
-from treceval_py.checking.rows import Kind, Rows
+from treceval_py.checking.rows import Kind, QueryLines
 from treceval_py.data.ids import decode, encode, quoted, shortened
 from treceval_py.data.qrels import Qrels
 
@@ -93,10 +93,10 @@ class Together:
         self._sampled_judged = 0
         self._strays: list[bytes] = []  # sampled documents that are not judged for their query
         # The first chunk with judged queries, and its sampled documents: to find out why nothing is judged.
-        self._first: tuple[Rows, list[_Sampled]] | None = None
+        self._first: tuple[QueryLines, list[_Sampled]] | None = None
         self._turned = False  # whether the documents of the first lines are ids of judged queries
 
-    def take(self, rows: Rows) -> None:
+    def take(self, rows: QueryLines) -> None:
         """Check the queries and documents of a chunk."""
         starts = rows.starts.tolist()
         judged: list[tuple[int, int, int]] = []
@@ -144,7 +144,7 @@ class Together:
         elif self._pooled and self._sampled >= LEAST_SAMPLED:
             self._tell_few_judged()
 
-    def _look_at_spelling(self, rows: Rows, row: int, qid: bytes) -> None:
+    def _look_at_spelling(self, rows: QueryLines, row: int, qid: bytes) -> None:
         """Report a query that is not judged but looks like one that is."""
         self._spelled += 1
         if self._spelled > MOST_SPELLED:
@@ -166,7 +166,9 @@ class Together:
             column=rows.column(row, 0),
         )
 
-    def _look_at_documents(self, rows: Rows, query: int, start: int, stop: int, sampled: list[_Sampled] | None) -> None:
+    def _look_at_documents(
+        self, rows: QueryLines, query: int, start: int, stop: int, sampled: list[_Sampled] | None
+    ) -> None:
         """Look up documents of a judged query: its first ones when it is seen for the first time, and all if needed."""
         chosen: Sequence[int] = ()
         if sampled is not None and self._sampled < MOST_SAMPLED:
@@ -190,7 +192,7 @@ class Together:
         if not self._hit:
             self._hit = not judged.isdisjoint(rows.docids.raw(start, stop))
 
-    def _compare_labels(self, rows: Rows, query: int, start: int, stop: int) -> None:
+    def _compare_labels(self, rows: QueryLines, query: int, start: int, stop: int) -> None:
         """Report labels of a judged ranking that contradict the judgments."""
         rels, field = rows.rels, self._kind.rel
         if rels is None or field is None:
@@ -205,10 +207,10 @@ class Together:
             if not self._collector.room("X210"):
                 self._collector.count("X210")
                 continue
-            what = f"document {quoted(docid)} of query {quoted(encode(self._qrels.qids[query]))} has label {rel}"
+            labelled = f"document {quoted(docid)} of query {quoted(encode(self._qrels.qids[query]))} has label {rel}"
             self._collector.add(
                 "X210",
-                f"{what}, but QRELS " + ("does not judge it" if judged is None else f"says {judged}"),
+                f"{labelled}, but QRELS " + ("does not judge it" if judged is None else f"says {judged}"),
                 "Use the label of QRELS, or find out which one is right.",
                 line=int(rows.lines[row]),
                 column=rows.column(row, field),
@@ -220,11 +222,11 @@ class Together:
         queries = (
             f"none of {len(shape.first_line):,} queries is" if len(shape.first_line) > 1 else "the only query is not"
         )
-        what = f"{queries} judged: here {ours}; in QRELS {theirs}"
+        mismatch = f"{queries} judged: here {ours}; in QRELS {theirs}"
         if self._turned:
-            what = f"query and document are swapped: {what}"
+            mismatch = f"query and document are swapped: {mismatch}"
             todo = "Write qid Q0 docid rank score tag."
-        self._collector.add("X201", what, todo)
+        self._collector.add("X201", mismatch, todo)
 
     def _tell_missing(self, shape: Shape, judged: Sequence[bytes]) -> None:
         number, total = len(self._qrels) - len(judged), len(self._qrels)
@@ -232,8 +234,8 @@ class Together:
             return
         missing = (qid for qid in map(encode, self._qrels.qids) if qid not in shape.first_line)
         noun, are = "query" if total == 1 else "queries", "is" if number == 1 else "are"
-        what = f"{number:,} of {total:,} judged {noun} {are} missing from the run: {_named(missing)}"
-        self._collector.add("X202", what, "If all judged queries are averaged, each of them counts as 0.")
+        absence = f"{number:,} of {total:,} judged {noun} {are} missing from the run: {_named(missing)}"
+        self._collector.add("X202", absence, "If all judged queries are averaged, each of them counts as 0.")
 
     def _tell_not_judged(self, shape: Shape) -> None:
         others = [qid for qid in shape.first_line if self._qrels.row_of(decode(qid)) is None]
@@ -250,15 +252,15 @@ class Together:
         )
 
     def _tell_no_judged_document(self) -> None:
-        what = f"none of {self._documents:,} documents is judged for its query"
+        unjudged = f"none of {self._documents:,} documents is judged for its query"
         if self._documents == 1:
-            what = "the only document is not judged for its query"
+            unjudged = "the only document is not judged for its query"
         alike = self._look_alike() if self._collector.wants("X205") else None
         if alike is not None and self._first is not None:
             rows = self._first[0]
             self._collector.add(
                 "X205",
-                f"{what}; {but_known(alike.docid, alike.judged)} (query {quoted(encode(alike.query))})",
+                f"{unjudged}; {but_known(alike.docid, alike.judged)} (query {quoted(encode(alike.query))})",
                 "Write document ids as in QRELS.",
                 line=int(rows.lines[alike.row]),
                 column=rows.column(alike.row, self._kind.docid),
@@ -267,9 +269,9 @@ class Together:
         elsewhere = self._elsewhere()
         todo = "Is the run on another collection than these judgments?"
         if elsewhere:
-            what += f"; of the first {self._sampled:,} QRELS judges {elsewhere:,} for other queries"
+            unjudged += f"; of the first {self._sampled:,} QRELS judges {elsewhere:,} for other queries"
             todo = "Are the query ids those of QRELS?"
-        self._collector.add("X205", what, todo)
+        self._collector.add("X205", unjudged, todo)
 
     def _tell_few_judged(self) -> None:
         """Report that hardly any of the first documents are judged for their query, or many for no query."""
@@ -282,24 +284,24 @@ class Together:
         of = f"of {self._sampled:,} documents (the first {DEPTH}{most} of each of {queries})"
         if few:
             are = "is" if self._sampled_judged == 1 else "are"
-            what = f"{of} only {self._sampled_judged:,} {are} judged for their query"
+            unjudged = f"{of} only {self._sampled_judged:,} {are} judged for their query"
             todo = "Are the query ids those of QRELS?"
             if unknown >= MOST_UNKNOWN * self._sampled:
-                what = f"{what}, and {unknown:,} are not judged for any query"
+                unjudged = f"{unjudged}, and {unknown:,} are not judged for any query"
                 todo = "Is it the version of the corpus that was judged?"
-            self._collector.add("X206", what, todo)
+            self._collector.add("X206", unjudged, todo)
         elif unknown >= MOST_UNKNOWN * self._sampled:
-            what = f"{of} {unknown:,} are not judged for any query"
-            self._collector.add("X207", what, "Is it the version of the corpus that was judged?")
+            unjudged = f"{of} {unknown:,} are not judged for any query"
+            self._collector.add("X207", unjudged, "Is it the version of the corpus that was judged?")
 
     def _elsewhere(self) -> int:
         """Count the sampled documents that are judged for another query, but not for their own."""
-        wanted, found = set(self._strays), set()
+        wanted, judged = set(self._strays), set()
         portion = 1 << 17
         for start in range(0, len(self._qrels.docids), portion):
             stop = min(start + portion, len(self._qrels.docids))
-            found |= wanted.intersection(self._qrels.docids.raw(start, stop))
-        return sum(docid in found for docid in self._strays)
+            judged |= wanted.intersection(self._qrels.docids.raw(start, stop))
+        return sum(docid in judged for docid in self._strays)
 
     def _look_alike(self) -> _Alike | None:
         """Find a document of the first chunk that is judged under a similar id, preferably for its query."""
@@ -314,7 +316,7 @@ class Together:
                     return _Alike(row, docid, judged, self._qrels.qids[query])
         return self._look_alike_elsewhere(rows, sampled)
 
-    def _look_alike_elsewhere(self, rows: Rows, sampled: Sequence[_Sampled]) -> _Alike | None:
+    def _look_alike_elsewhere(self, rows: QueryLines, sampled: Sequence[_Sampled]) -> _Alike | None:
         places = {_raw(rows, row): row for _, row in reversed(sampled)}
         known = Known(places, files=True)
         for place, judged in enumerate(islice(_each(self._qrels), MOST_COMPARED)):
@@ -325,7 +327,7 @@ class Together:
         return None
 
 
-def _raw(rows: Rows, row: int) -> bytes:
+def _raw(rows: QueryLines, row: int) -> bytes:
     return rows.docids.buffer[rows.docids.offsets[row] : rows.docids.offsets[row + 1]]
 
 
@@ -336,14 +338,14 @@ def _each(qrels: Qrels) -> Iterator[bytes]:
         yield from qrels.docids.raw(start, min(start + portion, len(qrels.docids)))
 
 
-def _first_of(rows: Rows, start: int, stop: int) -> Sequence[int]:
+def _first_of(rows: QueryLines, start: int, stop: int) -> Sequence[int]:
     """Return the rows of the first documents of a query: by score, by rank if there are no scores, or by line."""
     column: FloatArray | IntArray | None = rows.ranks if rows.scores is None else rows.scores
     if rows.ordered or column is None:
         return range(start, min(start + DEPTH, stop))
     keys = column[start:stop] if rows.scores is None else -column[start:stop]
-    found: list[int] = (start + np.argsort(keys, kind="stable")[:DEPTH]).tolist()
-    return found
+    top: list[int] = (start + np.argsort(keys, kind="stable")[:DEPTH]).tolist()
+    return top
 
 
 def _named(qids: Iterable[bytes]) -> str:

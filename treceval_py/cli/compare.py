@@ -95,7 +95,7 @@ def gathered(
     from treceval_py.comparing.gathering import gather
     from treceval_py.comparing.saved.files import passed_over
     from treceval_py.comparing.saved.reading import is_saved
-    from treceval_py.scoring.evaluation import load_run
+    from treceval_py.scoring.opening import load_run
     from treceval_py.scoring.profiles import profile_of
 
     qrels, runs = _divided(files, outputs)

@@ -265,7 +265,7 @@ def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> 
 
 def _tell_first(collection: Collection, measures: list[Measure], options: dict[str, Any], stages: Stages) -> None:
     """Print notes on the collection, and refuse measures that need more than its judgments."""
-    from treceval_py.scoring.evaluation import check_kinds
+    from treceval_py.scoring.opening import check_kinds
 
     for sentence in collection.notes:
         stages.note(sentence)

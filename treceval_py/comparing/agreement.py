@@ -250,9 +250,9 @@ def rbo(a: Sequence[Hashable], b: Sequence[Hashable], p: float = 0.9) -> Rbo:
     0.5
     """
     _check_persistence(p)
-    for each in (a, b):
-        if len(set(each)) < len(each):
-            twice = next(item for place, item in enumerate(each) if item in each[:place])
+    for items in (a, b):
+        if len(set(items)) < len(items):
+            twice = next(item for place, item in enumerate(items) if item in items[:place])
             raise EvaluationError(f"{twice!r} occurs twice in a list", "Give lists without repetitions.")
     ranks = {item: rank for rank, item in enumerate(a, 1)}
     met = [max(ranks[item], rank) for rank, item in enumerate(b, 1) if item in ranks]
@@ -330,12 +330,12 @@ def rbo_of_lists(lists: IntArray, p: float) -> FloatArray:
     going_on = np.concatenate([[0.0], np.cumsum(p ** np.arange(1, depth + 1))])
     places = np.arange(depth, dtype=kind)
     whole = bool((lengths == depth).all())
-    found = np.eye(runs)
+    overlap = np.eye(runs)
     for one in range(runs - 1):
         size = int(lengths[one])
         met = np.maximum(ranks[one + 1 :, coded[one, :size]], places[:size])
         if whole:  # each thing in both lists counts from its depth on
-            found[one, one + 1 :] = worth[met].sum(axis=1)
+            overlap[one, one + 1 :] = worth[met].sum(axis=1)
             continue
         shared = (met < depth).sum(axis=1)
         missed = before[met].sum(axis=1)
@@ -345,8 +345,8 @@ def rbo_of_lists(lists: IntArray, p: float) -> FloatArray:
         # share.
         total = shared * summed[long] - missed
         total += rate * (going_on[long] - going_on[short] - short * (summed[long] - summed[short]))
-        found[one, one + 1 :] = (1 - p) / p * total + ((shared - rate * short) / long + rate) * p**long
-    return np.maximum(found, found.T)
+        overlap[one, one + 1 :] = (1 - p) / p * total + ((shared - rate * short) / long + rate) * p**long
+    return np.maximum(overlap, overlap.T)
 
 
 def _bounds(seen: IntArray, short: int, long: int, p: float) -> tuple[float, float]:
@@ -513,9 +513,9 @@ def overlap_of_runs(
         step = max(1, CELLS // lists.shape[1])
         for start in range(0, len(first), step):
             some = slice(start, start + step)
-            found = _compared(lists, ranks, first[some], second[some], p)
-            there = ~np.isnan(found)
-            sums[:, some] += np.where(there, found, 0.0)
+            overlaps = _compared(lists, ranks, first[some], second[some], p)
+            there = ~np.isnan(overlaps)
+            sums[:, some] += np.where(there, overlaps, 0.0)
             counts[:, some] += there
     matrices = np.ones((4, len(runs), len(runs)))
     means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
@@ -594,13 +594,13 @@ def _ap_correlations(ranks: IntArray, counts: IntArray) -> FloatArray:
     (P,) float array
         The mean of both directions; NaN for fewer than two documents.
     """
-    found = np.full(len(counts), np.nan)
+    correlations = np.full(len(counts), np.nan)
     ends = np.cumsum(counts)
     for pair in np.flatnonzero(counts > 1).tolist():
         there = np.argsort(ranks[ends[pair] - counts[pair] : ends[pair]])
         back = np.argsort(there)
-        found[pair] = (_above(there) + _above(back)) / 2
-    return found
+        correlations[pair] = (_above(there) + _above(back)) / 2
+    return correlations
 
 
 def _above(places: IntArray) -> float:
@@ -631,14 +631,14 @@ def _inversions(segment: IntArray, values: IntArray, counts: IntArray) -> IntArr
     Bit by bit, from the highest: among values that are equal so far, each pair of an earlier 1 and a later 0 is an
     inversion. Zeros are then moved before ones, so that values that are still equal stay adjacent and in order.
     """
-    found = np.zeros(len(counts), dtype=np.int64)
+    inversions = np.zeros(len(counts), dtype=np.int64)
     starts = np.repeat(np.cumsum(counts) - counts, counts)  # where the group of each value begins
     bits = int(values.max(initial=0)).bit_length()
     for bit in range(bits - 1, -1, -1):
         ones = (values >> bit & 1).astype(bool)
         before = np.cumsum(ones) - ones
         within = before - before[starts]  # ones of the group before each value
-        found += _added(segment, within, ~ones, len(counts))
+        inversions += _added(segment, within, ~ones, len(counts))
         zeros = np.arange(len(values)) - starts - within
         begins = np.flatnonzero(starts == np.arange(len(values)))
         sizes = np.diff(np.append(begins, len(values)))
@@ -649,7 +649,7 @@ def _inversions(segment: IntArray, values: IntArray, counts: IntArray) -> IntArr
         next_starts = np.empty_like(starts)
         next_starts[target] = starts + np.where(ones, group_zeros, 0)
         values, starts = moved, next_starts
-    return found
+    return inversions
 
 
 def _added(segment: IntArray, numbers: IntArray, chosen: BoolArray, count: int) -> IntArray:

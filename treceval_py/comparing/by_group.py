@@ -94,17 +94,17 @@ def welch_anova(groups: Sequence[FloatArray]) -> Welch:
     """
     from scipy import stats  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
-    found = [settled(group) for group in groups]
-    count = len(found)
-    unknown = np.full(found[0].shape[1] if found else 0, np.nan)
-    if count < 2 or min(map(len, found)) < LEAST:
+    differences = [settled(group) for group in groups]
+    count = len(differences)
+    unknown = np.full(differences[0].shape[1] if differences else 0, np.nan)
+    if count < 2 or min(map(len, differences)) < LEAST:
         return Welch(unknown, max(count - 1, 0), unknown, unknown)
-    sizes = np.array([[len(group)] for group in found], dtype=np.float64)
-    means = np.array([group.mean(axis=0) for group in found])
+    sizes = np.array([[len(group)] for group in differences], dtype=np.float64)
+    means = np.array([group.mean(axis=0) for group in differences])
     # A variation within rounding errors counts as none.
-    varying = np.array([np.ptp(settled(group - group[0]), axis=0) > 0 for group in found])
+    varying = np.array([np.ptp(settled(group - group[0]), axis=0) > 0 for group in differences])
     with np.errstate(divide="ignore", invalid="ignore"):
-        weights = np.where(varying, sizes / np.array([group.var(axis=0, ddof=1) for group in found]), np.nan)
+        weights = np.where(varying, sizes / np.array([group.var(axis=0, ddof=1) for group in differences]), np.nan)
         total = weights.sum(axis=0)
         between = (weights * (means - (weights * means).sum(axis=0) / total) ** 2).sum(axis=0) / (count - 1)
         spread = ((1 - weights / total) ** 2 / (sizes - 1)).sum(axis=0)
@@ -144,9 +144,9 @@ def grouped(measures: Sequence[Compared], groups: Sequence[QueryGroups], setting
         For each measure, the groups of each attribute. p-values are corrected over everything returned: those within
         groups together, and those of interactions together.
     """
-    found = [_Cells(compared, each) for compared in measures for each in groups]
-    within = [outcome.p for cells in found for outcome in cells.tested.values()]
-    between = [cells.welch.p for cells in found]
+    crossed = [_Cells(compared, grouping) for compared in measures for grouping in groups]
+    within = [outcome.p for cells in crossed for outcome in cells.tested.values()]
+    between = [cells.welch.p for cells in crossed]
     count = int(sum(np.isfinite(p).sum() for p in within))
     how = corrections(settings)
     adjusted, interactions = iter(_corrected(within, how.within)), iter(_corrected(between, how.between))
@@ -160,7 +160,7 @@ def grouped(measures: Sequence[Compared], groups: Sequence[QueryGroups], setting
             tuple(cells.differences([next(adjusted) for _ in cells.tested], _confidence(settings, count), settings)),
             tuple(cells.interactions(next(interactions))),
         )
-        for cells in found
+        for cells in crossed
     )
 
 
@@ -181,12 +181,12 @@ class _Cells:
     def __init__(self, compared: Compared, groups: QueryGroups) -> None:
         self.measure = compared.measure
         self.attribute = groups.attribute
-        self.pairs = [(each.run, each.other) for each in compared.differences]
+        self.pairs = [(difference.run, difference.other) for difference in compared.differences]
         values = {label: compared.values[:, rows] for label, rows in groups.members(compared.qids).items()}
         nothing = np.full(len(compared.values), np.nan)
-        self.means = np.column_stack([each.mean(axis=1) if each.size else nothing for each in values.values()])
-        runs, others = (list(each) for each in zip(*self.pairs, strict=True))
-        self.columns = {label: settled((each[runs] - each[others]).T) for label, each in values.items()}
+        self.means = np.column_stack([chosen.mean(axis=1) if chosen.size else nothing for chosen in values.values()])
+        runs, others = (list(numbers) for numbers in zip(*self.pairs, strict=True))
+        self.columns = {label: settled((chosen[runs] - chosen[others]).T) for label, chosen in values.items()}
         self.tested = {label: paired_t(column) for label, column in self.columns.items() if len(column)}
         self.compared = tuple(label for label, column in self.columns.items() if len(column) >= LEAST)
         self.welch = welch_anova([self.columns[label] for label in self.compared])
@@ -203,13 +203,13 @@ class _Cells:
                 else t_interval(column, confidence)
             )
             numbers = (column.mean(axis=0), low, high, outcome.statistic, outcome.p, corrected)
-            for (run, other), each in zip(self.pairs, np.column_stack(numbers).tolist(), strict=True):
-                yield GroupDifference(run, other, label, len(column), *each)
+            for (run, other), row in zip(self.pairs, np.column_stack(numbers).tolist(), strict=True):
+                yield GroupDifference(run, other, label, len(column), *row)
 
     def interactions(self, adjusted: FloatArray) -> Iterator[Interaction]:
         """Yield the interaction of each pair with a corrected p-value; none if there are fewer than two groups."""
         if self.welch.degrees:
             numbers = (self.welch.statistic, self.welch.error_degrees, self.welch.p, adjusted)
-            for (run, other), each in zip(self.pairs, np.column_stack(numbers).tolist(), strict=True):
-                f, error, p, corrected = each
+            for (run, other), row in zip(self.pairs, np.column_stack(numbers).tolist(), strict=True):
+                f, error, p, corrected = row
                 yield Interaction(run, other, self.compared, f, self.welch.degrees, error, p, corrected)

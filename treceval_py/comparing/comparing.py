@@ -6,7 +6,7 @@ import itertools
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -43,11 +43,9 @@ from treceval_py.io.digests import base_name
 from treceval_py.io.query_groups import AnyGroups, read_query_groups
 from treceval_py.measures import Measure
 from treceval_py.measures.notation import several
-from treceval_py.scoring.evaluation import AnyJudgments
-from treceval_py.scoring.planning import Reading, Scoring
-from treceval_py.scoring.profiles import Profile
+from treceval_py.scoring.opening import AnyJudgments
+from treceval_py.scoring.planning import Options, settled, takes_options
 from treceval_py.scoring.results import Results
-from treceval_py.scoring.signatures import Signature
 from treceval_py.threads import MOST_THREADS
 
 EXACT = 1e-12
@@ -56,6 +54,7 @@ EXACT = 1e-12
 MOST_RESAMPLES = 100_000_000
 
 
+@takes_options
 def compare(
     qrels: AnyJudgments | None = None,
     runs: Iterable[Compares] | Mapping[str, Compares] | None = None,
@@ -76,19 +75,9 @@ def compare(
     seed: int = 1,
     margin: float | None = None,
     power: float = 0.8,
-    profile: str | Profile | None = None,
-    level: int | None = None,
-    complete: bool = False,
-    depth: int | None = None,
-    judged_only: bool = False,
-    collection_size: int | None = None,
-    signature: str | Signature | Iterable[str | Signature] | None = None,
-    scoring: Scoring | None = None,
     names: Sequence[str] | None = None,
     force: bool = False,
-    run_format: str | None = None,
-    judgment_format: str | None = None,
-    threads: int | None = None,
+    **options: Unpack[Options],
 ) -> Comparison:
     """Compare two or more runs, paired over their queries.
 
@@ -178,14 +167,14 @@ def compare(
     settings = Settings(
         every[0], every, correction, alpha, confidence, interval, letters, resamples, bootstrap, seed, margin, power
     )
+    scoring, reading = settled(measures, options)
+    threads = reading.threads
     settings = checked(settings, threads)
-    options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size, signature)
-    reading = Reading(run_format, judgment_format, threads)
     if isinstance(given, Mapping):
         names = list(given) if names is None else names
         given = given.values()
-    found = gather(list(given), qrels, options.beside(scoring), reading, names=names, force=force)
-    return compare_gathered(found, settings, baseline=baseline, pairs=pairs, groups=by, force=force, threads=threads)
+    gathered = gather(list(given), qrels, scoring, reading, names=names, force=force)
+    return compare_gathered(gathered, settings, baseline=baseline, pairs=pairs, groups=by, force=force, threads=threads)
 
 
 def _runs_given(qrels: Any, runs: Any) -> tuple[Any, Any]:
@@ -202,8 +191,8 @@ def _runs_given(qrels: Any, runs: Any) -> tuple[Any, Any]:
         path = shown(runs if isinstance(runs, bytes) else os.fspath(runs))
         raise EvaluationError(f"runs must be a list, not one path: {path}", "Put the path into a list.")
     if not isinstance(runs, Iterable) or isinstance(runs, (Results, Run)) or hasattr(type(runs), "columns"):
-        what = f"runs must be a list or a dictionary of runs, not {shown(runs)}"
-        raise EvaluationError(what, "Put runs into a list, or into a dictionary by their names.")
+        wrong = f"runs must be a list or a dictionary of runs, not {shown(runs)}"
+        raise EvaluationError(wrong, "Put runs into a list, or into a dictionary by their names.")
     return qrels, runs
 
 
@@ -252,8 +241,8 @@ def _chosen(settings: Settings) -> Settings:
     """Fill in defaults that match the test: tests, intervals and letters come from one procedure."""
     others = any(name != SIMULTANEOUS for name in settings.tests)
     if settings.correction is not None and not others:
-        what = f"the {SIMULTANEOUS} test is already corrected over all pairs of runs"
-        raise MeasureError(what, "Remove correction, or name another test, such as t.")
+        conflict = f"the {SIMULTANEOUS} test is already corrected over all pairs of runs"
+        raise MeasureError(conflict, "Remove correction, or name another test, such as t.")
     correction = settings.correction or ("holm" if others else None)
     uncorrected = settings.test != SIMULTANEOUS and correction == "none"
     return settings._replace(
@@ -279,13 +268,13 @@ def _real(name: str, value: object) -> float:
         raise MeasureError(f"{name} must be a number, not {shown(value)}") from None
 
 
-def _one_of(what: str, name: str | None, known: Sequence[str]) -> None:
+def _one_of(option: str, name: str | None, known: Sequence[str]) -> None:
     if name not in known:
-        raise MeasureError(f"{what} must be one of {', '.join(known)}, not {shown(name)}")
+        raise MeasureError(f"{option} must be one of {', '.join(known)}, not {shown(name)}")
 
 
 def compare_gathered(
-    found: Gathered,
+    given: Gathered,
     settings: Settings,
     *,
     baseline: str | int | None = None,
@@ -296,7 +285,7 @@ def compare_gathered(
 ) -> Comparison:
     """Compare gathered runs; parameters and errors as of `compare`."""
     settings = checked(settings, threads)
-    runs = found.runs
+    runs = given.runs
     if len(runs) < 2:
         raise EvaluationError(
             f"there {'is one run' if runs else 'are no runs'} to compare, but two or more are needed", "Add another."
@@ -312,13 +301,13 @@ def compare_gathered(
         which = [(second, first) for first, second in itertools.combinations(range(len(runs)), 2)]
     else:
         which = [(run, base) for run in range(len(runs)) if run != base]
-    tested = sum(len(which) for each in columns if len(each.qids) > 1)
-    measures = _corrected([_compared(each, which, settings, tested, threads) for each in columns], settings)
+    tested = sum(len(which) for column in columns if len(column.qids) > 1)
+    measures = _corrected([_compared(column, which, settings, tested, threads) for column in columns], settings)
     family = len(runs) * (len(runs) - 1) // 2 if settings.test == SIMULTANEOUS else tested
     said = [*about_tests(measures, names, settings), *about_resamples(settings, family)]
     by_group = grouped(measures, groups, settings)
     said += about_groups(measures, groups, by_group)
-    said += found.tuned(list(dict.fromkeys(qid for each in columns for qid in each.qids)))
+    said += given.tuned(list(dict.fromkeys(qid for column in columns for qid in column.qids)))
     return Comparison(
         runs=names,
         baseline=base,
@@ -326,10 +315,10 @@ def compare_gathered(
         settings=settings,
         family=family,
         files=tuple(base_name(run.file) for run in runs),
-        judgments_name="" if found.judgments is None else base_name(found.judgments.name),
-        notes=(*found.notes, *repeated, *about_queries(columns, names, scored=found.judgments is not None), *said),
-        digests=found.digests,
-        judgments_digest=found.judgments_digest,
+        judgments_name="" if given.judgments is None else base_name(given.judgments.name),
+        notes=(*given.notes, *repeated, *about_queries(columns, names, scored=given.judgments is not None), *said),
+        digests=given.digests,
+        judgments_digest=given.judgments_digest,
         groups=tuple(groups),
         by_group=by_group,
     )
@@ -353,10 +342,10 @@ def _baseline(names: Sequence[str], files: Sequence[str], wanted: str | int | No
 
 
 def _compared(
-    each: Aligned, which: Sequence[tuple[int, int]], settings: Settings, tested: int, threads: int | None
+    column: Aligned, which: Sequence[tuple[int, int]], settings: Settings, tested: int, threads: int | None
 ) -> Compared:
     """Compare the runs in one measure, without corrections; ``tested`` p-values will be corrected together."""
-    values = each.values
+    values = column.values
     means = values.mean(axis=1)
     low, high = mean_interval(values, settings.confidence)
     best = tuple(int(run) for run in np.flatnonzero(means >= means.max() - EXACT))
@@ -365,8 +354,8 @@ def _compared(
     grouped = _letters(values, means, together, settings, threads)
     rows = _differences(values, which, together, level, settings, threads)
     return Compared(
-        each.measure, each.signature, each.qids, values, means, low, high, best, grouped, two_way_anova(values),
-        together if values.shape[1] > 1 else None, tuple(rows), each.left_out, level,
+        column.measure, column.signature, column.qids, values, means, low, high, best, grouped, two_way_anova(values),
+        together if values.shape[1] > 1 else None, tuple(rows), column.left_out, level,
     )  # fmt: skip
 
 
@@ -410,15 +399,15 @@ def _differences(
     }
     equal = np.full(len(which), np.nan) if settings.margin is None else equivalence(columns, settings.margin).p
     needed = queries_needed(effect.d, alpha=level, power=settings.power)
-    found = []
+    differences = []
     for at, (run, other) in enumerate(which):
         tests = {
-            name: Tested(float(each.statistic[at]), float(each.p[at]), float(each.p[at]),
+            name: Tested(float(outcome.statistic[at]), float(outcome.p[at]), float(outcome.p[at]),
                          int(directions.get(name, above)[at]))
-            for name, each in outcomes.items()
+            for name, outcome in outcomes.items()
         }  # fmt: skip
         wins, ties, losses = counts[at].tolist()
-        found.append(
+        differences.append(
             Difference(
                 run=run,
                 other=other,
@@ -436,7 +425,7 @@ def _differences(
                 needed=float(needed[at]),
             )
         )
-    return found
+    return differences
 
 
 def _intervals(
@@ -456,13 +445,13 @@ def _intervals(
 
 def _corrected(measures: Sequence[Compared], settings: Settings) -> tuple[Compared, ...]:
     """Correct the p-values of each test over all differences of all measures, except those already corrected."""
-    flat = [each for compared in measures for each in compared.differences]
+    flat = [pair for compared in measures for pair in compared.differences]
     for name in settings.tests:
         if name != SIMULTANEOUS and settings.correction is not None:
-            adjusted = CORRECTIONS[settings.correction](np.array([each.tests[name].p for each in flat])).tolist()
+            adjusted = CORRECTIONS[settings.correction](np.array([pair.tests[name].p for pair in flat])).tolist()
             flat = [
-                each._replace(tests=each.tests | {name: each.tests[name]._replace(adjusted=p)})
-                for each, p in zip(flat, adjusted, strict=True)
+                pair._replace(tests=pair.tests | {name: pair.tests[name]._replace(adjusted=p)})
+                for pair, p in zip(flat, adjusted, strict=True)
             ]
     rows = iter(flat)
     return tuple(
@@ -489,12 +478,12 @@ def _once(columns: Sequence[Aligned]) -> tuple[list[Aligned], list[str]]:
     """Leave out measures that repeat another one under another name, as they would count twice in the correction."""
     kept: list[Aligned] = []
     notes = []
-    for each in columns:
-        same = next((other for other in kept if _same_measure(each, other)), None)
+    for column in columns:
+        same = next((other for other in kept if _same_measure(column, other)), None)
         if same is None:
-            kept.append(each)
+            kept.append(column)
         else:
-            notes.append(f"{each.measure} is {same.measure} by another name, and is compared once.")
+            notes.append(f"{column.measure} is {same.measure} by another name, and is compared once.")
     return kept, notes
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from treceval_py.comparing.outcome import Compared, Outcome, in_order
+from treceval_py.comparing.outcome import Compared, Outcome, reordered
 from treceval_py.comparing.show.figures import plot_of
 from treceval_py.comparing.show.tables import document_of, records
 from treceval_py.data.ids import encode, shown
@@ -59,7 +59,7 @@ class Comparison(Outcome):
         if not isinstance(measure, str):
             raise KeyError(measure)
         try:
-            return self.measures[place_of([each.measure for each in self.measures], measure)]
+            return self.measures[place_of([compared.measure for compared in self.measures], measure)]
         except MeasureError:
             raise KeyError(measure) from None
 
@@ -79,7 +79,7 @@ class Comparison(Outcome):
         return self.to_text("table")
 
     def __repr__(self) -> str:
-        measures = listed([each.measure for each in self.measures])
+        measures = listed([compared.measure for compared in self.measures])
         return f"<Comparison of {len(self.runs)} runs in {measures}: {listed(self.runs)}>"
 
     def _repr_html_(self) -> str:
@@ -103,10 +103,10 @@ class Comparison(Outcome):
         if by == "name":
             runs = sorted(runs, key=lambda run: encode(self.runs[run]))
         elif by != "given":
-            at = 0 if by is None else place_of([each.measure for each in self.measures], by)
+            at = 0 if by is None else place_of([compared.measure for compared in self.measures], by)
             # Means that differ by rounding errors only are equal, and their runs stay in the given order.
             runs = sorted(runs, key=lambda run: -float(f"{self.measures[at].means[run]:.12g}"))
-        return self if by == "given" else replace(self, **in_order(self, list(runs)))
+        return self if by == "given" else replace(self, **reordered(self, list(runs)))
 
     def to_text(
         self,
@@ -214,7 +214,7 @@ class Comparison(Outcome):
         EvaluationError
             The plot needs the runs themselves, so only a report has it.
         """
-        names = [each.measure for each in self.measures]
+        names = [compared.measure for compared in self.measures]
         measure = None if measure is None else names[place_of(names, measure)]
         pair = None if runs is None else (self._place(runs[0]), self._place(runs[1]))
         return plot_of(self, plot, measure, pair)

@@ -72,7 +72,7 @@ def bonferroni(p: FloatArray) -> FloatArray:
     >>> bonferroni(np.array([0.01, 0.4, 0.03])).round(4).tolist()
     [0.03, 1.0, 0.09]
     """
-    return _counted(p, lambda each: np.minimum(1.0, each * len(each)))
+    return _counted(p, lambda values: np.minimum(1.0, values * len(values)))
 
 
 def benjamini_hochberg(p: FloatArray) -> FloatArray:

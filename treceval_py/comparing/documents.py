@@ -113,8 +113,8 @@ def largest_differences(
     _check_count(count, "queries")
     compared = comparison[measure]
     rows = zip(compared.qids, compared.values[run].tolist(), compared.values[other].tolist(), strict=True)
-    found = [QueryDifference(qid, value, less, value - less) for qid, value, less in rows if value != less]
-    return sorted(found, key=lambda each: (-abs(each.delta), encode(each.qid)))[:count]
+    differing = [QueryDifference(qid, value, less, value - less) for qid, value, less in rows if value != less]
+    return sorted(differing, key=lambda query: (-abs(query.delta), encode(query.qid)))[:count]
 
 
 def with_documents(
@@ -170,7 +170,7 @@ def with_documents(
     """
     _check_count(count, "documents")
     task = task_of_signature(signature, qrels)
-    return [_with_moved(each, task, qrels, run_table, other_table, count) for each in differences]
+    return [_with_moved(query, task, qrels, run_table, other_table, count) for query in differences]
 
 
 def read_query_texts(path: str) -> dict[str, str]:
@@ -210,19 +210,19 @@ PORTION = 4096
 """Queries that are checked at a time."""
 
 
-def _check_count(count: int, what: str) -> None:
+def _check_count(count: int, counted: str) -> None:
     if count < 0:
-        raise MeasureError(f"the number of {what} must be 0 or more, not {count}")
+        raise MeasureError(f"the number of {counted} must be 0 or more, not {count}")
 
 
 def _with_moved(
     difference: QueryDifference, task: Task, qrels: Qrels, run: Run, other: Run, count: int
 ) -> QueryDifference:
     mine, others = (dissected(task, qrels, table, difference.qid) for table in (run, other))
-    for table, found, value in ((run, mine, difference.value), (other, others, difference.other_value)):
-        if not math.isclose(found.arithmetic.value, value, rel_tol=SAME, abs_tol=SAME):
+    for table, here, value in ((run, mine, difference.value), (other, others, difference.other_value)):
+        if not math.isclose(here.arithmetic.value, value, rel_tol=SAME, abs_tol=SAME):
             raise EvaluationError(
-                f"{task.asked.name} of query '{difference.qid}' is {found.arithmetic.value:.6f} here, and {value:.6f} "
+                f"{task.asked.name} of query '{difference.qid}' is {here.arithmetic.value:.6f} here, and {value:.6f} "
                 "where it was compared",
                 "Use the run that was scored.",
                 file=table.name,
@@ -230,7 +230,7 @@ def _with_moved(
     apart = mine.arithmetic.apart and others.arithmetic.apart
     labels = qrels[difference.qid]
     moved = _contributed(mine, others, labels) if apart else _ranked_otherwise(mine, others, labels)
-    rest = math.fsum(each.delta for each in moved[count:])
+    rest = math.fsum(document.delta for document in moved[count:])
     return difference._replace(
         moved=tuple(moved[:count]), apart=apart, rest=rest if apart else math.nan, rest_documents=len(moved[count:])
     )
@@ -239,26 +239,26 @@ def _with_moved(
 def _contributed(mine: Dissection, others: Dissection, labels: Mapping[str, int]) -> list[Moved]:
     """Return the documents whose contributions differ, largest difference first."""
     here, there = _contributions(mine), _contributions(others)
-    found = []
-    for each in _both(mine, others, labels, dict.fromkeys([*here, *there])):
-        ours, theirs = here.get(each.docid, 0.0), there.get(each.docid, 0.0)
+    moved = []
+    for document in _both(mine, others, labels, dict.fromkeys([*here, *there])):
+        ours, theirs = here.get(document.docid, 0.0), there.get(document.docid, 0.0)
         if not math.isclose(ours, theirs, rel_tol=ROUNDING, abs_tol=0.0):
-            found.append(each._replace(contribution=ours, other_contribution=theirs, delta=ours - theirs))
-    return sorted(found, key=lambda each: (-abs(each.delta), encode(each.docid)))
+            moved.append(document._replace(contribution=ours, other_contribution=theirs, delta=ours - theirs))
+    return sorted(moved, key=lambda document: (-abs(document.delta), encode(document.docid)))
 
 
-def _contributions(found: Dissection) -> dict[str, float]:
+def _contributions(dissection: Dissection) -> dict[str, float]:
     """Return the contribution of each document to the value."""
-    terms, value = found.arithmetic.terms, found.arithmetic.value
+    terms, value = dissection.arithmetic.terms, dissection.arithmetic.value
     total = terms[-1].total if terms else 0.0
     return {term.docid: term.value * (value / total) for term in terms} if total else {}
 
 
 def _ranked_otherwise(mine: Dissection, others: Dissection, labels: Mapping[str, int]) -> list[Moved]:
     """Return the judged documents whose ranks differ, the most relevant and highest first."""
-    judged = (each.docid for found in (mine, others) for each in found.documents if each.label is not None)
-    found = [each for each in _both(mine, others, labels, dict.fromkeys(judged)) if each.rank != each.other_rank]
-    return sorted(found, key=lambda each: (-(each.label or 0), _highest(each), encode(each.docid)))
+    judged = (each.docid for dissection in (mine, others) for each in dissection.documents if each.label is not None)
+    moved = [each for each in _both(mine, others, labels, dict.fromkeys(judged)) if each.rank != each.other_rank]
+    return sorted(moved, key=lambda each: (-(each.label or 0), _highest(each), encode(each.docid)))
 
 
 def _highest(moved: Moved) -> int:
@@ -267,7 +267,7 @@ def _highest(moved: Moved) -> int:
 
 def _both(mine: Dissection, others: Dissection, labels: Mapping[str, int], docids: Iterable[str]) -> list[Moved]:
     """Return documents with their judgments and ranks, and no contributions."""
-    here, there = ({each.docid: each.rank for each in found.documents} for found in (mine, others))
+    here, there = ({each.docid: each.rank for each in dissection.documents} for dissection in (mine, others))
     rows = []
     for docid in docids:
         label = labels.get(docid)

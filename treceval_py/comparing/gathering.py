@@ -21,7 +21,8 @@ from treceval_py.io.source import Watch
 from treceval_py.io.trec import Judgments
 from treceval_py.measures import NICKNAMES, Measure, parse_measures
 from treceval_py.measures.registry import COUNT, TEXT
-from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, Evaluator
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.opening import AnyJudgments, AnyRun
 from treceval_py.scoring.planning import AS_IT_IS, AS_USUAL, Reading, Scoring
 from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile, profile_of
 from treceval_py.scoring.results import Results
@@ -70,7 +71,7 @@ class Gathered(NamedTuple):
 
     def tuned(self, qids: Sequence[str]) -> list[str]:
         """Return notes about runs whose settings were chosen on some of these queries."""
-        files = [os.fsdecode(each) if isinstance(each, (str, os.PathLike)) else "" for each in self.sources]
+        files = [os.fsdecode(source) if isinstance(source, (str, os.PathLike)) else "" for source in self.sources]
         return about_tuned(zip([run.name for run in self.runs], files, self.digests, strict=True), qids)
 
 
@@ -128,10 +129,10 @@ def gather(
     profile = profile_of(scoring.profile)
     asked = scoring.measures or ()
     if scoring.signatures is not None:
-        asked = [concise(each.measure) for each in read_signatures(scoring.signatures)]
+        asked = [concise(signature.measure) for signature in read_signatures(scoring.signatures)]
     wanted, notes = comparable(asked, profile)
-    saved = [_saved_of(each) for each in given]
-    known = [scored for found in saved if found is not None for scored in found]
+    saved = [_saved_of(source) for source in given]
+    known = [scored for scores in saved if scores is not None for scored in scores]
     if given and None not in saved:
         _check_not_scored(qrels, scoring)
     chosen, more = _chosen(wanted, known, profile)
@@ -142,20 +143,20 @@ def gather(
         how = Scoring(signatures=tuple(repeated))
     evaluator = Evaluator(qrels, how, reading) if qrels is not None and None in saved else None
     entries: list[_Entry] = []
-    for each, found in zip(given, saved, strict=True):
-        digest = digest_of(each)
-        if found is not None:
-            results = each if isinstance(each, Results) else None
-            entries += [_Entry(_only(scored, chosen), None, results, digest) for scored in found]
+    for source, scores in zip(given, saved, strict=True):
+        digest = digest_of(source)
+        if scores is not None:
+            results = source if isinstance(source, Results) else None
+            entries += [_Entry(_only(scored, chosen), None, results, digest) for scored in scores]
             continue
         if evaluator is None:
             raise EvaluationError("scoring runs needs judgments", "Give qrels, or results instead of runs.")
-        if isinstance(each, (Results, Scored)):
+        if isinstance(source, (Results, Scored)):
             raise AssertionError("results are not scored again")
-        results = evaluator.scored(each, watch) if look is None else _looked_at(evaluator, each, watch, look)
+        results = evaluator.scored(source, watch) if look is None else _looked_at(evaluator, source, watch, look)
         # A signature names its measure in full, and the saved results as they were asked for.
         names_of = tuple(name if isinstance(name, str) else name.name for name in chosen)
-        entries.append(_Entry(scored_of(results, "")._replace(measures=names_of), each, results, digest))
+        entries.append(_Entry(scored_of(results, "")._replace(measures=names_of), source, results, digest))
         if after is not None:
             after()
     called = _names(entries, names, by)
@@ -220,19 +221,19 @@ def comparable(measures: str | Measure | Iterable[str | Measure], profile: Profi
     wanted: list[Measure] = []
     notes = []
     for asked in [measures] if isinstance(measures, str) or not isinstance(measures, Iterable) else measures:
-        found = profile.parse(asked)
+        meant = profile.parse(asked)
         if isinstance(asked, str) and asked in NICKNAMES:
-            kept = [each for each in found if fit(each)]
+            kept = [measure for measure in meant if fit(measure)]
             if not kept:
                 raise MeasureError(f"no measure of {asked} has a value per query", "Compare other measures.")
-            left = ", ".join(each.name for each in found if each not in kept)
+            left = ", ".join(measure.name for measure in meant if measure not in kept)
             if left:
                 notes.append(f"texts, counts and averages over all queries in {asked} are not compared: {left}.")
-            found = kept
-        for measure in found:
+            meant = kept
+        for measure in meant:
             if measure.family.kind == TEXT or not measure.family.per_query:
                 raise MeasureError(f"measure {measure.name} has no value per query", "Choose another measure.")
-        wanted += [each for each in found if each not in wanted]
+        wanted += [measure for measure in meant if measure not in wanted]
     return wanted, notes
 
 
@@ -261,22 +262,22 @@ def _chosen(wanted: list[Measure], known: Sequence[Scored], profile: Profile) ->
     real = [(name, each) for name, each in measures if each is None or each.family.kind != COUNT]
     of_usual = parse_measures(USUAL)
     usual_there = [name for name, each in real if each in of_usual]
-    found = usual_there or [name for name, _ in real]
-    if not found:
+    names = usual_there or [name for name, _ in real]
+    if not names:
         raise EvaluationError("the saved results have no measure in common", "Score the runs with the same measures.")
     notes = []
-    if len(found) < len(real):
-        are = "is" if len(found) == 1 else "are"
-        notes.append(f"of {len(real)} measures that were saved, {', '.join(found)} {are} compared; -m chooses others.")
-    return list(found), notes
+    if len(names) < len(real):
+        are = "is" if len(names) == 1 else "are"
+        notes.append(f"of {len(real)} measures that were saved, {', '.join(names)} {are} compared; -m chooses others.")
+    return list(names), notes
 
 
 def _measure(name: str) -> Measure | None:
     try:
-        found = parse_measures(name)
+        measures = parse_measures(name)
     except MeasureError:
         return None
-    return found[0] if len(found) == 1 else None
+    return measures[0] if len(measures) == 1 else None
 
 
 def _same(name: str, chosen: Measure | str) -> bool:
@@ -311,8 +312,8 @@ def _signatures(known: Sequence[Scored], chosen: Sequence[Measure | str]) -> lis
     """Return how saved results were computed, to score runs in the same way; None if unknown."""
     for scored in known:
         places = [[at for at, name in enumerate(scored.measures) if _same(name, each)] for each in chosen]
-        found = [scored.signatures[place[0]] if place else None for place in places]
-        said = [signature for signature in found if signature is not None]
+        signatures = [scored.signatures[place[0]] if place else None for place in places]
+        said = [signature for signature in signatures if signature is not None]
         if len(said) == len(chosen):
             return said
     return None

@@ -24,18 +24,18 @@ FEW_IN_GROUP = 20
 
 def about_queries(columns: Sequence[Aligned], names: Sequence[str], *, scored: bool) -> list[str]:
     """Yield notes about forced comparisons, omitted queries and equal runs."""
-    notes = [f"by force: {said}." for each in columns for said in each.forced]
-    versions = list(dict.fromkeys(version for each in columns for version in each.versions))
+    notes = [f"by force: {said}." for column in columns for said in column.forced]
+    versions = list(dict.fromkeys(version for column in columns for version in column.versions))
     if len(versions) > 1:
         notes.append(f"the values were made by versions {', '.join(versions)} of treceval_py.")
     by_queries: dict[tuple[str, ...], list[Aligned]] = {}
-    for each in columns:
-        if each.left_out:
-            by_queries.setdefault(each.left_out, []).append(each)
+    for column in columns:
+        if column.left_out:
+            by_queries.setdefault(column.left_out, []).append(column)
     for left_out, group in by_queries.items():
         count = len(left_out)
         are = "1 query that some runs lack is" if count == 1 else f"{count} queries that some runs lack are"
-        where = "" if len(group) == len(columns) else f" of {', '.join(each.measure for each in group)}"
+        where = "" if len(group) == len(columns) else f" of {', '.join(column.measure for column in group)}"
         notes.append(
             f"{are} left out{where} ({first_of(left_out)}): all runs are compared over the same "
             f"{_queries(len(group[0].qids))}."
@@ -44,11 +44,11 @@ def about_queries(columns: Sequence[Aligned], names: Sequence[str], *, scored: b
     alike = [
         f"{names[first]} and {names[second]}"
         for first, second in itertools.combinations(range(min(len(names), 50)), 2)
-        if all(np.array_equal(each.values[first], each.values[second]) for each in columns)
+        if all(np.array_equal(column.values[first], column.values[second]) for column in columns)
     ]
     if alike:
         notes.append(f"{'; '.join(alike[:5])}{'; …' if len(alike) > 5 else ''} have the same values in every query.")
-    least = min(len(each.qids) for each in columns)
+    least = min(len(column.qids) for column in columns)
     if least == 1:
         notes.append("there is one query, so that nothing can be tested.")
     elif least < FEW:
@@ -58,21 +58,22 @@ def about_queries(columns: Sequence[Aligned], names: Sequence[str], *, scored: b
 
 def about_tests(measures: Sequence[Compared], names: Sequence[str], settings: Settings) -> list[str]:
     """Yield notes about tests that favour the run with the lower mean."""
-    found = []
+    cases = []
     for compared in measures:
-        for each in compared.differences:
-            tested = each.tests[settings.test]
-            if tested.adjusted <= settings.alpha and tested.direction * each.mean < 0:
-                better, worse = (each.run, each.other) if each.mean > 0 else (each.other, each.run)
-                found.append((names[better], compared.measure, names[worse]))
-    if not found:
+        for pair in compared.differences:
+            tested = pair.tests[settings.test]
+            if tested.adjusted <= settings.alpha and tested.direction * pair.mean < 0:
+                better, worse = (pair.run, pair.other) if pair.mean > 0 else (pair.other, pair.run)
+                cases.append((names[better], compared.measure, names[worse]))
+    if not cases:
         return []
     test = f"the {settings.test} test, which is not one of means, speaks for"
-    if len(found) == 1:
-        return [f"{found[0][0]} has the higher mean of {found[0][1]}, and {test} {found[0][2]}: it is not marked."]
-    some = "; ".join(f"{measure}, {higher} and {lower}" for higher, measure, lower in found[:3])
-    others = "; …" if len(found) > 3 else ""
-    return [f"in {len(found)} comparisons {test} the run with the lower mean: they are not marked ({some}{others})."]
+    if len(cases) == 1:
+        higher, measure, lower = cases[0]
+        return [f"{higher} has the higher mean of {measure}, and {test} {lower}: it is not marked."]
+    some = "; ".join(f"{measure}, {higher} and {lower}" for higher, measure, lower in cases[:3])
+    others = "; …" if len(cases) > 3 else ""
+    return [f"in {len(cases)} comparisons {test} the run with the lower mean: they are not marked ({some}{others})."]
 
 
 def about_resamples(settings: Settings, family: int) -> list[str]:
@@ -102,23 +103,23 @@ def about_resamples(settings: Settings, family: int) -> list[str]:
 def about_groups(measures: Sequence[Compared], groups: Sequence[QueryGroups], by_group: Sequence[Grouped]) -> list[str]:
     """Yield notes about queries without a group, groups without queries, and groups that are too small."""
     every = max((compared.qids for compared in measures), key=len)
-    notes = [note for each in groups for note in each.notes(every)]
-    for each in by_group[: len(groups)]:
-        few = [label for label, count in zip(each.labels, each.queries, strict=True) if 0 < count < FEW_IN_GROUP]
+    notes = [note for grouping in groups for note in grouping.notes(every)]
+    for part in by_group[: len(groups)]:
+        few = [label for label, count in zip(part.labels, part.queries, strict=True) if 0 < count < FEW_IN_GROUP]
         if few:
             which = (
-                f"group {few[0]} of {each.attribute} has"
+                f"group {few[0]} of {part.attribute} has"
                 if len(few) == 1
-                else (f"groups {first_of(few)} of {each.attribute} have")
+                else (f"groups {first_of(few)} of {part.attribute} have")
             )
             notes.append(
                 f"{which} fewer than {FEW_IN_GROUP} queries: in so small a group chance makes differences significant "
                 "more often than it should."
             )
     untested = [
-        f"{each.measure} by {each.attribute}"
-        for each in by_group
-        if any(math.isnan(one.p) for one in each.interactions)
+        f"{part.measure} by {part.attribute}"
+        for part in by_group
+        if any(math.isnan(one.p) for one in part.interactions)
     ]
     if untested:
         notes.append(

@@ -181,7 +181,7 @@ class Compared(NamedTuple):
         """Return the measure with the runs of these numbers, in this order."""
         order = list(runs)
         place = {run: at for at, run in enumerate(order)}
-        moved = [each._replace(run=place[each.run], other=place[each.other]) for each in self.differences]
+        moved = [pair._replace(run=place[pair.run], other=place[pair.other]) for pair in self.differences]
         return self._replace(
             values=self.values[order],
             means=self.means[order],
@@ -190,7 +190,7 @@ class Compared(NamedTuple):
             best=tuple(sorted(place[run] for run in self.best)),
             letters=tuple(self.letters[run] for run in order),
             together=None if self.together is None else self.together.in_order(order),
-            differences=tuple(sorted(moved, key=lambda each: (min(each.run, each.other), max(each.run, each.other)))),
+            differences=tuple(sorted(moved, key=lambda pair: (min(pair.run, pair.other), max(pair.run, pair.other)))),
         )
 
     def __repr__(self) -> str:
@@ -294,15 +294,15 @@ class Grouped(NamedTuple):
     def in_order(self, runs: Sequence[int]) -> Grouped:
         """Return the measure with the runs of these numbers, in this order."""
         place = {run: at for at, run in enumerate(runs)}
-        moved = [each._replace(run=place[each.run], other=place[each.other]) for each in self.differences]
+        moved = [pair._replace(run=place[pair.run], other=place[pair.other]) for pair in self.differences]
         groups = {label: at for at, label in enumerate(self.labels)}
         return self._replace(
             means=self.means[list(runs)],
-            differences=tuple(sorted(moved, key=lambda each: (groups[each.group], *sorted((each.run, each.other))))),
+            differences=tuple(sorted(moved, key=lambda pair: (groups[pair.group], *sorted((pair.run, pair.other))))),
             interactions=tuple(
                 sorted(
-                    (each._replace(run=place[each.run], other=place[each.other]) for each in self.interactions),
-                    key=lambda each: sorted((each.run, each.other)),
+                    (pair._replace(run=place[pair.run], other=place[pair.other]) for pair in self.interactions),
+                    key=lambda pair: sorted((pair.run, pair.other)),
                 )
             ),
         )
@@ -340,7 +340,7 @@ class Outcome:
         return short(self.judgments_digest)
 
 
-def in_order(outcome: Outcome, runs: Sequence[int]) -> dict[str, Any]:
+def reordered(outcome: Outcome, runs: Sequence[int]) -> dict[str, Any]:
     """Return the fields of an outcome that change if its runs are put in another order, given by their numbers."""
     return {
         "runs": tuple(outcome.runs[run] for run in runs),

@@ -120,14 +120,14 @@ def paired_t(differences: FloatArray) -> Outcome:
     """
     from scipy import stats  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
-    found = settled(differences)
-    statistic, p = _unknown(found), _unknown(found)
-    if len(found) > 1:
-        same = constant(found)
-        means = found[:, same].mean(axis=0)
+    differences = settled(differences)
+    statistic, p = _unknown(differences), _unknown(differences)
+    if len(differences) > 1:
+        same = constant(differences)
+        means = differences[:, same].mean(axis=0)
         statistic[same] = np.where(means == 0, 0.0, np.copysign(np.inf, means))
         p[same] = np.where(means == 0, 1.0, 0.0)
-        tested = stats.ttest_1samp(found[:, ~same], 0.0)
+        tested = stats.ttest_1samp(differences[:, ~same], 0.0)
         statistic[~same], p[~same] = tested.statistic, tested.pvalue
     return Outcome(statistic, p)
 
@@ -172,10 +172,10 @@ def wilcoxon(differences: FloatArray) -> Outcome:
     """
     from scipy import stats
 
-    found = np.round(differences, DECIMALS)
-    statistic, p = _unknown(found), _unknown(found)
-    if len(found) > 1:
-        for number, column in enumerate(found.T):
+    differences = np.round(differences, DECIMALS)
+    statistic, p = _unknown(differences), _unknown(differences)
+    if len(differences) > 1:
+        for number, column in enumerate(differences.T):
             if not column.any():
                 statistic[number], p[number] = 0.0, 1.0
                 continue
@@ -265,8 +265,8 @@ def wins_ties_losses(differences: FloatArray) -> IntArray:
     >>> wins_ties_losses(np.array([[0.1], [0.3 - 0.2 - 0.1], [0.5], [-0.1]])).tolist()
     [[2, 1, 1]]
     """
-    found = settled(differences)
-    counts = [np.count_nonzero(each, axis=0) for each in (found > 0, found == 0, found < 0)]
+    differences = settled(differences)
+    counts = [np.count_nonzero(each, axis=0) for each in (differences > 0, differences == 0, differences < 0)]
     return np.stack(counts, axis=1).astype(np.int64)
 
 
@@ -295,12 +295,12 @@ def t_interval(differences: FloatArray, confidence: float) -> tuple[FloatArray, 
     """
     from scipy import stats
 
-    found = settled(differences)
-    low, high = _unknown(found), _unknown(found)
-    if len(found) > 1:
-        same = constant(found)
-        low[same] = high[same] = found[:, same].mean(axis=0)
-        interval = stats.ttest_1samp(found[:, ~same], 0.0).confidence_interval(confidence)
+    differences = settled(differences)
+    low, high = _unknown(differences), _unknown(differences)
+    if len(differences) > 1:
+        same = constant(differences)
+        low[same] = high[same] = differences[:, same].mean(axis=0)
+        interval = stats.ttest_1samp(differences[:, ~same], 0.0).confidence_interval(confidence)
         low[~same], high[~same] = interval.low, interval.high
     return low, high
 
@@ -377,18 +377,18 @@ def bca_interval(
     """
     from scipy import stats
 
-    found = settled(differences)
-    low, high = _unknown(found), _unknown(found)
-    if len(found) > 1:
-        same = constant(found)
-        low[same] = high[same] = found[:, same].mean(axis=0)
-        batch = max(1, BATCH // len(found))
+    differences = settled(differences)
+    low, high = _unknown(differences), _unknown(differences)
+    if len(differences) > 1:
+        same = constant(differences)
+        low[same] = high[same] = differences[:, same].mean(axis=0)
+        batch = max(1, BATCH // len(differences))
         for number in np.flatnonzero(~same).tolist():
             with warnings.catch_warnings():
                 # Of few resamples, which may all lie on one side of the mean: the NaN says so.
                 warnings.simplefilter("ignore", RuntimeWarning)
                 interval = stats.bootstrap(
-                    (found[:, number],),
+                    (differences[:, number],),
                     np.mean,
                     n_resamples=resamples,
                     batch=batch,
@@ -428,15 +428,15 @@ def effect_size(differences: FloatArray, confidence: float) -> Effect:
     Geoff Cumming and Sue Finch. A primer on the understanding, use, and calculation of confidence intervals that are
     based on central and noncentral distributions. Educational and Psychological Measurement 61(4), 532-574, 2001.
     """
-    found = settled(differences)
-    effects = [_unknown(found) for _ in range(3)]
-    if len(found) > 1:
-        same = constant(found)
-        means = found[:, same].mean(axis=0)
-        varied = found[:, ~same]
+    differences = settled(differences)
+    effects = [_unknown(differences) for _ in range(3)]
+    if len(differences) > 1:
+        same = constant(differences)
+        means = differences[:, same].mean(axis=0)
+        varied = differences[:, ~same]
         d = varied.mean(axis=0) / varied.std(axis=0, ddof=1)
-        root = np.sqrt(len(found))
-        limits = [limit / root for limit in _noncentralities(d * root, len(found) - 1, confidence)]
+        root = np.sqrt(len(differences))
+        limits = [limit / root for limit in _noncentralities(d * root, len(differences) - 1, confidence)]
         for effect, values in zip(effects, [d, *limits], strict=True):
             effect[same] = np.where(means == 0, 0.0, np.copysign(np.inf, means))
             effect[~same] = values
@@ -471,16 +471,16 @@ def equivalence(differences: FloatArray, margin: float) -> Outcome:
     """
     from scipy import stats
 
-    found = settled(differences)
-    statistic, p = _unknown(found), _unknown(found)
-    if len(found) > 1:
-        same = constant(found)
-        means = found[:, same].mean(axis=0)
+    differences = settled(differences)
+    statistic, p = _unknown(differences), _unknown(differences)
+    if len(differences) > 1:
+        same = constant(differences)
+        means = differences[:, same].mean(axis=0)
         within = margin - np.abs(means)
         statistic[same] = np.where(means > 0, -1, 1) * np.copysign(np.inf, within)
         p[same] = np.where(within > SAME, 0.0, 1.0)
-        above = stats.ttest_1samp(found[:, ~same], -margin, alternative="greater")
-        below = stats.ttest_1samp(found[:, ~same], margin, alternative="less")
+        above = stats.ttest_1samp(differences[:, ~same], -margin, alternative="greater")
+        below = stats.ttest_1samp(differences[:, ~same], margin, alternative="less")
         upper = below.pvalue >= above.pvalue
         statistic[~same] = np.where(upper, below.statistic, above.statistic)
         p[~same] = np.maximum(below.pvalue, above.pvalue)
@@ -524,15 +524,15 @@ def queries_needed(effect: FloatArray, *, alpha: float, power: float, sides: int
     """
     from scipy import special  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
-    found = np.abs(effect)
-    needed = np.where(found == 0, np.inf, np.where(np.isinf(found), 2.0, np.nan))
-    searched = (found > 0) & np.isfinite(found)
+    sizes = np.abs(effect)
+    needed = np.where(sizes == 0, np.inf, np.where(np.isinf(sizes), 2.0, np.nan))
+    searched = (sizes > 0) & np.isfinite(sizes)
     tail = float(-special.ndtri(alpha / sides))
     with np.errstate(over="ignore"):  # an effect of 1e-200 needs an infinite number
-        guess = ((tail + float(special.ndtri(power))) / found[searched]) ** 2 + tail**2 / 2
+        guess = ((tail + float(special.ndtri(power))) / sizes[searched]) ** 2 + tail**2 / 2
     few = guess <= MOST_QUERIES
     counts = np.ceil(guess)
-    counts[few] = _fewest(found[searched][few], np.maximum(2.0, counts[few]), alpha / sides, power, sides)
+    counts[few] = _fewest(sizes[searched][few], np.maximum(2.0, counts[few]), alpha / sides, power, sides)
     needed[searched] = counts
     return needed
 
@@ -577,8 +577,8 @@ def _of_all_signs(column: FloatArray) -> tuple[float, float]:
     signed = np.zeros_like(column)
     moved = column != 0
     signed[moved] = np.sign(column[moved]) * stats.rankdata(np.abs(column[moved]))
-    found = stats.permutation_test((signed,), np.sum, permutation_type="samples", vectorized=True, n_resamples=np.inf)
-    return min(signed[signed > 0].sum(), -signed[signed < 0].sum()), float(found.pvalue)
+    tested = stats.permutation_test((signed,), np.sum, permutation_type="samples", vectorized=True, n_resamples=np.inf)
+    return min(signed[signed > 0].sum(), -signed[signed < 0].sum()), float(tested.pvalue)
 
 
 def constant(differences: FloatArray) -> BoolArray:
@@ -605,8 +605,8 @@ def _fewest(effect: FloatArray, guess: FloatArray, tail: float, power: float, si
 
 def _power(effect: FloatArray, queries: FloatArray, tail: float, sides: int) -> FloatArray:
     """Return the power of a paired t-test with one or two tails of a size."""
-    found = one_sided_power(effect, queries, alpha=tail)
-    return found if sides == 1 else found + one_sided_power(-effect, queries, alpha=tail)
+    power = one_sided_power(effect, queries, alpha=tail)
+    return power if sides == 1 else power + one_sided_power(-effect, queries, alpha=tail)
 
 
 def _noncentralities(t: FloatArray, df: int, confidence: float) -> list[FloatArray]:
@@ -627,9 +627,9 @@ def _noncentralities(t: FloatArray, df: int, confidence: float) -> list[FloatArr
     for p in (tail, 1 - tail):
         low = size * _chi(p / 2, df) + special.ndtri(p / 2)
         high = size * _chi((1 + p) / 2, df) + special.ndtri((1 + p) / 2)
-        found = elementwise.find_root(lambda shift, at, p=p: _above(at, np.full_like(at, df), shift) - p, (low, high),
+        root = elementwise.find_root(lambda shift, at, p=p: _above(at, np.full_like(at, df), shift) - p, (low, high),
                                       args=(size,))  # fmt: skip
-        limits.append(np.asarray(found.x, dtype=np.float64))
+        limits.append(np.asarray(root.x, dtype=np.float64))
     low, high = limits
     return [np.where(sign < 0, -high, low), np.where(sign < 0, -low, high)]
 
@@ -670,8 +670,8 @@ def _over_s(t: FloatArray, df: FloatArray, shift: FloatArray) -> FloatArray:
     low = np.maximum(-1.0, -spread)
     off = low[:, None] + (spread - low)[:, None] * nodes  # S - 1, which keeps its digits where df is large
     density = weights * np.exp((df[:, None] - 1) * np.log1p(off) - df[:, None] * (off + off * off / 2))
-    found = density * special.ndtr(shift[:, None] - t[:, None] * (1 + off))
-    p: FloatArray = found.sum(axis=1) / density.sum(axis=1)
+    integrand = density * special.ndtr(shift[:, None] - t[:, None] * (1 + off))
+    p: FloatArray = integrand.sum(axis=1) / density.sum(axis=1)
     return p
 
 
@@ -683,6 +683,6 @@ def _over_z(t: FloatArray, df: FloatArray, shift: FloatArray) -> FloatArray:
     z = -10 + (end + 10)[:, None] * nodes
     density = weights * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
     s = np.maximum(0.0, (shift[:, None] - z) / t[:, None])
-    found = density * special.gammainc(df[:, None] / 2, df[:, None] * s * s / 2)
-    p: FloatArray = (end + 10) * found.sum(axis=1)
+    integrand = density * special.gammainc(df[:, None] / 2, df[:, None] * s * s / 2)
+    p: FloatArray = (end + 10) * integrand.sum(axis=1)
     return p

@@ -78,16 +78,16 @@ def randomisation(differences: FloatArray, *, resamples: int, seed: int, threads
     >>> randomisation(np.array([[0.1], [0.2], [0.3]]), resamples=100, seed=1).p.tolist()  # 2 of 2 ** 3: all one sign
     [0.25]
     """
-    found = settled(differences)
-    p = np.full(found.shape[1], np.nan)
-    if len(found) > 1:
-        exact = np.count_nonzero(found, axis=0) < resamples.bit_length()  # 2 ** count <= resamples
+    differences = settled(differences)
+    p = np.full(differences.shape[1], np.nan)
+    if len(differences) > 1:
+        exact = np.count_nonzero(differences, axis=0) < resamples.bit_length()  # 2 ** count <= resamples
         for number in np.flatnonzero(exact).tolist():
-            p[number] = _enumerated(found[:, number])
-        drawn = np.ascontiguousarray(found[:, ~exact])
+            p[number] = _enumerated(differences[:, number])
+        drawn = np.ascontiguousarray(differences[:, ~exact])
         if drawn.size:
             p[~exact] = (_as_far(drawn, resamples, seed, threads) + 1) / (resamples + 1)
-    return Outcome(found.mean(axis=0), p)
+    return Outcome(differences.mean(axis=0), p)
 
 
 def randomised_tukey(values: FloatArray, *, resamples: int, seed: int, threads: int | None = None) -> FloatArray:
@@ -186,15 +186,15 @@ def _as_far(differences: FloatArray, resamples: int, seed: int, threads: int | N
     def count(block: int, rows: int) -> IntArray:
         drawn = np.frombuffer(generator_of(seed, block).bytes(rows * -(-queries // 8)), dtype=np.uint8)
         turned = np.unpackbits(drawn.reshape(rows, -1), axis=1, count=queries).astype(np.float64)
-        found = np.empty(pairs, dtype=np.int64)
+        reached = np.empty(pairs, dtype=np.int64)
         for start in range(0, pairs, width):
             part = slice(start, start + width)
             sums = turned @ differences[:, part]
             sums *= -2.0  # reversing a sign subtracts the difference twice
             sums += total[part]
             np.abs(sums, out=sums)
-            found[part] = np.count_nonzero(sums >= least[part], axis=0)
-        return found
+            reached[part] = np.count_nonzero(sums >= least[part], axis=0)
+        return reached
 
     counts: IntArray = np.sum(blocks(resamples, size, threads, count), axis=0, dtype=np.int64)
     return counts
@@ -212,7 +212,7 @@ def _shuffled_ranges(values: FloatArray, resamples: int, seed: int, threads: int
             shuffled[:] = column
             generator.permuted(shuffled, axis=1, out=shuffled)
             sums += shuffled
-        found: FloatArray = sums.max(axis=1) - sums.min(axis=1)
-        return found
+        spread: FloatArray = sums.max(axis=1) - sums.min(axis=1)
+        return spread
 
     return np.concatenate(blocks(resamples, max(1, SHUFFLED // len(values)), threads, ranges)).astype(np.float64)

@@ -163,9 +163,9 @@ def _aligned(runs: Sequence[Scored], name: str, *, force: bool) -> Aligned:
     forced = []
     for run, signature in known[1:]:
         # A different version alone is ignored: otherwise old results could not be compared with anything.
-        found = known[0][1]._replace(version=signature.version).differences(signature)
-        if found:
-            said = f"{name} of {known[0][0].name} and of {run.name} were made differently: {'; '.join(found)}"
+        differing = known[0][1]._replace(version=signature.version).differences(signature)
+        if differing:
+            said = f"{name} of {known[0][0].name} and of {run.name} were made differently: {'; '.join(differing)}"
             if not force:
                 raise EvaluationError(said, "Score both in the same way, or allow it with --force (force=True).")
             forced.append(said)
@@ -191,5 +191,5 @@ def _aligned(runs: Sequence[Scored], name: str, *, force: bool) -> Aligned:
     left_out = tuple(sorted(every - common, key=encode))
     # The queries are those compared, which can be fewer than the run has.
     first = known[0][1]._replace(queries=len(qids), query_set=fingerprint_of_queries(qids)) if known else None
-    versions = tuple(dict.fromkeys(each.version for _, each in known))
+    versions = tuple(dict.fromkeys(signature.version for _, signature in known))
     return Aligned(name, qids, values, first, left_out, tuple(forced), versions)

@@ -200,10 +200,10 @@ def simultaneous(values: FloatArray, *, resamples: int, seed: int, threads: int 
         largest = np.sort(_largest(values, error, drawn, seed, threads))
         if values.shape[1] < FEW:
             largest = np.maximum(largest, _student(drawn, int(np.count_nonzero(error)) // 2, values.shape[1] - 1))
-    found = Simultaneous(t, error, t, largest)
-    p = found.p_of(t)
+    tested = Simultaneous(t, error, t, largest)
+    p = tested.p_of(t)
     np.fill_diagonal(p, 1.0)
-    return found._replace(p=p)
+    return tested._replace(p=p)
 
 
 def _observed(values: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -216,9 +216,9 @@ def _observed(values: FloatArray) -> tuple[FloatArray, FloatArray]:
         differences = settled((values[run] - values[run + 1 :]).T)
         means = differences.mean(axis=0)
         errors = np.where(constant(differences), 0.0, differences.std(axis=0, ddof=1) / np.sqrt(queries))
-        found = np.where(means == 0, 0.0, np.copysign(np.inf, means))
-        np.divide(means, errors, out=found, where=errors > 0)
-        t[run, run + 1 :], error[run, run + 1 :] = found, errors
+        statistic = np.where(means == 0, 0.0, np.copysign(np.inf, means))
+        np.divide(means, errors, out=statistic, where=errors > 0)
+        t[run, run + 1 :], error[run, run + 1 :] = statistic, errors
     return t - t.T, error + error.T
 
 
@@ -257,7 +257,7 @@ def _largest(values: FloatArray, error: FloatArray, resamples: int, seed: int, t
             np.maximum(variances, LEAST, out=variances)
             squares /= variances
             np.maximum(most, squares.max(axis=0, initial=0.0), out=most)
-        found: FloatArray = np.sqrt(most * (queries - 1))
-        return found
+        highest: FloatArray = np.sqrt(most * (queries - 1))
+        return highest
 
     return np.concatenate(blocks(resamples, rows, threads, largest)).astype(np.float64)

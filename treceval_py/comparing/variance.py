@@ -188,10 +188,10 @@ def tukey(values: FloatArray) -> FloatArray:
     means = values.mean(axis=1)
     differences = np.abs(means[first] - means[second])
     if anova.error_ms == 0:
-        found = np.where(differences > _rounding(values), 0.0, 1.0)
+        p_values = np.where(differences > _rounding(values), 0.0, 1.0)
     else:
-        found = _range_p(differences / np.sqrt(anova.error_ms / queries), runs, anova.error_df)
-    p[first, second] = p[second, first] = found
+        p_values = _range_p(differences / np.sqrt(anova.error_ms / queries), runs, anova.error_df)
+    p[first, second] = p[second, first] = p_values
     return p
 
 

@@ -35,53 +35,39 @@ line; the one that ranx's sort puts first; or the one with the lower label. Ids 
 
 
 class Ranking(NamedTuple):
-    """How the documents of a query are ranked and judged.
+    """How the documents of a query are ranked and judged: the conventions that decide it, and what else is kept.
 
     Attributes
     ----------
-    depth : int or None
-        Number of documents that count in each query.
-    judged_only : bool
-        Remove documents without a judgment.
-    score_type : {"float64", "float32"}
-        Precision in which scores are compared.
-    order : {"score", "rank", "line"}
-        How documents are ranked.
-    ties : {"docid-desc", "docid-asc", "line", "ranx", "worst"}
-        Which of two documents with equal scores is ranked first.
+    order, score_type, ties, self_hits, judged_only, depth, known, not_positive
+        As in `treceval_py.scoring.conventions.Conventions`.
     tied : bool
         Keep the ranks that documents could have if ties were broken differently.
-    drop_self : bool
-        Remove documents whose id is the query's id.
     pooled : bool
         Keep documents that are judged only for other queries, as if they were judged negative.
     confidence : bool
         Keep the system's confidence in each query, computed from the scores.
     documents : bool
         Keep all documents with their ids and scores, not only the ranks of judged ones.
-    positive : bool
-        Only documents with a score above 0 can be relevant; the others keep their ranks.
-    known : {"all", "retrieved"}
-        Which judgments of a query are used: all, or only those of retrieved documents.
     """
 
-    depth: int | None = None
-    judged_only: bool = False
-    score_type: str = FLOAT64
     order: str = "score"
+    score_type: str = FLOAT64
     ties: str = "docid-desc"
+    self_hits: str = "keep"
+    judged_only: bool = False
+    depth: int | None = None
+    known: str = "all"
+    not_positive: str = "keep"
     tied: bool = False
-    drop_self: bool = False
     pooled: bool = False
     confidence: bool = False
     documents: bool = False
-    positive: bool = False
-    known: str = "all"
 
     @property
     def plain(self) -> bool:
         """Whether documents are ranked by score, ties by descending id, and nothing else is required."""
-        return self[3:-1] == PLAIN[3:-1]
+        return self._replace(score_type=FLOAT64, judged_only=False, depth=None, known="all") == PLAIN
 
 
 PLAIN = Ranking()
@@ -179,11 +165,11 @@ def arrange(run: Run, ranking: Ranking, labels: IntArray | None = None) -> Arran
     DataError
         The ranking needs ranks that the run lacks, or uses ranks although scores determine what can be relevant.
     """
-    if ranking.drop_self:
+    if ranking.self_hits == "drop":
         run = without_self(run)
     query = np.repeat(np.arange(len(run.qids)), np.diff(run.offsets))
     if ranking.order == "rank":
-        if ranking.positive:
+        if ranking.not_positive == "miss":
             raise DataError("a ranking by the rank column has no scores above 0", "Use another profile.")
         return _arranged_by_rank(run, query)
     order = np.arange(len(query))

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from treceval_py.errors import EvaluationError, MeasureError, brief, listed
 from treceval_py.explaining.scoring import Outcome, Scorer, qrels_of
@@ -25,10 +25,10 @@ from treceval_py.explaining.variants import (
 from treceval_py.explaining.walking import Step, walk
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.notation import several
-from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, Evaluator
-from treceval_py.scoring.planning import Reading, Scoring
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.opening import AnyJudgments, AnyRun
+from treceval_py.scoring.planning import Options, Scoring, settled, takes_options
 from treceval_py.scoring.profiles import Profile, profile_of
-from treceval_py.scoring.signatures import Signature
 
 if TYPE_CHECKING:
     from treceval_py.plots.plots import Plot
@@ -216,6 +216,7 @@ def read_claim(text: str, names_here: Mapping[str, str] = MappingProxyType({})) 
     return Claim(measure, written, float(plain), digits, percent=written.endswith("%"))
 
 
+@takes_options
 def explain(
     qrels: AnyJudgments,
     run: AnyRun,
@@ -223,17 +224,7 @@ def explain(
     *,
     claims: str | Claim | Iterable[str | Claim] = (),
     against: str | Profile | Iterable[str | Profile] = (),
-    profile: str | Profile | None = None,
-    complete: bool = False,
-    level: int | None = None,
-    depth: int | None = None,
-    judged_only: bool = False,
-    collection_size: int | None = None,
-    signature: str | Signature | Iterable[str | Signature] | None = None,
-    scoring: Scoring | None = None,
-    run_format: str | None = None,
-    judgment_format: str | None = None,
-    threads: int | None = None,
+    **options: Unpack[Options],
 ) -> Explanation:
     """Explain values of a run: its value under every profile, and how a claimed value may have been computed.
 
@@ -281,15 +272,14 @@ def explain(
     asked = measures if measures is None else parse_measures(measures) or None
     claims = several(claims, (str, Claim), "a claim is text", "Write nDCG@10=0.3498, for example.")
     against = several(against, (str, Profile), "against must be profiles", "Name one, such as ranx.")
-    options = Scoring(asked, profile, level, complete or None, depth, judged_only, collection_size, signature)
-    options = options.beside(scoring)
-    if options.signatures is not None:
+    scoring, reading = settled(asked, options)
+    if scoring.signatures is not None:
         raise MeasureError(
             "an explanation starts from a profile, not from a signature",
             "With a signature, explain one query (--query).",
         )
-    named = profile_of(options.profile)
-    asked = named.parse(options.measures) if options.measures else []
+    named = profile_of(scoring.profile)
+    asked = named.parse(scoring.measures) if scoring.measures else []
     wanted: list[tuple[Measure, Claim | None]] = []
     for claim in claims:
         read = claim if isinstance(claim, Claim) else read_claim(claim, named.names)
@@ -301,17 +291,17 @@ def explain(
         if not has_number(measure):
             raise MeasureError(f"measure {measure.name} has no value to explain", "Choose another measure.")
     others = [profile_of(each) for each in against]
-    options = replace(options, measures=[measure for measure, _ in wanted], profile=named)
-    evaluator = Evaluator(qrels, options, Reading(run_format, judgment_format, threads))
+    scoring = replace(scoring, measures=[measure for measure, _ in wanted], profile=named)
+    evaluator = Evaluator(qrels, scoring, reading)
     scorer = Scorer(qrels_of(evaluator), evaluator.table(run))
-    name = f"{evaluator.profile.name} -c" if options.complete else evaluator.profile.name
+    name = f"{evaluator.profile.name} -c" if scoring.complete else evaluator.profile.name
     both = len(set(scorer.qrels.qids) & set(scorer.run.qids))
     return Explanation(
         scorer.run.name,
         scorer.qrels.name,
         name,
         (len(scorer.qrels), len(scorer.run), both),
-        [_explained(scorer, measure, claim, options, others) for measure, claim in wanted],
+        [_explained(scorer, measure, claim, scoring, others) for measure, claim in wanted],
     )
 
 
@@ -327,7 +317,7 @@ def _explained(
     variants = profile_variants(measure, situation, scoring)
     if start.conventions.order == "rank" and not situation.has_ranks:
         raise EvaluationError(f"{scorer.run.name} has no rank column starting at 1, which {ours.name} ranks by")
-    rows = [Row(variant, found) for variant, found in zip(variants, scorer.scored(variants), strict=True)]
+    rows = _rows(scorer, variants)
     if not any(row.outcome for row in rows):
         scorer.raise_for(start)  # with the reason why not even one of them can be computed
     ends = [task_of(measure, other, situation, theirs) for other in others]
@@ -343,38 +333,38 @@ def _explained(
         changes += [each._replace(name=f"{each.name} (-c)") for each in variants_of(complete, situation)]
     # A walk without an effect would only repeat the one before it.
     made = [row for row in _rows(scorer, changes) if row.outcome is None or row.outcome.mean not in unchanged]
-    found = [*rows, *made]
-    matches = _matches(claim, found)
+    tried = [*rows, *made]
+    matches = _matches(claim, tried)
     # Of hundreds of pairs of changes some give any number that has no decimals.
     if not matches and claim.digits and len(scorer.run.docids) <= MOST_ROWS_FOR_PAIRS:
-        found += _rows(scorer, pairs_of(start, situation))
-        matches = _matches(claim, found)
+        tried += _rows(scorer, pairs_of(start, situation))
+        matches = _matches(claim, tried)
     if matches and not others:
         first = matches[0].variant
         if first.plain and first.task != start:
             walks.append(Walk(first.name, walk(scorer, start, first.task)))
-    nearest = [] if matches else _nearest(claim.value / 100 if claim.percent else claim.value, found)
+    nearest = [] if matches else _nearest(claim.value / 100 if claim.percent else claim.value, tried)
     number = itertools.count()
     matches = [match for match in matches if match.variant.profile or next(number) < MOST_MATCHES]
-    return Explained(measure, rows, claim, matches, len(found), nearest, walks)
+    return Explained(measure, rows, claim, matches, len(tried), nearest, walks)
 
 
 def _rows(scorer: Scorer, variants: Sequence[Variant]) -> list[Row]:
-    return [Row(variant, found) for variant, found in zip(variants, scorer.scored(variants), strict=True)]
+    return [Row(variant, outcome) for variant, outcome in zip(variants, scorer.scored(variants), strict=True)]
 
 
 def _matches(claim: Claim, rows: Sequence[Row]) -> list[Match]:
     """Return the variants that give the claimed value, the most plausible first."""
-    found = [
+    matches = [
         Match(variant, outcome, how)
         for variant, outcome in rows
         if outcome is not None and (how := claim.met(outcome.mean)) is not None
         # To cut off is a change, and of hundreds of pairs of changes some come near any number.
         if variant.cost < (CHANGE if how == CUT_OFF else PAIR) or how == "exactly"
     ]
-    found.sort(key=_likelihood)
+    matches.sort(key=_likelihood)
     kept: dict[tuple[object, ...], Match] = {}
-    for match in found:
+    for match in matches:
         # What two words say of one thing is said once. A program is named each time, but with an option only where that
         # makes a difference.
         variant, outcome = match.variant, match.outcome

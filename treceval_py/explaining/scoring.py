@@ -25,8 +25,11 @@ from treceval_py.explaining.variants import (
     Variant,
 )
 from treceval_py.judging.judged import Hits, JudgedRun, Tied, ratio
+from treceval_py.judging.streaming import Retrieved
 from treceval_py.measures.probes import values as values_of
-from treceval_py.scoring.evaluation import Evaluator, Judged, JudgedOnce
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.filling import judge_opened, results_of
+from treceval_py.scoring.opening import Judged, Opened, open_run
 from treceval_py.scoring.planning import Plan, Task
 from treceval_py.scoring.signatures import Fingerprint
 
@@ -72,7 +75,7 @@ class Scorer:
         self.qrels = qrels
         self.run = run
         self._fingerprint = Fingerprint(qrels)
-        self._judging: dict[str, JudgedOnce] = {}
+        self._opened: dict[str, Opened] = {}
         self._known: dict[tuple[str, Task], Outcome | TrecevalError] = {}
         lengths = np.diff(run.offsets)
         has_ranks = run.ranks is not None and len(run.ranks) > 0 and int(run.ranks.min()) >= 1
@@ -98,43 +101,45 @@ class Scorer:
     def raise_for(self, task: Task) -> None:
         """Raise the error that keeps a task from being computed, if there is one."""
         self.scored([Variant("", task)])
-        found = self._known[AS_IS, task]
-        if isinstance(found, TrecevalError):
-            raise found
+        outcome = self._known[AS_IS, task]
+        if isinstance(outcome, TrecevalError):
+            raise outcome
 
     def _outcome(self, variant: Variant) -> Outcome | None:
-        found = self._known[variant.run, variant.task]
-        if isinstance(found, TrecevalError):
+        outcome = self._known[variant.run, variant.task]
+        if isinstance(outcome, TrecevalError):
             return None
         if variant.first is not None:
-            return self._only(found, *variant.first, variant.task)
+            return self._only(outcome, *variant.first, variant.task)
         if variant.average == USUAL:
-            return found
-        values, count = found.values[found.counted], found.queries
+            return outcome
+        values, count = outcome.values[outcome.counted], outcome.queries
         if variant.average == MEDIAN:
-            return found._replace(mean=float(np.median(values))) if count else None
+            return outcome._replace(mean=float(np.median(values))) if count else None
         if variant.average == OF_RUN:
-            total = float(np.nansum(np.where(found.counted, found.values, 0.0)))
-            return found._replace(mean=total / len(self.run) if len(self.run) else 0.0)
-        weights = self._weights(variant, found.qids)[found.counted]
+            total = float(np.nansum(np.where(outcome.counted, outcome.values, 0.0)))
+            return outcome._replace(mean=total / len(self.run) if len(self.run) else 0.0)
+        weights = self._weights(variant, outcome.qids)[outcome.counted]
         # Where all divide by the same, the mean of the queries is that of all, to its last bit.
         if not weights.any() or (weights == weights[0]).all():
-            return found
-        return found._replace(mean=float(values @ weights / weights.sum()))
+            return outcome
+        return outcome._replace(mean=float(values @ weights / weights.sum()))
 
-    def _only(self, found: Outcome, source: str, count: int, task: Task) -> Outcome | None:
+    def _only(self, outcome: Outcome, source: str, count: int, task: Task) -> Outcome | None:
         """Return the result of only the first queries of the run or the judgments; None if none of them counts."""
         first = set(self._orders[source][:count])
-        counted = found.counted & np.array([qid in first for qid in found.qids], dtype=bool)
+        counted = outcome.counted & np.array([qid in first for qid in outcome.qids], dtype=bool)
         if not counted.any():
             return None
-        mean = task.resolved.family.average(found.values[counted], int(counted.sum()))
-        return Outcome(mean, found.qids, np.where(counted, found.values, np.nan), counted)
+        mean = task.resolved.family.average(outcome.values[counted], int(counted.sum()))
+        return Outcome(mean, outcome.qids, np.where(counted, outcome.values, np.nan), counted)
 
     def _weights(self, variant: Variant, qids: Sequence[str]) -> FloatArray:
         """Return each query's divisor, up to a factor: the inverse of what a single document at rank 1 adds."""
         task = variant.task
-        judged = self._judging[variant.run].judged(task.ranking, complete=True)
+        judged, _ = (_judge_late if variant.run == LATE else judge_opened)(
+            self._opened[variant.run], task.ranking, complete=True
+        )
         if not isinstance(judged, JudgedRun):
             raise AssertionError("measures that need relevance judgments are computed from them")
         query = np.arange(judged.num_queries)
@@ -156,10 +161,10 @@ class Scorer:
                 self._score(kind, [task])
 
     def _take(self, kind: str, tasks: list[Task]) -> None:
-        if kind not in self._judging:
-            once = _Late if kind == LATE else JudgedOnce
-            self._judging[kind] = once(self.qrels, self._made(kind))
-        results = self._judging[kind].results(Plan(tuple(tasks), ""), self._fingerprint)
+        if kind not in self._opened:
+            self._opened[kind] = open_run(self.qrels, self._made(kind))
+        how = _judge_late if kind == LATE else judge_opened
+        results = results_of(self._opened[kind], Plan(tuple(tasks), ""), self._fingerprint, how)
         for number, task in enumerate(tasks):
             counted = results.counted[:, number]
             mean = float(results.averages[number])
@@ -177,17 +182,14 @@ class Scorer:
         return Run.from_columns(run.qids, run.offsets, docids, scores, tag=run.tag, name=run.name)
 
 
-class _Late(JudgedOnce):
-    """A judged run that counts ranks from 2, those of the ideal ranking included."""
-
-    def judged(self, ranking: Ranking, *, complete: bool, extra: bool = False) -> Judged:
-        """Judge the run; parameters and errors as of `JudgedOnce`."""
-        judged = super().judged(ranking, complete=complete, extra=extra)
-        if not isinstance(judged, JudgedRun):
-            return judged
-        tied = None if judged.tied is None else Tied(judged.tied.first + 1, judged.tied.last + 1)
-        hits, ideal = (each._replace(rank=each.rank + 1) for each in (judged.hits, judged.ideal))
-        return JudgedRun(judged.qids, hits, ideal, judged.num_ret + 1, judged.tag, tied)
+def _judge_late(opened: Opened, ranking: Ranking, complete: bool, extra: bool = False) -> tuple[Judged, Retrieved]:
+    """Judge a run as `judge_opened` does, but count ranks from 2, those of the ideal ranking included."""
+    judged, retrieved = judge_opened(opened, ranking, complete, extra)
+    if not isinstance(judged, JudgedRun):
+        return judged, retrieved
+    tied = None if judged.tied is None else Tied(judged.tied.first + 1, judged.tied.last + 1)
+    hits, ideal = (each._replace(rank=each.rank + 1) for each in (judged.hits, judged.ideal))
+    return JudgedRun(judged.qids, hits, ideal, judged.num_ret + 1, judged.tag, tied), retrieved
 
 
 def _ties(run: Run) -> bool:

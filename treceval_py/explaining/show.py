@@ -19,15 +19,15 @@ from treceval_py.scoring.profiles import PROFILES
 from treceval_py.scoring.results import place_of
 
 
-def explanation_text(found: Explanation) -> str:
+def explanation_text(explanation: Explanation) -> str:
     """Return an explanation as text: each measure's claim, its values by profile, and walks."""
-    return "\n".join([f"{_head(found)}\n", *(_about(each, found.profile) for each in found.measures)])
+    return "\n".join([f"{_head(explanation)}\n", *(_about(each, explanation.profile) for each in explanation.measures)])
 
 
-def _head(found: Explanation) -> str:
-    judged, retrieved, both = found.queries
+def _head(explanation: Explanation) -> str:
+    judged, retrieved, both = explanation.queries
     return (
-        f"{visible(found.run_name)} against {visible(found.judgments_name)}: {judged} judged "
+        f"{visible(explanation.run_name)} against {visible(explanation.judgments_name)}: {judged} judged "
         f"{'query' if judged == 1 else 'queries'}, "
         f"{retrieved} in the run, {both} in both"
     )
@@ -37,7 +37,9 @@ def _about(each: Explained, profile: str) -> str:
     lines = [each.measure.name, "=" * len(each.measure.name), ""]
     if each.claim is not None:
         lines += [*_about_claim(each), ""]
-    lines += [*_values(each.rows), ""]
+    lines.append("  value   queries  given by")
+    lines += [f"  {given.value:7} {given.queries:7}  {', '.join(given.names)}" for given in by_value(each.rows)]
+    lines.append("")
     for walk in each.walks:
         lines += [f"{_way(walk, profile)}:", *_walked(walk.steps), ""]
     return "\n".join(lines)
@@ -101,18 +103,12 @@ def by_value(rows: Sequence[Row]) -> list[Given]:
         if outcome is not None:
             key = (f"{outcome.mean:.4f}", outcome.queries)
             groups.setdefault(key, []).append(variant.name.replace(" with all judged queries (-c)", " -c"))
-    found = []
+    given = []
     for (value, queries), names in sorted(groups.items(), key=lambda item: float(item[0][0]), reverse=True):
         # Where no judged query is missing, -c changes nothing and need not be said.
         said = [name for name in names if name.removesuffix(" -c") == name or name.removesuffix(" -c") not in names]
-        found.append(Given(value, queries, said))
-    return found
-
-
-def _values(rows: Sequence[Row]) -> list[str]:
-    """Return a line for each distinct value."""
-    lines = [f"  {each.value:7} {each.queries:7}  {', '.join(each.names)}" for each in by_value(rows)]
-    return ["  value   queries  given by", *lines]
+        given.append(Given(value, queries, said))
+    return given
 
 
 def _walked(steps: list[Step]) -> list[str]:
@@ -129,7 +125,7 @@ def _walked(steps: list[Step]) -> list[str]:
             continue
         lines.append(f"  {step.mean:.4f}  {step.delta:+.4f}  {step.what}")
         lines.append(f"{'':19}{_queries(step.queries)}; moves {_moved(step)}")
-    return [*lines, *(f"  no effect        {what}" for what in without)]
+    return [*lines, *(f"  no effect        {change}" for change in without)]
 
 
 def _moved(step: Step) -> str:
@@ -141,38 +137,38 @@ def _shown(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
-def arithmetic_text(found: Arithmetic) -> str:
+def arithmetic_text(arithmetic: Arithmetic) -> str:
     """Return the arithmetic of a query as text, a line for each document."""
     lines = [
-        _equation(found),
+        _equation(arithmetic),
         "",
-        f"  {found.formula}",
+        f"  {arithmetic.formula}",
         "",
     ]
-    ids = [visible(term.docid) for term in found.terms]
-    scores = [repr(term.score) for term in found.terms]
+    ids = [visible(term.docid) for term in arithmetic.terms]
+    scores = [repr(term.score) for term in arithmetic.terms]
     width, wide = max([5, *map(len, ids)]), max([5, *map(len, scores)])
-    sums = "     adds       sum" if found.apart else ""
+    sums = "     adds       sum" if arithmetic.apart else ""
     lines.append(f"  rank  {'docid':{width}}  {'score':>{wide}}  judged{sums}")
-    for term, docid, score in zip(found.terms, ids, scores, strict=True):
-        calculation = f"  {term.value:.6f}  {term.total:.6f}  {term.how}" if found.apart else ""
+    for term, docid, score in zip(arithmetic.terms, ids, scores, strict=True):
+        calculation = f"  {term.value:.6f}  {term.total:.6f}  {term.how}" if arithmetic.apart else ""
         lines.append(f"  {term.rank:4}  {docid:{width}}  {score:>{wide}}  {_label(term.label):>6}{calculation}")
-    if not found.terms:
-        lines.append(f"  {_nothing(found)}")
-    return "\n".join([*lines, "", f"  {_closing(found)}", ""])
+    if not arithmetic.terms:
+        lines.append(f"  {_nothing(arithmetic)}")
+    return "\n".join([*lines, "", f"  {_closing(arithmetic)}", ""])
 
 
-def _equation(found: Arithmetic) -> str:
-    return f"{found.measure.notation} of query {visible(found.qid)} = {found.value:.6f}"
+def _equation(arithmetic: Arithmetic) -> str:
+    return f"{arithmetic.measure.notation} of query {visible(arithmetic.qid)} = {arithmetic.value:.6f}"
 
 
-def _nothing(found: Arithmetic) -> str:
-    return "no document adds anything" if found.apart else "no judged document was retrieved"
+def _nothing(arithmetic: Arithmetic) -> str:
+    return "no document adds anything" if arithmetic.apart else "no judged document was retrieved"
 
 
-def _closing(found: Arithmetic) -> str:
-    if found.apart:
-        return f"{found.closing} = {found.value:.6f}"
+def _closing(arithmetic: Arithmetic) -> str:
+    if arithmetic.apart:
+        return f"{arithmetic.closing} = {arithmetic.value:.6f}"
     return "The value of this measure is not taken apart; 'treceval measures' has a worked example."
 
 
@@ -180,10 +176,10 @@ def _label(label: int | None) -> str:
     return "–" if label is None else str(label)
 
 
-def plot_of(found: Explanation, measure: str | Measure | None) -> Plot:
+def plot_of(explanation: Explanation, measure: str | Measure | None) -> Plot:
     """Return the bars of a measure's values by profile; parameters and errors as of `Explanation.plot`."""
-    names = [each.measure.name for each in found.measures]
-    each = found.measures[0 if measure is None else place_of(names, str(measure))]
+    names = [each.measure.name for each in explanation.measures]
+    each = explanation.measures[0 if measure is None else place_of(names, str(measure))]
     given = by_value(each.rows)
     runs = [{"name": listed(row.names, 1)} for row in given]
     nothing = [None] * len(given)
@@ -195,15 +191,15 @@ def plot_of(found: Explanation, measure: str | Measure | None) -> Plot:
 # Tables -------------------------------------------------------------------------------------------
 
 
-def document_of(found: Explanation | Arithmetic, _: Style) -> Document:
+def document_of(shown: Explanation | Arithmetic, _: Style) -> Document:
     """Return an explanation, or the arithmetic of a query, as tables for people."""
-    if isinstance(found, Arithmetic):
-        tables = [_terms(found)]
+    if isinstance(shown, Arithmetic):
+        tables = [_terms(shown)]
     else:
         tables = [
-            table for each in found.measures for table in (*_claim(each), _profiles(each), *_walks(each, found.profile))
+            table for each in shown.measures for table in (*_claim(each), _profiles(each), *_walks(each, shown.profile))
         ]
-        tables[0] = tables[0]._replace(notes=(_head(found), *tables[0].notes))
+        tables[0] = tables[0]._replace(notes=(_head(shown), *tables[0].notes))
     return Document("explanation", tables, lambda _: Made())
 
 
@@ -212,11 +208,11 @@ def _claim(each: Explained) -> Iterator[Table]:
     if each.claim is None:
         return
     by = "given by" if each.matches else f"given by none of the {each.tried} ways that were tried; nearest"
-    found = each.matches or [match._replace(how="exactly") for match in each.nearest]
+    matches = each.matches or [match._replace(how="exactly") for match in each.nearest]
     columns = (
-        Column("value", [match.outcome.mean for match in found], digits=6),
-        Column("queries", [match.outcome.queries for match in found]),
-        Column("way", [_way_of(match) for match in found], text=True),
+        Column("value", [match.outcome.mean for match in matches], digits=6),
+        Column("queries", [match.outcome.queries for match in matches]),
+        Column("way", [_way_of(match) for match in matches], text=True),
     )
     notes = (_by_chance(each),) if each.matches and each.matches[0].variant.cost == PAIR else ()
     yield Table(columns, "ways", heading=f"{each.measure.name} = {each.claim.text} is {by}", notes=notes)
@@ -249,17 +245,17 @@ def _walks(each: Explained, profile: str) -> Iterator[Table]:
         yield Table(columns, "steps", heading=heading, notes=tuple(notes))
 
 
-def _terms(found: Arithmetic) -> Table:
+def _terms(arithmetic: Arithmetic) -> Table:
     """Lay out the documents behind a query's value."""
-    terms = found.terms
+    terms = arithmetic.terms
     columns = (
         Column("rank", [term.rank for term in terms]),
         Column("docid", [term.docid for term in terms], text=True, head=True),
         Column("score", [repr(term.score) for term in terms]),
         Column("judged", [_label(term.label) for term in terms]),
-        Column("adds", [term.value for term in terms], digits=6, people=found.apart),
-        Column("sum", [term.total for term in terms], digits=6, people=found.apart),
-        Column("calculation", [term.how for term in terms], text=True, people=found.apart),
+        Column("adds", [term.value for term in terms], digits=6, people=arithmetic.apart),
+        Column("sum", [term.total for term in terms], digits=6, people=arithmetic.apart),
+        Column("calculation", [term.how for term in terms], text=True, people=arithmetic.apart),
     )
-    notes = (found.formula, *([] if terms else [f"{_nothing(found).capitalize()}."]), _closing(found))
-    return Table(columns, "terms", heading=_equation(found), notes=notes)
+    notes = (arithmetic.formula, *([] if terms else [f"{_nothing(arithmetic).capitalize()}."]), _closing(arithmetic))
+    return Table(columns, "terms", heading=_equation(arithmetic), notes=notes)

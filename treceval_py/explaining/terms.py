@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -21,9 +21,10 @@ from treceval_py.explaining.variants import has_number
 from treceval_py.measures import Measure
 from treceval_py.measures.facts import Sums
 from treceval_py.measures.probes import given, single
-from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, Evaluator, JudgedOnce
-from treceval_py.scoring.planning import Plan, Reading, Scoring, Task
-from treceval_py.scoring.profiles import Profile
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.filling import part_of, results_of
+from treceval_py.scoring.opening import AnyJudgments, AnyRun, open_run
+from treceval_py.scoring.planning import Options, Plan, Scoring, Task, settled, takes_options
 from treceval_py.scoring.signatures import Fingerprint, Signature
 
 
@@ -96,7 +97,7 @@ class Arithmetic(NamedTuple):
         return text_of(self, "html")
 
 
-class Ranked(NamedTuple):
+class RankedDocument(NamedTuple):
     """A retrieved document.
 
     Attributes
@@ -124,40 +125,30 @@ class Dissection(NamedTuple):
     ----------
     arithmetic : Arithmetic
         The value, term by term.
-    documents : list of Ranked
+    documents : list of RankedDocument
         The documents that count, in rank order: all, those within the depth, or the judged ones.
     """
 
     arithmetic: Arithmetic
-    documents: list[Ranked]
+    documents: list[RankedDocument]
 
 
 class _Query(NamedTuple):
     """Input of the sums: retrieved documents, all judgments, the last rank of the tie at each rank, the measure."""
 
-    documents: list[Ranked]
+    documents: list[RankedDocument]
     labels: list[int]
     ends: dict[int, int]
     measure: Measure
 
 
+@takes_options
 def arithmetic(
     qrels: AnyJudgments,
     run: AnyRun,
     measure: str | Measure | None,
     qid: str | int,
-    *,
-    profile: str | Profile | None = None,
-    level: int | None = None,
-    complete: bool = False,
-    depth: int | None = None,
-    judged_only: bool = False,
-    collection_size: int | None = None,
-    signature: str | Signature | None = None,
-    scoring: Scoring | None = None,
-    run_format: str | None = None,
-    judgment_format: str | None = None,
-    threads: int | None = None,
+    **options: Unpack[Options],
 ) -> Arithmetic:
     """Return the arithmetic of a query's value, document by document.
 
@@ -191,19 +182,18 @@ def arithmetic(
     >>> [term.how for term in found.terms], found.closing, found.value
     (['1 relevant / rank 2'], '0.5 / 2 relevant', 0.25)
     """
-    options = Scoring(measure, profile, level, complete, depth, judged_only, collection_size, signature)
-    options = options.beside(scoring)
-    if options.measures is None and options.signatures is None:
+    scoring, reading = settled(measure, options)
+    if scoring.measures is None and scoring.signatures is None:
         raise MeasureError("no measure to explain", "Name one, such as P@10, or give a signature.")
-    measures = options.checked().measures
+    measures = scoring.checked().named
     if len(measures) != 1:
-        asked = f"'{options.measures}' is" if isinstance(options.measures, str) else "these are"
+        asked = f"'{scoring.measures}' is" if isinstance(scoring.measures, str) else "these are"
         raise MeasureError(
             f"{asked} {len(measures)} measures, but the arithmetic is that of one", "Name one, such as P@10."
         )
     _check_number(measures[0])
     (query,) = ids_of([qid], "query", lambda _: "")
-    evaluator = Evaluator(qrels, options, Reading(run_format, judgment_format, threads))
+    evaluator = Evaluator(qrels, scoring, reading)
     return dissected(evaluator.plan.tasks[0], qrels_of(evaluator), evaluator.table(run), query).arithmetic
 
 
@@ -257,22 +247,22 @@ def dissected(task: Task, judgments: Qrels, run: Run, qid: str) -> Dissection:
     alone = _query_of(run, qid)
     if not task.ranking.pooled:  # else what is judged for other queries counts
         judgments = Qrels({qid: labels})
-    judging = JudgedOnce(judgments, alone)
-    results = judging.results(Plan((task,), task.profile), Fingerprint(judgments))
+    opened = open_run(judgments, alone)
+    results = results_of(opened, Plan((task,), task.profile), Fingerprint(judgments))
     documents, ends = _ranked(alone, labels, task.ranking)
     if task.ranking.known == "retrieved":
         labels = {each.docid: each.label for each in documents if each.label is not None}
     query = _Query(documents, sorted(labels.values(), reverse=True), ends, task.resolved)
-    if task.ranking.positive:
+    if task.ranking.not_positive == "miss":
         documents = [each._replace(label=None) if each.score <= 0 else each for each in documents]
         query = query._replace(documents=documents)
     value = float(results.matrix[results.qids.index(qid), 0])
-    found = _taken_apart(qid, query, value)
+    detail = _taken_apart(qid, query, value)
     if unrelevant == "one":
-        part, fixed = judging.part(task.conventions, task.ranking, task.resolved)
+        part, fixed = part_of(opened, task.conventions, task.ranking, task.resolved)
         if fixed[part.qids.index(qid)] == 1:
-            found = found._replace(terms=[], closing=_WITHOUT[task.resolved.family.undefined_without], apart=True)
-    return Dissection(found, documents)
+            detail = detail._replace(terms=[], closing=_WITHOUT[task.resolved.family.undefined_without], apart=True)
+    return Dissection(detail, documents)
 
 
 _WITHOUT = {
@@ -321,7 +311,7 @@ def _query_of(run: Run, qid: str) -> Run:
     )
 
 
-def _ranked(alone: Run, labels: Mapping[str, int], ranking: Ranking) -> tuple[list[Ranked], dict[int, int]]:
+def _ranked(alone: Run, labels: Mapping[str, int], ranking: Ranking) -> tuple[list[RankedDocument], dict[int, int]]:
     """Return the documents of a run of one query in rank order, and the last rank of the tie at each rank."""
     rated = None
     if ranking.ties == "worst":
@@ -330,18 +320,19 @@ def _ranked(alone: Run, labels: Mapping[str, int], ranking: Ranking) -> tuple[li
     known = dict(zip(alone.docids.text(), alone.scores.tolist(), strict=True))
     ids = [decode(raw) for raw in ordered.run.docids.raw()]
     ties = range(1, len(ids) + 1) if ordered.first is None else ordered.first.tolist()
-    found = []
+    ranked = []
     for place, (at, tie) in enumerate(zip(ordered.order.tolist(), ties, strict=True), 1):
         # Where documents move up into the places of others, there are no gaps that count.
         rank = place if ordered.ranks is None or ranking.judged_only else int(ordered.ranks[place - 1])
         label = labels.get(ids[at])
-        found.append((Ranked(rank, ids[at], known[ids[at]], None if label is None or label < 0 else label), tie))
-    found = [each for each in found if ranking.depth is None or each[0].rank <= ranking.depth]
+        label = None if label is None or label < 0 else label
+        ranked.append((RankedDocument(rank, ids[at], known[ids[at]], label), tie))
+    ranked = [each for each in ranked if ranking.depth is None or each[0].rank <= ranking.depth]
     if ranking.judged_only:
-        kept = [each for each in found if each[0].label is not None]
-        found = [(each._replace(rank=rank), tie) for rank, (each, tie) in enumerate(kept, 1)]
-    last = {tie: each.rank for each, tie in found}
-    return [each for each, _ in found], {each.rank: last[tie] for each, tie in found}
+        kept = [each for each in ranked if each[0].label is not None]
+        ranked = [(each._replace(rank=rank), tie) for rank, (each, tie) in enumerate(kept, 1)]
+    last = {tie: each.rank for each, tie in ranked}
+    return [each for each, _ in ranked], {each.rank: last[tie] for each, tie in ranked}
 
 
 Given = Mapping[str, Any]
@@ -351,7 +342,7 @@ Taken = tuple["list[Term]", str, float]
 """Terms, what is done with their sum, and the value."""
 
 
-def _summed(rows: list[tuple[Ranked, str, float]]) -> tuple[list[Term], float]:
+def _summed(rows: list[tuple[RankedDocument, str, float]]) -> tuple[list[Term], float]:
     total, terms = 0.0, []
     for document, how, value in rows:
         total += value
@@ -363,7 +354,7 @@ def _cutoff(parameters: Given) -> float:
     return float(parameters.get("cutoff", math.inf))
 
 
-def _relevant(query: _Query, parameters: Given) -> list[Ranked]:
+def _relevant(query: _Query, parameters: Given) -> list[RankedDocument]:
     """Return the relevant documents within the cutoff."""
     level, cutoff = max(parameters.get("level", 1), 0), _cutoff(parameters)
     return [each for each in query.documents if each.label is not None and each.label >= level and each.rank <= cutoff]
@@ -404,9 +395,9 @@ def _average_precision(query: _Query, parameters: Given) -> Taken:
     # Where a tie is taken in one step, each document of it has the precision at its last rank.
     together = parameters.get("steps") == "together"
     ends = [query.ends[each.rank] if together else each.rank for each in relevant]
-    found = [sum(other.rank <= end for other in relevant) for end in ends]
+    counts = [sum(other.rank <= end for other in relevant) for end in ends]
     rows = [
-        (each, f"{nth} relevant / rank {end}", nth / end) for each, nth, end in zip(relevant, found, ends, strict=True)
+        (each, f"{nth} relevant / rank {end}", nth / end) for each, nth, end in zip(relevant, counts, ends, strict=True)
     ]
     terms, total = _summed(rows)
     count = _count(query, parameters)
@@ -460,7 +451,7 @@ def _discount(rank: int, parameters: Given) -> tuple[float, str]:
     return math.log2(rank + 1), f"log2({rank} + 1)"
 
 
-def _discounted(documents: list[Ranked], parameters: Given) -> tuple[list[Term], float]:
+def _discounted(documents: list[RankedDocument], parameters: Given) -> tuple[list[Term], float]:
     rows = []
     for each in documents:
         gain = _gain(each.label, parameters)
@@ -484,15 +475,15 @@ def _ndcg(query: _Query, parameters: Given) -> Taken:
     return _of_ideal(terms, total, _discounted(best, parameters)[1])
 
 
-def _in_order(labels: Sequence[int]) -> list[Ranked]:
-    return [Ranked(rank, "", 0.0, label) for rank, label in enumerate(labels, 1)]
+def _in_order(labels: Sequence[int]) -> list[RankedDocument]:
+    return [RankedDocument(rank, "", 0.0, label) for rank, label in enumerate(labels, 1)]
 
 
 def _of_ideal(terms: list[Term], total: float, ideal: float) -> Taken:
     return terms, f"{_shown(total)} / {_shown(ideal)} of the ideal ranking", total / ideal if ideal else 0.0
 
 
-def _stopped(documents: list[Ranked], parameters: Given) -> tuple[list[Term], float]:
+def _stopped(documents: list[RankedDocument], parameters: Given) -> tuple[list[Term], float]:
     rows, left = [], 1.0
     for each in documents:
         label = max(each.label or 0, 0)

@@ -143,22 +143,22 @@ def possible(task: Task, situation: Situation) -> bool:
 def profile_variants(measure: Measure, situation: Situation, scoring: Scoring = AS_USUAL) -> list[Variant]:
     """Return each profile's task for a measure, by default and with all judged queries averaged."""
     usual, all_queries = replace(scoring, complete=None), replace(scoring, complete=True)
-    found = []
+    ways = []
     for profile in PROFILES.values():
         task = task_of(measure, profile, situation, usual)
         if not possible(task, situation) or (profile.computes and measure.family.name not in profile.computes):
             continue
-        found.append(Variant(profile.name, task, profile.name))
+        ways.append(Variant(profile.name, task, profile.name))
         # A profile that knows only retrieved documents also knows only the run's queries; it cannot average others.
         if task.conventions.missing == "out" and task.conventions.known == "all":
             complete = task_of(measure, profile, situation, all_queries)
-            found.append(Variant(f"{profile.name} with all judged queries (-c)", complete, profile.name, cost=OPTION))
-    return found
+            ways.append(Variant(f"{profile.name} with all judged queries (-c)", complete, profile.name, cost=OPTION))
+    return ways
 
 
 def variants_of(task: Task, situation: Situation) -> list[Variant]:
     """Return the variants one change away from a task: a convention, the measure, or a mistake."""
-    found = [
+    variants = [
         Variant(
             _changed_words(name, value),
             task._replace(conventions=task.conventions.changed({name: value})),
@@ -167,13 +167,13 @@ def variants_of(task: Task, situation: Situation) -> list[Variant]:
         )
         for name, value in _other_conventions(task.conventions, situation)
     ]
-    found += [
+    variants += [
         Variant(change.words, task._replace(resolved=change.measure), cost=CHANGE, mistake=change.mistake)
         for change in _other_measures(task.resolved, situation)
     ]
-    found += _mistakes(task, situation)
-    found += _averages(task, situation)
-    return found
+    variants += _mistakes(task, situation)
+    variants += _averages(task, situation)
+    return variants
 
 
 def _mistakes(task: Task, situation: Situation) -> Iterator[Variant]:
@@ -257,12 +257,12 @@ def pairs_of(task: Task, situation: Situation) -> list[Variant]:
     """Return the variants two changes away from a task, at most one of them a mistake or rare."""
     conventions = list(_other_conventions(task.conventions, situation))
     measures = list(_other_measures(task.resolved, situation))
-    found = []
+    pairs = []
 
     def pair(words: Sequence[str], task: Task, mistakes: Sequence[bool], rare: Sequence[bool]) -> None:
         # There are hundreds of pairs, and each may give a value by chance.
         if not all(rare):
-            found.append(Variant("; ".join(words), task, cost=PAIR, mistake=any(mistakes)))
+            pairs.append(Variant("; ".join(words), task, cost=PAIR, mistake=any(mistakes)))
 
     for at, one in enumerate(conventions):
         once, said, cut = task.conventions.changed(dict([one])), _changed_words(*one), _cuts(*one)
@@ -279,7 +279,7 @@ def pairs_of(task: Task, situation: Situation) -> list[Variant]:
             if second.words != first.words and second.measure != task.resolved and second.words in later:
                 mistakes = [first.mistake, second.mistake]
                 pair([first.words, second.words], task._replace(resolved=second.measure), mistakes, mistakes)
-    return found
+    return pairs
 
 
 _RARE = {"order", "ties", "self_hits", "judged_only"}
@@ -302,7 +302,7 @@ def _changed_words(name: str, value: Any) -> str:
 
 def _other_conventions(conventions: Conventions, situation: Situation) -> Iterator[tuple[str, Any]]:
     """Yield each convention with each other value that could matter, the most common among programs first."""
-    found = []
+    changes = []
     # A convention that few programs change belongs to their profiles. Changed alone, it only repeats in other words
     # that the ideal comes from the retrieved documents, or that the sum is divided by the queries of the run.
     usual = [(name, convention) for name, convention in CONVENTIONS.items() if not convention.rare]
@@ -310,8 +310,8 @@ def _other_conventions(conventions: Conventions, situation: Situation) -> Iterat
         values: Sequence[Any] = [convention.parse(text) for text in convention.meanings]
         if name == "depth":
             values = (None, *(depth for depth in DEPTHS if depth < situation.longest))
-        found += [(name, value) for value in values if value != getattr(conventions, name)]
-    for name, value in sorted(found, key=lambda each: (_cuts(*each), -_programs(*each))):
+        changes += [(name, value) for value in values if value != getattr(conventions, name)]
+    for name, value in sorted(changes, key=lambda each: (_cuts(*each), -_programs(*each))):
         if (name, value) not in _NOT_TRIED and ((name, value) != ("order", "rank") or situation.has_ranks):
             yield name, value
 
@@ -383,10 +383,10 @@ _CUT_OFF, _NOT_CUT_OFF = "cut off", "without the cutoff"
 def _kin(measure: Measure) -> Iterator[_Change]:
     """Yield the measures of other families with the same name."""
     given, uncut = dict(measure.parameters), measure.family.uncut
-    found = [(uncut, _NOT_CUT_OFF)] if uncut is not None else []
-    found += [(family, _CUT_OFF) for family in FAMILIES.values() if family.uncut is measure.family]
-    found += [(FAMILIES[name], words) for name, words in measure.family.kin]
-    for family, words in found:
+    families = [(uncut, _NOT_CUT_OFF)] if uncut is not None else []
+    families += [(family, _CUT_OFF) for family in FAMILIES.values() if family.uncut is measure.family]
+    families += [(FAMILIES[name], words) for name, words in measure.family.kin]
+    for family, words in families:
         kept = {key: value for key, value in given.items() if family.takes(key)}
         if family.at is None or family.at.name in kept:
             yield _Change(words, Measure(family, tuple(kept.items())), mistake=words == _NOT_CUT_OFF)

@@ -77,12 +77,12 @@ def walk(scorer: Scorer, start: Task, end: Task) -> list[Step]:
 def _steps(words: Sequence[str], outcomes: Sequence[Outcome | None]) -> list[Step]:
     steps: list[Step] = []
     before: Outcome | None = None
-    for what, outcome in zip(words, outcomes, strict=True):
+    for change, outcome in zip(words, outcomes, strict=True):
         if outcome is None:
             continue
         delta = 0.0 if before is None else outcome.mean - before.mean
         moves = [] if before is None else _moves(before, outcome)
-        steps.append(Step(what, outcome.mean, delta, outcome.queries, len(moves), tuple(moves[:MOST_MOVES])))
+        steps.append(Step(change, outcome.mean, delta, outcome.queries, len(moves), tuple(moves[:MOST_MOVES])))
         before = outcome
     return steps
 
@@ -95,12 +95,8 @@ def _moves(before: Outcome, after: Outcome) -> list[Move]:
         for qid in dict.fromkeys([*earlier, *later])
         if earlier.get(qid) != later.get(qid)
     ]
-    return sorted(moves, key=lambda move: -_size(move))
+    return sorted(moves, key=lambda move: -abs((move.after or 0.0) - (move.before or 0.0)))
 
 
 def _values(outcome: Outcome) -> dict[str, float]:
     return {outcome.qids[row]: float(outcome.values[row]) for row in np.flatnonzero(outcome.counted).tolist()}
-
-
-def _size(move: Move) -> float:
-    return abs((move.after or 0.0) - (move.before or 0.0))

@@ -96,19 +96,20 @@ def fuse_files(
     if before is None:
         usual.check_runs(len(runs))
     tuned, own = None, before.tuned if before else None
-    with _digests(runs) as digests, opened(runs, format) as listed:
-        notes = before.check_runs(listed, depth) if before else []
-        fused, fast = Fused(listed, lambda _: usual, depth, k, strict=strict), _is_fast(listed)
+    with _digests(runs) as digests, opened(runs, format) as listed_runs:
+        notes = before.check_runs(listed_runs, depth) if before else []
+        fused = Fused(listed_runs, lambda _: usual, depth, k, strict=strict)
+        fast = sum(run.num_rows for run in listed_runs) >= MANY and find_spec("pyarrow") is not None
         if isinstance(fusion, Tuning):
             tuned = tune(fused, fusion)
-            fused = Fused(listed, tuned.fusion_of, depth, k, strict=strict)
+            fused = Fused(listed_runs, tuned.fusion_of, depth, k, strict=strict)
             usual, own = tuned.chosen.final.fusion, {**tuned.record(), **_judged(fusion.evaluator)}
         with written_whole(output) as stream:
             for lines in fused.groups(lambda group: trec_lines(group, name, fast=fast)):
                 stream.write(lines)
         remove_sidecar(output)  # the record of the replaced run; if writing fails, that run and its record both stay
         notes += fused.notes(usual)
-        inputs = [_about(*each) for each in zip(runs, listed, digests(), strict=True)]
+        inputs = [_about(*each) for each in zip(runs, listed_runs, digests(), strict=True)]
     seen = fused.observed
     for about, tied in zip(inputs, seen.tied.tolist(), strict=True):
         about["tied"] = tied
@@ -148,17 +149,13 @@ MANY = 200_000
 """Total rows of all runs from which importing pyarrow pays off."""
 
 
-def _is_fast(runs: Sequence[ListedRun]) -> bool:
-    return sum(run.num_rows for run in runs) >= MANY and find_spec("pyarrow") is not None
-
-
 @contextmanager
 def _digests(runs: Sequence[str]) -> Iterator[Callable[[], list[str]]]:
     """Compute the SHA-256 of files during other work, and yield a function that waits for them."""
     pool = ThreadPoolExecutor(1)
     try:
         digests = [pool.submit(digest_of, run) for run in runs]
-        yield lambda: [each.result() for each in digests]
+        yield lambda: [digest.result() for digest in digests]
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -14,10 +14,10 @@ from treceval_py._types import Data, FloatArray, Source
 from treceval_py.data.ids import Ids, encode, first_of, quoted, shown
 from treceval_py.data.run import RUN_NAME, Run
 from treceval_py.errors import DataError, warn
-from treceval_py.fusing.listing import ListedRun, listed, read_listed
+from treceval_py.fusing.listing import ListedRun, list_run, read_listed
 from treceval_py.fusing.methods import Fusion, Lists, align, weights_of
 from treceval_py.fusing.observing import Observed
-from treceval_py.scoring.evaluation import load_run
+from treceval_py.scoring.opening import load_run
 from treceval_py.threads import in_order
 
 Made = TypeVar("Made")
@@ -84,9 +84,9 @@ class Fused:
     ) -> None:
         if len(runs) < 2:
             raise DataError("there is only 1 run to fuse" if runs else "there is no run to fuse", "Give two or more.")
-        for what, number in (("depth", depth), ("k", k)):
+        for option, number in (("depth", depth), ("k", k)):
             if number is not None and (not isinstance(number, (int, np.integer)) or number < 1):
-                raise DataError(f"{what} is {shown(number)}", "Give a whole number from 1, or omit it.")
+                raise DataError(f"{option} is {shown(number)}", "Give a whole number from 1, or omit it.")
         self.runs = runs
         self.observed = Observed(len(runs))
         self.qids = list(dict.fromkeys(chain.from_iterable(run.spans for run in runs)))
@@ -97,12 +97,12 @@ class Fused:
         for run in self.runs:
             others = [other for other in self.runs if other is not run]
             if not any(qid in other.spans for other in others for qid in run.spans):
-                what = f"{run.name} shares no query with {'the other runs' if others[1:] else others[0].name}"
-                raise DataError(what, "Give runs of the same queries.")
+                mismatch = f"{run.name} shares no query with {'the other runs' if others[1:] else others[0].name}"
+                raise DataError(mismatch, "Give runs of the same queries.")
             lacking = [qid for qid in self.qids if qid not in run.spans] if strict else []
             if lacking:
-                what = f"{run.name} lacks {len(lacking)} of {len(self.qids)} queries ({first_of(lacking)})"
-                raise DataError(what, "Remove strict to fuse each query from the runs that have it.")
+                missing = f"{run.name} lacks {len(lacking)} of {len(self.qids)} queries ({first_of(lacking)})"
+                raise DataError(missing, "Remove strict to fuse each query from the runs that have it.")
 
     def groups(self, made: Callable[[list[FusedQuery]], Made]) -> Iterator[Made]:
         """Apply a function to groups of fused queries in several threads, and yield its results.
@@ -131,20 +131,20 @@ class Fused:
     def _query(self, qid: str, lists: list[tuple[Ids, FloatArray]], observed: Observed) -> FusedQuery:
         aligned = align(lists, self._depth)
         observed.see(aligned)
-        found = self._best(qid, aligned, self._fusion_of(qid))
-        observed.cut += len(aligned.docids) > len(found.docids)
-        observed.kept += len(found.docids)
-        equal = found.scores[1:] == found.scores[:-1]
+        fused = self._best(qid, aligned, self._fusion_of(qid))
+        observed.cut += len(aligned.docids) > len(fused.docids)
+        observed.kept += len(fused.docids)
+        equal = fused.scores[1:] == fused.scores[:-1]
         observed.fused_ties += int(np.count_nonzero(np.append(equal, False) | np.append(False, equal)))
-        return found
+        return fused
 
     def _best(self, qid: str, lists: Lists, fusion: Fusion) -> FusedQuery:
         """Fuse the lists of a query."""
         for run, scores in zip(self.runs, lists.scores, strict=True):
             fault = fusion.fault(scores) if len(scores) else ""
             if fault:
-                what = f"{run.name}: query {quoted(encode(qid))}: {fault}"
-                raise DataError(what, f"Choose another normalisation or method, such as {fusion.instead}.")
+                problem = f"{run.name}: query {quoted(encode(qid))}: {fault}"
+                raise DataError(problem, f"Choose another normalisation or method, such as {fusion.instead}.")
         order, scores = lists.best(fusion)
         return FusedQuery(qid, lists.docids[order[: self._k]].tolist(), scores[: self._k])
 
@@ -178,15 +178,15 @@ def opened(runs: Sequence[Run | Data | Source], format: str | None = None) -> It
     if not isinstance(runs, Iterable) or isinstance(runs, (str, bytes, os.PathLike, Mapping, Run)):
         raise DataError(f"runs cannot be {shown(runs)}", "Give a list of two or more.")
     with ExitStack() as stack:
-        found: list[ListedRun] = []
+        listed_runs: list[ListedRun] = []
         for number, run in enumerate(runs, 1):
             given: Any = run
             if isinstance(given, (str, os.PathLike)) or hasattr(given, "read"):
-                found.append(stack.enter_context(read_listed(given, format)))
+                listed_runs.append(stack.enter_context(read_listed(given, format)))
             else:
                 table = load_run(given)
-                found.append(listed(table, f"run {number}" if table.name == RUN_NAME else table.name))
-        yield found
+                listed_runs.append(list_run(table, f"run {number}" if table.name == RUN_NAME else table.name))
+        yield listed_runs
 
 
 def fuse(

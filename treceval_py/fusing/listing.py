@@ -119,9 +119,9 @@ class ListedRun:
         if not part.ordered:
             rows = Rows(self.name)
             rows.add(part)
-            found = rank_contradictions(rows.run(checked=False))
-            self.contradicting.update(found.qids)
-            self.reversed = self.reversed and found.reversed
+            clashes = rank_contradictions(rows.run(checked=False))
+            self.contradicting.update(clashes.qids)
+            self.reversed = self.reversed and clashes.reversed
 
 
 class _Column:
@@ -170,7 +170,7 @@ def read_listed(source: Source, format: str | None = None, *, threads: int | Non
     name = name_of(source)
     kind, source = recognised(source, "run") if format is None else (format, source)
     if kind != "trec_results":
-        yield listed(format_named(RUN_FORMATS, kind, "runs")(source))
+        yield list_run(format_named(RUN_FORMATS, kind, "runs")(source))
         return
     with ExitStack() as stack:
         buffer, offsets, scores = (_Column(stack, dtype) for dtype in (np.uint8, np.int64, np.float64))
@@ -178,14 +178,14 @@ def read_listed(source: Source, format: str | None = None, *, threads: int | Non
         try:
             gathered(source, RUN, name, threads, run.add)
         except OSError as error:  # not from the source, which has its own errors
-            what = f"temporary files cannot be written: {error.strerror or error}"
-            raise OutputError(what, "Set TMPDIR to a folder with more space.", file=tempfile.gettempdir()) from None
+            failure = f"temporary files cannot be written: {error.strerror or error}"
+            raise OutputError(failure, "Set TMPDIR to a folder with more space.", file=tempfile.gettempdir()) from None
         yield run
 
 
-def listed(run: Run, name: str | None = None) -> ListedRun:
+def list_run(run: Run, name: str | None = None) -> ListedRun:
     """Return a run in memory as lists, under a name for messages."""
     spans = {qid: [run.span(row)] for row, qid in enumerate(run.qids)}
-    found, ids = rank_contradictions(run), run.docids
+    clashes, ids = rank_contradictions(run), run.docids
     columns = (ids.buffer, ids.offsets, run.scores)
-    return ListedRun(run.name if name is None else name, run.tag, spans, *columns, set(found.qids), found.reversed)
+    return ListedRun(run.name if name is None else name, run.tag, spans, *columns, set(clashes.qids), clashes.reversed)

@@ -220,13 +220,13 @@ class Fusion:
         if not by_score and self.norm not in (None, "none"):
             raise DataError(f"{self.method} uses ranks, not scores", "Remove the normalisation.")
         if self.method == "combmnz" and self.norm == "zmuv":
-            what = "combmnz multiplies by the number of runs, which lowers zmuv's values below 0"
-            raise DataError(what, "Use combsum or min-max.")
+            conflict = "combmnz multiplies by the number of runs, which lowers zmuv's values below 0"
+            raise DataError(conflict, "Use combsum or min-max.")
         if not isinstance(self.rrf_k, Real) or not 0 <= self.rrf_k < math.inf:
             raise DataError(f"the constant of rrf is {shown(self.rrf_k)}", "Give a number from 0; 60 is usual.")
         if not isinstance(self.rbc_phi, Real) or not 0 < self.rbc_phi < 1:
-            what = f"the persistence of rbc is {shown(self.rbc_phi)}"
-            raise DataError(what, "Give a number between 0 and 1; 0.8 is usual.")
+            setting = f"the persistence of rbc is {shown(self.rbc_phi)}"
+            raise DataError(setting, "Give a number between 0 and 1; 0.8 is usual.")
         object.__setattr__(self, "norm", (self.norm or "min-max") if by_score else "none")
         if self.weights is not None:
             self._check_weights(weights_of(self.weights))
@@ -236,8 +236,8 @@ class Fusion:
             able = ", ".join(name for name, method in METHODS.items() if method.weighted)
             raise DataError(f"{self.method} takes no weights", f"Methods with weights are {able}.")
         if not all(0 <= weight < LARGEST for weight in weights) or not any(weights):
-            what = f"the weights are {', '.join(map(str, weights)) or 'none'}"
-            raise DataError(what, "Give numbers from 0, not all of them 0.")
+            setting = f"the weights are {', '.join(map(str, weights)) or 'none'}"
+            raise DataError(setting, "Give numbers from 0, not all of them 0.")
         object.__setattr__(self, "weights", weights)
 
     @property
@@ -409,7 +409,7 @@ def align(lists: Sequence[tuple[Ids, FloatArray]], depth: int | None = None) -> 
         ranked.append(scores[best])
     if depth is not None:
         kept, joined = np.unique(np.concatenate(places), return_inverse=True)
-        ends = np.cumsum([len(each) for each in places])[:-1]
+        ends = np.cumsum([len(rows) for rows in places])[:-1]
         docids, places = docids[kept], np.split(joined, ends)
     return Lists(docids, places, ranked)
 

@@ -114,8 +114,8 @@ class Observed:
         ]
         doubt = " Are these runs of the same queries?" if self.complete < FEW_QUERIES * self.queries else ""
         count, by = self.queries - self.complete, "fused from the runs that have"
-        what, then = ("are", f"they are {by} them") if count > 1 else ("is", f"it is {by} it")
-        return [f"{count} of {self.queries} queries {what} not in every run ({', '.join(lacking)}); {then}.{doubt}"]
+        verb, then = ("are", f"they are {by} them") if count > 1 else ("is", f"it is {by} it")
+        return [f"{count} of {self.queries} queries {verb} not in every run ({', '.join(lacking)}); {then}.{doubt}"]
 
     def _about_pairs(self, runs: Sequence[ListedRun]) -> list[str]:
         notes = [

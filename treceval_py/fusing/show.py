@@ -31,6 +31,7 @@ def document_of(tuned: Tuned, files: tuple[str, ...] = ()) -> Document:
     chosen = tuned.chosen
     choices = (*chosen.folds, chosen.final)
     weights = f", weights of {', '.join(map(base_name, files))}" if files else ""
+    alike = f"alike: number of settings, of {chosen.settings}, within one standard error of the best."
     table = Table(
         (
             Column("fold", [*map(str, range(1, len(chosen.folds) + 1)), "all"], text=True, head=True),
@@ -42,7 +43,7 @@ def document_of(tuned: Tuned, files: tuple[str, ...] = ()) -> Document:
         ),
         name="folds",
         title=f"Settings chosen by {tuned.measure}{weights}",
-        notes=(_about_means(tuned), _about_alike(tuned)),
+        notes=(_about_means(tuned), alike),
     )
     return Document("fusion", [table], lambda _: Made(payload=tuned.record()))
 
@@ -55,7 +56,3 @@ def _about_means(tuned: Tuned) -> str:
         f"{words_of(chosen.first)}; {chosen.final.mean:.4f} with the last row, chosen on the same queries "
         "(usually too high)."
     )
-
-
-def _about_alike(tuned: Tuned) -> str:
-    return f"alike: number of settings, of {tuned.chosen.settings}, within one standard error of the best."

@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
@@ -27,7 +27,8 @@ from treceval_py.fusing.methods import METHODS, Fusion
 from treceval_py.measures import Measure
 from treceval_py.measures.registry import COUNT, TEXT
 from treceval_py.runs.record import hash_of_query
-from treceval_py.scoring.evaluation import AnyJudgments, Evaluator
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.opening import AnyJudgments
 from treceval_py.scoring.planning import Scoring
 from treceval_py.scoring.profiles import Profile
 
@@ -188,11 +189,11 @@ class Before(NamedTuple):
         """
         tags, record = [run.tag for run in runs], self.tuned["chosen_in"]
         if len(tags) != len(self.tags):
-            what = f"its setting was chosen for {len(self.tags)} runs, and {len(tags)} are given"
-            raise DataError(what, "Fuse runs of the same systems, in the same order.", file=record)
+            mismatch = f"its setting was chosen for {len(self.tags)} runs, and {len(tags)} are given"
+            raise DataError(mismatch, "Fuse runs of the same systems, in the same order.", file=record)
         if self.fusion.weights is not None and tags != self.tags and sorted(tags) == sorted(self.tags):
-            what = f"its weights are for runs in another order: {', '.join(self.tags)}"
-            raise DataError(what, "Give runs in that order.", file=record)
+            mismatch = f"its weights are for runs in another order: {', '.join(self.tags)}"
+            raise DataError(mismatch, "Give runs in that order.", file=record)
         notes = []
         if sorted(tags) != sorted(self.tags):
             for_these = f"was chosen for {', '.join(self.tags)}, and is used for {', '.join(tags)}"
@@ -220,21 +221,19 @@ def tuned_before(record: str) -> Before:
         with open(record, "rb") as stream:
             said = json.loads(stream.read())
         tuned = said["tuned"]
-        fusion = Fusion(**{**tuned["final"]["fusion"], "weights": _weights_in(tuned["final"]["fusion"])})
+        final = tuned["final"]["fusion"]
+        weights = None if final["weights"] is None else tuple(final["weights"])
+        fusion = Fusion(**{**final, "weights": weights})
         queries = [str(query) for query in tuned["queries"]]
-        tags, depth = [str(each["tag"]) for each in said["inputs"]], said["fusion"]["depth"]
+        tags, depth = [str(source["tag"]) for source in said["inputs"]], said["fusion"]["depth"]
         fusion.check_runs(len(tags))
     except OSError as error:
-        what = f"cannot be read: {error.strerror or error}"
-        raise DataError(what, "Name the record beside a run that was made with --tune.", file=record) from None
+        unreadable = f"cannot be read: {error.strerror or error}"
+        raise DataError(unreadable, "Name the record beside a run that was made with --tune.", file=record) from None
     except (ValueError, KeyError, TypeError, RecursionError):
-        what = "is not the record of a fusion whose settings were chosen"
-        raise DataError(what, "Name the record beside a run that was made with --tune.", file=record) from None
+        mistaken = "is not the record of a fusion whose settings were chosen"
+        raise DataError(mistaken, "Name the record beside a run that was made with --tune.", file=record) from None
     return Before(fusion, {"queries": queries, "nested": False, "chosen_in": record}, tags, depth)
-
-
-def _weights_in(fusion: dict[str, Any]) -> tuple[float, ...] | None:
-    return None if fusion["weights"] is None else tuple(fusion["weights"])
 
 
 def grid(fusions: Sequence[Fusion], runs: int) -> list[Fusion]:
@@ -258,31 +257,28 @@ def grid(fusions: Sequence[Fusion], runs: int) -> list[Fusion]:
     DataError
         A method has weights already, or there is nothing to choose from.
     """
-    if any(each.weights is not None for each in fusions):
+    if any(fusion.weights is not None for fusion in fusions):
         raise DataError("weights cannot be both given and chosen", "Remove one of the two.")
-    found = list(dict.fromkeys(fusions))
+    settings = list(dict.fromkeys(fusions))
     for fusion in fusions:
         if METHODS[fusion.method].weighted:
-            found += [replace(fusion, weights=weights) for weights in _weights(runs)]
-    if len(found) < 2:
-        what = f"{fusions[0].method} takes no weights, so there is nothing to choose"
-        raise DataError(what, f"Give several methods, or one of {', '.join(_weighted())}.")
-    return found
-
-
-def _weighted() -> Iterator[str]:
-    return (name for name, method in METHODS.items() if method.weighted)
+            settings += [replace(fusion, weights=weights) for weights in _weights(runs)]
+    if len(settings) < 2:
+        no_choice = f"{fusions[0].method} takes no weights, so there is nothing to choose"
+        weighted = ", ".join(name for name, method in METHODS.items() if method.weighted)
+        raise DataError(no_choice, f"Give several methods, or one of {weighted}.")
+    return settings
 
 
 def _weights(runs: int) -> list[tuple[float, ...]]:
     """Return weights that sum to 1, except equal weights, by their distance from equal weights."""
-    parts = next((each for each in STEPS if math.comb(each + runs - 1, runs - 1) <= MOST_SETTINGS), STEPS[-1])
+    parts = next((step for step in STEPS if math.comb(step + runs - 1, runs - 1) <= MOST_SETTINGS), STEPS[-1])
     # Stars and bars: the positions of the bars determine the number of parts of each run.
-    found = [
+    divisions = [
         tuple(np.diff([-1, *bars, parts + runs - 1]) - 1)
         for bars in itertools.combinations(range(parts + runs - 1), runs - 1)
     ]
-    unequal = [counts for counts in found if len(set(counts)) > 1]
+    unequal = [counts for counts in divisions if len(set(counts)) > 1]
     unequal.sort(key=lambda counts: (sum(int(count) ** 2 for count in counts), [-int(count) for count in counts]))
     return [tuple(int(count) / parts for count in counts) for counts in unequal]
 
@@ -300,15 +296,15 @@ def folds_of(qids: Sequence[str], folds: int) -> IntArray:
     if not len(qids):
         raise DataError("no query of the runs is judged", "Give judgments of the same queries.")
     if len(qids) < 4:
-        what = f"only {len(qids)} of the queries {'is' if len(qids) == 1 else 'are'} judged"
-        raise DataError(what, "Give judgments of four or more: two folds of two queries.")
+        shortage = f"only {len(qids)} of the queries {'is' if len(qids) == 1 else 'are'} judged"
+        raise DataError(shortage, "Give judgments of four or more: two folds of two queries.")
     if len(qids) < 2 * folds:
-        what = f"there are {len(qids)} judged queries for {folds} folds"
-        raise DataError(what, "Give fewer folds: each needs two queries.")
+        shortage = f"there are {len(qids)} judged queries for {folds} folds"
+        raise DataError(shortage, "Give fewer folds: each needs two queries.")
     order = sorted(range(len(qids)), key=lambda at: hashlib.sha256(encode(qids[at])).digest())
-    found = np.empty(len(qids), dtype=np.int64)
-    found[order] = np.arange(len(qids)) % folds
-    return found
+    fold = np.empty(len(qids), dtype=np.int64)
+    fold[order] = np.arange(len(qids)) % folds
+    return fold
 
 
 def choose(settings: Sequence[Fusion], values: FloatArray, folds: IntArray) -> Chosen:
@@ -377,8 +373,8 @@ def tune(fused: Fused, tuning: Tuning) -> Tuned:
     tasks = evaluator.plan.tasks
     measure = tasks[0].asked
     if len(tasks) > 1 or not measure.family.per_query or measure.family.kind in (TEXT, COUNT):
-        what = f"settings cannot be chosen by {listed([task.asked.name for task in tasks])}"
-        raise EvaluationError(what, "Give one measure with a value per query, such as map or nDCG@10.")
+        misuse = f"settings cannot be chosen by {listed([task.asked.name for task in tasks])}"
+        raise EvaluationError(misuse, "Give one measure with a value per query, such as map or nDCG@10.")
     qids: list[str] = []
     columns: list[FloatArray] = []
     known = set(evaluator.judgments.qids)
@@ -393,8 +389,8 @@ def tune(fused: Fused, tuning: Tuning) -> Tuned:
     of = folds_of(qids, tuning.folds)
     values = np.hstack(columns)
     if not values.any():
-        what = f"{measure.name} is 0 for every query with every setting"
-        raise DataError(what, "Give judgments of the collection that the runs rank.", file=evaluator.judgments.name)
+        all_zero = f"{measure.name} is 0 for every query with every setting"
+        raise DataError(all_zero, "Give judgments of the collection that the runs rank.", file=evaluator.judgments.name)
     return Tuned(choose(settings, values, of), measure.name, dict(zip(qids, of.tolist(), strict=True)))
 
 
@@ -480,9 +476,9 @@ def tune_fusion(
     """
     fusions = fusions_of(_each(method, "method"), [None] if norm is None else _each(norm, "norm"), rrf_k, rbc_phi)
     tuning = Tuning(fusions, Evaluator(qrels, Scoring(measures=[measure], profile=profile)), folds)
-    with opened(runs) as found:
-        tuned = tune(Fused(found, lambda _: fusions[0], depth, k, strict=strict), tuning)
-        fused = Fused(found, tuned.fusion_of, depth, k, strict=strict)
+    with opened(runs) as listed_runs:
+        tuned = tune(Fused(listed_runs, lambda _: fusions[0], depth, k, strict=strict), tuning)
+        fused = Fused(listed_runs, tuned.fusion_of, depth, k, strict=strict)
         run = fused.run(tag or "tuned")
     for sentence in fused.notes(tuned.chosen.final.fusion):
         warn(sentence)
@@ -490,10 +486,10 @@ def tune_fusion(
 
 
 def _each(given: str | Sequence[str], what: str) -> list[str]:
-    found = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
-    if not found:
+    names = [given] if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
+    if not names:
         raise DataError(f"{what} is {given!r:.40}", "Give a name, or a list of names to choose from.")
-    return found
+    return names
 
 
 def fusions_of(methods: Sequence[str], norms: Sequence[str | None], rrf_k: float, rbc_phi: float) -> list[Fusion]:
@@ -505,11 +501,11 @@ def fusions_of(methods: Sequence[str], norms: Sequence[str | None], rrf_k: float
         A method or normalisation is unknown, or no method uses a normalisation.
     """
     by_score = [
-        each for each in methods if not isinstance(each, str) or each not in METHODS or METHODS[each].value is None
+        name for name in methods if not isinstance(name, str) or name not in METHODS or METHODS[name].value is None
     ]
-    found = [
+    fusions = [
         Fusion(method, norm if method in by_score or not by_score else None, None, rrf_k, rbc_phi)
         for method in methods
         for norm in norms
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(fusions))

@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 
@@ -33,9 +33,9 @@ from treceval_py.measures import Measure
 from treceval_py.measures.notation import several
 from treceval_py.rendering import text_of
 from treceval_py.rendering.style import Style
-from treceval_py.scoring.evaluation import AnyJudgments
-from treceval_py.scoring.planning import Reading, Scoring
-from treceval_py.scoring.profiles import Profile, profile_of
+from treceval_py.scoring.opening import AnyJudgments
+from treceval_py.scoring.planning import Options, Scoring, settled, takes_options
+from treceval_py.scoring.profiles import profile_of
 from treceval_py.scoring.results import Results, place_of
 from treceval_py.scoring.signatures import Signature
 from treceval_py.version import __version__
@@ -209,7 +209,7 @@ class Verdict:
         return STATUS[self.outcome]
 
     def __getitem__(self, measure: str) -> Decision:
-        return self.decisions[place_of([each.measure for each in self.decisions], measure)]
+        return self.decisions[place_of([decision.measure for decision in self.decisions], measure)]
 
     def __str__(self) -> str:
         return self.to_text()
@@ -238,6 +238,7 @@ class Verdict:
         return text_of(self, format, Style(digits))
 
 
+@takes_options
 def gate(
     qrels: AnyJudgments | None,
     baseline: Compares,
@@ -248,18 +249,8 @@ def gate(
     floors: Mapping[str, float] | None = None,
     alpha: float = 0.05,
     power: float = 0.8,
-    profile: str | Profile | None = None,
-    level: int | None = None,
-    complete: bool | None = None,
-    depth: int | None = None,
-    judged_only: bool = False,
-    collection_size: int | None = None,
-    signature: str | Signature | Sequence[str | Signature] | None = None,
-    scoring: Scoring | None = None,
     force: bool = False,
-    run_format: str | None = None,
-    judgment_format: str | None = None,
-    threads: int | None = None,
+    **options: Unpack[Options],
 ) -> Verdict:
     """Decide whether a candidate may replace a baseline: it is not worse by more than a margin.
 
@@ -330,16 +321,15 @@ def gate(
     """
     settings = gate_settings(margin, floors, alpha, power)
     given = [baseline, candidate]
-    options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size, signature)
-    options = options.beside(scoring)
-    found = gather(
+    scoring, reading = settled(measures, options)
+    gathered = gather(
         given,
         qrels,
-        scoring_for(options, settings, saved=any(map(_is_scored, given))),
-        Reading(run_format, judgment_format, threads),
+        scoring_for(scoring, settings, saved=any(map(_is_scored, given))),
+        reading,
         force=force,
     )
-    return gate_gathered(found, settings, force=force)
+    return gate_gathered(gathered, settings, force=force)
 
 
 def scoring_for(options: Scoring, settings: GateSettings, *, saved: bool) -> Scoring:
@@ -369,11 +359,11 @@ def gate_settings(margin: Any, floors: Mapping[str, Any] | None, alpha: float, p
     margins = {"": margin} if margin is not None and not isinstance(margin, Mapping) else margin or {}
     if floors is not None and not isinstance(floors, Mapping):
         raise MeasureError("floors must be a mapping of measures to means", 'Give them as {"map": 0.3}.')
-    read = {str(name): read_margin(each) for name, each in margins.items()}
+    read = {str(name): read_margin(allowed) for name, allowed in margins.items()}
     return GateSettings(
         read.pop("", None),
         read,
-        {str(name): _number(f"the floor of {name}", each) for name, each in (floors or {}).items()},
+        {str(name): _number(f"the floor of {name}", floor) for name, floor in (floors or {}).items()},
         _share("alpha", alpha, 0.5),
         _share("power", power, 1.0),
     )
@@ -415,43 +405,43 @@ def _share(name: str, given: Any, most: float) -> float:
     return value
 
 
-def gate_gathered(found: Gathered, settings: GateSettings, *, force: bool = False) -> Verdict:
+def gate_gathered(gathered: Gathered, settings: GateSettings, *, force: bool = False) -> Verdict:
     """Decide about what was gathered, the baseline first; errors as of `gate`."""
-    runs = found.runs
+    runs = gathered.runs
     if len(runs) != 2:
-        what = f"a gate takes two runs, the baseline and the candidate, but there {'is' if len(runs) == 1 else 'are'}"
-        raise EvaluationError(f"{what} {len(runs)}", "Name one file for each.")
+        wrong = f"a gate takes two runs, the baseline and the candidate, but there {'is' if len(runs) == 1 else 'are'}"
+        raise EvaluationError(f"{wrong} {len(runs)}", "Name one file for each.")
     columns = aligned(runs, force=force)
-    for each in columns:
-        _check_queries(each, runs)
-    names = [each.measure for each in columns]
+    for column in columns:
+        _check_queries(column, runs)
+    names = [column.measure for column in columns]
     margins, floors = (_by_measure(given, names) for given in (settings.margins, settings.floors))
     limits = [
         margins.get(name, settings.margin or (None if name in floors else read_margin(DEFAULT_MARGIN)))
         for name in names
     ]
     decisions = decide(columns, limits, [floors.get(name, math.nan) for name in names], settings)
-    outcomes = {each.outcome for each in decisions}
+    outcomes = {decision.outcome for decision in decisions}
     return Verdict(
-        next(each for each in (WORSE, CANNOT_TELL, PASS) if each in outcomes),
+        next(outcome for outcome in (WORSE, CANNOT_TELL, PASS) if outcome in outcomes),
         decisions,
         (runs[0].name, runs[1].name),
         settings,
         (base_name(runs[0].file), base_name(runs[1].file)),
-        (found.digests[0], found.digests[1]),
-        "" if found.judgments is None else base_name(found.judgments.name),
-        found.judgments_digest,
-        (*found.notes, *found.tuned(columns[0].qids), *_about_missing(runs), *_about_margins(columns, limits)),
+        (gathered.digests[0], gathered.digests[1]),
+        "" if gathered.judgments is None else base_name(gathered.judgments.name),
+        gathered.judgments_digest,
+        (*gathered.notes, *gathered.tuned(columns[0].qids), *_about_missing(runs), *_about_margins(columns, limits)),
     )
 
 
 def _by_measure(given: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Return what is given by measures, in any notation, by the names of those that are compared."""
-    found: dict[str, Any] = {}
-    for name, each in given.items():
+    by_name: dict[str, Any] = {}
+    for name, limit in given.items():
         meant = [name] if name in names else [part.name for part in profile_of(None).parse(name)]
-        found |= {names[place_of(names, part)]: each for part in meant}
-    return found
+        by_name |= {names[place_of(names, part)]: limit for part in meant}
+    return by_name
 
 
 def _check_queries(column: Aligned, runs: Sequence[Scored]) -> None:
@@ -509,11 +499,11 @@ def decide(
         Level and power.
     """
     tested = sum(margin is not None for margin in margins)
-    found = [_tested(*each, settings, tested) for each in zip(columns, margins, floors, strict=True)]
-    corrected = holm(np.array([each.p_worse for each in found])).tolist()
+    decisions = [_tested(*each, settings, tested) for each in zip(columns, margins, floors, strict=True)]
+    corrected = holm(np.array([decision.p_worse for decision in decisions])).tolist()
     return tuple(
-        each._replace(p_worse=p, outcome=_outcome(each, p, settings.alpha))
-        for each, p in zip(found, corrected, strict=True)
+        decision._replace(p_worse=p, outcome=_outcome(decision, p, settings.alpha))
+        for decision, p in zip(decisions, corrected, strict=True)
     )
 
 
@@ -530,28 +520,28 @@ def _tested(column: Aligned, margin: Margin | None, floor: float, settings: Gate
     baseline, candidate = column.values
     queries = len(baseline)
     means = float(baseline.mean()), float(candidate.mean())
-    found = Decision(
+    decision = Decision(
         column.measure, CANNOT_TELL, queries, *means, means[1] - means[0], math.nan, margin, math.nan, floor, math.nan,
         math.nan, math.nan, math.nan, math.nan, math.nan, column.signature,
     )  # fmt: skip
     if margin is None:
-        return found
+        return decision
     # What must be above 0 on average. If the runs are equal on average, it is `room`.
     above = candidate - (1 - margin.size) * baseline if margin.relative else candidate - baseline + margin.size
     room = margin.size * means[0] if margin.relative else margin.size
-    found = found._replace(allowed=room)
+    decision = decision._replace(allowed=room)
     if queries < 2:
-        return found
+        return decision
     mean, deviation = float(above.mean()), float(above.std(ddof=1))
     if np.ptp(above) <= SAME * max(1.0, float(np.abs(above).max())):
         passes = mean >= -SAME
-        return found._replace(
-            low=found.difference, p=0.0 if passes else 1.0, p_worse=1.0 if passes else 0.0, power=1.0, drop=room,
+        return decision._replace(
+            low=decision.difference, p=0.0 if passes else 1.0, p_worse=1.0 if passes else 0.0, power=1.0, drop=room,
             needed=2.0, needed_as_seen=2.0,
         )  # fmt: skip
     statistic = mean / deviation * math.sqrt(queries)
     reach = float(stats.t.isf(settings.alpha, queries - 1)) * deviation / math.sqrt(queries)
-    return found._replace(
+    return decision._replace(
         low=mean - reach - room,
         p=float(stats.t.sf(statistic, queries - 1)),
         p_worse=float(stats.t.cdf(statistic, queries - 1)),

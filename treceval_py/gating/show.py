@@ -21,21 +21,21 @@ _COMMANDS = {PASS: "notice", WORSE: "error", CANNOT_TELL: "warning"}
 
 def finding(verdict: Verdict) -> str:
     """Return the verdict on one line: what was decided, by what, and with what power."""
-    decided = [each for each in verdict.decisions if each.outcome == verdict.outcome]
+    decided = [decision for decision in verdict.decisions if decision.outcome == verdict.outcome]
     said = {PASS: _passed, WORSE: _worse, CANNOT_TELL: _cannot_tell}[verdict.outcome](verdict, decided)
     return visible(f"{verdict.outcome[0].upper()}{verdict.outcome[1:]}: {said}.")
 
 
 def _passed(verdict: Verdict, decided: Sequence[Decision]) -> str:
-    tested = [each for each in decided if each.margin is not None]
-    floors = [each for each in decided if not math.isnan(each.floor)]
+    tested = [decision for decision in decided if decision.margin is not None]
+    floors = [decision for decision in decided if not math.isnan(decision.floor)]
     said = []
     if tested:
-        closest = max(tested, key=lambda each: each.p)
+        closest = max(tested, key=lambda decision: decision.p)
         said.append(
             f"{_lower(verdict, 'is not', tested)} in {_names(tested)} ({_p(closest.p)}"
             + (f" at most, in {closest.measure}" if len(tested) > 1 else "")
-            + f"; an equal run passes with a probability of {_probability(min(each.power for each in tested))}"
+            + f"; an equal run passes with a probability of {_probability(min(decision.power for decision in tested))}"
             + (" or more in each measure)" if len(tested) > 1 else ")")
         )
     if floors:
@@ -46,11 +46,11 @@ def _passed(verdict: Verdict, decided: Sequence[Decision]) -> str:
 
 def _worse(verdict: Verdict, decided: Sequence[Decision]) -> str:
     said = []
-    tested = [each for each in decided if each.p_worse <= verdict.settings.alpha]
+    tested = [decision for decision in decided if decision.p_worse <= verdict.settings.alpha]
     if tested:
-        parts = ", ".join(_drop(each, verdict.settings.power, named=len(tested) > 1) for each in tested)
+        parts = ", ".join(_drop(decision, verdict.settings.power, named=len(tested) > 1) for decision in tested)
         said.append(f"{_lower(verdict, 'is', tested)} in {_names(tested)} ({parts})")
-    below = [each for each in decided if each.below_floor]
+    below = [decision for decision in decided if decision.below_floor]
     if below:
         parts = ", ".join(f"{each.measure} {_short(each.candidate)} < {exactly(each.floor)}" for each in below)
         said.append(f"{'' if said else verdict.runs[1] + ' '}is below its {_plural(below, 'floor')} ({parts})")
@@ -64,7 +64,7 @@ def _drop(found: Decision, power: float, *, named: bool) -> str:
 
 
 def _cannot_tell(verdict: Verdict, decided: Sequence[Decision]) -> str:
-    powers = ", ".join(f"{_probability(each.power)} in {each.measure}" for each in decided)
+    powers = ", ".join(f"{_probability(decision.power)} in {decision.measure}" for decision in decided)
     if len(decided) == 1:
         powers = _probability(decided[0].power)
     return (
@@ -76,7 +76,7 @@ def _cannot_tell(verdict: Verdict, decided: Sequence[Decision]) -> str:
 
 def _would_do(verdict: Verdict, decided: Sequence[Decision]) -> str:
     """Say how many queries would do: for an equal run, or if there are as many, for the difference that was seen."""
-    queries = max(each.needed for each in decided)
+    queries = max(decision.needed for decision in decided)
     if math.isnan(queries):
         return "one query cannot be tested"
     if math.isinf(queries):
@@ -84,7 +84,7 @@ def _would_do(verdict: Verdict, decided: Sequence[Decision]) -> str:
     power = f"for a power of {exactly(verdict.settings.power)}{' in each measure' if len(decided) > 1 else ''}"
     if queries > decided[0].queries:
         return f"{needed(queries)} queries would do, {power}"
-    seen = max(each.needed_as_seen for each in decided)
+    seen = max(decision.needed_as_seen for decision in decided)
     return f"if the true difference is the one seen, {needed(seen)} queries would do, {power}"
 
 
@@ -93,12 +93,12 @@ def _lower(verdict: Verdict, verb: str, decided: Sequence[Decision]) -> str:
 
 
 def _margins(decided: Sequence[Decision]) -> str:
-    sizes = dict.fromkeys(str(each.margin) for each in decided)
+    sizes = dict.fromkeys(str(decision.margin) for decision in decided)
     return next(iter(sizes)) if len(sizes) == 1 else "the margin"
 
 
 def _names(decided: Sequence[Decision]) -> str:
-    names = [each.measure for each in decided]
+    names = [decision.measure for decision in decided]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
@@ -134,31 +134,31 @@ def document_of(verdict: Verdict, style: Style) -> Document:  # noqa: ARG001 - t
 
 
 def _table(verdict: Verdict) -> Table:
-    found = verdict.decisions
+    rows = verdict.decisions
     alpha = verdict.settings.alpha
-    margins = any(each.margin is not None for each in found)
-    floors = any(not math.isnan(each.floor) for each in found)
-    counts = [None if math.isnan(each.needed) else needed(each.needed) for each in found]
+    margins = any(row.margin is not None for row in rows)
+    floors = any(not math.isnan(row.floor) for row in rows)
+    counts = [None if math.isnan(row.needed) else needed(row.needed) for row in rows]
     columns = (
-        Column("measure", [each.measure for each in found], text=True, head=True),
-        Column("baseline", [each.baseline for each in found]),
-        Column("candidate", [each.candidate for each in found]),
-        Column("difference", [each.difference for each in found], signed=True),
-        Column("low", [each.low for each in found], "lower limit", signed=True, people=margins),
-        Column("margin", ["" if each.margin is None else str(each.margin) for each in found], people=margins),
-        Column("allowed", [each.allowed for each in found], people=False),
-        Column("p", [each.p for each in found], people=False, exact=True),
-        Column("p", [p_value(each.p) for each in found], programs=False, people=margins),
-        Column("p_worse", [each.p_worse for each in found], people=False, exact=True),
-        Column("p_worse", [p_value(each.p_worse) for each in found], "p (worse)", programs=False, people=margins),
-        Column("floor", [each.floor for each in found], people=floors),
-        Column("power", [each.power for each in found], digits=2, people=margins),
-        Column("drop", [each.drop for each in found], people=margins, spare=True),
+        Column("measure", [row.measure for row in rows], text=True, head=True),
+        Column("baseline", [row.baseline for row in rows]),
+        Column("candidate", [row.candidate for row in rows]),
+        Column("difference", [row.difference for row in rows], signed=True),
+        Column("low", [row.low for row in rows], "lower limit", signed=True, people=margins),
+        Column("margin", ["" if row.margin is None else str(row.margin) for row in rows], people=margins),
+        Column("allowed", [row.allowed for row in rows], people=False),
+        Column("p", [row.p for row in rows], people=False, exact=True),
+        Column("p", [p_value(row.p) for row in rows], programs=False, people=margins),
+        Column("p_worse", [row.p_worse for row in rows], people=False, exact=True),
+        Column("p_worse", [p_value(row.p_worse) for row in rows], "p (worse)", programs=False, people=margins),
+        Column("floor", [row.floor for row in rows], people=floors),
+        Column("power", [row.power for row in rows], digits=2, people=margins),
+        Column("drop", [row.drop for row in rows], people=margins, spare=True),
         Column("needed", counts, programs=False, people=margins, spare=True),
-        Column("needed", [_finite(each.needed) for each in found], people=False),
-        Column("needed_as_seen", [_finite(each.needed_as_seen) for each in found], people=False),
-        Column("queries", [each.queries for each in found], people=False),
-        Column("outcome", [each.outcome for each in found], text=True),
+        Column("needed", [_finite(row.needed) for row in rows], people=False),
+        Column("needed_as_seen", [_finite(row.needed_as_seen) for row in rows], people=False),
+        Column("queries", [row.queries for row in rows], people=False),
+        Column("outcome", [row.outcome for row in rows], text=True),
     )
     power = exactly(verdict.settings.power)
     notes = [_about(verdict)]
@@ -176,7 +176,7 @@ def _table(verdict: Verdict) -> Table:
     if floors:
         notes.append("floor: the lowest mean that passes, compared without a test.")
     notes += [f"Note: {note.rstrip('.')}." if not note.endswith("?") else f"Note: {note}" for note in verdict.notes]
-    made = [f"{each.measure}: {each.signature.short}" for each in found if each.signature is not None]
+    made = [f"{row.measure}: {row.signature.short}" for row in rows if row.signature is not None]
     return Table(
         columns,
         "measures",
@@ -195,14 +195,14 @@ def _about(verdict: Verdict) -> str:
         for name, file, digest in zip(verdict.runs, verdict.files, verdict.digests, strict=True)
     )
     judged = named(verdict.judgments_name, verdict.judgments_digest)
-    counts = {each.queries for each in verdict.decisions}
+    counts = {decision.queries for decision in verdict.decisions}
     over = _counted(counts.pop()) if len(counts) == 1 else "the queries of each measure"
     return f"Baseline {baseline}, candidate {candidate}, over {over}" + (f", judged by {judged}." if judged else ".")
 
 
 def _made(verdict: Verdict, style: Style) -> Made:
-    found = verdict.decisions
-    signatures = {each.measure: each.signature for each in found if each.signature is not None}
+    decisions = verdict.decisions
+    signatures = {decision.measure: decision.signature for decision in decisions if decision.signature is not None}
     profiles = {signature.profile for signature in signatures.values()}
     settings = verdict.settings
     return Made(
@@ -222,7 +222,7 @@ def _made(verdict: Verdict, style: Style) -> Made:
             "finding": finding(verdict),
             "alpha": settings.alpha,
             "power": settings.power,
-            "measures": [_decision(each, style.digits) for each in found],
+            "measures": [_decision(decision, style.digits) for decision in decisions],
         },
         notes=verdict.notes,
         version=verdict.version,

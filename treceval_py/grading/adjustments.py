@@ -34,11 +34,11 @@ def _fits_points(value: Any) -> bool:
 
 
 def _fits_claims(value: Any) -> bool:
-    return isinstance(value, dict) and all(each in (ACCEPTED, REJECTED) for each in value.values())
+    return isinstance(value, dict) and all(verdict in (ACCEPTED, REJECTED) for verdict in value.values())
 
 
 KEYS = {
-    "points": Form('a number, 0 or more, or a change in quotes, such as "+2"', _fits_points, lambda each: each),
+    "points": Form('a number, 0 or more, or a change in quotes, such as "+2"', _fits_points, lambda points: points),
     "comment": TEXT,
     "run": Form("the name of a file in quotes", lambda value: isinstance(value, str) and value != "", str),
     "excused": YES,
@@ -83,9 +83,9 @@ class Adjustment(NamedTuple):
     excused: bool = False
     claims: Mapping[str, bool] = {}
 
-    def refusal(self, what: str, todo: str) -> InputError:
+    def refusal(self, fault: str, todo: str) -> InputError:
         """Return an error about this adjustment."""
-        return InputError(what, todo, file=self.file, line=self.line)
+        return InputError(fault, todo, file=self.file, line=self.line)
 
 
 def read_adjustments(
@@ -128,9 +128,9 @@ def _adjustment(file: TomlFile, student: str, task: str, tasks: Collection[str])
     given = _values(file, (student,), {key: value for key, value in values.items() if key != "tasks"})
     if tasks:
         for name in (name for name in OF_A_TASK if name in given):
-            what = f"{name} belongs to a task, and there are several"
+            fault = f"{name} belongs to a task, and there are several"
             todo = f'Write it below ["{visible(student)}".tasks."{visible(min(tasks))}"].'
-            raise file.refusal(what, todo, student, name)
+            raise file.refusal(fault, todo, student, name)
         # Each table is checked, even those of tasks that are not graded now.
         own = {name: _values(file, (student, "tasks", name), _table(file, student, "tasks", name)) for name in of_tasks}
         given = {**given, **own.get(task, {})}
@@ -146,13 +146,13 @@ def _adjustment(file: TomlFile, student: str, task: str, tasks: Collection[str])
 
 
 def _table(file: TomlFile, *place: str) -> dict[str, Any]:
-    found: Any = file.document
+    table: Any = file.document
     for name in place:
-        found = found[name]
-    if isinstance(found, dict):
-        return found
-    what = f"{quoted(encode(place[-1]))} is not a table"
-    raise file.refusal(what, 'Write ["Ada Lovelace"] on a line, and points = 30 below it.', *place)
+        table = table[name]
+    if isinstance(table, dict):
+        return table
+    fault = f"{quoted(encode(place[-1]))} is not a table"
+    raise file.refusal(fault, 'Write ["Ada Lovelace"] on a line, and points = 30 below it.', *place)
 
 
 def _values(file: TomlFile, place: tuple[Place, ...], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -187,19 +187,20 @@ def matched(adjustments: Sequence[Adjustment], students: Sequence[Identity]) -> 
     InputError
         A student is unknown, could be several, or has two tables.
     """
-    found: dict[int, Adjustment] = {}
-    for each, fit in zip(adjustments, fits([_identity(each.student) for each in adjustments], students), strict=True):
-        student = quoted(encode(each.student))
+    by_student: dict[int, Adjustment] = {}
+    wanted = [_identity(adjustment.student) for adjustment in adjustments]
+    for adjustment, fit in zip(adjustments, fits(wanted, students), strict=True):
+        student = quoted(encode(adjustment.student))
         if fit.student is None:
             names = [students[at].names[0] for at in fit.candidates]
             may = may_be(names, "the student of another table")
-            what = f"{student} {may}" if may else f"unknown student {student}"
-            raise each.refusal(what, "Write a name, a number or an e-mail address of the class.")
-        if fit.student in found:
-            what = f"{student} is the student of line {found[fit.student].line}"
-            raise each.refusal(what, "Keep one table for each student.")
-        found[fit.student] = each
-    return found
+            fault = f"{student} {may}" if may else f"unknown student {student}"
+            raise adjustment.refusal(fault, "Write a name, a number or an e-mail address of the class.")
+        if fit.student in by_student:
+            fault = f"{student} is the student of line {by_student[fit.student].line}"
+            raise adjustment.refusal(fault, "Keep one table for each student.")
+        by_student[fit.student] = adjustment
+    return by_student
 
 
 def of_this_task(
@@ -214,9 +215,13 @@ def of_this_task(
     students, strangers : sequence of Identity
         All students of the task, and those of other tasks who are not on the roster.
     """
-    wanted = [_identity(each.student) for each in adjustments]
+    wanted = [_identity(adjustment.student) for adjustment in adjustments]
     pairs = zip(adjustments, fits(wanted, students), fits(wanted, strangers), strict=True)
-    return [each for each, here, there in pairs if here.student is not None or here.candidates or there.student is None]
+    return [
+        adjustment
+        for adjustment, here, there in pairs
+        if here.student is not None or here.candidates or there.student is None
+    ]
 
 
 def _identity(written: str) -> Identity:
@@ -239,12 +244,12 @@ def decided(graded: Graded, adjustment: Adjustment) -> Graded:
         The submission lacks the run, or lacks a claim that is rejected.
     """
     if adjustment.run and not is_named(graded.run, adjustment.run):
-        names = [each.name for each in graded.runs] or [graded.run] * bool(graded.run)
+        names = [run.name for run in graded.runs] or [graded.run] * bool(graded.run)
         todo = f"There are {', '.join(map(visible, names))}." if names else "Leave run out."
         raise adjustment.refusal(f"no run {quoted(encode(adjustment.run))} was handed in", todo)
     claims = list(graded.claims)
     for name, accepted in adjustment.claims.items():
-        numbers = [number for number, each in enumerate(claims) if known_measure(each.measure) == measure_named(name)]
+        numbers = [number for number, claim in enumerate(claims) if known_measure(claim.measure) == measure_named(name)]
         if not accepted and not any(claims[number].verdict != NO_CLAIM for number in numbers):
             raise adjustment.refusal(f"no claim of {visible(name)} was found", "Leave it out.")
         for number in numbers:

@@ -68,29 +68,29 @@ def with_questions(grades: Grades) -> Grades:
     Grades
         The same class; the questions of each entry are in the order of `KINDS`, without duplicates.
     """
-    found: list[list[Question]] = [[*entry.questions, *_of_submission(entry, grades)] for entry in grades.entries]
+    by_entry: list[list[Question]] = [[*entry.questions, *_of_submission(entry, grades)] for entry in grades.entries]
     for place, sentence in perfect(grades).items():
-        found[place].append(Question("too good", sentence))
+        by_entry[place].append(Question("too good", sentence))
     for place, sentence in _alike(grades):
-        found[place].append(Question("alike", sentence))
+        by_entry[place].append(Question("alike", sentence))
     for place, sentence in _right_for_others(grades):
-        found[place].append(Question("another's claim", sentence))
+        by_entry[place].append(Question("another's claim", sentence))
     kinds = list(KINDS)
     entries = (
-        entry._replace(questions=tuple(sorted(dict.fromkeys(questions), key=lambda each: kinds.index(each.kind))))
-        for entry, questions in zip(grades.entries, found, strict=True)
+        entry._replace(questions=tuple(sorted(dict.fromkeys(questions), key=lambda asked: kinds.index(asked.kind))))
+        for entry, questions in zip(grades.entries, by_entry, strict=True)
     )
     return grades._replace(entries=tuple(entries))
 
 
 def needing(grades: Grades) -> list[tuple[Entry | None, Question]]:
     """Return all questions of a class, in the order of `KINDS`; those about unmatched claims have no entry."""
-    found: list[tuple[Entry | None, Question]] = [
+    questions: list[tuple[Entry | None, Question]] = [
         (entry, question) for entry in grades.entries for question in entry.questions
     ]
-    found += [(None, Question("nobody's", stray)) for stray in grades.strays]
+    questions += [(None, Question("nobody's", stray)) for stray in grades.strays]
     kinds = list(KINDS)
-    return sorted(found, key=lambda each: kinds.index(each[1].kind))
+    return sorted(questions, key=lambda pair: kinds.index(pair[1].kind))
 
 
 # What is known from a submission alone ------------------------------------------------------------
@@ -169,7 +169,7 @@ def equal_runs(grades: Grades, kinds: Sequence[str] = (SAME_FILE, SAME_RANKING))
         if pair.kind in kinds:
             joined = group.get(pair.first, {pair.first}) | group.get(pair.second, {pair.second})
             group.update(dict.fromkeys(joined, joined))
-    return sorted({frozenset(each) for each in group.values()}, key=lambda each: (-len(each), sorted(each)))
+    return sorted({frozenset(same) for same in group.values()}, key=lambda same: (-len(same), sorted(same)))
 
 
 def _alike(grades: Grades) -> Iterator[tuple[int, str]]:
@@ -249,9 +249,9 @@ def _given(claim: Checked) -> tuple[Measure, list[tuple[float, float]]] | None:
     if read is None:
         return None
     numbers = [
-        (each.value, 0.5 * 10.0**-each.digits + 1e-9)
-        for each in readings(read)
-        if each.digits >= FEWEST_DECIMALS and 0 < each.value < 1
+        (reading.value, 0.5 * 10.0**-reading.digits + 1e-9)
+        for reading in readings(read)
+        if reading.digits >= FEWEST_DECIMALS and 0 < reading.value < 1
     ]
     return (read.measure, numbers) if numbers else None
 

@@ -84,8 +84,8 @@ def assignment_of(qrels: str, baseline: str, rules: Rules) -> Assignment:
                 "is not a regular file, but several processes must read it", "Write it to a file.", file=path
             )
     if not baseline and rules.needs_baseline:
-        what = "the rules give points by the baseline, but there is none"
-        raise EvaluationError(what, "Give a run to compare with (--baseline; in a course baseline of the task).")
+        fault = "the rules give points by the baseline, but there is none"
+        raise EvaluationError(fault, "Give a run to compare with (--baseline; in a course baseline of the task).")
     return Assignment(qrels, baseline, rules)
 
 
@@ -139,24 +139,23 @@ def recorded(
         elif mine:
             strays.append(f"{mine[0].place}: student '{identities[at].names[0]}' handed nothing in")
     decisions = matched(adjustments, identities)
-    wanted = {people.members[at].submission: each.run for at, each in decisions.items() if each.run}
+    wanted = {people.members[at].submission: decision.run for at, decision in decisions.items() if decision.run}
     known = baseline_record(grader)
     jobs = [
-        Job(each, tuple(by_submission.get(at, ())), wanted.get(at, "")) for at, each in enumerate(people.submissions)
+        Job(handed, tuple(by_submission.get(at, ())), wanted.get(at, ""))
+        for at, handed in enumerate(people.submissions)
     ]
     replies = _replies(_setup(grader, known, folder), jobs, workers, after)
     return Records(
-        *(
-            grader.assignment,
-            submitted,
-            people,
-            tuple(each.graded for each in replies),
-            known,
-            decisions,
-            tuple(strays),
-        ),
+        grader.assignment,
+        submitted,
+        people,
+        tuple(reply.graded for reply in replies),
+        known,
+        decisions,
+        tuple(strays),
         (*map(_about_other, others), *grader.scoring.notes),
-        frozenset(each.kept for each in replies if each.kept),
+        frozenset(reply.kept for reply in replies if reply.kept),
         bool(claimed),
     )
 
@@ -172,17 +171,17 @@ def book_of(records: Records, free_days: FreeDays) -> Grades:
         Remaining free late days; days used here are subtracted.
     """
     rules, notes = records.assignment.rules, records.notes
-    if rules == DEFAULT_RULES and not records.strays and not any(each.claims for each in records.graded):
+    if rules == DEFAULT_RULES and not records.strays and not any(graded.claims for graded in records.graded):
         # Nobody was asked for numbers, then. Teachers who want numbers write rules of their own.
         rules = rules._replace(points_claims=0.0)
         notes = (*notes, "nobody claims a number, so points are given for runs alone")
     undated = sum(
-        each.submission is not None and not is_dated(records.graded[each.submission], each.person)
-        for each in records.people.members
+        member.submission is not None and not is_dated(records.graded[member.submission], member.person)
+        for member in records.people.members
     )
     if rules.deadline is not None and undated:
-        what = "1 submission has" if undated == 1 else f"{undated} submissions have"
-        notes = (*notes, f"{what} no time in the export, so lateness is unknown and costs nothing")
+        subject = "1 submission has" if undated == 1 else f"{undated} submissions have"
+        notes = (*notes, f"{subject} no time in the export, so lateness is unknown and costs nothing")
     means = {} if records.baseline is None else records.baseline.measures
     rows = []
     for at, member in enumerate(records.people.members):
@@ -221,12 +220,12 @@ def book_of(records: Records, free_days: FreeDays) -> Grades:
         submissions=records.submitted,
         baseline=records.assignment.baseline,
         rules=rules,
-        measures=tuple(each.name for each in rules.measures),
+        measures=tuple(rule.name for rule in rules.measures),
         baseline_measures=means,
         entries=entries,
         pairs=tuple(
-            each._replace(first=places[each.first], second=places[each.second] if each.second >= 0 else each.second)
-            for each in pairs
+            pair._replace(first=places[pair.first], second=places[pair.second] if pair.second >= 0 else pair.second)
+            for pair in pairs
         ),
         strays=records.strays,
         notes=notes,
@@ -247,10 +246,10 @@ def _account(member: Member, people: Class) -> dict[str, str]:
     submission, person = people.submissions[member.submission], member.person
     # In a group, the owner with the member's name, number or address.
     own = [
-        each
-        for each in submission.owners
+        owner
+        for owner in submission.owners
         if len(submission.owners) == 1
-        or (person is not None and any(mine and mine == known for mine, known in zip(each, person[:3], strict=True)))
+        or (person is not None and any(mine and mine == known for mine, known in zip(owner, person[:3], strict=True)))
     ]
     return {"platform": submission.platform, "account": own[0].number} if len(own) == 1 else {}
 
@@ -286,9 +285,9 @@ def _marks(
     return marks if decision is None else adjusted(marks, decision, rules)
 
 
-def _about_other(found: FileRead) -> str:
+def _about_other(file: FileRead) -> str:
     """Describe a file found beside the submissions."""
-    return f"{found.name}: {found.why}" if found.role == "note" else f"{found.name} belongs to nobody: {found.why}"
+    return f"{file.name}: {file.why}" if file.role == "note" else f"{file.name} belongs to nobody: {file.why}"
 
 
 def _replies(setup: Setup, jobs: Sequence[Job], workers: int, after: Callable[[], None] | None) -> list[Reply]:

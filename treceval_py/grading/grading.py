@@ -115,7 +115,9 @@ def grade(
         )
     check_folder(target)
     records = recorded(
-        *(grader, path, class_of(handed_in, everybody, rules.groups)),
+        grader,
+        path,
+        class_of(handed_in, everybody, rules.groups),
         claims=_path(claims),
         adjustments=read_adjustments(os.path.join(target, ADJUSTMENTS)),
         others=others,
@@ -171,7 +173,7 @@ def grade_course(
     if not rules.tasks:
         raise EvaluationError("the rules have no task", "Add [[task]] with name and qrels, or use grade.")
     target, path = os.fspath(output), os.fspath(submitted)
-    files = [each for task in rules.tasks for each in (task.qrels, task.baseline, task.claims)]
+    files = [file for task in rules.tasks for file in (task.qrels, task.baseline, task.claims)]
     everybody, aside = _roster(roster, [target, *filter(None, files), *without])
     others: dict[str, list[FileRead]] = {task.name: [] for task in rules.tasks}
     handed_in = {
@@ -198,12 +200,14 @@ def grade_course(
         if member.person is None
     ]
     decided = {
-        name: of_this_task(each, people[name].identities(), [who for task, who in strangers if task != name])
-        for name, each in said.items()
+        name: of_this_task(decisions, people[name].identities(), [who for task, who in strangers if task != name])
+        for name, decisions in said.items()
     }
-    found = {
+    records = {
         name: recorded(
-            *(graders[name], path, people[name]),
+            graders[name],
+            path,
+            people[name],
             claims=next(task.claims for task in tasks if task.name == name),
             adjustments=decided[name],
             others=others[name],
@@ -215,8 +219,8 @@ def grade_course(
     }
     free_days: FreeDays = {}
     # Free late days are used in the order of the deadlines, not of the tasks.
-    books = {task.name: _looked_at(book_of(found[task.name], free_days)) for task in sorted(tasks, key=_when_due)}
-    written = [_written(os.path.join(target, folders[name]), books[name], found[name], to) for name in graders]
+    books = {task.name: _looked_at(book_of(records[task.name], free_days)) for task in sorted(tasks, key=_when_due)}
+    written = [_written(os.path.join(target, folders[name]), books[name], records[name], to) for name in graders]
     notes = [f"nothing was handed in for {task.name}, which is left out" for task in rules.tasks if task not in tasks]
     if strange := of_no_task(rules.tasks, path, limits_of(rules), without=aside):
         notes.append(
@@ -314,7 +318,7 @@ def _roster(roster: AnyPath | Roster | None, aside: Iterable[AnyPath | None]) ->
     """Return the roster, and all files that are not submissions."""
     everybody = roster if roster is None or isinstance(roster, Roster) else read_roster(roster)
     files = [*aside, everybody.file if everybody is not None and everybody.file else None]
-    return everybody, [os.path.realpath(each) for each in files if each is not None]
+    return everybody, [os.path.realpath(file) for file in files if file is not None]
 
 
 def _records_in(target: str) -> str:

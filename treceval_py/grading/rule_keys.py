@@ -136,7 +136,7 @@ class Rules(NamedTuple):
     tasks: tuple[Task, ...] = ()
 
     def __repr__(self) -> str:
-        measures = listed([each.name for each in self.measures])
+        measures = listed([rule.name for rule in self.measures])
         return f"<Rules {brief(self.title)!r}: {self.points:g} points; {measures}; {brief(self.profile)}>"
 
     @property
@@ -147,7 +147,7 @@ class Rules(NamedTuple):
     @property
     def needs_baseline(self) -> bool:
         """Whether points depend on the value of a baseline."""
-        return any(each.above_baseline for each in self.measures)
+        return any(rule.above_baseline for rule in self.measures)
 
 
 DEFAULT_RULES = Rules()
@@ -180,7 +180,7 @@ def _whole(low: int, high: int) -> Form:
 
 
 def _names(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
 def _time(value: Any) -> datetime | None:
@@ -246,7 +246,7 @@ class Key(NamedTuple):
         if self.section in ARRAYS:
             return (MeasureRule if self.section == "measure" else Task)._field_defaults.get(self.attribute)
         value = getattr(DEFAULT_RULES, self.attribute)
-        return [each.name for each in value] if self.attribute == "measures" else value
+        return [rule.name for rule in value] if self.attribute == "measures" else value
 
 
 def verdict_of(name: str) -> str:
@@ -412,7 +412,7 @@ def fingerprint(rules: Rules) -> str:
         SHA-256, hexadecimal.
     """
     chosen = {name: getattr(rules, name) for name in RECORDED}
-    chosen["measures"] = [each.name for each in rules.measures]
+    chosen["measures"] = [rule.name for rule in rules.measures]
     return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()
 
 

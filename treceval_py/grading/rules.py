@@ -73,18 +73,18 @@ class _File(TomlFile):
         Number of this task.
     """
 
-    def __init__(self, name: str, raw: bytes, what: str) -> None:
-        super().__init__(name, raw, what)
+    def __init__(self, name: str, raw: bytes, content: str) -> None:
+        super().__init__(name, raw, content)
         self.tables: dict[str, Any] = self.document
         self.task: int | None = None
 
-    def refusal(self, what: str, todo: str, *place: Place, number: int = 0) -> InputError:
+    def refusal(self, fault: str, todo: str, *place: Place, number: int = 0) -> InputError:
         """Return an error about a section, or a key of it; ``number`` is that of a table in an array of tables."""
         section, *keys = place
-        steps = [each for each in ([section, number, *keys] if section in ARRAYS else [*place]) if each != ""]
+        steps = [step for step in ([section, number, *keys] if section in ARRAYS else [*place]) if step != ""]
         if self.task is not None and section != "task" and self._is_own(*keys, section=section):
             steps = ["task", self.task, *steps]
-        return super().refusal(what, todo, *steps)
+        return super().refusal(fault, todo, *steps)
 
     def _is_own(self, *keys: Place, section: Place) -> bool:
         """Tell whether a key or section is in the table of the task itself."""
@@ -95,17 +95,17 @@ class _File(TomlFile):
         """Return the rules of the file."""
         if "task" not in self.document:
             return self._checked(self._rules())
-        tasks = self.document["task"]
-        if not isinstance(tasks, list) or not all(isinstance(each, dict) for each in tasks):
+        tables = self.document["task"]
+        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             raise self.refusal("task is not an array of tables", "Write [[task]] with two brackets.", "task")
         shared = self.tables = {name: value for name, value in self.document.items() if name != "task"}
         common = self._rules()
-        found: list[Task] = []
-        for number, table in enumerate(tasks):
+        tasks: list[Task] = []
+        for number, table in enumerate(tables):
             self.task = number
             self.tables = _together(shared, table)
-            found.append(self._task(number, table, found, common))
-        return common._replace(tasks=tuple(found))
+            tasks.append(self._task(number, table, tasks, common))
+        return common._replace(tasks=tuple(tasks))
 
     def _task(self, number: int, table: Mapping[str, Any], before: list[Task], common: Rules) -> Task:
         """Return a task; its files are in the folder of the rules, unless their paths say otherwise."""
@@ -114,9 +114,9 @@ class _File(TomlFile):
         for key, example in (("name", '"Exercise 1"'), ("qrels", '"qrels.txt"')):
             if not values.get(key):
                 raise self.refusal(f"[[task]] without {key}", f"Write {key} = {example}.", "task", key, number=number)
-        if any(values["name"].casefold() == each.name.casefold() for each in before):
-            what = f"there is another task {quoted(encode(values['name']))}"
-            raise self.refusal(what, "Give each task a name of its own.", "task", "name", number=number)
+        if any(values["name"].casefold() == other.name.casefold() for other in before):
+            fault = f"there is another task {quoted(encode(values['name']))}"
+            raise self.refusal(fault, "Give each task a name of its own.", "task", "name", number=number)
         for key in ("qrels", "baseline", "claims"):
             if values.get(key) and not values[key].startswith(DATASET):
                 values[key] = os.path.join(os.path.dirname(self.name), values[key])
@@ -142,38 +142,38 @@ class _File(TomlFile):
         names = given.get("expected", ())
         measures = [self._measure(name, "claims", "expected") for name in names]
         self._check_repeated(measures, "claims", "expected")
-        return Rules(**{**given, "credit": credit, "expected": tuple(each.name for each in measures)})
+        return Rules(**{**given, "credit": credit, "expected": tuple(measure.name for measure in measures)})
 
     def _sections(self) -> list[tuple[str, dict[str, Any]]]:
         """Return the tables of the file, including its top, without those in arrays."""
         top = {name: value for name, value in self.tables.items() if name not in SECTIONS}
-        found = [("", top)]
+        sections = [("", top)]
         for section in SECTIONS:
             if section == "" or section in ARRAYS or section not in self.tables:
                 continue
             values = self.tables[section]
             if not isinstance(values, dict):
-                what = f"{section} is {_shown(values)}, not a section"
-                raise self.refusal(what, f"Write [{section}] on a line, and its keys below.", section)
-            found.append((section, values))
-        return found
+                fault = f"{section} is {_shown(values)}, not a section"
+                raise self.refusal(fault, f"Write [{section}] on a line, and its keys below.", section)
+            sections.append((section, values))
+        return sections
 
     def _values(self, section: str, values: Mapping[str, Any], number: int = 0) -> list[tuple[Key, Any]]:
         """Return the keys of a table with their values, after checking their form."""
         known = {key.name: key for key in RULES if key.section == section}
-        found = []
+        where = f" in {bracketed(section)}" if section else ""
+        pairs = []
         for name, value in values.items():
             if name not in known:
                 kind = "section" if isinstance(value, (dict, list)) and not section else "key"
-                where = f" in {bracketed(section)}" if section else ""
-                what = f"unknown {kind} {quoted(encode(name))}{where}"
-                raise self.refusal(what, _suggestion(name, section, known), section, name, number=number)
+                fault = f"unknown {kind} {quoted(encode(name))}{where}"
+                raise self.refusal(fault, _suggestion(name, section, known), section, name, number=number)
             form = known[name].form
             if not form.fits(value):
-                what = f"{_called(section, name)} is {_shown(value)}; it must be {form.words}"
-                raise self.refusal(what, "", section, name, number=number)
-            found.append((known[name], form.take(value)))
-        return found
+                fault = f"{name}{where} is {_shown(value)}; it must be {form.words}"
+                raise self.refusal(fault, "", section, name, number=number)
+            pairs.append((known[name], form.take(value)))
+        return pairs
 
     def _profile(self, name: str) -> Profile:
         try:
@@ -185,8 +185,8 @@ class _File(TomlFile):
         """Return the single measure of a name."""
         measures = self._parse(name, *place, number=number)
         if len(measures) != 1:
-            what = f"{quoted(encode(name))} stands for {len(measures)} measures, but must be one here"
-            raise self.refusal(what, f"Write one of them, such as {measures[0].name}.", *place, number=number)
+            fault = f"{quoted(encode(name))} stands for {len(measures)} measures, but must be one here"
+            raise self.refusal(fault, f"Write one of them, such as {measures[0].name}.", *place, number=number)
         return measures[0]
 
     def _parse(self, name: str, *place: Place, number: int = 0) -> list[Measure]:
@@ -194,16 +194,14 @@ class _File(TomlFile):
             measures = parse_measures(name)
         except MeasureError as error:
             raise self.refusal(error.what, error.todo, *place, number=number) from None
-        for each in measures:
-            fault = _fault_of(each)
+        for measure in measures:
+            fault = _fault_of(measure)
             if fault and len(measures) == 1:
-                raise self.refusal(f"{each.name} cannot be graded: {fault}", "Leave it out.", *place, number=number)
+                raise self.refusal(f"{measure.name} cannot be graded: {fault}", "Leave it out.", *place, number=number)
             if fault:
-                what = (
-                    f"{quoted(encode(name))} stands for {len(measures)} measures, of which {each.name} cannot be graded"
-                )
-                todo = "Name each measure that you want, such as map."
-                raise self.refusal(f"{what}: {fault}", todo, *place, number=number)
+                several = f"{quoted(encode(name))} stands for {len(measures)} measures"
+                problem = f"{several}, of which {measure.name} cannot be graded: {fault}"
+                raise self.refusal(problem, "Name each measure that you want, such as map.", *place, number=number)
         return measures
 
     def _measures(self, profile: Profile, listed: tuple[str, ...] | None) -> tuple[MeasureRule, ...]:
@@ -213,21 +211,21 @@ class _File(TomlFile):
             if listed == ():
                 raise self.refusal("the list of measures is empty", "Name one, or leave it out.", "scoring", "measures")
             names = listed or (USUAL_MEASURES if profile.measures == DEFAULT_MEASURES else profile.measures)
-            found = [measure for name in names for measure in self._parse(name, "scoring", "measures")]
-            self._check_repeated(found, "scoring", "measures")
-            return tuple(MeasureRule(each.name) for each in found)
+            measures = [measure for name in names for measure in self._parse(name, "scoring", "measures")]
+            self._check_repeated(measures, "scoring", "measures")
+            return tuple(MeasureRule(measure.name) for measure in measures)
         if listed is not None:
             todo = "Keep one of the two."
             raise self.refusal("measures are listed in [scoring], and there is [[measure]]", todo, "measure")
-        if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
+        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             raise self.refusal("measure is not an array of tables", "Write [[measure]] with two brackets.", "measure")
         if not tables:
             raise self.refusal("the list of measures is empty", "Name one, or leave it out.", "measure")
-        rules, found = [], []
+        rules, measures = [], []
         for number, table in enumerate(tables):
             rule, measure = self._measure_rule(number, table)
-            found.append(measure)
-            self._check_repeated(found, "measure", "name", number=number)
+            measures.append(measure)
+            self._check_repeated(measures, "measure", "name", number=number)
             rules.append(rule)
         return tuple(rules)
 
@@ -239,34 +237,34 @@ class _File(TomlFile):
         rule = MeasureRule(measure.name, **values)
         for key in ("weight", "none_below", "above_baseline"):
             if key in values and rule.full_from is None:
-                what = f"{measure.name} has {key} but no full_from, so it gives no points"
-                raise self.refusal(what, f"Add full_from, or leave {key} out.", "measure", key, number=number)
+                fault = f"{measure.name} has {key} but no full_from, so it gives no points"
+                raise self.refusal(fault, f"Add full_from, or leave {key} out.", "measure", key, number=number)
         if rule.full_from is not None and rule.full_from < (rule.none_below or 0.0):
-            what = f"full_from of {measure.name} is {rule.full_from:g}, below none_below {rule.none_below or 0:g}"
-            raise self.refusal(what, "Swap them.", "measure", "full_from", number=number)
+            fault = f"full_from of {measure.name} is {rule.full_from:g}, below none_below {rule.none_below or 0:g}"
+            raise self.refusal(fault, "Swap them.", "measure", "full_from", number=number)
         return rule, measure
 
     def _check_repeated(self, measures: list[Measure], *place: Place, number: int = 0) -> None:
-        for at, each in enumerate(measures):
-            if each in measures[:at]:
-                first = measures[measures.index(each)].name
-                again = f", as {first}" if first != each.name else ""
-                raise self.refusal(f"{each.name} is named twice{again}", "Keep one.", *place, number=number)
+        for at, measure in enumerate(measures):
+            if measure in measures[:at]:
+                first = measures[measures.index(measure)].name
+                again = f", as {first}" if first != measure.name else ""
+                raise self.refusal(f"{measure.name} is named twice{again}", "Keep one.", *place, number=number)
 
     def _checked(self, rules: Rules) -> Rules:
         """Return rules, after refusing those that would give other points than the file seems to intend."""
-        valued = [each for each in rules.measures if each.full_from is not None]
+        valued = [rule for rule in rules.measures if rule.full_from is not None]
         if rules.points_measures and not valued:
-            what = f"there are {rules.points_measures:g} points for measures, but no measure has full_from"
-            raise self.refusal(what, "Add [[measure]] with name and full_from.", "points", "measures")
+            fault = f"there are {rules.points_measures:g} points for measures, but no measure has full_from"
+            raise self.refusal(fault, "Add [[measure]] with name and full_from.", "points", "measures")
         if valued and not rules.points_measures:
             number = rules.measures.index(valued[0])
-            what = f"{valued[0].name} has full_from, but there are no points for measures"
+            fault = f"{valued[0].name} has full_from, but there are no points for measures"
             todo = "Write measures = 20, for example, in [points], or leave full_from out."
-            raise self.refusal(what, todo, "measure", "full_from", number=number)
+            raise self.refusal(fault, todo, "measure", "full_from", number=number)
         if rules.pass_mark is not None and rules.pass_mark > rules.points:
-            what = f"pass_mark is {rules.pass_mark:g}, but there are only {rules.points:g} points"
-            raise self.refusal(what, "Nobody could pass.", "points", "pass_mark")
+            fault = f"pass_mark is {rules.pass_mark:g}, but there are only {rules.points:g} points"
+            raise self.refusal(fault, "Nobody could pass.", "points", "pass_mark")
         return rules
 
 
@@ -294,10 +292,6 @@ def _fault_of(measure: Measure) -> str:
     # A measure of any kind of judgments declares a union of kinds.
     kinds = get_args(family.judged) or (family.judged,)
     return "" if JudgedRun in kinds else "it needs judgments of another kind than qrels"
-
-
-def _called(section: str, name: str) -> str:
-    return f"{name} in {bracketed(section)}" if section else name
 
 
 def _shown(value: Any) -> str:

@@ -28,14 +28,14 @@ class TomlFile:
         Its tables.
     """
 
-    def __init__(self, name: str, raw: bytes, what: str) -> None:
-        """Read a file; `what` names its content in messages, such as "rules"."""
+    def __init__(self, name: str, raw: bytes, content: str) -> None:
+        """Read a file; `content` names it in messages, such as "rules"."""
         self.name = name
         try:
             text = raw.decode("utf-8")
         except UnicodeDecodeError as error:
             line = raw.count(b"\n", 0, error.start) + 1
-            raise InputError(f"the {what} are not UTF-8 text", "Save them as UTF-8.", file=name, line=line) from None
+            raise InputError(f"the {content} are not UTF-8 text", "Save them as UTF-8.", file=name, line=line) from None
         self._lines = text.replace("\r\n", "\n").split("\n")
         self.document = self._parsed("\n".join(self._lines))
 
@@ -52,15 +52,15 @@ class TomlFile:
             raise InputError(f"no TOML: {reason[:1].lower()}{reason[1:]}", todo, file=self.name, line=line) from None
         return document
 
-    def refusal(self, what: str, todo: str, *place: Place) -> InputError:
+    def refusal(self, fault: str, todo: str, *place: Place) -> InputError:
         """Return an error about the value at a place."""
-        return InputError(what, todo, file=self.name, line=self.line(*place))
+        return InputError(fault, todo, file=self.name, line=self.line(*place))
 
     def line(self, *place: Place) -> int | None:
         """Return the line of a key, or of the nearest table around it; None if neither is on a line of its own."""
         table: tuple[Place, ...] = ()
         seen = Counter[tuple[Place, ...]]()
-        best, found = 0, None
+        best, nearest = 0, None
         for number, text in enumerate(self._lines, 1):
             if header := _HEADER.match(text):
                 table = self._numbered(_parts(header[2]), seen, array=header[1] == "[[")
@@ -72,8 +72,8 @@ class TomlFile:
             if here[: len(place)] == place:
                 return number
             if len(here) > best and here == place[: len(here)]:
-                best, found = len(here), number
-        return found
+                best, nearest = len(here), number
+        return nearest
 
     @staticmethod
     def _numbered(names: list[str], seen: Counter[tuple[Place, ...]], *, array: bool) -> tuple[Place, ...]:

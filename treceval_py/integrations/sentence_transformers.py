@@ -19,7 +19,8 @@ from treceval_py._types import Source
 from treceval_py.errors import DataError, EvaluationError, OutputError
 from treceval_py.io.trec import Judgments
 from treceval_py.measures import Measure
-from treceval_py.scoring.evaluation import Evaluator, load_judgments
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.opening import load_judgments
 from treceval_py.scoring.planning import Scoring
 from treceval_py.scoring.profiles import Profile
 from treceval_py.scoring.results import Results
@@ -118,7 +119,7 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
         if not self.queries:
             raise DataError("no query has judgments", "Check that the ids of queries and judgments are the same.")
         self.corpus = dict(corpus)
-        self._measures = Scoring(measures, profile).checked().measures
+        self._measures = Scoring(measures, profile).checked().named
         # A measure without a cutoff needs the whole list.
         cutoffs = [dict(measure.parameters).get("cutoff") or DEEPEST for measure in self._measures]
         self.depth = max(map(int, cutoffs), default=DEEPEST) if depth is None else depth

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -20,10 +20,10 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError, MeasureError, brief, listed
 from treceval_py.judges.coefficients import LEVELS, WEIGHTS, krippendorff_alpha, weighted_kappa
 from treceval_py.measures import Measure
-from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, Evaluator, load_judgments
-from treceval_py.scoring.planning import Reading, Scoring
-from treceval_py.scoring.profiles import Profile
-from treceval_py.scoring.signatures import Signature
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.opening import AnyJudgments, AnyRun, load_judgments
+from treceval_py.scoring.planning import Options, settled, takes_options
+from treceval_py.scoring.profiles import profile_of
 from treceval_py.version import __version__
 
 MOST_GRADES = 100
@@ -232,28 +232,19 @@ class _Labels(NamedTuple):
     places: IntArray  # (J, U)
 
 
+@takes_options
 def agree(
     judgments: Sequence[AnyJudgments] | Mapping[str, AnyJudgments],
     runs: Iterable[AnyRun] | Mapping[str, AnyRun] = (),
     measures: str | Measure | Sequence[str | Measure] | None = None,
     *,
-    level: int | None = None,
-    profile: str | Profile | None = None,
-    complete: bool | None = None,
-    depth: int | None = None,
-    judged_only: bool = False,
-    collection_size: int | None = None,
-    signature: str | Signature | Iterable[str | Signature] | None = None,
-    scoring: Scoring | None = None,
     common: bool = False,
     alpha: float = 0.05,
     confidence: float = 0.95,
     bootstrap: int = 2000,
     resamples: int = 10_000,
     seed: int = 1,
-    run_format: str | None = None,
-    judgment_format: str | None = None,
-    threads: int | None = None,
+    **options: Unpack[Options],
 ) -> Agreement:
     """Measure how judges agree, and whether they order runs alike.
 
@@ -323,13 +314,11 @@ def agree(
     (0.8, 0.5455)
     """
     _check(alpha=alpha, confidence=confidence, bootstrap=bootstrap, seed=seed)
-    options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size, signature)
-    options = options.beside(scoring)
-    reading = Reading(run_format, judgment_format, threads)
-    names, tables = _judges(judgments, judgment_format)
+    scoring, reading = settled(measures, options)
+    names, tables = _judges(judgments, reading.judgment_format)
     notes: list[str] = []
     labels = _labels(names, tables, notes)
-    least = options.level if options.level is not None else options.checked().profile.level
+    least = scoring.level if scoring.level is not None else profile_of(scoring.checked().profile).level
     weights = _draws(len(labels.qids), bootstrap, seed)
     pairs = tuple(
         _pair(labels, first, second, least, weights, confidence)
@@ -342,17 +331,17 @@ def agree(
     signatures: dict[str, Any] = {}
     if given:
         used = _common(tables, labels) if common else tables
-        table = Evaluator(used[0], options, reading).table
+        table = Evaluator(used[0], scoring, reading).table
         loaded = [table(each) for each in given]
-        found = [
-            gather(loaded, each, options, reading, names=list(runs) if isinstance(runs, Mapping) else None)
+        gathered = [
+            gather(loaded, each, scoring, reading, names=list(runs) if isinstance(runs, Mapping) else None)
             for each in used
         ]
-        called = tuple(run.name for run in found[0].runs)
-        notes += [note for each in found for note in each.notes if note not in notes]
-        columns = [_aligned(each.runs, names[at]) for at, each in enumerate(found)]
-        signatures = {each.measure: each.signature for each in columns[0] if each.signature is not None}
-        settings = (alpha, confidence, bootstrap, resamples, seed, threads)
+        called = tuple(run.name for run in gathered[0].runs)
+        notes += [note for each in gathered for note in each.notes if note not in notes]
+        columns = [_aligned(each.runs, names[at]) for at, each in enumerate(gathered)]
+        signatures = {column.measure: column.signature for column in columns[0] if column.signature is not None}
+        settings = (alpha, confidence, bootstrap, resamples, seed, reading.threads)
         orders = tuple(
             _order(columns[first][at], columns[second][at], first, second, settings, notes)
             for first, second in itertools.combinations(range(len(names)), 2)
@@ -430,9 +419,9 @@ def _labels(names: Sequence[str], tables: Sequence[Qrels], notes: list[str]) -> 
             notes.append(f"{brief(name)}: {are} treated as not judged.")
     several = (places != ABSENT).sum(axis=0) > 1
     if not several.any():
-        what = f"no document was judged by two of the judges ({listed(names)})"
-        raise EvaluationError(what, "Check that the judgments have the same queries and documents.")
-    alone = sorted({int(each) for each in query} - set(np.array(query)[several].tolist()))
+        disjoint = f"no document was judged by two of the judges ({listed(names)})"
+        raise EvaluationError(disjoint, "Check that the judgments have the same queries and documents.")
+    alone = sorted({int(row) for row in query} - set(np.array(query)[several].tolist()))
     if alone:
         are = "1 query has" if len(alone) == 1 else f"{len(alone)} queries have"
         notes.append(f"{are} no document that two judges judged ({first_of([qids[at] for at in alone])}).")
@@ -551,7 +540,7 @@ def _common(tables: Sequence[Qrels], labels: _Labels) -> list[Qrels]:
         {q: {d: grade for d, grade in table[q].items() if d in docids} for q, docids in by_all.items() if docids}
         for table in tables
     ]
-    return [Qrels(each) for each in kept]
+    return [Qrels(judgments) for judgments in kept]
 
 
 def _aligned(runs: Sequence[Any], judge: str) -> list[Aligned]:
@@ -603,20 +592,20 @@ def _order(
     counts = dict.fromkeys(("same", "opposite", "only_first", "only_second", "neither"), 0)
     flips, changes, swapped = [], [], 0
     if runs > 1:
-        tested = [simultaneous(each, resamples=resamples, seed=seed, threads=threads) for each in (left, right)]
+        tested = [simultaneous(values, resamples=resamples, seed=seed, threads=threads) for values in (left, right)]
         for a, b in itertools.combinations(range(runs), 2):
             gaps = [float(row[a] - row[b]) for row in means]
             signs = [0 if abs(gap) <= SAME else (1 if gap > 0 else -1) for gap in gaps]
-            found = [bool(each.p[a, b] <= alpha) and sign != 0 for each, sign in zip(tested, signs, strict=True)]
+            significant = [bool(test.p[a, b] <= alpha) and sign != 0 for test, sign in zip(tested, signs, strict=True)]
             swapped += signs[0] * signs[1] < 0
-            if all(found):
+            if all(significant):
                 kind = "same" if signs[0] == signs[1] else "opposite"
                 if kind == "opposite":
                     flips.append((a, b) if signs[0] > 0 else (b, a))
-            elif any(found):
-                kind = "only_first" if found[0] else "only_second"
-                better = signs[0] if found[0] else signs[1]
-                changes.append((*((a, b) if better > 0 else (b, a)), first if found[0] else second))
+            elif any(significant):
+                kind = "only_first" if significant[0] else "only_second"
+                better = signs[0] if significant[0] else signs[1]
+                changes.append((*((a, b) if better > 0 else (b, a)), first if significant[0] else second))
             else:
                 kind = "neither"
             counts[kind] += 1

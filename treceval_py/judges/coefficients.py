@@ -108,7 +108,7 @@ def krippendorff_alpha(coincidences: FloatArray, grades: FloatArray, level: Leve
 
 
 def _one_minus(observed: FloatArray, expected: FloatArray) -> FloatArray:
-    found = np.full(len(observed), np.nan)
+    agreement = np.full(len(observed), np.nan)
     some = expected > 0
-    found[some] = 1 - observed[some] / expected[some]
-    return found
+    agreement[some] = 1 - observed[some] / expected[some]
+    return agreement

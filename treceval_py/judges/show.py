@@ -88,10 +88,10 @@ def _records(found: Agreement, *, by_query: bool) -> Iterator[Record]:
             yield {"what": name, **who, "measure": "", "qid": "", "value": value, "low": None, "high": None}
         for name in KAPPAS:
             yield {"what": name, **who, "measure": "", "qid": "", **getattr(pair, name)._asdict()}
-        for each in pair.queries if by_query else ():
+        for query in pair.queries if by_query else ():
             for name in ("common", "same", "kappa", "quadratic", "bias"):
-                where: Record = {"measure": "", "qid": each.qid}
-                yield {"what": name, **who, **where, "value": getattr(each, name), "low": None, "high": None}
+                where: Record = {"measure": "", "qid": query.qid}
+                yield {"what": name, **who, **where, "value": getattr(query, name), "low": None, "high": None}
     for level, alpha in found.alpha.items():
         yield {"what": f"alpha_{level}", "first": "", "second": "", "measure": "", "qid": "", **alpha._asdict()}
     for order in found.orders:
@@ -156,7 +156,7 @@ def _coefficients(found: Agreement, style: Style) -> Table:
         rows += [(*who, title, getattr(pair, name)) for name, title in KAPPAS.items()]
     starts[len(rows)] = ""
     everybody = f"all {len(found.judges)}"
-    rows += [(everybody, "", f"Krippendorff's α, {level}", each) for level, each in found.alpha.items()]
+    rows += [(everybody, "", f"Krippendorff's α, {level}", alpha) for level, alpha in found.alpha.items()]
     confidence = percent(found.settings["confidence"])
     columns = (
         _words("first", [row[0] for row in rows], "judge", head=True),
@@ -189,16 +189,16 @@ def _confusion(found: Agreement, pair: PairOfJudges) -> Table:
 
 def _queries(found: Agreement, pair: PairOfJudges) -> Table:
     # The queries in which they differ most come first.
-    rows = sorted(pair.queries, key=lambda each: each.same)
+    rows = sorted(pair.queries, key=lambda query: query.same)
     columns = [
-        _words("qid", [each.qid for each in rows], "query", head=True),
-        _column("common", [each.common for each in rows]),
-        _column("only_first", [each.only_first for each in rows], "only first"),
-        _column("only_second", [each.only_second for each in rows], "only second"),
-        _column("same", [each.same for each in rows], "same grade"),
-        _column("kappa", [each.kappa for each in rows], "κ"),
-        _column("quadratic", [each.quadratic for each in rows], "quadratic κ"),
-        _column("bias", [each.bias for each in rows], signed=True),
+        _words("qid", [query.qid for query in rows], "query", head=True),
+        _column("common", [query.common for query in rows]),
+        _column("only_first", [query.only_first for query in rows], "only first"),
+        _column("only_second", [query.only_second for query in rows], "only second"),
+        _column("same", [query.same for query in rows], "same grade"),
+        _column("kappa", [query.kappa for query in rows], "κ"),
+        _column("quadratic", [query.quadratic for query in rows], "quadratic κ"),
+        _column("bias", [query.bias for query in rows], signed=True),
     ]
     title = f"{found.judges[pair.first]} and {found.judges[pair.second]}, query by query"
     notes = (f"{NONE}: κ is not defined if both judges gave all documents the same grade.",)

@@ -65,7 +65,7 @@ def _array(given: Any, what: str) -> AnyArray:
         raise DataError(f"{what} of type {type(given).__name__} cannot be read: {error}", FORMS) from error
 
 
-class Rows:
+class Arrays:
     """A run as arrays.
 
     Attributes
@@ -144,7 +144,7 @@ class Rows:
         return *arguments, narrow, limit, ranking.judged_only
 
 
-def rows_of(given: Any) -> Rows | Run:
+def rows_of(given: Any) -> Arrays | Run:
     """Return a run as rows of arrays, or as a table if its ids are text.
 
     Parameters
@@ -179,7 +179,7 @@ def rows_of(given: Any) -> Rows | Run:
         ids = np.ascontiguousarray(ids, dtype=np.int64)
     if hidden is not None and hidden.any():
         ids = np.where(hidden, -1, np.arange(values.shape[1]) if ids is None else ids)
-    return Rows(values, ids, names)
+    return Arrays(values, ids, names)
 
 
 def _unmasked(scores: AnyArray, ids: AnyArray | None) -> tuple[AnyArray, AnyArray | None, AnyArray | None]:
@@ -245,15 +245,15 @@ def qrels_of_labels(given: Any) -> Qrels:
 
 def _numbers(qrels: Qrels) -> tuple[IntArray, bool]:
     """Return judged documents as whole numbers (-1 for other ids), and whether they ascend; cached."""
-    found: tuple[IntArray, bool] | None = qrels.known.get("numbers")
-    if found is None:
+    known: tuple[IntArray, bool] | None = qrels.known.get("numbers")
+    if known is None:
         numbers = np.array([_number(raw) for raw in qrels.docids.raw()], dtype=np.int64)
         within = np.ones(len(numbers), dtype=bool)
         within[qrels.offsets[:-1][np.diff(qrels.offsets) > 0]] = False
         rises = numbers[1:] > numbers[:-1]
         ascend = bool((rises | ~within[1:]).all()) and int(numbers.min(initial=0)) >= 0
-        found = qrels.known["numbers"] = numbers, ascend
-    return found
+        known = qrels.known["numbers"] = numbers, ascend
+    return known
 
 
 def _number(raw: bytes) -> int:
@@ -285,7 +285,7 @@ def _places(qrels: Qrels, qids: Sequence[str]) -> IntArray | None:
     return places
 
 
-def _judged(rows: Rows, qrels: Qrels) -> AnyArray:
+def _judged(rows: Arrays, qrels: Qrels) -> AnyArray:
     """Return, for each score, whether the document of its column is judged for the query of its row. (R, K)."""
     judged = np.zeros(rows.scores.shape, dtype=bool)
     numbers, _ = _numbers(qrels)

@@ -31,7 +31,7 @@ def ranked_documents(
     ordered : Arranged
         The run in the order of that ranking.
     """
-    limit, found = limit_of(ranking.depth), {}
+    limit, queries = limit_of(ranking.depth), {}
     for number, row in enumerate(rows.tolist()):
         if row < 0:
             continue
@@ -50,19 +50,19 @@ def ranked_documents(
             ranks = np.arange(1, len(docids) + 1)
         known = run[run.qids[number]]
         scores = np.array([known[docid] for docid in docids], dtype=np.float64)
-        found[row] = RankedQuery(qrels.qids[row], tuple(docids), scores, ranks, tuple(labels), judgments)
-    return found
+        queries[row] = RankedQuery(qrels.qids[row], tuple(docids), scores, ranks, tuple(labels), judgments)
+    return queries
 
 
 def of_queries(
     qrels: Qrels, rows: Sequence[int], parts: Sequence[Mapping[int, RankedQuery]]
 ) -> tuple[RankedQuery, ...]:
     """Return the documents of the judged queries in `rows`; some may be in no part."""
-    found = {row: query for part in parts for row, query in part.items()}
+    ranked = {row: query for part in parts for row, query in part.items()}
     none = np.zeros(0, dtype=np.int64)
     return tuple(
         [
-            found.get(row) or RankedQuery(qid, (), none.astype(np.float64), none, (), qrels[qid])
+            ranked.get(row) or RankedQuery(qid, (), none.astype(np.float64), none, (), qrels[qid])
             for row, qid in ((row, qrels.qids[row]) for row in rows)
         ]
     )

@@ -181,14 +181,10 @@ class JudgedRun:
 
     def found(self, level: int) -> Found:
         """Return the retrieved documents that are judged ``level`` or higher."""
-        made, key = self._made, ("found", level)
-        if key not in made:
-            made[key] = self._find(level)
-        found: Found = made[key]
-        return found
-
-    def _find(self, level: int) -> Found:
-        hits = self.hits
+        made, key, hits = self._made, ("found", level), self.hits
+        if key in made:
+            kept: Found = made[key]
+            return kept
         relevant = hits.rel >= max(level, 0)
         unjudged = hits.rel < 0
         at = np.flatnonzero(relevant)
@@ -199,7 +195,8 @@ class JudgedRun:
         nth, nonrelevant, negative = (
             before[:, at] - before[:, np.searchsorted(hits.query, np.arange(len(self.qids)))[query]]
         )
-        return Found(query, hits.rank[at], nth + 1, nonrelevant, negative)
+        made[key] = relevant_hits = Found(query, hits.rank[at], nth + 1, nonrelevant, negative)
+        return relevant_hits
 
     def starts(self, hits: Hits) -> IntArray:
         """Return the first row of each query in `hits`, a table sorted by query: (Q + 1,)."""

@@ -146,8 +146,8 @@ def judge(
         raise DataError(f"depth must be a whole number, not {shown(depth)}")
     qrels = qrels if isinstance(qrels, Qrels) else Qrels(qrels)
     table: Any = run if isinstance(run, Run) or is_nested(run) else Run(run)
-    ranking = Ranking(depth, judged_only, score_type, order, ties, tied)
-    ranking = ranking._replace(pooled=pooled, confidence=confidence, documents=documents)
+    ranking = Ranking(order, score_type, ties, judged_only=judged_only, depth=depth)
+    ranking = ranking._replace(tied=tied, pooled=pooled, confidence=confidence, documents=documents)
     return judge_by(qrels, table, ranking, complete=complete)
 
 
@@ -213,8 +213,8 @@ def in_order(
         counts = np.maximum(num_ret, 0) if some else num_ret
         return JudgedRun(ideal.qids, Hits(*hits), best, counts, DEFAULT_TAG, None, None, None, {}, qrels.known)
     rows = qrels.ideal.rows
-    found = Located(np.where(num_ret >= 0, rows, -1), Hits(rows[hits[0]], hits[1], hits[2]), num_ret)
-    parts = [found] if rest is None else [found, rest]
+    judged = Located(np.where(num_ret >= 0, rows, -1), Hits(rows[hits[0]], hits[1], hits[2]), num_ret)
+    parts = [judged] if rest is None else [judged, rest]
     return assemble(qrels, parts, complete=complete, tag=DEFAULT_TAG, known=known)
 
 
@@ -318,30 +318,30 @@ def _located_in_order(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking, 
     """Find the ranks of the judged documents of an arranged run; ``rows`` (Q,) are its queries in the judgments."""
     by_column = ordered.ranks is not None and not ranking.judged_only
     depth = None if by_column else ranking.depth
-    found = _located(qrels, ordered.run, rows, Ranking(depth, ranking.judged_only, FLOAT64))
+    located = _located(qrels, ordered.run, rows, Ranking(judged_only=ranking.judged_only, depth=depth))
     if ranking.pooled and not ranking.judged_only:
-        found = _with_pooled(qrels, ordered, found, limit_of(depth))
+        located = _with_pooled(qrels, ordered, located, limit_of(depth))
     sure = _confidences(run, ordered, limit_of(ranking.depth)) if ranking.confidence else None
-    found = found._replace(confidence=sure)
-    if ordered.ranks is None and ordered.first is None and not ranking.positive:
-        return found
+    located = located._replace(confidence=sure)
+    if ordered.ranks is None and ordered.first is None and ranking.not_positive == "keep":
+        return located
     if ordered.ranks is not None and ranking.tied and not by_column:
-        return found._replace(tied=Tied(found.hits.rank, found.hits.rank))
-    place = _places(qrels, ordered.run, found)
+        return located._replace(tied=Tied(located.hits.rank, located.hits.rank))
+    place = _places(qrels, ordered.run, located)
     if by_column and ordered.ranks is not None:
-        return _at_ranks(found, ordered, ordered.ranks[place], ranking)
+        return _at_ranks(located, ordered, ordered.ranks[place], ranking)
     if ordered.first is not None and ordered.last is not None:
-        found = found._replace(tied=Tied(ordered.first[place], ordered.last[place]))
-    if not ranking.positive:
-        return found
-    return _above_zero(found, narrowed(run.scores[ordered.order[place]], ranking.score_type))
+        located = located._replace(tied=Tied(ordered.first[place], ordered.last[place]))
+    if ranking.not_positive == "keep":
+        return located
+    return _above_zero(located, narrowed(run.scores[ordered.order[place]], ranking.score_type))
 
 
 def _left(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> tuple[Run, Ranking]:
     """Remove documents that must be gone before the others are ordered; return the run and the remaining ranking."""
-    if ranking.drop_self:
-        run, ranking = without_self(run), ranking._replace(drop_self=False)
-    if ranking.judged_only and (ranking.tied or ranking.confidence or ranking.positive):
+    if ranking.self_hits == "drop":
+        run, ranking = without_self(run), ranking._replace(self_hits="keep")
+    if ranking.judged_only and (ranking.tied or ranking.confidence or ranking.not_positive == "miss"):
         # The possible ranks of tied documents, and the highest scores, depend on which documents remain.
         run, ranking = _judged_part(qrels, run, rows, ranking), ranking._replace(depth=None)
     return run, ranking
@@ -351,24 +351,26 @@ def _with_documents(qrels: Qrels, run: Run, ranking: Ranking) -> Located:
     """Find the ranks of the judged documents, and keep all documents."""
     from treceval_py.judging.documents import ranked_documents
 
-    found = locate(qrels, run, ranking._replace(documents=False))
-    whole = without_self(run) if ranking.drop_self else run
-    ordered = arrange(whole, ranking._replace(tied=False, drop_self=False), _labels(qrels, whole, found.rows, ranking))
-    return found._replace(documents=ranked_documents(qrels, whole, found.rows, ranking, ordered))
+    located = locate(qrels, run, ranking._replace(documents=False))
+    whole = without_self(run) if ranking.self_hits == "drop" else run
+    ordered = arrange(
+        whole, ranking._replace(tied=False, self_hits="keep"), _labels(qrels, whole, located.rows, ranking)
+    )
+    return located._replace(documents=ranked_documents(qrels, whole, located.rows, ranking, ordered))
 
 
-def _at_ranks(found: Located, ordered: Arranged, ranks: IntArray, ranking: Ranking) -> Located:
+def _at_ranks(located: Located, ordered: Arranged, ranks: IntArray, ranking: Ranking) -> Located:
     """Give hits the ranks (H,) of the rank column, down to the ranking's depth."""
-    cut = _cut(found._replace(hits=found.hits._replace(rank=ranks)), ordered, limit_of(ranking.depth))
+    cut = _cut(located._replace(hits=located.hits._replace(rank=ranks)), ordered, limit_of(ranking.depth))
     # No two documents have the same rank, so each can only have its own.
     return cut._replace(tied=Tied(cut.hits.rank, cut.hits.rank)) if ranking.tied else cut
 
 
-def _above_zero(found: Located, scores: FloatArray) -> Located:
+def _above_zero(located: Located, scores: FloatArray) -> Located:
     """Remove the hits with a score (H,) of 0 or less, but keep them among the known documents."""
     above = scores > 0
-    tied = None if found.tied is None else found.tied.where(above)
-    return found._replace(hits=found.hits.where(above), tied=tied, known=found.hits)
+    tied = None if located.tied is None else located.tied.where(above)
+    return located._replace(hits=located.hits.where(above), tied=tied, known=located.hits)
 
 
 def _labels(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> IntArray | None:
@@ -384,26 +386,26 @@ def _labels(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> IntArra
     return np.array(labels, dtype=np.int64)
 
 
-def _with_pooled(qrels: Qrels, ordered: Arranged, found: Located, limit: int) -> Located:
+def _with_pooled(qrels: Qrels, ordered: Arranged, located: Located, limit: int) -> Located:
     """Add the documents that are judged only for other queries, with the judgment -1."""
-    run, rows = ordered.run, found.rows
+    run, rows = ordered.run, located.rows
     known = np.fromiter(map(qrels.pool.__contains__, run.docids.raw()), dtype=bool, count=len(run.docids))
     known = known[ordered.order]
     query = np.repeat(np.arange(len(rows)), np.diff(run.offsets))
     rank = np.arange(len(query)) - run.offsets[query] + 1
     known &= (rank <= limit) & (rows[query] >= 0)
-    known[_places(qrels, run, found)] = False
+    known[_places(qrels, run, located)] = False
     more = Hits(rows[query[known]], rank[known], np.full(int(known.sum()), -1, dtype=np.int64))
-    hits = Hits.concatenate([found.hits, more])
+    hits = Hits.concatenate([located.hits, more])
     order = np.lexsort((hits.rank, hits.query))
-    return found._replace(hits=Hits(*(column[order] for column in hits)))
+    return located._replace(hits=Hits(*(column[order] for column in hits)))
 
 
-def _places(qrels: Qrels, run: Run, found: Located) -> IntArray:
+def _places(qrels: Qrels, run: Run, located: Located) -> IntArray:
     """Return the position of each hit among all documents by query and rank. (H,)."""
     query = np.full(len(qrels), -1, dtype=np.int64)
-    query[found.rows[found.rows >= 0]] = np.flatnonzero(found.rows >= 0)
-    places: IntArray = run.offsets[query[found.hits.query]] + found.hits.rank - 1
+    query[located.rows[located.rows >= 0]] = np.flatnonzero(located.rows >= 0)
+    places: IntArray = run.offsets[query[located.hits.query]] + located.hits.rank - 1
     return places
 
 
@@ -418,13 +420,13 @@ def _confidences(run: Run, ordered: Arranged, limit: int) -> FloatArray:
     return sure
 
 
-def _cut(found: Located, ordered: Arranged, limit: int) -> Located:
+def _cut(located: Located, ordered: Arranged, limit: int) -> Located:
     """Remove documents below a rank of the rank column."""
     ranks = ordered.ranks if ordered.ranks is not None else np.zeros(0, dtype=np.int64)
     within = np.concatenate([[0], np.cumsum(ranks <= limit)])
     offsets = ordered.run.offsets
-    num_ret = np.where(found.rows >= 0, within[offsets[1:]] - within[offsets[:-1]], 0)
-    return found._replace(hits=found.hits.where(found.hits.rank <= limit), num_ret=num_ret)
+    num_ret = np.where(located.rows >= 0, within[offsets[1:]] - within[offsets[:-1]], 0)
+    return located._replace(hits=located.hits.where(located.hits.rank <= limit), num_ret=num_ret)
 
 
 def _judged_part(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> Run:
@@ -480,7 +482,7 @@ def judge_groups(groups: JudgmentGroups, run: Run, *, complete: bool = True, ran
     """Find the judged documents of a run for each group of judgments; errors as for `judge`."""
     qids = sorted((qid for qid in groups.qids if complete or qid in run), key=encode)
     if not ranking.plain:
-        run, ranking = arranged(run, ranking), Ranking(ranking.depth, ranking.judged_only)
+        run, ranking = arranged(run, ranking), Ranking(judged_only=ranking.judged_only, depth=ranking.depth)
     hits: list[Hits] = []
     ideals: list[Hits] = []
     query: list[int] = []
@@ -558,13 +560,13 @@ def _judge_documents(
 
 def _ranks(docids: Sequence[bytes], scores: FloatArray, rows: IntArray) -> IntArray:
     """Return the ranks of some documents: 1 + the number of documents above, found without sorting these."""
-    found = scores[rows]
+    sought = scores[rows]
     ascending = np.sort(scores)
-    after = np.searchsorted(ascending, found, side="right")
+    after = np.searchsorted(ascending, sought, side="right")
     ranks: IntArray = len(scores) - after + 1
-    tied = after - np.searchsorted(ascending, found, side="left") > 1
-    for score in np.unique(found[tied]):
+    tied = after - np.searchsorted(ascending, sought, side="left") > 1
+    for score in np.unique(sought[tied]):
         ids = sorted([docids[row] for row in np.flatnonzero(scores == score).tolist()])
-        for at in np.flatnonzero(found == score).tolist():
+        for at in np.flatnonzero(sought == score).tolist():
             ranks[at] += len(ids) - bisect_right(ids, docids[rows[at]])
     return ranks

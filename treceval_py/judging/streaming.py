@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -146,15 +145,15 @@ class _Piece(NamedTuple):
     replaced: int = 0
 
 
-@dataclass(slots=True)
 class _Judging:
     """Judges pieces, in any thread."""
 
-    qrels: Qrels
-    name: str
-    ranking: Ranking
-    duplicates: str
-    scattered: bool = False  # whether a query occurred in two pieces; then pieces are only scanned for errors
+    def __init__(self, qrels: Qrels, name: str, ranking: Ranking, duplicates: str) -> None:
+        self.qrels = qrels
+        self.name = name
+        self.ranking = ranking
+        self.duplicates = duplicates
+        self.scattered = False  # whether a query occurred in two pieces; then pieces are only scanned for errors
 
     def piece(self, text: memoryview) -> _Piece | bytes:
         """Judge a piece; return its text if the Python reader must read it."""
@@ -191,20 +190,20 @@ class _Judging:
         return _Piece(run.qids, run.tag, part.num_lines, num_bytes, located, contradictions, twice, replaced)
 
 
-@dataclass(slots=True)
 class _Reading:
     """A run that is being read, with the results of its pieces so far."""
 
-    _judging: _Judging
-    _lines: int = 0
-    _twice: InputError | None = None
-    _contradictions: list[RankContradictions | None] = field(default_factory=list)
-    plain: bool = True  # whether the scanner accepted all pieces
-    num_bytes: int = 0
-    qids: dict[str, None] = field(default_factory=dict)
-    located: list[Located] = field(default_factory=list)
-    tag: str = ""
-    replaced: int = 0
+    def __init__(self, judging: _Judging) -> None:
+        self._judging = judging
+        self._lines = 0
+        self._twice: InputError | None = None
+        self._contradictions: list[RankContradictions | None] = []
+        self.plain = True  # whether the scanner accepted all pieces
+        self.num_bytes = 0
+        self.qids: dict[str, None] = {}
+        self.located: list[Located] = []
+        self.tag = ""
+        self.replaced = 0
 
     def take_all(self, results: Iterator[_Piece | bytes]) -> None:
         """Add the pieces in order.
@@ -273,10 +272,10 @@ class _Reading:
         if self._twice is not None:
             raise self._twice
         contradictions = RankContradictions()
-        known = [found for found in self._contradictions if found is not None]
+        known = [of_piece for of_piece in self._contradictions if of_piece is not None]
         if len(known) == len(self._contradictions):  # the ranks of all pieces are known
-            found = {qid for part in known for qid in part.qids}
-            qids = tuple(filter(found.__contains__, self.qids))
+            contradicting = {qid for part in known for qid in part.qids}
+            qids = tuple(filter(contradicting.__contains__, self.qids))
             contradictions = RankContradictions(qids, all(part.reversed for part in known))
         how = self._judging
         judged = assemble(how.qrels, self.located, complete=complete, tag=self.tag, known=how.ranking.known)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 
-from treceval_py._types import FloatArray
 from treceval_py.data.ids import shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError, MeasureError, brief, listed
@@ -16,12 +15,11 @@ from treceval_py.measures import Measure
 from treceval_py.measures.registry import TEXT
 from treceval_py.ranges.ties import TieRange, tie_ranges
 from treceval_py.ranges.unjudged import UnjudgedRange, unjudged_ranges
-from treceval_py.scoring.conventions import Conventions
-from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, Evaluator, Judged, JudgedOnce, with_fixed
-from treceval_py.scoring.planning import Reading, Scoring, Task
-from treceval_py.scoring.profiles import Profile
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.filling import part_of, results_of, with_fixed
+from treceval_py.scoring.opening import AnyJudgments, AnyRun, Judged, Opened
+from treceval_py.scoring.planning import Options, Task, settled, takes_options
 from treceval_py.scoring.results import Results
-from treceval_py.scoring.signatures import Signature
 
 
 class Sensitivity(NamedTuple):
@@ -49,7 +47,7 @@ class Sensitivity(NamedTuple):
         for name, value in self.results.mean.items():
             ranges = {"ties": self.ties.get(name), "unjudged": self.unjudged.get(name)}
             said = [
-                f"{what} {r.lowest_mean:.4f} to {r.highest_mean:.4f}" for what, r in ranges.items() if r is not None
+                f"{kind} {r.lowest_mean:.4f} to {r.highest_mean:.4f}" for kind, r in ranges.items() if r is not None
             ]
             parts.append(f"{name}={value:.4f} ({'; '.join(said)})")
         return f"<Sensitivity of {brief(self.results.run_name)!r}: {listed(parts, 3, 110)}>"
@@ -60,6 +58,7 @@ class Sensitivity(NamedTuple):
         return text_of(self, "html")
 
 
+@takes_options
 def assess(
     qrels: AnyJudgments,
     run: AnyRun,
@@ -67,17 +66,7 @@ def assess(
     *,
     ties: bool = True,
     unjudged: bool = True,
-    level: int | None = None,
-    complete: bool = False,
-    depth: int | None = None,
-    judged_only: bool = False,
-    collection_size: int | None = None,
-    profile: str | Profile | None = None,
-    signature: str | Signature | Iterable[str | Signature] | None = None,
-    scoring: Scoring | None = None,
-    run_format: str | None = None,
-    judgment_format: str | None = None,
-    threads: int | None = None,
+    **options: Unpack[Options],
 ) -> Sensitivity:
     """Score a run and return how much its values depend on the order of ties and on unjudged documents.
 
@@ -110,8 +99,7 @@ def assess(
     """
     if not isinstance(ties, bool) or not isinstance(unjudged, bool):
         raise MeasureError(f"ties and unjudged must be True or False, not {shown(ties)} and {shown(unjudged)}")
-    options = Scoring(measures, profile, level, complete, depth, judged_only, collection_size, signature)
-    evaluator = Evaluator(qrels, options.beside(scoring), Reading(run_format, judgment_format, threads))
+    evaluator = Evaluator(qrels, *settled(measures, options))
     return ranges_of(evaluator, run, ties=ties, unjudged=unjudged)
 
 
@@ -120,65 +108,72 @@ def ranges_of(evaluator: Evaluator, run: AnyRun, *, ties: bool, unjudged: bool) 
     judgments = evaluator.judgments
     if not isinstance(judgments, Qrels):
         raise EvaluationError("ranges need relevance judgments (qrels)", file=judgments.name)
-    judging = evaluator.judging(run, keep=True)
-    results = judging.results(evaluator.plan, evaluator.fingerprint)
-    found = Sensitivity(results, {}, {}, {})
-    for number, measure in enumerate(results.resolved):
-        if measure.family.kind == TEXT:
-            continue
-        task = Task(results.measures[number], measure, results.conventions[number], results.profiles[number])
+    opened = evaluator.open(run)
+    results = results_of(opened, evaluator.plan, evaluator.fingerprint)
+    sensitivity = Sensitivity(results, {}, {}, {})
+    for task in results.tasks:
         name = task.asked.name
+        if task.resolved.family.kind == TEXT:
+            continue
         if ties:
-            found.qids[name], found.ties[name] = range_of_ties(judging, task)
+            sensitivity.qids[name], sensitivity.ties[name] = range_of_ties(opened, task)
         if unjudged:
-            found.qids[name], found.unjudged[name] = range_of_labels(judging, task, judgments.max_rel)
-    return found
+            sensitivity.qids[name], sensitivity.unjudged[name] = range_of_labels(opened, task, judgments.max_rel)
+    return sensitivity
 
 
-def range_of_ties(judging: JudgedOnce, task: Task) -> tuple[tuple[str, ...], TieRange]:
+def range_of_ties(opened: Opened, task: Task) -> tuple[tuple[str, ...], TieRange]:
     """Return the range of a measure over the orders of ties, and its queries; errors as of `assess`."""
     measure, conventions = task.resolved, task.conventions
-    _check_ties(conventions, task.profile, measure)
+    _check_ties(task)
     ranking = conventions.ranking(tied=True)._replace(depth=None, pooled=measure.family.needs == "pooled")
-    part, fixed = judging.part(conventions, ranking, measure)
-    (found,) = tie_ranges(_of_qrels(part), [measure], conventions.depth)
-    return part.qids, found if np.isnan(fixed).all() else _ties_with_fixed(found, fixed)
+    part, fixed = part_of(opened, conventions, ranking, measure)
+    (ends,) = tie_ranges(_of_qrels(part), [measure], conventions.depth)
+    if np.isnan(fixed).all():
+        return part.qids, ends
+    columns = (with_fixed(measure, values, fixed) for values in (ends.lowest, ends.expected, ends.highest))
+    (lowest, low), (expected, middle), (highest, high) = (
+        (values, measure.family.average(values, len(values))) for values in columns
+    )
+    touched = ends.touched & np.isnan(fixed)
+    return part.qids, TieRange(measure, lowest, expected, highest, low, middle, high, touched)
 
 
-def range_of_labels(judging: JudgedOnce, task: Task, max_rel: int) -> tuple[tuple[str, ...], UnjudgedRange]:
+def range_of_labels(opened: Opened, task: Task, max_rel: int) -> tuple[tuple[str, ...], UnjudgedRange]:
     """Return the range of a measure over the labels of unjudged documents, and its queries; errors as of `assess`."""
     measure, conventions = task.resolved, task.conventions
-    _check_unjudged(conventions, task.profile)
-    part, fixed = judging.part(conventions, conventions.ranking(), measure)
-    top = dict(measure.parameters).get("max_rel", max_rel)
-    (found,) = unjudged_ranges(_of_qrels(part), [measure], int(top))
-    return part.qids, found if np.isnan(fixed).all() else _labels_with_fixed(found, fixed)
+    for convention, value, changed in _BY_LABELS:
+        if getattr(conventions, convention) == value:
+            raise EvaluationError(
+                f"--unjudged does not support the profile {task.profile}: labels of unjudged documents would decide "
+                + changed,
+                "Use another profile.",
+            )
+    part, fixed = part_of(opened, conventions, conventions.ranking(), measure)
+    (ends,) = unjudged_ranges(_of_qrels(part), [measure], int(dict(measure.parameters).get("max_rel", max_rel)))
+    if np.isnan(fixed).all():
+        return part.qids, ends
+    lowest, highest = (with_fixed(measure, values, fixed) for values in (ends.lowest, ends.highest))
+    low, high = (measure.family.average(values, len(values)) for values in (lowest, highest))
+    return part.qids, ends._replace(lowest=lowest, highest=highest, lowest_mean=low, highest_mean=high)
 
 
-def _check_ties(conventions: Conventions, profile: str, measure: Measure) -> None:
+def _check_ties(task: Task) -> None:
     """Check that the order of ties affects only ranks."""
+    conventions, fault = task.conventions, ""
     if conventions.order == "rank":
         raise EvaluationError(
-            f"the profile {profile} ranks documents by the rank column, which has no ties",
-            "Use another profile.",
+            f"the profile {task.profile} ranks documents by the rank column, which has no ties", "Use another profile."
         )
-    if conventions.depth is None:
-        return
+    todo = "Remove the depth (-M), or use another profile."
     if conventions.judged_only:
-        raise EvaluationError(
-            "with a depth, the order of ties decides which unjudged documents are removed",
-            "Remove the depth (-M) or -J (judged_only).",
-        )
-    if conventions.known == "retrieved":
-        raise EvaluationError(
-            "with a depth, the order of ties decides which judgments are known",
-            "Remove the depth (-M), or use another profile.",
-        )
-    if conventions.unrelevant != "in" and measure.family.undefined_without != "relevant":
-        raise EvaluationError(
-            f"with a depth, the order of ties decides in which queries {measure.name} has a value",
-            "Remove the depth (-M), or use another profile.",
-        )
+        fault, todo = "which unjudged documents are removed", "Remove the depth (-M) or -J (judged_only)."
+    elif conventions.known == "retrieved":
+        fault = "which judgments are known"
+    elif conventions.unrelevant != "in" and task.resolved.family.undefined_without != "relevant":
+        fault = f"in which queries {task.resolved.name} has a value"
+    if fault and conventions.depth is not None:
+        raise EvaluationError(f"with a depth, the order of ties decides {fault}", todo)
 
 
 _BY_LABELS = (
@@ -189,37 +184,7 @@ _BY_LABELS = (
 """Values of conventions under which labels of unjudged documents affect more than values, and what they affect."""
 
 
-def _check_unjudged(conventions: Conventions, profile: str) -> None:
-    """Check that the labels of unjudged documents affect only the values of a measure."""
-    for convention, value, what in _BY_LABELS:
-        if getattr(conventions, convention) == value:
-            raise EvaluationError(
-                f"--unjudged does not support the profile {profile}: labels of unjudged documents would decide {what}",
-                "Use another profile.",
-            )
-
-
 def _of_qrels(judged: Judged) -> JudgedRun:
     if not isinstance(judged, JudgedRun):
         raise AssertionError("a run is judged by relevance judgments")
     return judged
-
-
-def _with_fixed(measure: Measure, values: FloatArray, fixed: FloatArray) -> tuple[FloatArray, float]:
-    """Return values, with those that the profile fixes, and their average."""
-    values = with_fixed(measure, values, fixed)
-    return values, measure.family.average(values, len(values))
-
-
-def _ties_with_fixed(found: TieRange, fixed: FloatArray) -> TieRange:
-    (lowest, low), (expected, middle), (highest, high) = (
-        _with_fixed(found.measure, values, fixed) for values in (found.lowest, found.expected, found.highest)
-    )
-    return TieRange(found.measure, lowest, expected, highest, low, middle, high, found.touched & np.isnan(fixed))
-
-
-def _labels_with_fixed(found: UnjudgedRange, fixed: FloatArray) -> UnjudgedRange:
-    (lowest, low), (highest, high) = (
-        _with_fixed(found.measure, values, fixed) for values in (found.lowest, found.highest)
-    )
-    return found._replace(lowest=lowest, highest=highest, lowest_mean=low, highest_mean=high)

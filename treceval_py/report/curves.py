@@ -81,8 +81,8 @@ class Curves(NamedTuple):
 def basis_of(comparison: Comparison) -> Basis:
     """Return the ranking rules of the first measure of a comparison; if unknown, those of the default profile."""
     first = comparison.measures[0]
-    signatures = [each.signature for each in comparison.measures if each.signature is not None]
-    levels = [dict(each.measure.parameters).get("level") for each in signatures]
+    signatures = [measure.signature for measure in comparison.measures if measure.signature is not None]
+    levels = [dict(signature.measure.parameters).get("level") for signature in signatures]
     if first.signature is None:
         profile = PROFILES[DEFAULT_PROFILE]
         conventions = profile.conventions
@@ -127,7 +127,7 @@ def curves_of(basis: Basis, qrels: Qrels, runs: Sequence[JudgedRun]) -> Curves:
     rows[[place[qid] for qid in basis.qids]] = True
     runs = [run.select(rows) for run in runs]
     longest = min(max(int(run.num_ret.max(initial=0)) for run in runs), DEPTHS[-1])
-    depths = (*(each for each in DEPTHS if each < longest), max(longest, 1))
+    depths = (*(depth for depth in DEPTHS if depth < longest), max(longest, 1))
     names = [f"iprec_at_recall.{level:.1f}" for level in RECALLS] + [f"recall.{depth}" for depth in depths]
     measures = [task.resolved for task in basis.plan(names, qrels.max_rel).tasks]
     means = np.array([[float(values(measure, run).mean()) for measure in measures] for run in runs])

@@ -25,7 +25,9 @@ from treceval_py.judging.locating import judge_arranged
 from treceval_py.rendering.envelope import json_safe
 from treceval_py.report.robustness import Range, labels_of, ties_of
 from treceval_py.scoring.conventions import Conventions
-from treceval_py.scoring.evaluation import Evaluator, JudgedOnce
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.filling import judge_opened
+from treceval_py.scoring.opening import Opened, open_run
 from treceval_py.scoring.planning import Task
 from treceval_py.scoring.signatures import concise
 
@@ -60,7 +62,7 @@ Passages: TypeAlias = "Mapping[str, str] | Rows"
 """Texts of documents by id, or their source."""
 
 
-class Ranked(NamedTuple):
+class KeptRun(NamedTuple):
     """A run as a report keeps it.
 
     Attributes
@@ -116,10 +118,10 @@ class Rankings:
     qids : tuple of str, length Q
         All judged queries, in the order of their bytes.
     starts : (Q + 1,) int array
-        The start of each query's relevant documents in `Ranked.relevant`.
+        The start of each query's relevant documents in `KeptRun.relevant`.
     grades : (N,) int array
         The grades of the relevant documents, query by query, highest first.
-    runs : list of Ranked
+    runs : list of KeptRun
         The runs that were added.
     """
 
@@ -133,7 +135,7 @@ class Rankings:
         self.tasks = tasks
         ideal = qrels.ideal
         self.qids = ideal.qids
-        self.runs: list[Ranked] = []
+        self.runs: list[KeptRun] = []
         # Relevant documents have the first numbers of a query; others are numbered when first seen.
         relevant = ideal.rel > 0
         self.starts = np.searchsorted(ideal.place[relevant], np.arange(len(ideal.qids) + 1))
@@ -152,8 +154,8 @@ class Rankings:
 
     def _seed(self, row: int) -> dict[bytes, int]:
         """Return numbers for the relevant documents of a query: highest grade first, then by id."""
-        found = [(-rel, docid) for docid, rel in self.qrels.judgments(row).items() if rel > 0]
-        return {docid: number for number, (_, docid) in enumerate(sorted(found))}
+        graded = [(-rel, docid) for docid, rel in self.qrels.judgments(row).items() if rel > 0]
+        return {docid: number for number, (_, docid) in enumerate(sorted(graded))}
 
     def add(self, run: Run) -> None:
         """Keep the needed parts of a run.
@@ -163,16 +165,18 @@ class Rankings:
         DataError
             It must be ranked by its ranks, but has none.
         """
-        judging = JudgedOnce(self.qrels, run, keep=True)
+        opened = open_run(self.qrels, run, keep=True)
         # There, a rank is not a position in the list.
         if self.ranking.order == "rank" or self.ranking.judged_only:
-            judged, lists = self._listed(judging)
+            judged, lists = self._listed(opened)
         else:
-            judged, lists = self._arranged(run)
-            judging.keep(self.ranking, judged)
+            judged, (table, order, *_) = judge_arranged(self.qrels, run, self.ranking)
+            lists = self._lists(judged, table, order)
+            if opened.kept is not None:
+                opened.kept[self.ranking, True, False] = judged, opened.retrieved
         firsts = np.full((len(self.qids), self.first), -1, dtype=np.int32)
         relevant = np.zeros(len(self.grades), dtype=np.int32)
-        for row, ids, ranks, found, places in lists:
+        for row, ids, ranks, retrieved, places in lists:
             codes = self._codes[row]
             numbers: list[Any] = list(map(codes.get, ids))
             if None in numbers:
@@ -180,19 +184,14 @@ class Rankings:
                 codes.update(zip(new, range(len(codes), len(codes) + len(new)), strict=True))
                 numbers = list(map(codes.get, ids))
             firsts[row, ranks] = numbers
-            relevant[self.starts[row] + np.array([codes[docid] for docid in found], dtype=np.int64)] = places
+            relevant[self.starts[row] + np.array([codes[docid] for docid in retrieved], dtype=np.int64)] = places
         qrels, tasks = self.qrels, self.tasks.items()
-        ties = {name: moved for name, task in tasks if (moved := ties_of(judging, task)) is not None}
+        ties = {name: moved for name, task in tasks if (moved := ties_of(opened, task)) is not None}
         labels = {}
         if len(self.runs) < MANY:
-            moved_by = ((name, labels_of(judging, task, qrels.max_rel)) for name, task in tasks)
+            moved_by = ((name, labels_of(opened, task, qrels.max_rel)) for name, task in tasks)
             labels = {name: moved for name, moved in moved_by if moved is not None}
-        self.runs.append(Ranked(run.name, run.tag, judged, firsts, relevant, ties, labels, frozenset(run.qids)))
-
-    def _arranged(self, run: Run) -> tuple[JudgedRun, Iterator[_List]]:
-        """Judge a run, and find the documents of its lists."""
-        judged, (table, order, *_) = judge_arranged(self.qrels, run, self.ranking)
-        return judged, self._lists(judged, table, order)
+        self.runs.append(KeptRun(run.name, run.tag, judged, firsts, relevant, ties, labels, frozenset(run.qids)))
 
     def _lists(self, judged: JudgedRun, table: Run, order: IntArray) -> Iterator[_List]:
         numbers = np.array([-1 if (number := table.row_of(qid)) is None else number for qid in self.qids])
@@ -206,34 +205,27 @@ class Rankings:
         rows = order[np.concatenate([first, starts[hits.query] + hits.rank - 1])]
         buffer, cuts = table.docids.buffer, table.docids.offsets
         ids = [buffer[a:b] for a, b in zip(cuts[rows].tolist(), cuts[rows + 1].tolist(), strict=True)]
-        found, ids = ids[len(first) :], ids[: len(first)]
+        retrieved, ids = ids[len(first) :], ids[: len(first)]
         bounds = np.searchsorted(hits.query, np.arange(len(self.qids) + 1)).tolist()
         ends, sizes = ends.tolist(), sizes.tolist()
         for row in np.flatnonzero(numbers >= 0).tolist():
             end, size, begin, stop = ends[row], sizes[row], bounds[row], bounds[row + 1]
-            yield _List(row, ids[end - size : end], slice(size), found[begin:stop], hits.rank[begin:stop])
+            yield _List(row, ids[end - size : end], slice(size), retrieved[begin:stop], hits.rank[begin:stop])
 
-    def _listed(self, judging: JudgedOnce) -> tuple[JudgedRun, Iterator[_List]]:
+    def _listed(self, opened: Opened) -> tuple[JudgedRun, Iterator[_List]]:
         """Judge a run, and find the documents of its lists by their given ranks."""
-        judged = judging.judged(self.ranking._replace(documents=True), complete=True)
+        judged, _ = judge_opened(opened, self.ranking._replace(documents=True), complete=True)
         if not isinstance(judged, JudgedRun):
             raise AssertionError("a run is judged by relevance judgments")
         lists = []
         for row, query in enumerate(judged.documents or ()):
             ids, ranks = [encode(docid) for docid in query.docids], query.ranks
-            shown = np.flatnonzero(ranks <= self._kept_of(row)).tolist()
+            kept = self.first if self.deep[row] else min(self.first, SHOWN)
+            shown = np.flatnonzero(ranks <= kept).tolist()
             relevant = [place for place, label in enumerate(query.labels) if label is not None and label > 0]
-            lists.append(
-                _List(
-                    *(row, [ids[place] for place in shown], ranks[shown] - 1),
-                    *([ids[place] for place in relevant], ranks[relevant]),
-                )
-            )
+            first, retrieved = [ids[place] for place in shown], [ids[place] for place in relevant]
+            lists.append(_List(row, first, ranks[shown] - 1, retrieved, ranks[relevant]))
         return replace(judged, documents=None), iter(lists)
-
-    def _kept_of(self, row: int) -> int:
-        """Return how many documents of the lists of a query are kept."""
-        return self.first if self.deep[row] else min(self.first, SHOWN)
 
     def deepest(self) -> int:
         """Return the length of the longest list."""
@@ -269,16 +261,16 @@ class Rankings:
         labels = self.qrels.judgments(int(self.qrels.ideal.rows[row]))
         ids = [docids[code] for code in used.tolist()]
         top: list[list[int] | None] = [None] * len(self.runs)
-        found: list[list[int] | None] = [None] * len(self.runs)
+        relevant: list[list[int] | None] = [None] * len(self.runs)
         rows, columns = number[lists].tolist(), ranks[:, np.concatenate([named, unnamed])].tolist()
         for run, numbers, places in zip(runs, rows, columns, strict=True):
-            top[run], found[run] = _ended(numbers), places
+            top[run], relevant[run] = _ended(numbers), places
         return {
             "d": [json_safe(decode(docid)) for docid in ids],
             "g": [max(labels.get(docid, -1), -1) for docid in ids],
             "u": self.grades[start + unnamed].tolist(),
             "t": top,
-            "r": found,
+            "r": relevant,
             "n": [int(run.judged.num_ret[row]) for run in self.runs],
         }
 
@@ -326,8 +318,8 @@ def chosen_documents(
             break
     kept = sorted(rows[: min(count, fits)])
     docs: list[dict[str, Any] | None] = [None] * len(qids)
-    for row, found in zip(kept, rankings.documents([qids[row] for row in kept], shown, runs), strict=True):
-        docs[row] = found
+    for row, documents in zip(kept, rankings.documents([qids[row] for row in kept], shown, runs), strict=True):
+        docs[row] = documents
     return {"K": min(shown, rankings.first), "docs": docs, "passages": {} if texts is None else _snippets(docs, texts)}
 
 
@@ -375,7 +367,7 @@ def _snippets(docs: Sequence[dict[str, Any] | None], texts: Passages) -> dict[st
                     ranks[docid] = min(rank, ranks.get(docid, rank))
     if isinstance(texts, Rows):
         texts = texts.texts_of(ranks)
-    found: dict[str, str] = {}
+    snippets: dict[str, str] = {}
     left = TEXTS
     for docid in sorted(ranks, key=lambda docid: (ranks[docid], docid)):
         text = texts.get(docid)
@@ -385,8 +377,8 @@ def _snippets(docs: Sequence[dict[str, Any] | None], texts: Passages) -> dict[st
         left -= len(snippet.encode()) + len(docid.encode())
         if left < 0:
             break
-        found[docid] = snippet
-    return found
+        snippets[docid] = snippet
+    return snippets
 
 
 def _beginning(text: str) -> str:

@@ -26,7 +26,7 @@ from treceval_py.report.documents import MANY, Passages, Rankings, chosen_docume
 from treceval_py.report.overlap import overlap_of
 from treceval_py.report.robustness import FIRST, Range, notes_of, unjudged_shares
 from treceval_py.report.sums import sum_of
-from treceval_py.scoring.evaluation import AnyJudgments, AnyRun, load_judgments, load_run
+from treceval_py.scoring.opening import AnyJudgments, AnyRun, load_judgments, load_run
 from treceval_py.scoring.profiles import PROFILES
 from treceval_py.scoring.signatures import concise
 
@@ -210,7 +210,7 @@ def payload_of(
 
     settings = comparison.settings
     papers = in_paper(_by_page(comparison))
-    qids = sorted({qid for each in comparison.measures for qid in each.qids}, key=encode)
+    qids = sorted({qid for measure in comparison.measures for qid in measure.qids}, key=encode)
     reference = _baseline(comparison, baseline)
     ranked = () if rankings is None else tuple(rankings.runs)
     tasks = {} if rankings is None else rankings.tasks
@@ -235,31 +235,31 @@ def payload_of(
         "texts": {qid: texts[qid] for qid in qids if texts is not None and qid in texts},
         "K": 0,
     }
-    found: dict[str, Any] = plain(payload)
-    found["qids"] = [json_safe(qid) for qid in qids]
-    found["R"] = None if rankings is None else _relevant(rankings, qids)
-    found["measures"] = [
-        measure_payload(each, qids) | {"label": json_safe(paper.measure)}
-        for each, paper in zip(comparison.measures, papers.measures, strict=True)
+    contents: dict[str, Any] = plain(payload)
+    contents["qids"] = [json_safe(qid) for qid in qids]
+    contents["R"] = None if rankings is None else _relevant(rankings, qids)
+    contents["measures"] = [
+        measure_payload(measure, qids) | {"label": json_safe(paper.measure)}
+        for measure, paper in zip(comparison.measures, papers.measures, strict=True)
     ]
-    for made, each in zip(found["measures"], comparison.measures, strict=True):
-        made["crit"] = _critical(comparison, each)
-        made["ties"] = _ranges([run.ties.get(each.measure) for run in ranked], each.qids, 3)
-        made["unj"] = _ranges([run.unjudged.get(each.measure) for run in ranked], each.qids, 2)
-        task = tasks.get(each.measure)
+    for made, measure in zip(contents["measures"], comparison.measures, strict=True):
+        made["crit"] = _critical(comparison, measure)
+        made["ties"] = _ranges([run.ties.get(measure.measure) for run in ranked], measure.qids, 3)
+        made["unj"] = _ranges([run.unjudged.get(measure.measure) for run in ranked], measure.qids, 2)
+        task = tasks.get(measure.measure)
         made["sum"] = None if task is None or rankings is None else sum_of(task, rankings)
-    found["groups"] = _groups(comparison, qids, found["R"], found["measures"][0]["label"])
-    found["pr"], found["rd"] = _curves(comparison, rankings)
-    found["overlap"] = None if rankings is None else overlap_of(rankings, basis_of(comparison).qids)
-    found |= {"docs": None, "passages": {}}
+    contents["groups"] = _groups(comparison, qids, contents["R"], contents["measures"][0]["label"])
+    contents["pr"], contents["rd"] = _curves(comparison, rankings)
+    contents["overlap"] = None if rankings is None else overlap_of(rankings, basis_of(comparison).qids)
+    contents |= {"docs": None, "passages": {}}
     if rankings is not None:
         first = comparison.measures[0]
         best = int(first.means.argmax()) if reference is None else reference
         place = {qid: number for number, qid in enumerate(first.qids)}
         columns = np.array([place.get(qid, -1) for qid in qids])
         values = np.where(columns >= 0, first.values[:, columns], np.nan)
-        found |= chosen_documents(rankings, qids, values, best, passages)
-    return found
+        contents |= chosen_documents(rankings, qids, values, best, passages)
+    return contents
 
 
 def _by_page(comparison: Comparison) -> Comparison:
@@ -272,10 +272,10 @@ def _by_page(comparison: Comparison) -> Comparison:
         test=SIMULTANEOUS, tests=(SIMULTANEOUS,), interval=SIMULTANEOUS, confidence=1 - alpha
     )
     measures = []
-    for each in comparison.measures:
-        together = each.together
-        level = math.nan if together is None else two_sided_t(together.critical(alpha), len(each.qids))
-        measures.append(each._replace(level=level))
+    for measure in comparison.measures:
+        together = measure.together
+        level = math.nan if together is None else two_sided_t(together.critical(alpha), len(measure.qids))
+        measures.append(measure._replace(level=level))
     return replace(comparison, settings=settings, measures=tuple(measures), family=runs * (runs - 1) // 2)
 
 
@@ -292,9 +292,9 @@ def _methods(comparison: Outcome) -> list[str]:
 def _tasks(comparison: Comparison, qrels: Qrels) -> dict[str, Task]:
     """Return the signatures of the measures that have one."""
     return {
-        each.measure: task_of_signature(each.signature, qrels)
-        for each in comparison.measures
-        if each.signature is not None
+        measure.measure: task_of_signature(measure.signature, qrels)
+        for measure in comparison.measures
+        if measure.signature is not None
     }
 
 
@@ -372,18 +372,18 @@ def _judgments(comparison: Comparison, rankings: Rankings | None) -> dict[str, A
 
 
 def _runs(comparison: Comparison, rankings: Rankings | None) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = [
+    runs: list[dict[str, Any]] = [
         {"name": name, "file": file, "hash": digest, "tag": "", "judged": None}
         for name, file, digest in zip(comparison.runs, comparison.files, comparison.hashes, strict=True)
     ]
     if rankings is not None:
         compared = set(basis_of(comparison).qids)
         rows = np.array([qid in compared for qid in rankings.qids])
-        for each, run in zip(found, rankings.runs, strict=True):
+        for shown, run in zip(runs, rankings.runs, strict=True):
             shares = 1 - unjudged_shares(run.judged, FIRST)[rows]
             there = ~np.isnan(shares)
-            each |= {"tag": run.tag, "judged": round(float(shares[there].mean()), 4) if there.any() else None}
-    return found
+            shown |= {"tag": run.tag, "judged": round(float(shares[there].mean()), 4) if there.any() else None}
+    return runs
 
 
 def _critical(comparison: Comparison, compared: Compared) -> list[list[float]]:
@@ -404,18 +404,18 @@ def _relevant(rankings: Rankings, qids: Sequence[str]) -> list[int]:
 
 def _ranges(runs: Sequence[Range | None], qids: Sequence[str], numbers: int) -> list[list[float]] | None:
     """Return some fields of the ranges of all runs in a measure; None if one is unknown."""
-    found = [None if each is None else each.over(qids) for each in runs]
-    known = [[round(number, 6) for number in each[:numbers]] for each in found if each is not None]
-    return known if found and len(known) == len(found) else None
+    bounds = [None if extremes is None else extremes.over(qids) for extremes in runs]
+    known = [[round(number, 6) for number in bound[:numbers]] for bound in bounds if bound is not None]
+    return known if bounds and len(known) == len(bounds) else None
 
 
 def _curves(comparison: Comparison, rankings: Rankings | None) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
     if rankings is None:
         return None, None
-    found = curves_of(basis_of(comparison), rankings.qrels, [run.judged for run in rankings.runs])
+    curves = curves_of(basis_of(comparison), rankings.qrels, [run.judged for run in rankings.runs])
     return (
-        {"x": list(found.recalls), "y": _four(found.precision)},
-        {"x": list(found.depths), "y": _four(found.recall)},
+        {"x": list(curves.recalls), "y": _four(curves.precision)},
+        {"x": list(curves.depths), "y": _four(curves.recall)},
     )
 
 
@@ -431,16 +431,16 @@ def _groups(
 
     `label` is the name of the first measure on the page.
     """
-    found = [
+    groups = [
         {
-            "name": json_safe(f"by {each.attribute}"),
-            "sets": [[json_safe(k), v] for k, v in each.members(qids).items() if v],
+            "name": json_safe(f"by {grouping.attribute}"),
+            "sets": [[json_safe(k), v] for k, v in grouping.members(qids).items() if v],
         }
-        for each in comparison.groups
+        for grouping in comparison.groups
     ]
     if len(qids) >= THIRDS:
         if relevant is not None:
-            found.append({"name": "by number of relevant documents", "sets": _thirds(relevant, "relevant")})
+            groups.append({"name": "by number of relevant documents", "sets": _thirds(relevant, "relevant")})
         first = comparison.measures[0]
         medians = dict(zip(first.qids, np.median(first.values, axis=0).tolist(), strict=True))
         if any(medians.values()):
@@ -448,8 +448,8 @@ def _groups(
             ordered = sorted(first.qids, key=lambda qid: (medians[qid], place[qid]))
             names = (f"hardest by {label}", "middle", "easiest")
             parts = [sorted(place[qid] for qid in part) for part in _parts(ordered)]
-            found.append({"name": "by difficulty", "sets": [list(each) for each in zip(names, parts, strict=True)]})
-    return found
+            groups.append({"name": "by difficulty", "sets": [list(each) for each in zip(names, parts, strict=True)]})
+    return groups
 
 
 def _parts(ordered: Sequence[Any]) -> list[Sequence[Any]]:
@@ -457,17 +457,17 @@ def _parts(ordered: Sequence[Any]) -> list[Sequence[Any]]:
     return [ordered[start:stop] for start, stop in pairwise(cuts)]
 
 
-def _thirds(counts: Sequence[int], what: str) -> list[list[Any]]:
+def _thirds(counts: Sequence[int], unit: str) -> list[list[Any]]:
     """Divide queries into thirds by a count; queries with the same count stay together."""
     ordered = sorted(range(len(counts)), key=lambda at: (counts[at], at))
     edges = [counts[part[-1]] for part in _parts(ordered)]
-    found: dict[int, list[int]] = {}
+    thirds: dict[int, list[int]] = {}
     for at, count in enumerate(counts):
-        found.setdefault(next(number for number, edge in enumerate(edges) if count <= edge), []).append(at)
+        thirds.setdefault(next(number for number, edge in enumerate(edges) if count <= edge), []).append(at)
     named = []
-    for _, rows in sorted(found.items()):
+    for _, rows in sorted(thirds.items()):
         low, high = min(counts[at] for at in rows), max(counts[at] for at in rows)
-        named.append([f"{low if low == high else f'{low}–{high}'} {what}", rows])
+        named.append([f"{low if low == high else f'{low}–{high}'} {unit}", rows])
     return named
 
 
@@ -478,15 +478,15 @@ def _reproduce(comparison: Comparison, rankings: Rankings | None, command: str) 
     judgments that are not relevance judgments.
     """
     commands = [command] if command else []
-    signatures = [each.signature for each in comparison.measures if each.signature is not None]
+    signatures = [measure.signature for measure in comparison.measures if measure.signature is not None]
     files = [comparison.judgments_name, *comparison.files]
     # Data from Python or a pipe have names such as <run>, and saved results are not scored again.
     if rankings is None or len(signatures) < len(comparison.measures) or not all(map(_is_file, files)):
         return commands
-    if any(each.left_out for each in comparison.measures):
+    if any(measure.left_out for measure in comparison.measures):
         return commands
     by_measure = {
-        concise(each.measure).notation: each for each in signatures
+        concise(signature.measure).notation: signature for signature in signatures
     }  # a measure may have been requested twice
     # The short form of a user's own profile could not be read back.
     written = [each.short if each.profile in PROFILES else each.long for each in by_measure.values()]

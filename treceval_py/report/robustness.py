@@ -13,7 +13,7 @@ from treceval_py.errors import TrecevalError
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.judging.locating import missing_queries
 from treceval_py.ranges.assessment import range_of_labels, range_of_ties
-from treceval_py.scoring.evaluation import JudgedOnce
+from treceval_py.scoring.opening import Opened
 from treceval_py.scoring.planning import Task
 
 if TYPE_CHECKING:
@@ -50,22 +50,22 @@ class Range(NamedTuple):
         return float(self.lowest[rows].mean()), float(self.highest[rows].mean()), int(self.touched[rows].sum())
 
 
-def ties_of(judging: JudgedOnce, task: Task) -> Range | None:
+def ties_of(opened: Opened, task: Task) -> Range | None:
     """Return the range of a measure over the orders of documents with equal scores; None if unknown."""
     try:
-        qids, found = range_of_ties(judging, task)
+        qids, extremes = range_of_ties(opened, task)
     except TrecevalError:  # a measure or profile without such ranges: the page shows none
         return None
-    return Range(qids, found.lowest, found.highest, found.touched)
+    return Range(qids, extremes.lowest, extremes.highest, extremes.touched)
 
 
-def labels_of(judging: JudgedOnce, task: Task, max_rel: int) -> Range | None:
+def labels_of(opened: Opened, task: Task, max_rel: int) -> Range | None:
     """Return the range of a measure over the labels of unjudged documents; None if unknown."""
     try:
-        qids, found = range_of_labels(judging, task, max_rel)
+        qids, extremes = range_of_labels(opened, task, max_rel)
     except TrecevalError:
         return None
-    return Range(qids, found.lowest, found.highest, found.highest > found.lowest)
+    return Range(qids, extremes.lowest, extremes.highest, extremes.highest > extremes.lowest)
 
 
 def unjudged_shares(judged: JudgedRun, ranks: int) -> FloatArray:
@@ -123,8 +123,8 @@ def _about_missing(missing: Sequence[str], judged: int, comparison: Comparison) 
     lacks = f"{len(missing)} of {judged} judged {'query' if judged == 1 else 'queries'} "
     lacks += f"{'is' if one else 'are'} missing ({first_of(missing)})"
     counted: dict[int, list[str]] = {}
-    for each in comparison.measures:
-        counted.setdefault(len(set(missing).intersection(each.qids)), []).append(each.measure)
+    for measure in comparison.measures:
+        counted.setdefault(len(set(missing).intersection(measure.qids)), []).append(measure.measure)
     if list(counted) == [0]:
         text = f"{lacks} and left out for all runs."
     elif list(counted) == [len(missing)]:
@@ -138,9 +138,9 @@ def _about_missing(missing: Sequence[str], judged: int, comparison: Comparison) 
 def _left_out(comparison: Comparison) -> Iterator[str]:
     """Return notes on queries that some runs lack, if the runs are unknown."""
     by_queries: dict[tuple[str, ...], list[str]] = {}
-    for each in comparison.measures:
-        if each.left_out:
-            by_queries.setdefault(each.left_out, []).append(each.measure)
+    for measure in comparison.measures:
+        if measure.left_out:
+            by_queries.setdefault(measure.left_out, []).append(measure.measure)
     for left_out, measures in by_queries.items():
         one = len(left_out) == 1
         are = "1 query is" if one else f"{len(left_out)} queries are"

@@ -194,8 +194,8 @@ def _parts(source: str, given: Parts, split: str) -> Parts:
     if source and not source.startswith(DATASETS):
         return _parts_of_folder(source, given, split)
     if not given.corpus or not given.queries:
-        what = "without a folder both the corpus and the queries must be named"
-        raise InputError(what, f"Name the {'queries' if given.corpus else 'corpus'} too.")
+        missing = "without a folder both the corpus and the queries must be named"
+        raise InputError(missing, f"Name the {'queries' if given.corpus else 'corpus'} too.")
     return given
 
 
@@ -215,40 +215,40 @@ def _parts_of_folder(folder: str, given: Parts, split: str) -> Parts:
         return _parts_of_layout(folder, files, layout, given, split)
     if given.corpus and given.queries:
         return given
-    what = (
+    no_layout = (
         "the folder has neither MS MARCO's layout (collection.tsv, queries*.tsv) nor BEIR's (corpus.jsonl, "
         "queries.jsonl) nor FlagEmbedding's (corpus.jsonl, SPLIT_queries.jsonl)"
     )
-    raise InputError(what, "Name the corpus and the queries each.", file=folder)
+    raise InputError(no_layout, "Name the corpus and the queries each.", file=folder)
 
 
 def _parts_of_layout(folder: str, files: Sequence[str], layout: Layout, given: Parts, split: str) -> Parts:
     corpus = given.corpus or named.only(folder, matching(files, layout.corpus), "the corpus")
     queries, qrels = given.queries, given.qrels
     if not queries:
-        found = matching(files, layout.queries)
-        there = found if layout.split else _of_split(found, split) if split else found
-        queries = named.only(folder, there or _none(folder, found, "queries", split), "queries")
-        split = split or found[os.path.basename(queries)]
+        query_files = matching(files, layout.queries)
+        there = query_files if layout.split else _of_split(query_files, split) if split else query_files
+        queries = named.only(folder, there or _none(folder, query_files, "queries", split), "queries")
+        split = split or query_files[os.path.basename(queries)]
     if not qrels:
         wanted = split or layout.split
         within = os.path.join(folder, layout.folder) if layout.folder else folder
-        found = matching(listed(within) if os.path.isdir(within) else [], layout.qrels)
+        judgment_files = matching(listed(within) if os.path.isdir(within) else [], layout.qrels)
         # Those of the split, else those of no split, else the only ones for queries of no split.
-        there = _of_split(found, wanted) or _of_split(found, "") or ({} if wanted else found)
-        if there or (found and layout.split):
-            qrels = named.only(within, there or _none(within, found, "judgments", wanted), "judgments")
+        there = _of_split(judgment_files, wanted) or _of_split(judgment_files, "") or ({} if wanted else judgment_files)
+        if there or (judgment_files and layout.split):
+            qrels = named.only(within, there or _none(within, judgment_files, "judgments", wanted), "judgments")
     chosen = not (given.queries or layout.split) or qrels != given.qrels
     return Parts(corpus, queries, qrels, chosen, judged_only=bool(layout.split) and not given.queries)
 
 
-def _of_split(found: Mapping[str, str], split: str) -> dict[str, str]:
-    return {file: each for file, each in found.items() if each == split}
+def _of_split(splits: Mapping[str, str], split: str) -> dict[str, str]:
+    return {file: own for file, own in splits.items() if own == split}
 
 
-def _none(folder: str, found: Mapping[str, str], what: str, split: str) -> NoReturn:
-    has = ", ".join(sorted(filter(None, set(found.values())))) or "none with a split"
-    missing = f"there are no {what} of the split {split!r} (there are {has})"
+def _none(folder: str, splits: Mapping[str, str], kind: str, split: str) -> NoReturn:
+    has = ", ".join(sorted(filter(None, set(splits.values())))) or "none with a split"
+    missing = f"there are no {kind} of the split {split!r} (there are {has})"
     raise InputError(missing, "Name another split, or the file.", file=folder)
 
 
@@ -262,8 +262,8 @@ def _of_positives(source: str, given: Parts, split: str | None, protocol: str) -
     notes = list[str]()
     if protocol == "truncated":
         if given.corpus:
-            what = "the truncated protocol makes its corpus from the positives, and another one is given"
-            raise InputError(what, "Leave out one of the two.", file=source)
+            conflict = "the truncated protocol makes its corpus from the positives, and another one is given"
+            raise InputError(conflict, "Leave out one of the two.", file=source)
         # The positives of the first rows in their order, with their positions as ids.
         pool = min(TRUNCATED_POOL, len(data))
         passages = [passage for row in islice(_positives(data, source), pool) for passage in row]
@@ -273,8 +273,8 @@ def _of_positives(source: str, given: Parts, split: str | None, protocol: str) -
     else:
         known = CORPUS_OF.get(source.removeprefix(DATASETS))
         if not given.corpus and known is None:
-            what = "the data set has queries and positives, and the full protocol needs a corpus"
-            raise InputError(what, "Name it, or use the truncated protocol.", file=source)
+            missing = "the data set has queries and positives, and the full protocol needs a corpus"
+            raise InputError(missing, "Name it, or use the truncated protocol.", file=source)
         corpus = open_texts(given.corpus or f"{DATASETS}{known}", "document")
     if given.qrels:
         return _collection(source, corpus, queries, read_qrels(given.qrels), notes)
@@ -289,8 +289,8 @@ def _positives(data: Any, name: str) -> Iterator[list[str]]:
         for passages in batch.column(column).to_pylist():
             row += 1
             if not isinstance(passages, list) or not all(isinstance(passage, str) for passage in passages):
-                what = f"the value of column '{column}' is not a list of texts (row {row:,})"
-                raise InputError(what, "Give each query its passages in a list.", file=name)
+                not_texts = f"the value of column '{column}' is not a list of texts (row {row:,})"
+                raise InputError(not_texts, "Give each query its passages in a list.", file=name)
             yield passages
 
 
@@ -307,19 +307,19 @@ def _relevant(
         for passage in passages:
             rows.setdefault(passage, []).append(row)
     first, copies = dict[str, str](), dict[str, str]()
-    found: list[dict[str, int]] = [{} for _ in qids]
+    relevant: list[dict[str, int]] = [{} for _ in qids]
     for docid, text in corpus:
         if text in rows:
             if first.setdefault(text, docid) != docid:
                 copies[docid] = first[text]
             for row in rows[text]:
-                found[row][docid] = 1
+                relevant[row][docid] = 1
     if len(first) < len(rows):
         notes.append(f"{len(rows) - len(first):,} of {len(rows):,} positives are not in the corpus.")
     if copies:
         repeated = len(set(copies.values()))
         notes.append(f"{repeated:,} of {len(rows):,} positives occur again in the corpus (copies: {len(copies):,}).")
-    judged = {qid: documents for qid, documents in zip(qids, found, strict=True) if documents}
+    judged = {qid: documents for qid, documents in zip(qids, relevant, strict=True) if documents}
     return _named(judged, f"positives of {source}") if judged else None, copies
 
 
@@ -373,16 +373,16 @@ def _truncated(
 ) -> tuple[Listed, Listed, Qrels]:
     """Return the documents that are relevant for the first queries, the first of these, and their judgments."""
     if qrels is None:
-        what = "the truncated protocol takes its corpus from judgments, and there are none"
-        raise InputError(what, "Name the judgments, or use the full protocol.", file=source or queries.name)
+        missing = "the truncated protocol takes its corpus from judgments, and there are none"
+        raise InputError(missing, "Name the judgments, or use the full protocol.", file=source or queries.name)
     pool = Listed.first(queries, TRUNCATED_POOL)
     first = Listed.first(pool, TRUNCATED_QUERIES)
     judged = {qid: qrels[qid] for qid, _ in pool if qid in qrels}
     relevant = {docid for judgments in judged.values() for docid, judgment in judgments.items() if judgment > 0}
     documents = Listed.chosen(corpus, relevant)
     if not len(documents):
-        what = f"no document is relevant for the first {len(pool):,} queries, so the truncated protocol has no corpus"
-        raise InputError(what, "Do corpus, queries and judgments belong together?", file=corpus.name)
+        empty = f"no document is relevant for the first {len(pool):,} queries, so the truncated protocol has no corpus"
+        raise InputError(empty, "Do corpus, queries and judgments belong together?", file=corpus.name)
     notes.append(_about_truncated(len(first), len(documents), len(pool)))
     return documents, first, _named({qid: judged[qid] for qid, _ in first if qid in judged}, qrels.name)
 

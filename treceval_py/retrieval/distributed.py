@@ -71,9 +71,9 @@ def connected(address: str) -> Iterator[Any]:
             socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
         ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL, **options)
     except Exception as error:
-        what = f"no Ray cluster at {address}: {first_line(error)}"
+        unreachable = f"no Ray cluster at {address}: {first_line(error)}"
         todo = "Start one with `ray start --head` and give its HOST:PORT, or use local."
-        raise RunnerError(what, todo) from error
+        raise RunnerError(unreachable, todo) from error
     try:
         yield ray
     finally:
@@ -172,10 +172,10 @@ class RayPool(Places):
         for key in [key for key in self.places if key[0] not in alive]:
             self.again += filter(None, self.places.pop(key).tasks.values())
         has = {name: node["Resources"] for name, node in alive.items()}
-        gpus = self._gpus and any(each.get("GPU") for each in has.values())
-        for node, each in has.items():
-            cores = int(each.get("CPU", 0))
-            count = min(int(each.get("GPU", 0)), cores) if gpus else min(cores, 1)
+        gpus = self._gpus and any(devices.get("GPU") for devices in has.values())
+        for node, devices in has.items():
+            cores = int(devices.get("CPU", 0))
+            count = min(int(devices.get("GPU", 0)), cores) if gpus else min(cores, 1)
             for number in range(count):
                 if (node, number) not in self.places:
                     self.places[node, number] = self._place(node, cores // count, int(gpus))
@@ -220,8 +220,8 @@ class RayPool(Places):
         except exceptions.RayError as error:
             node = self._alive().get(place.node)
             if node is not None and not isinstance(error, exceptions.ObjectLostError):
-                what = f"the process on {node['NodeManagerHostname']} died {TAKES} times at the same task"
-                raise RunnerError(what, "It may need more memory: give a smaller --batch-size.") from error
+                failure = f"the process on {node['NodeManagerHostname']} died {TAKES} times at the same task"
+                raise RunnerError(failure, "It may need more memory: give a smaller --batch-size.") from error
             return None
 
 

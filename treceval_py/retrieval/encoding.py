@@ -103,34 +103,34 @@ class Loaded:
         What was made of the model, with ``ignore_mismatched_sizes``, says how its weights are read.
         """
         with quiet():  # on this device nothing is read but the names and shapes
-            _, found = type(network).from_pretrained(
+            _, loading = type(network).from_pretrained(
                 self._model.folder, device_map="meta", output_loading_info=True, ignore_mismatched_sizes=True
             )
         # The pooler, which many leave out, comes after the hidden states and is not used.
-        missing = sorted(name for name in found["missing_keys"] if not name.startswith("pooler."))
+        missing = sorted(name for name in loading["missing_keys"] if not name.startswith("pooler."))
         # What is left over is most often the head of the training, or T5's decoder; a layer is not.
         layer = re.compile(r"\blayers?\.\d+\.")
-        left = sorted(name for name in found["unexpected_keys"] if layer.search(name) and "decoder." not in name)
-        misshapen = sorted(name for name, *_ in found["mismatched_keys"])
-        for names, what, todo in (
+        left = sorted(name for name in loading["unexpected_keys"] if layer.search(name) and "decoder." not in name)
+        misshapen = sorted(name for name, *_ in loading["mismatched_keys"])
+        for names, fault, todo in (
             (misshapen, "have other shapes than config.json says", "Copy the model again."),
             (missing, f"lack {len(missing)} of the model's tensors", "They would be random: copy the model again."),
             (left, "have layers that config.json does not say", "They would be left out: copy the model again."),
         ):
             if names:
-                raise RunnerError(f"the weights {what}, such as {names[0]}", todo, file=self._model.name)
+                raise RunnerError(f"the weights {fault}, such as {names[0]}", todo, file=self._model.name)
 
     def _run(
         self, tokens: dict[str, list[list[int]]], forward: Callable[..., Any], advance: Advance
     ) -> tuple[list[Any], IntArray]:
         """Return the result of `forward` for the tokens of each batch, and the texts in the order of the batches."""
         # FlagModel's own expression: which of several texts of the same length come first decides on the batches too.
-        order = np.argsort([-len(each) for each in tokens["input_ids"]])
-        found, start, size = list[Any](), 0, self._batch_size
+        order = np.argsort([-len(ids) for ids in tokens["input_ids"]])
+        batches, start, size = list[Any](), 0, self._batch_size
         while start < len(order):
             rows = order[start : start + size].tolist()
             try:
-                found.append(forward({name: [values[row] for row in rows] for name, values in tokens.items()}))
+                batches.append(forward({name: [values[row] for row in rows] for name, values in tokens.items()}))
             except Exception:  # it runs out of memory in many ways
                 size = min(size, len(rows)) * 3 // 4
                 if not size:
@@ -142,7 +142,7 @@ class Loaded:
             self._smallest = size
             memory = f"Memory on {self._device} is enough for {size} {self.unit} at once, not {self._batch_size}."
             self.notes += (memory,)
-        return found, order
+        return batches, order
 
 
 class Encoder(Loaded):
@@ -223,10 +223,10 @@ class Encoder(Loaded):
         sums = np.asarray(vectors.sum(axis=1, dtype=np.float64)).ravel()
         bad = np.flatnonzero(~np.isfinite(sums))
         if len(bad):
-            what = f"the vector of text {bad[0] + 1 if ids is None else repr(ids[bad[0]])} is not finite"
+            not_finite = f"the vector of text {bad[0] + 1 if ids is None else repr(ids[bad[0]])} is not finite"
             half = self._settings.precision != "fp32"
             todo = "Give --precision fp32 or bf16." if half else "The weights are damaged, perhaps."
-            raise RunnerError(what, todo, file=self._model.name)
+            raise RunnerError(not_finite, todo, file=self._model.name)
         return vectors
 
     def work(self, content: tuple[Chunk, Side], advance: Advance) -> Any:
@@ -267,10 +267,10 @@ class Encoder(Loaded):
         """Run the model over texts."""
         return self._together(*self._run(self._tokens(texts, side), partial(self._forward, side=side), advance))
 
-    def _together(self, found: list[Any], order: IntArray) -> Any:
+    def _together(self, batches: list[Any], order: IntArray) -> Any:
         """Return the results of the batches, in the order of the texts."""
-        vectors = np.empty((len(order), found[0].shape[1]), dtype=np.float32)
-        vectors[order] = import_torch().cat(found).float().cpu().numpy()  # not before: a GPU need not wait for it
+        vectors = np.empty((len(order), batches[0].shape[1]), dtype=np.float32)
+        vectors[order] = import_torch().cat(batches).float().cpu().numpy()  # not before: a GPU need not wait for it
         return vectors
 
     def _tokens(self, texts: list[str], side: Side) -> dict[str, list[list[int]]]:
@@ -303,12 +303,12 @@ class Encoder(Loaded):
         tokenizer, name = self._tokenizer, self._model.name
         tokens = tokenizer(f"{SCRIPTS} {PROBES[0]}", add_special_tokens=False)["input_ids"]
         if set(tokens) <= {tokenizer.unk_token_id}:
-            what = "the tokenizer knows no word: every text would have the same vector"
-            raise RunnerError(what, "Copy tokenizer.json or vocab.txt of the model again.", file=name)
+            no_words = "the tokenizer knows no word: every text would have the same vector"
+            raise RunnerError(no_words, "Copy tokenizer.json or vocab.txt of the model again.", file=name)
         known = int(self._layers.transformers_model.get_input_embeddings().weight.shape[0])
         if len(tokenizer) > known:
-            what = f"the tokenizer has {len(tokenizer)} tokens, and the model knows {known}"
-            raise RunnerError(what, "Give the tokenizer that belongs to the model.", file=name)
+            mismatch = f"the tokenizer has {len(tokenizer)} tokens, and the model knows {known}"
+            raise RunnerError(mismatch, "Give the tokenizer that belongs to the model.", file=name)
         if self._settings.pooling == "lasttoken" and tokenizer(WORD)["input_ids"][-1] not in tokenizer.all_special_ids:
             note = "The vector of a text is that of its last token, and the tokenizer puts none of its own at the end: "
             self.notes += (f"{note}if the model was trained with one, texts will rank badly.",)
@@ -322,14 +322,14 @@ class Encoder(Loaded):
         alone = len(self._tokenizer(instruction + self._settings.query_suffix)["input_ids"])
         option = "--query-max-length" if side == "queries" else "--passage-max-length"
         if instruction and alone >= longest:
-            what = f"the instruction alone has {alone} tokens, and {option} is {longest}: no text would be left"
-            raise RunnerError(what, "Give more, or a shorter instruction.", file=self._model.name)
-        what = f"the model fails on a text of {longest} tokens on {self._device}"
-        with self._trying(what, f"A smaller {option} may help."):
-            found = self._vectors([WORD * longest, PROBES[0]], side)
-        if found.shape[1] != self.dimensions:
-            what = f"the vectors have {found.shape[1]} dimensions, and the model's files say {self.dimensions}"
-            raise RunnerError(what, "Copy the model again.", file=self._model.name)
+            no_room = f"the instruction alone has {alone} tokens, and {option} is {longest}: no text would be left"
+            raise RunnerError(no_room, "Give more, or a shorter instruction.", file=self._model.name)
+        failure = f"the model fails on a text of {longest} tokens on {self._device}"
+        with self._trying(failure, f"A smaller {option} may help."):
+            vectors = self._vectors([WORD * longest, PROBES[0]], side)
+        if vectors.shape[1] != self.dimensions:
+            mismatch = f"the vectors have {vectors.shape[1]} dimensions, and the model's files say {self.dimensions}"
+            raise RunnerError(mismatch, "Copy the model again.", file=self._model.name)
 
     def _check_vectors(self) -> None:
         """Refuse vectors that are not finite, and note when unrelated texts have the same."""

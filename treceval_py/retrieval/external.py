@@ -71,15 +71,15 @@ class Embedded(Rows):
         self._vectors = vectors
         self._check = check
         if not vectors.count or not vectors.dimensions:
-            what = f"there are {vectors.count:,} vectors of {vectors.dimensions} dimensions"
-            raise RunnerError(what, "Give 1 or more of each.", file=name)
+            empty = f"there are {vectors.count:,} vectors of {vectors.dimensions} dimensions"
+            raise RunnerError(empty, "Give 1 or more of each.", file=name)
         if len(ids) != vectors.count:
-            what = f"there are {vectors.count:,} vectors and {len(ids):,} ids"
-            raise RunnerError(what, "Give one id for each vector, in their order.", file=name)
+            mismatch = f"there are {vectors.count:,} vectors and {len(ids):,} ids"
+            raise RunnerError(mismatch, "Give one id for each vector, in their order.", file=name)
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         """Yield each id, in place of a text too."""
-        return ((each, each) for each in self._ids)
+        return ((docid, docid) for docid in self._ids)
 
     def ids(self) -> Ids:
         """Return the ids in order."""
@@ -103,15 +103,15 @@ class Embedded(Rows):
             A vector has a value that is not finite, or a file was changed.
         """
         self._check()
-        digest = hashlib.sha256(b"".join(b"%s\n" % each for each in self._ids.raw()))
+        digest = hashlib.sha256(b"".join(b"%s\n" % docid for docid in self._ids.raw()))
         parts = []
         for _, block in self._vectors.blocks(block_rows(self._vectors.dimensions)):
             digest.update(block.data)
             parts.append(np.sqrt(np.einsum("ij,ij->i", block, block, dtype=np.float64)))
         lengths = np.concatenate(parts)
         for row in np.flatnonzero(~np.isfinite(lengths)):
-            what = f"the vector of {self._ids[row]!r} (row {row + 1:,}) has a value that is not finite"
-            raise RunnerError(what, CHECK, file=self.name)
+            not_finite = f"the vector of {self._ids[row]!r} (row {row + 1:,}) has a value that is not finite"
+            raise RunnerError(not_finite, CHECK, file=self.name)
         return digest.hexdigest(), float(lengths.min()), float(lengths.max())
 
 
@@ -145,8 +145,8 @@ class Imported:
     def look(self, reporter: Reporter) -> dict[str, Any]:
         """Check all vectors, give `reporter` notes on possible defects, and return their record."""
         if self.queries.vectors().dimensions != self.dimensions:
-            what = f"queries have {self.queries.vectors().dimensions} dimensions, and passages {self.dimensions}"
-            raise RunnerError(what, "Give vectors of one model.", file=self.queries.name)
+            mismatch = f"queries have {self.queries.vectors().dimensions} dimensions, and passages {self.dimensions}"
+            raise RunnerError(mismatch, "Give vectors of one model.", file=self.queries.name)
         about: dict[str, Any] = {}
         for side, given in (("queries", self.queries), ("passages", self.passages)):
             count = given.vectors().count
@@ -192,16 +192,16 @@ def read_vectors(path: str, kind: Kind = "document") -> Embedded:
         store = finished_store(path)
         stored = store.vectors()
         if not isinstance(stored, StreamedVectors):
-            what = "these vectors are sparse, and only dense ones are searched so"
-            raise RunnerError(what, "Use --retriever sparse with the model that made them.", file=path)
+            unsupported = "these vectors are sparse, and only dense ones are searched so"
+            raise RunnerError(unsupported, "Use --retriever sparse with the model that made them.", file=path)
         return Embedded(path, kind, store.ids(), stored, store.check_files)
     files = _files(path)
     ids, vectors = zip(*map(_part, files), strict=True)
     dimensions = vectors[0].dimensions
     for file, part in zip(files, vectors, strict=True):
         if part.dimensions != dimensions:
-            what = f"vectors have {part.dimensions} dimensions, and those before them {dimensions}"
-            raise RunnerError(what, "Give vectors of one model.", file=file)
+            mismatch = f"vectors have {part.dimensions} dimensions, and those before them {dimensions}"
+            raise RunnerError(mismatch, "Give vectors of one model.", file=file)
     count = sum(part.count for part in vectors)
     together = StreamedVectors(count, dimensions, lambda: chain(*(part.portions() for part in vectors)))
     return Embedded(path, kind, Ids.concatenate(ids), together)
@@ -214,8 +214,8 @@ def _files(path: str) -> list[str]:
         names = ["index"]
     files = [os.path.join(path, name) for name in names if name == "index" or name.endswith((".npy", ".parquet"))]
     if not files and not os.path.isfile(path):
-        what = "there are no vectors" if os.path.isdir(path) else "no such file or folder"
-        raise RunnerError(what, "Give .npy with .ids, Parquet, or a folder of Pyserini.", file=path)
+        missing = "there are no vectors" if os.path.isdir(path) else "no such file or folder"
+        raise RunnerError(missing, "Give .npy with .ids, Parquet, or a folder of Pyserini.", file=path)
     return files or [path]
 
 
@@ -235,8 +235,8 @@ def _lines(path: str) -> Ids:
         with open(path, "rb") as stream:
             return Ids.from_bytes(stream.read().splitlines())
     except OSError as error:
-        what = f"the ids cannot be read: {error.strerror or error}"
-        raise RunnerError(what, "Put a file with an id a line there.", file=path) from None
+        unreadable = f"the ids cannot be read: {error.strerror or error}"
+        raise RunnerError(unreadable, "Put a file with an id a line there.", file=path) from None
 
 
 def _of_index(path: str) -> tuple[Ids, StreamedVectors]:
@@ -249,11 +249,11 @@ def _of_index(path: str) -> tuple[Ids, StreamedVectors]:
             raise RuntimeError
         index = faiss.read_index(path, getattr(faiss, "IO_FLAG_MMAP_IFC", 0))
     except (MemoryError, RuntimeError):
-        what = "expected .npy, .parquet or a Faiss index, found something else"
-        raise RunnerError(what, CHECK, file=path) from None
+        unknown = "expected .npy, .parquet or a Faiss index, found something else"
+        raise RunnerError(unknown, CHECK, file=path) from None
     if not isinstance(faiss.downcast_index(getattr(index, "storage", index)), faiss.IndexFlat):
-        what = f"this Faiss index ({type(index).__name__}) does not keep the vectors as they were"
-        raise RunnerError(what, "Give a flat one, or .npy with .ids.", file=path)
+        unsupported = f"this Faiss index ({type(index).__name__}) does not keep the vectors as they were"
+        raise RunnerError(unsupported, "Give a flat one, or .npy with .ids.", file=path)
 
     def portions() -> Iterator[AnyArray]:
         for start in range(0, index.ntotal, ROWS):
@@ -284,8 +284,8 @@ def _of_parquet(path: str) -> tuple[Ids, StreamedVectors]:
         or not hasattr(first, "flatten")
         or not pa.types.is_floating(getattr(first.type, "value_type", pa.null()))
     ):
-        what = f"column '{vector_column}' has no lists of floating-point numbers"
-        raise RunnerError(what, CHECK, file=path)
+        not_vectors = f"column '{vector_column}' has no lists of floating-point numbers"
+        raise RunnerError(not_vectors, CHECK, file=path)
     dimensions = len(first[0])
 
     def portions() -> Iterator[AnyArray]:
@@ -295,7 +295,7 @@ def _of_parquet(path: str) -> tuple[Ids, StreamedVectors]:
             yield lists.flatten().to_numpy(zero_copy_only=False).reshape(-1, dimensions)
 
     with _damage(path):
-        ids = [_id(each, path) for column in batches(id_column) for each in column.to_pylist()]
+        ids = [_id(cell, path) for column in batches(id_column) for cell in column.to_pylist()]
     return Ids.from_bytes(ids), StreamedVectors(count, dimensions, portions)
 
 
@@ -315,13 +315,13 @@ def _id(value: object, path: str) -> bytes:
     if isinstance(value, bytes):
         return value
     if type(value) not in (str, int):
-        what = f"the id {value!r} is neither text nor a whole number"
-        raise RunnerError(what, "Write ids as text.", file=path)
+        wrong_type = f"the id {value!r} is neither text nor a whole number"
+        raise RunnerError(wrong_type, "Write ids as text.", file=path)
     return encode(str(value))
 
 
 def _column(path: str, names: Sequence[str], wanted: Sequence[str]) -> str:
-    if found := [name for name in wanted if name in names]:
-        return found[0]
-    what = f"there is no column '{wanted[0]}' (there are {', '.join(names)})"
-    raise RunnerError(what, f"It may also be called {', '.join(wanted[1:])}.", file=path)
+    if columns := [name for name in wanted if name in names]:
+        return columns[0]
+    missing = f"there is no column '{wanted[0]}' (there are {', '.join(names)})"
+    raise RunnerError(missing, f"It may also be called {', '.join(wanted[1:])}.", file=path)

@@ -60,20 +60,20 @@ def _check_versions() -> None:
     for package, (wanted, least, beyond) in VERSIONS.items():
         with suppress(PackageNotFoundError):  # a copy on the path that was not installed
             installed = version(package)
-            if found := re.match(r"(\d+)(?:\.(\d+))?", installed):
-                number = int(found[1]), int(found[2] or 0)
+            if match := re.match(r"(\d+)(?:\.(\d+))?", installed):
+                number = int(match[1]), int(match[2] or 0)
                 if number < least or (beyond is not None and number >= beyond):
-                    what = f"encoding needs {package}{wanted}, and {installed} is installed"
-                    raise RunnerError(what, INSTALL)
+                    mismatch = f"encoding needs {package}{wanted}, and {installed} is installed"
+                    raise RunnerError(mismatch, INSTALL)
 
 
 def weight_files(names: Sequence[str]) -> list[str]:
     """Return those files of a folder that transformers takes the weights from: safetensors before torch's own."""
     for pattern in (r"model(-\d+-of-\d+)?\.safetensors", r"pytorch_model(-\d+-of-\d+)?\.bin"):
-        found = sorted(name for name in names if re.fullmatch(pattern, name))
-        single = [name for name in found if "-of-" not in name]
-        if found:
-            return single or found
+        weights = sorted(name for name in names if re.fullmatch(pattern, name))
+        single = [name for name in weights if "-of-" not in name]
+        if weights:
+            return single or weights
     return []
 
 
@@ -98,21 +98,21 @@ def from_hub(name: str, revision: str | None, *, weights: bool) -> tuple[str, in
     try:
         info = hub.HfApi().model_info(name, revision=revision, files_metadata=True, timeout=20)
     except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError):
-        what, todo = f"the hub has no such model{asked}", "Check the name; a model's folder can be given instead."
-        raise RunnerError(what, todo, file=name) from None
+        unknown, todo = f"the hub has no such model{asked}", "Check the name; a model's folder can be given instead."
+        raise RunnerError(unknown, todo, file=name) from None
     except Exception as error:  # noqa: BLE001 - offline by choice, no connection, a proxy: each has its own exception
         with suppress(Exception):  # whatever it is, the model is not there
             return str(hub.snapshot_download(name, revision=revision, local_files_only=True)), 0
         why = "HF_HUB_OFFLINE is set" if isinstance(error, errors.OfflineModeIsEnabled) else first_line(error)
-        what = f"there is no such folder, the hub cannot be reached ({why}), and its cache has no copy{asked}"
-        raise RunnerError(what, "A folder with the model can be given instead.", file=name) from None
+        unreachable = f"there is no such folder, the hub cannot be reached ({why}), and its cache has no copy{asked}"
+        raise RunnerError(unreachable, "A folder with the model can be given instead.", file=name) from None
     sizes = {sibling.rfilename: sibling.size or 0 for sibling in info.siblings or []}
     files = [file for file in deciding(list(sizes), lexical=True) if weights or CONFIGURATION.fullmatch(file)]
     try:
         folder = str(hub.snapshot_download(name, revision=info.sha, allow_patterns=files))
     except Exception as error:  # noqa: BLE001 - as above, and a full disk
-        what = f"the model cannot be downloaded from the hub: {first_line(error)}"
-        raise RunnerError(what, "Try again, or give the model's folder.", file=name) from None
+        failure = f"the model cannot be downloaded from the hub: {first_line(error)}"
+        raise RunnerError(failure, "Try again, or give the model's folder.", file=name) from None
     return folder, sum(sizes[file] for file in weight_files(list(sizes)))
 
 

@@ -113,11 +113,11 @@ def check(settings: IndexSettings, dimensions: int, count: int) -> Plan:
     index = _made(settings.factory, dimensions, settings.similarity)
     least, size = _needs(settings.factory, dimensions)
     if count < least:
-        what = f"index {settings.factory!r} needs at least {least} vectors to train it, there are {count}"
-        raise RunnerError(what, "Use fewer centroids, or search without an index.")
+        too_few = f"index {settings.factory!r} needs at least {least} vectors to train it, there are {count}"
+        raise RunnerError(too_few, "Use fewer centroids, or search without an index.")
     if not index.is_trained and 0 < settings.training < least:
-        what = f"index {settings.factory!r} needs at least {least} vectors to train it, not {settings.training}"
-        raise RunnerError(what, "Train it with more, or use fewer centroids.")
+        too_few = f"index {settings.factory!r} needs at least {least} vectors to train it, not {settings.training}"
+        raise RunnerError(too_few, "Train it with more, or use fewer centroids.")
     _set_parameters(index, settings.parameters)
     advised = ADVISED * least if least > 1 else SAMPLE_LEAST
     return Plan(
@@ -201,8 +201,8 @@ def load(path: str) -> Any:
     try:
         return faiss.read_index(path)
     except (RuntimeError, MemoryError):
-        what = "this is not an index of Faiss, or it is cut short"
-        raise RunnerError(what, "Remove it to build it again.", file=path) from None
+        damage = "this is not an index of Faiss, or it is cut short"
+        raise RunnerError(damage, "Remove it to build it again.", file=path) from None
 
 
 def search_index(index: Any, queries: FloatArray32, k: int, similarity: str, parameters: str = "") -> exact.Found:
@@ -260,8 +260,8 @@ def _made(factory: str, dimensions: int, similarity: str) -> Any:
     with _refusals(factory):
         index = exact.load_faiss().index_factory(dimensions, factory, _metric(similarity))
     if index.metric_type != _metric(similarity):  # HNSW over PQ, for instance, and Faiss does not say so
-        what = f"Faiss cannot make index {factory!r} for the similarity {similarity!r}"
-        raise RunnerError(what, "Choose another one.")
+        unsupported = f"Faiss cannot make index {factory!r} for the similarity {similarity!r}"
+        raise RunnerError(unsupported, "Choose another one.")
     return index
 
 
@@ -270,25 +270,25 @@ def _needs(factory: str, dimensions: int) -> tuple[int, float | None]:
 
     Refuse what Faiss makes, and then fails on when it is built, kills the process with, or never ends.
     """
-    found = _FACTORY.fullmatch(factory)
-    if found is None:
+    match = _FACTORY.fullmatch(factory)
+    if match is None:
         return 1, None
-    of = {name: int(value) for name, value in found.groupdict().items() if value and value.isdecimal()}
+    of = {name: int(value) for name, value in match.groupdict().items() if value and value.isdecimal()}
     dimensions, least = _transformed(factory, of, dimensions)
-    for links in (found["links"], found["coarse"]):
+    for links in (match["links"], match["coarse"]):
         if links is not None and int(links or LINKS) < 2:
             raise RunnerError(f"index {factory!r} has too few links", "Give HNSW 2 or more.")
-    size = dimensions * {"4": 4, "6": 6, "8": 8, "fp16": 16, "bf16": 16}.get(found["bits"], 32) / 8
+    size = dimensions * {"4": 4, "6": 6, "8": 8, "fp16": 16, "bf16": 16}.get(match["bits"], 32) / 8
     if "parts" in of:
         bits = of.get("each", 8)
         size, least = of["parts"] * bits / 8, max(least, 1 << bits)
     if "lists" in of:
-        lists = of["lists"] * {"k": 1 << 10, "M": 1 << 20}.get(found["scale"], 1)
+        lists = of["lists"] * {"k": 1 << 10, "M": 1 << 20}.get(match["scale"], 1)
         if not lists:
             raise RunnerError(f"index {factory!r} has no lists", "Give their number after IVF.")
         size, least = size + 8, max(least, lists)  # and its id
-    if found["links"] is not None:
-        links = int(found["links"] or LINKS)
+    if match["links"] is not None:
+        links = int(match["links"] or LINKS)
         # Twice as many on the lowest level, somewhat more above it, the level and where its links begin.
         size += 8 * links + 4 * links / (links - 1) + 12
     return least, size
@@ -298,15 +298,15 @@ def _transformed(factory: str, of: dict[str, int], dimensions: int) -> tuple[int
     """Return the dimensions after PCA or OPQ, and the least number of vectors that train it."""
     if "pca" in of:
         if not 1 <= of["pca"] <= dimensions:
-            what = f"index {factory!r} would make {of['pca']} dimensions of {dimensions}"
-            raise RunnerError(what, f"Give PCA a number from 1 to {dimensions}.")
+            too_many = f"index {factory!r} would make {of['pca']} dimensions of {dimensions}"
+            raise RunnerError(too_many, f"Give PCA a number from 1 to {dimensions}.")
         return of["pca"], of["pca"]
     if "opq" not in of:
         return dimensions, 1
     dimensions = of.get("to", dimensions)
     if not of["opq"] or not dimensions or dimensions % of["opq"]:
-        what = f"index {factory!r} would divide {dimensions} dimensions into {of['opq']} equal parts"
-        raise RunnerError(what, f"Give OPQ a divisor of {dimensions}.")
+        uneven = f"index {factory!r} would divide {dimensions} dimensions into {of['opq']} equal parts"
+        raise RunnerError(uneven, f"Give OPQ a divisor of {dimensions}.")
     return dimensions, OPQ_CENTROIDS
 
 
@@ -367,6 +367,6 @@ def _set_parameters(index: Any, parameters: str) -> None:
         if name not in names:
             raise RunnerError(f"the index has no parameter {name!r}", f"It has {', '.join(names) or 'none'}.")
         if not re.fullmatch(r"[1-9][0-9]{0,8}", value):
-            what = f"parameter {name!r} is a whole number from 1, not {value!r}"
-            raise RunnerError(what, f"Write it as {name}=16, for example.")
+            misuse = f"parameter {name!r} is a whole number from 1, not {value!r}"
+            raise RunnerError(misuse, f"Write it as {name}=16, for example.")
         space.set_index_parameter(index, name, float(value))

@@ -161,7 +161,7 @@ def rank_bm25(
 
 def _bm25_scores(index: list[Any], lengths: Sequence[IntArray], settings: Bm25) -> list[Any]:
     """Put scores of words (words, n) in the place of their counts (n, words), for each portion of passages."""
-    found = sum(np.bincount(counts.indices, minlength=counts.shape[1]) for counts in index)
+    frequencies = sum(np.bincount(counts.indices, minlength=counts.shape[1]) for counts in index)
     every = np.concatenate([np.zeros(0), *lengths])
     # Lucene knows of no document without a word.
     documents = int(np.count_nonzero(every)) if settings.lucene else len(every)
@@ -171,7 +171,7 @@ def _bm25_scores(index: list[Any], lengths: Sequence[IntArray], settings: Bm25) 
         norms = settings.k1 * (1 - settings.b + settings.b * length / average)
         often = counts.data.astype(np.float64)
         often /= often + np.repeat(norms, np.diff(counts.indptr))
-        rarity = _rarity(settings, np.take(found, counts.indices), documents)
+        rarity = _rarity(settings, np.take(frequencies, counts.indices), documents)
         counts.data = (rarity.astype(np.float32) * often).astype(np.float32)
         index[number] = counts.T.tocsr()
     return index
@@ -201,7 +201,7 @@ def analyser(settings: Bm25) -> Callable[[str], list[str]]:
     RunnerError
         A setting cannot be used, or a package is not installed.
     """
-    for fits, what, todo in (
+    for fits, fault, todo in (
         (0 <= settings.k1 <= K1_MOST, f"k1 of BM25 is {settings.k1}", f"Give a number from 0 to {K1_MOST:,.0f}."),
         (0 <= settings.b <= 1, f"b of BM25 is {settings.b}", "Give a number from 0 to 1."),
         (settings.method in METHODS, f"BM25 has no method {settings.method!r}", f"Give one of {', '.join(METHODS)}."),
@@ -212,7 +212,7 @@ def analyser(settings: Bm25) -> Callable[[str], list[str]]:
         ),
     ):
         if not fits:
-            raise RunnerError(what, todo)
+            raise RunnerError(fault, todo)
     check_packages("bm25s", *(["Stemmer"] if settings.stemmer else []), *(["regex"] if settings.lucene else []))
     from bm25s.tokenization import Tokenizer  # type: ignore[import-untyped,import-not-found,unused-ignore]
 

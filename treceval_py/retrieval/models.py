@@ -304,14 +304,14 @@ def model_here(model: Model) -> Model:
         return model
     try:
         name = model.folder if model.revision is None else model.name
-        found = find_model(name, model.revision, wanted=model.kind)
+        local = find_model(name, model.revision, wanted=model.kind)
     except RunnerError as error:
         todo = "Copy the model to the same path on each node, or give its name on the hub."
         raise RunnerError(f"on the node {here}: {error.what}", todo, file=error.file) from None
-    if found.files != model.files:
-        what = f"the node {here} has other files of the model than {model.host}"
-        raise RunnerError(what, "Copy the same model to each node.", file=model.name)
-    return found
+    if local.files != model.files:
+        mismatch = f"the node {here} has other files of the model than {model.host}"
+        raise RunnerError(mismatch, "Copy the same model to each node.", file=model.name)
+    return local
 
 
 def settings_for(
@@ -356,8 +356,8 @@ def settings_for(
         A value is unknown or out of range, contradicts the model, or is needed and was not given.
     """
     if dimensions is not None and not 1 <= dimensions <= model.dimensions:
-        what = f"{dimensions} dimensions cannot be kept of vectors that have {model.dimensions}"
-        raise RunnerError(what, f"Give 1 to {model.dimensions}.", file=model.name)
+        too_many = f"{dimensions} dimensions cannot be kept of vectors that have {model.dimensions}"
+        raise RunnerError(too_many, f"Give 1 to {model.dimensions}.", file=model.name)
     family = FAMILIES[model.family] if model.family is not None else Family("", None)
     card = DEFAULT if model.family is None else f"the model card of {model.family}"
     told = "config_sentence_transformers.json"
@@ -423,7 +423,7 @@ def identity(model: Model, settings: Settings, side: Side) -> dict[str, Any]:
 
 def _first(*found: tuple[Any, str]) -> tuple[Any, str]:
     """Return the first value that exists, with its source."""
-    return next(each for each in found if each[0] is not None)
+    return next(option for option in found if option[0] is not None)
 
 
 def _pooling_for(model: Model, asked: tuple[str | None, str], by_card: tuple[str | None, str]) -> tuple[str, str]:
@@ -431,14 +431,14 @@ def _pooling_for(model: Model, asked: tuple[str | None, str], by_card: tuple[str
     if pooling is not None and pooling not in POOLINGS:
         raise RunnerError(f"pooling {pooling!r} is unknown", f"Give one of {', '.join(POOLINGS)}.", file=model.name)
     if pooling is not None and own is not None and pooling != own:
-        what = f"the model pools by {own} (1_Pooling/config.json), and --pooling is {pooling}"
+        conflict = f"the model pools by {own} (1_Pooling/config.json), and --pooling is {pooling}"
         todo = "Leave --pooling out, or give a copy of the model's folder without 1_Pooling and modules.json."
-        raise RunnerError(what, todo, file=model.name)
-    found = _first((own, "1_Pooling/config.json"), asked, by_card, ("", DEFAULT))
-    if not found[0]:
-        what = f"--pooling {', '.join(POOLINGS[:-1])} or {POOLINGS[-1]} must be given, as the model does not say"
-        raise RunnerError(what, "Its authors' description does; the wrong one ranks badly.", file=model.name)
-    return found
+        raise RunnerError(conflict, todo, file=model.name)
+    chosen = _first((own, "1_Pooling/config.json"), asked, by_card, ("", DEFAULT))
+    if not chosen[0]:
+        unknown = f"--pooling {', '.join(POOLINGS[:-1])} or {POOLINGS[-1]} must be given, as the model does not say"
+        raise RunnerError(unknown, "Its authors' description does; the wrong one ranks badly.", file=model.name)
+    return chosen
 
 
 def _length_for(model: Model, asked: int | None, option: str) -> tuple[int, str]:
@@ -448,8 +448,8 @@ def _length_for(model: Model, asked: int | None, option: str) -> tuple[int, str]
             return LONGEST, DEFAULT
         return longest, "sentence_bert_config.json" if longest == model.max_length else "config.json"
     if not SHORTEST <= asked <= model.positions:
-        what = f"the model cannot encode texts of {asked} tokens ({option})"
-        raise RunnerError(what, f"Give {SHORTEST} to {model.positions}.", file=model.name)
+        too_long = f"the model cannot encode texts of {asked} tokens ({option})"
+        raise RunnerError(too_long, f"Give {SHORTEST} to {model.positions}.", file=model.name)
     return asked, ASKED
 
 
@@ -461,11 +461,11 @@ def _look(name: str, folder: str, revision: str | None, wanted: Kind, size: int 
     files = [path.relative_to(folder).as_posix() for part in ("*", "*/*") for path in Path(folder).glob(part)]
     lacking = _lacking(files)
     if lacking and size is None:
-        what = f"the model has no {' and no '.join(lacking)}"
-        raise RunnerError(what, "Copy what is missing into its folder.", file=name)
+        missing = f"the model has no {' and no '.join(lacking)}"
+        raise RunnerError(missing, "Copy what is missing into its folder.", file=name)
     if "adapter_config.json" in files:
-        what = "the folder has an adapter, and the weights below it are in another folder"
-        raise RunnerError(what, "Merge both (peft's merge_and_unload) and save the model.", file=name)
+        unsupported = "the folder has an adapter, and the weights below it are in another folder"
+        raise RunnerError(unsupported, "Merge both (peft's merge_and_unload) and save the model.", file=name)
     try:
         model = _described(name, folder, revision, wanted, files)
     except RunnerError:
@@ -485,16 +485,16 @@ def _described(name: str, folder: str, revision: str | None, wanted: Kind, files
     config = _json(folder, "config.json")
     # The packages of layers changed between versions of sentence-transformers: the last part of a type counts.
     try:
-        layers = [(each["type"].rpartition(".")[2], each["path"]) for each in _json(folder, "modules.json", list)]
+        layers = [(layer["type"].rpartition(".")[2], layer["path"]) for layer in _json(folder, "modules.json", list)]
     except (AttributeError, KeyError, TypeError):
-        what = "is not a list of layers, each with its type and its path"
-        raise RunnerError(what, AGAIN, file=os.path.join(folder, "modules.json")) from None
+        malformed = "is not a list of layers, each with its type and its path"
+        raise RunnerError(malformed, AGAIN, file=os.path.join(folder, "modules.json")) from None
     own = _json(folder, "config_sentence_transformers.json")
     modes = _pooling(folder, f"{dict(layers).get('Pooling', '1_Pooling')}/config.json")
     hidden = _number(config, "hidden_size", "dim", "d_model", "n_embd")
     if hidden is None:
-        what = "config.json does not say how long the vectors are (hidden_size)"
-        raise RunnerError(what, "Use an encoder model.", file=name)
+        missing = "config.json does not say how long the vectors are (hidden_size)"
+        raise RunnerError(missing, "Use an encoder model.", file=name)
     dimensions = hidden * max(1, len(modes))
     for layer, path in layers:
         if layer == "Dense":
@@ -514,8 +514,8 @@ def _described(name: str, folder: str, revision: str | None, wanted: Kind, files
     _check_kind(model, own.get("model_type"), wanted)
     labels = config.get("num_labels") or len(config.get("id2label") or (0, 1))  # two are the default, and not written
     if wanted == "reranker" and model.architecture.endswith("ForSequenceClassification") and labels != 1:
-        what = f"the model gives {labels} scores for a pair"
-        raise RunnerError(what, "Give a cross-encoder with one label.", file=name)
+        unsupported = f"the model gives {labels} scores for a pair"
+        raise RunnerError(unsupported, "Give a cross-encoder with one label.", file=name)
     return model
 
 
@@ -523,15 +523,15 @@ def _check_kind(model: Model, saved_as: str | None, wanted: Kind) -> None:
     """Refuse a model of another kind than is wanted, with what it is and the option that takes it."""
     kinds = _kinds(model, saved_as)
     if not kinds:
-        what = "this is a model of several vectors for each text (ColBERT), which is not supported"
-        raise RunnerError(what, "Use another model.", file=model.name)
+        unsupported = "this is a model of several vectors for each text (ColBERT), which is not supported"
+        raise RunnerError(unsupported, "Use another model.", file=model.name)
     if wanted not in kinds:
         raise RunnerError(f"this is {KINDS[kinds[0]][0]}", f"Give it {KINDS[kinds[0]][1]}.", file=model.name)
     weighs = wanted != "sparse" or model.lexical_weights or "SpladePooling" in model.layers
     # Models that answer queries from a table begin with a Router.
     if model.layers and not (weighs and model.layers[0] in ("Transformer", "MLMTransformer")):
-        what = f"the model has layers that are not run here: {', '.join(model.layers)}"
-        raise RunnerError(what, "Use another model.", file=model.name)
+        unsupported = f"the model has layers that are not run here: {', '.join(model.layers)}"
+        raise RunnerError(unsupported, "Use another model.", file=model.name)
 
 
 def _kinds(model: Model, saved_as: str | None) -> tuple[Kind, ...]:
@@ -567,14 +567,14 @@ def _json(folder: str, file: str, wanted: type = dict) -> Any:
     """Return the contents of a file, a dictionary or a list; empty if there is no file."""
     path = os.path.join(folder, file)
     try:
-        found = json.loads(Path(path).read_bytes())
+        contents = json.loads(Path(path).read_bytes())
     except FileNotFoundError:
         return wanted()
     except (OSError, ValueError) as error:
         raise RunnerError(f"cannot be read as JSON: {error}", AGAIN, file=path) from None
-    if not isinstance(found, wanted):
+    if not isinstance(contents, wanted):
         raise RunnerError(f"is not a JSON {'list' if wanted is list else 'object'}", AGAIN, file=path)
-    return found
+    return contents
 
 
 def _number(config: dict[str, Any], *names: str) -> int | None:
@@ -605,11 +605,11 @@ def _pooling(folder: str, file: str) -> list[str]:
 def _prompts(own: dict[str, Any], folder: str) -> dict[str, str]:
     """Return the prompts that a model has, without empty ones; ``""`` names the one for all texts without their own."""
     # sentence-transformers adds empty prompts to what it saves: they do not say that there is none.
-    found = own.get("prompts") or {}
-    if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
-        what = "has prompts that are not texts by their names"
-        raise RunnerError(what, "Correct it.", file=os.path.join(folder, "config_sentence_transformers.json"))
-    prompts = {name: text for name, text in found.items() if text}
+    saved = own.get("prompts") or {}
+    if not isinstance(saved, dict) or not all(isinstance(text, str) for text in saved.values()):
+        malformed = "has prompts that are not texts by their names"
+        raise RunnerError(malformed, "Correct it.", file=os.path.join(folder, "config_sentence_transformers.json"))
+    prompts = {name: text for name, text in saved.items() if text}
     by_default = prompts.get(own.get("default_prompt_name"))
     return prompts if by_default is None else {**prompts, "": by_default}
 

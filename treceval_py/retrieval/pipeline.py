@@ -236,11 +236,11 @@ def _retrieved(request: Request, looked: Surveys, watch: _Watch, command: Sequen
     """Retrieve, and write the run and its record."""
     begun = datetime.now(UTC)
     if isinstance(request.retriever, Dense | Imported):
-        found = _by_vectors(request, request.retriever, looked, watch)
+        hits = _by_vectors(request, request.retriever, looked, watch)
     else:
-        found = _by_words(request, request.retriever, looked, watch)
-    k, count = min(request.k, len(found.ids)), looked["queries"].count
-    written, run = write_run(request.output, found.ranked, found.ids, request.tag, k=k, queries=count, reporter=watch)
+        hits = _by_words(request, request.retriever, looked, watch)
+    k, count = min(request.k, len(hits.ids)), looked["queries"].count
+    written, run = write_run(request.output, hits.ranked, hits.ids, request.tag, k=k, queries=count, reporter=watch)
     texts: dict[str, Any] = {}
     for side, seen in looked.items():
         told = {key: each for key, each in seen._asdict().items() if key not in {"hashes", "sizes"}}
@@ -258,15 +258,15 @@ def _retrieved(request: Request, looked: Surveys, watch: _Watch, command: Sequen
         "collection": {
             "name": collection.name, **texts, "qrels": collection.qrels_name, "notes": list(collection.notes),
         },
-        **found.about,
+        **hits.about,
         **provenance(command, begun, PACKAGES[type(request.retriever)], paths=request.paths),
         "seconds": {stage: round(seconds, 3) for stage, seconds in watch.seconds.items()},
         "notes": watch.notes,
     }  # fmt: skip
     record = write_sidecar(request.output, record, paths=request.paths)
     # Only now, with the run and its record in place, can what was found be thrown away.
-    if found.parts is not None:
-        found.parts.clear()
+    if hits.parts is not None:
+        hits.parts.clear()
     return Outcome(record, written, tuple(watch.notes))
 
 
@@ -377,8 +377,8 @@ def _by_vectors(request: Request, retriever: Dense | Imported, looked: Surveys, 
             sides, about = _encoded(request, retriever, looked, watch)
         else:
             sides, about = {"queries": retriever.queries, "passages": retriever.passages}, retriever.look(watch)
-        found = _searched(request, retriever, sides, watch)
-    return found._replace(about={**about, **found.about})
+        hits = _searched(request, retriever, sides, watch)
+    return hits._replace(about={**about, **hits.about})
 
 
 def _encoded(
@@ -505,8 +505,8 @@ def _engine(request: Request, retriever: Dense | Imported, passages: Store | Emb
     if os.path.exists(record) and os.path.exists(path):
         digest = digest_of_file(path)
         if read_json(record) != {**made, "sha256": digest}:
-            what = "the index is truncated or was changed since it was built"
-            raise RunnerError(what, "Remove it to build it again.", file=path)
+            damage = "the index is truncated or was changed since it was built"
+            raise RunnerError(damage, "Remove it to build it again.", file=path)
     else:
         with folder_errors(folder):
             for name in os.listdir(folder):  # builds that were killed
@@ -517,9 +517,9 @@ def _engine(request: Request, retriever: Dense | Imported, passages: Store | Emb
     index = indexing.load(path)
 
     def engine(queries: Any, k: int, advance: Callable[[int], None]) -> Any:
-        found = indexing.search_index(index, queries, k, settings.similarity, settings.parameters)
+        hits = indexing.search_index(index, queries, k, settings.similarity, settings.parameters)
         advance(vectors.count)
-        return found
+        return hits
 
     about = {"kind": "index", **made, "parameters": settings.parameters, "file": path, "sha256": digest}
     return engine, about

@@ -73,7 +73,7 @@ class Forecast(NamedTuple):
     def text(self) -> str:
         """Return the rows as lines for people."""
         width = max(len(name) for name, _ in self.rows)
-        return "".join(f"{name:<{width}}  {what}\n" for name, what in self.rows)
+        return "".join(f"{name:<{width}}  {description}\n" for name, description in self.rows)
 
 
 def forecast(request: Request, reporter: Reporter = SILENT, *, probe: bool = True) -> Forecast:
@@ -111,9 +111,9 @@ def forecast(request: Request, reporter: Reporter = SILENT, *, probe: bool = Tru
     disk = run = queries * k * (LINE + len(f"{passages}{queries}{request.tag}"))
     left: dict[Side, int] = {}
     rows = [("collection", collection.name)]
-    for side, each in looked.items():
-        what = f"{each.count:,} of {each.name}, {each.characters:,} characters, the longest {each.longest:,}"
-        rows.append((side, what))
+    for side, survey in looked.items():
+        texts = f"{survey.count:,} of {survey.name}, {survey.characters:,} characters, the longest {survey.longest:,}"
+        rows.append((side, texts))
     rows.append(("judgments", collection.qrels_name or "none"))
     if isinstance(retriever, Dense):
         stores = {side: store_of(request, retriever, side, looked[side]) for side in looked}
@@ -122,7 +122,7 @@ def forecast(request: Request, reporter: Reporter = SILENT, *, probe: bool = Tru
             store.find()
         rows += [*_model_rows(retriever), *((side, _there(store)) for side, store in stores.items())]
         left = {side: store.left() for side, store in stores.items()}
-        disk += sum(_bytes(store) - sum(each.size for each in store.present()) for store in stores.values())
+        disk += sum(_bytes(store) - sum(shard.size for shard in store.present()) for store in stores.values())
     if by_vectors := isinstance(retriever, Dense | Imported):
         search, index = _search_row(retriever, passages)
         if isinstance(retriever, Imported):
@@ -139,25 +139,25 @@ def forecast(request: Request, reporter: Reporter = SILENT, *, probe: bool = Tru
         pairs = queries * min(k, request.reranker.depth)
         rows.append(("rerank", f"at most {pairs:,} pairs with {request.reranker.model.name}"))
         memory = max(memory, LIBRARIES + max(len(request.reranker.devices), 1) * request.reranker.model.bytes)
-    found = 12 * queries * k if by_vectors else 0
+    hit_bytes = 12 * queries * k if by_vectors else 0
     rows += [
         ("run", f"{request.output}: at most {_size(run)}"),
-        ("to write", _size(disk) + (f", and {_size(found)} meanwhile" if by_vectors else "")),
+        ("to write", _size(disk) + (f", and {_size(hit_bytes)} meanwhile" if by_vectors else "")),
         (
             "memory",
             f"about {_size(memory)} "
             + ("at most" if by_vectors or request.reranker is not None else "beside the program"),
         ),
     ]
-    notes = _about_room(request.work if by_vectors else request.output, disk + found)
+    notes = _about_room(request.work if by_vectors else request.output, disk + hit_bytes)
     if probe:
         reporter.begin("measure", None, "stages")
         without = _measure(request, looked, left, times)
         reporter.advance(len(times))
         reporter.end()
-        total = sum(each.seconds for each in times.values())
-        wrong = sum(each.seconds * each.uncertainty for each in times.values()) / total
-        stages = ", ".join(f"{name} {_span(each.seconds)}" for name, each in times.items())
+        total = sum(stage.seconds for stage in times.values())
+        wrong = sum(stage.seconds * stage.uncertainty for stage in times.values()) / total
+        stages = ", ".join(f"{name} {_span(stage.seconds)}" for name, stage in times.items())
         rows.append(("time", f"about {_span(total)}, give or take {wrong:.0%}: {stages}"))
         if without:
             notes += (f"The time is without {', '.join(without)}, which cannot be measured here.",)
@@ -269,8 +269,8 @@ def _memory(request: Request, retriever: Dense | Imported, looked: Surveys, inde
     block = min(BLOCK_BYTES, passages.count * vector) * (2 if retriever.similarity != "inner-product" else 1)
     if sparse:
         block = min(BLOCK, passages.count) * (WEIGHTS * 16 + BATCH * 48)
-    found = 4 * 12 * min(GROUP, looked["queries"].count) * min(request.k, passages.count)
-    most: float = LIBRARIES + index + block + found
+    hit_bytes = 4 * 12 * min(GROUP, looked["queries"].count) * min(request.k, passages.count)
+    most: float = LIBRARIES + index + block + hit_bytes
     if isinstance(retriever, Dense):
         model, texts = retriever.model, min(passages.shard_size, passages.count)
         tokens = (_batch_size(retriever) or 32) * retriever.settings.passage_max_length

@@ -100,9 +100,9 @@ def _stages(load: str, maker: Maker, where: Dense | Reranker, stages: Mapping[st
     """Load a model on all devices, and time the stages that need it."""
     since = time.perf_counter()
     with closing(open_pool(maker, where.devices)) as pool:
-        found = {load: Measured(time.perf_counter() - since)}
+        measured = {load: Measured(time.perf_counter() - since)}
         size = where.batch_size or default_batch_size(where.devices[0])
-        return found | {name: _probed(pool, stage, where.devices, size) for name, stage in stages.items()}
+        return measured | {name: _probed(pool, stage, where.devices, size) for name, stage in stages.items()}
 
 
 def _probed(pool: Pool, stage: Stage, devices: Sequence[str], size: int) -> Measured:
@@ -119,14 +119,14 @@ def _probed(pool: Pool, stage: Stage, devices: Sequence[str], size: int) -> Meas
     while True:
         # As in a shard, texts of like length share a batch: those of the probe are taken from all lengths.
         batches = count // size
-        starts = [max(0, (2 * each + 1) * len(order) // (2 * batches) - size // 2) for each in range(batches)]
+        starts = [max(0, (2 * batch + 1) * len(order) // (2 * batches) - size // 2) for batch in range(batches)]
         halves = [np.concatenate([order[start : start + size] for start in half]) for half in np.array_split(starts, 2)]
         seconds(halves[0])  # the first time is slower than those that follow
         times, sizes = [seconds(half) for half in halves], [float(lengths[half].sum()) for half in halves]
         if sum(times) > ENOUGH or count >= len(order):
             break
         count *= 4
-    rates = [each / length for each, length in zip(times, sizes, strict=True)]
+    rates = [spent / length for spent, length in zip(times, sizes, strict=True)]
     total = sum(times) / sum(sizes) * float(lengths.mean()) * stage.left / len(devices)
     return Measured(total, max(SURE, (max(rates) - min(rates)) / sum(rates)))
 

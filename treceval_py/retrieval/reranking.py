@@ -100,14 +100,14 @@ class Reranker(NamedTuple):
             raise RunnerError(f"the depth is {self.depth}", "Give 1 or more.")
         model, another = self.model, "Use another, such as BAAI/bge-reranker-v2-m3."
         if not model.architecture.endswith("ForSequenceClassification"):
-            what = f"the reranker is a {model.architecture}; only cross-encoders (…ForSequenceClassification) run here"
-            raise RunnerError(what, another, file=model.name)
+            wrong = f"the reranker is a {model.architecture}; only cross-encoders (…ForSequenceClassification) run here"
+            raise RunnerError(wrong, another, file=model.name)
         if model.prompts:
-            what = "the reranker has prompts (config_sentence_transformers.json), which are not put before pairs here"
-            raise RunnerError(what, another, file=model.name)
+            wrong = "the reranker has prompts (config_sentence_transformers.json), which are not put before pairs here"
+            raise RunnerError(wrong, another, file=model.name)
         if not LEAST <= self.length <= model.positions:
-            what = f"pairs of {self.length} tokens cannot be scored"
-            raise RunnerError(what, f"Give {LEAST} to {model.positions}.", file=model.name)
+            too_long = f"pairs of {self.length} tokens cannot be scored"
+            raise RunnerError(too_long, f"Give {LEAST} to {model.positions}.", file=model.name)
         for device in self.devices:
             check_precision(self.precision, device)
 
@@ -196,12 +196,12 @@ class CrossEncoder(Loaded):
             The model fails, or a score is not finite.
         """
         with self._trying(f"the model fails on {self._device}", "A smaller --max-length may help."):
-            found, order = self._run(self._tokens(content), self._logits, advance)
+            batches, order = self._run(self._tokens(content), self._logits, advance)
         scores = np.empty(len(content), dtype=np.float32)
-        scores[order] = np.concatenate(found)
+        scores[order] = np.concatenate(batches)
         if not np.isfinite(scores).all():
-            what = "the score of a pair is not finite"
-            raise RunnerError(what, "Give --precision fp32; if it is, copy the model again.", file=self._model.name)
+            wrong = "the score of a pair is not finite"
+            raise RunnerError(wrong, "Give --precision fp32; if it is, copy the model again.", file=self._model.name)
         return scores
 
     def _logits(self, tokens: dict[str, list[list[int]]]) -> AnyArray:
@@ -325,8 +325,8 @@ def check_files(run: str, output: str, corpus: Texts, queries: Texts) -> None:
     """
     check_output(output, [run, corpus.name, queries.name])
     if run == "-" or (os.path.exists(run) and not os.path.isfile(run)):  # scores are kept by the hash of its bytes
-        what = "the run to rerank must be a file, as it is read more than once"
-        raise InputError(what, "Save it to a file.", file=run)
+        misuse = "the run to rerank must be a file, as it is read more than once"
+        raise InputError(misuse, "Save it to a file.", file=run)
     if not os.path.exists(run):
         raise InputError("no such file", "Check the name.", file=run)
 
@@ -354,28 +354,28 @@ def _texts(texts: Texts, ids: Iterable[str], side: str, reporter: Reporter) -> d
     """Look up the texts of ids, and refuse ids that have none."""
     wanted = dict.fromkeys(ids)
     reporter.begin(f"read {side}", texts.known_count(), side)
-    found: dict[str, str] = {}
+    by_id: dict[str, str] = {}
     for chunk in chunks(texts, 10_000):
-        for each, text in zip(chunk.ids, chunk.texts, strict=True):
-            if each in found:
-                refuse_repeated(texts, frozenset({hash(each)}))
-            if each in wanted:
-                found[each] = text
+        for text_id, text in zip(chunk.ids, chunk.texts, strict=True):
+            if text_id in by_id:
+                refuse_repeated(texts, frozenset({hash(text_id)}))
+            if text_id in wanted:
+                by_id[text_id] = text
         reporter.advance(len(chunk.ids))
     reporter.end()
-    lost = [each for each in wanted if each not in found]
+    lost = [text_id for text_id in wanted if text_id not in by_id]
     if lost:
-        what = f"{len(lost):,} of the {len(wanted):,} {side} to rerank are not there, such as {quoted(encode(lost[0]))}"
-        raise InputError(what, f"Give the {side} that the run was made with.", file=texts.name)
-    return found
+        lack = f"{len(lost):,} of the {len(wanted):,} {side} to rerank are not there, such as {quoted(encode(lost[0]))}"
+        raise InputError(lack, f"Give the {side} that the run was made with.", file=texts.name)
+    return by_id
 
 
 def _digest(*sides: Mapping[str, str]) -> str:
     """Return the SHA-256 of texts by their ids, in any order."""
     digest = hashlib.sha256()
     for texts in sides:
-        for each in sorted(texts):
-            digest.update(canonical([each, texts[each]]))
+        for text_id in sorted(texts):
+            digest.update(canonical([text_id, texts[text_id]]))
         digest.update(b"\n")
     return digest.hexdigest()
 

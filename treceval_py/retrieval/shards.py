@@ -125,16 +125,16 @@ class Store:
         if "manifest.json" in files:
             self._take_over(_read_manifest(self.folder), files)
         elif shards := sorted(name for name in files if name.endswith((".npy", ".npz"))):
-            what = f"there are shards ({shards[0]}, …) but no manifest.json"
-            raise RunnerError(what, _again(self.folder), file=self.folder)
+            missing = f"there are shards ({shards[0]}, …) but no manifest.json"
+            raise RunnerError(missing, _again(self.folder), file=self.folder)
         if self.missing() and self.spare():
             for chunk in self._missing_chunks():
                 self.known[chunk.number] = len(chunk.ids) - len(self._unknown(chunk).ids)
             if not self.again() and not self.present():
                 then = sum(shard.rows for shard in self.shards.values())
                 name = self.survey.name
-                what = f"none of the {then:,} embeddings here are of {name}: its texts or their ids differ"
-                raise RunnerError(what, _again(self.folder), file=_manifest(self.folder))
+                mismatch = f"none of the {then:,} embeddings here are of {name}: its texts or their ids differ"
+                raise RunnerError(mismatch, _again(self.folder), file=_manifest(self.folder))
         return self
 
     def open(self) -> Store:
@@ -168,14 +168,14 @@ class Store:
         now = {**deciding(self.made), "storage": self.storage}
         if differing := [key for key in {**before, **now} if before.get(key) != now.get(key)]:
             told = "; ".join(_difference(key, before.get(key), now.get(key)) for key in differing)
-            what = f"these embeddings were made with other settings: {told}"
-            raise RunnerError(what, _again(self.folder, "Give those settings, use"), file=path)
+            mismatch = f"these embeddings were made with other settings: {told}"
+            raise RunnerError(mismatch, _again(self.folder, "Give those settings, use"), file=path)
         size = manifest["texts"]["shard_size"]
         if size != self.survey.shard_size:
-            what = f"shards have at most {size:,} texts, and {self.survey.shard_size:,} are asked for"
-            raise RunnerError(what, _again(self.folder, f"Use --shard-size {size},"), file=path)
+            mismatch = f"shards have at most {size:,} texts, and {self.survey.shard_size:,} are asked for"
+            raise RunnerError(mismatch, _again(self.folder, f"Use --shard-size {size},"), file=path)
         # What was removed is encoded again: the way out of one damaged shard that does not cost all of them.
-        shards = {name: Shard(**each) for name, each in manifest["shards"].items()}
+        shards = {name: Shard(**fields) for name, fields in manifest["shards"].items()}
         self.shards = {name: shard for name, shard in shards.items() if {name + end for end in shard.files} <= files}
 
     def missing(self) -> list[int]:
@@ -358,8 +358,8 @@ class Store:
         """Return the path of a file of a shard, which is compared with the manifest."""
         path = self._path(name, suffix)
         if digest_of_file(path) != self.shards[name].files[suffix]:
-            what = "the file was cut short or changed since it was written: its SHA-256 is not that of the manifest"
-            raise RunnerError(what, AGAIN, file=path)
+            damage = "the file was cut short or changed since it was written: its SHA-256 is not that of the manifest"
+            raise RunnerError(damage, AGAIN, file=path)
         return path
 
     def _path(self, name: str, suffix: str) -> str:
@@ -401,8 +401,8 @@ def _write_shard(
         The files cannot be written.
     """
     if vectors.shape != (len(chunk.ids), dimensions):
-        what = f"chunk {chunk.number} has {len(chunk.ids)} texts and vectors of shape {vectors.shape}"
-        raise RunnerError(what, f"({len(chunk.ids)}, {dimensions}) was expected.")
+        mismatch = f"chunk {chunk.number} has {len(chunk.ids)} texts and vectors of shape {vectors.shape}"
+        raise RunnerError(mismatch, f"({len(chunk.ids)}, {dimensions}) was expected.")
     with np.errstate(over="ignore"):  # what is too large is refused
         stored = vectors.astype("float32" if storage == "sparse" else storage)
     if not np.isfinite(stored.data).all():
@@ -442,8 +442,8 @@ def finished_store(folder: str) -> Store:
     store = Store(folder, manifest["made"], seen, Listed(folder, "document", []), manifest["storage"])
     store._take_over(manifest, set(os.listdir(folder)))
     if store.missing():
-        what = f"only {store.done():,} of {seen.count:,} texts have their embeddings here"
-        raise RunnerError(what, "Repeat the command that makes them.", file=folder)
+        unfinished = f"only {store.done():,} of {seen.count:,} texts have their embeddings here"
+        raise RunnerError(unfinished, "Repeat the command that makes them.", file=folder)
     return store
 
 
@@ -483,8 +483,8 @@ def locked(folder: str) -> Iterator[None]:
                 stream.seek(0)
                 holder = stream.read(20).decode("ascii", "replace").strip()
                 told = f" (process {holder})" if holder else ""
-                what = f"another treceval command is using this folder{told}"
-                raise RunnerError(what, "Wait for it, or use another --work folder.", file=folder) from None
+                in_use = f"another treceval command is using this folder{told}"
+                raise RunnerError(in_use, "Wait for it, or use another --work folder.", file=folder) from None
             except OSError:  # a file system without locks
                 pass
         with suppress(OSError):  # a number for people, which a full disk may do without

@@ -162,8 +162,8 @@ def euclidean_distance(a: ArrayLike, b: ArrayLike) -> Any:
 def _pair(a: ArrayLike, b: ArrayLike) -> tuple[FloatArray, FloatArray]:
     first, second = _rows(a), _rows(b)
     if first.shape[-1] != second.shape[-1]:
-        what = f"vectors of {first.shape[-1]} and of {second.shape[-1]} dimensions cannot be compared"
-        raise DataError(what, "Give vectors of one model.")
+        mismatch = f"vectors of {first.shape[-1]} and of {second.shape[-1]} dimensions cannot be compared"
+        raise DataError(mismatch, "Give vectors of one model.")
     return first, second
 
 

@@ -47,13 +47,13 @@ class SparseEncoder(Encoder):
         weights = super()._forward(tokens, side)
         if self._most is not None:
             weights = select_max_active_dims(weights, self._most)
-        found = weights.float().to_sparse().cpu()
-        return csr_matrix((found.values().numpy(), found.indices().numpy()), shape=found.shape)
+        sparse = weights.float().to_sparse().cpu()
+        return csr_matrix((sparse.values().numpy(), sparse.indices().numpy()), shape=sparse.shape)
 
-    def _together(self, found: list[Any], order: IntArray) -> Any:
+    def _together(self, batches: list[Any], order: IntArray) -> Any:
         from scipy.sparse import vstack
 
-        return vstack(found, format="csr")[np.argsort(order)]
+        return vstack(batches, format="csr")[np.argsort(order)]
 
     def _check_vectors(self) -> None:
         """Note when texts have no weights, or far too many."""

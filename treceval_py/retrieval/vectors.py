@@ -129,9 +129,9 @@ class ArrayVectors(StreamedVectors):
 def _shape(array: AnyArray, path: str | None = None) -> tuple[int, int]:
     """Return the shape of a table of floating-point numbers; refuse others."""
     if array.ndim != 2 or array.dtype.kind != "f":
-        found = f"an array of shape {array.shape} and type {array.dtype}"
-        what = f"vectors are a table of floating-point numbers, this is {found}"
-        raise RunnerError(what, "Give one row for each vector.", file=path)
+        actual = f"an array of shape {array.shape} and type {array.dtype}"
+        wrong_shape = f"vectors are a table of floating-point numbers, this is {actual}"
+        raise RunnerError(wrong_shape, "Give one row for each vector.", file=path)
     return array.shape[0], array.shape[1]
 
 
@@ -156,16 +156,16 @@ class FileVectors(StreamedVectors):
 
     def __init__(self, path: str, todo: str) -> None:
         try:
-            found = np.load(path, mmap_mode="r")
+            mapped = np.load(path, mmap_mode="r")
         except OSError as error:
             raise RunnerError(f"cannot be read: {error.strerror or error}", todo, file=path) from None
         except Exception:  # noqa: BLE001 - NumPy fails in many ways at a damaged header, which is Python to it
-            found = None
-        if not isinstance(found, np.memmap) or not found.flags.c_contiguous:
-            what = "expected a whole .npy file with a table of numbers, row by row, found something else"
-            raise RunnerError(what, todo, file=path)
-        super().__init__(*_shape(found, path), self._read)
-        self.dtype, self._offset, self._path, self._todo = found.dtype, found.offset, path, todo
+            mapped = None
+        if not isinstance(mapped, np.memmap) or not mapped.flags.c_contiguous:
+            damage = "expected a whole .npy file with a table of numbers, row by row, found something else"
+            raise RunnerError(damage, todo, file=path)
+        super().__init__(*_shape(mapped, path), self._read)
+        self.dtype, self._offset, self._path, self._todo = mapped.dtype, mapped.offset, path, todo
 
     def _read(self) -> Iterator[AnyArray]:
         """Yield the rows, a few megabytes at a time."""
@@ -206,11 +206,11 @@ class ShardVectors(StreamedVectors):
     def __init__(self, paths: Sequence[str], rows: Sequence[int], dimensions: int, dtype: str = "float32") -> None:
         files = [FileVectors(path, AGAIN) for path in paths]
         for path, file, count in zip(paths, files, rows, strict=True):
-            found, wanted = (file.count, file.dimensions), (count, dimensions)
-            if (found, file.dtype) != (wanted, np.dtype(dtype)):
+            actual, wanted = (file.count, file.dimensions), (count, dimensions)
+            if (actual, file.dtype) != (wanted, np.dtype(dtype)):
                 expected = f"expected an array of shape {wanted} and type {dtype}"
-                what = f"{expected}, found shape {found} and type {file.dtype}"
-                raise RunnerError(what, AGAIN, file=path)
+                mismatch = f"{expected}, found shape {actual} and type {file.dtype}"
+                raise RunnerError(mismatch, AGAIN, file=path)
         super().__init__(sum(rows), dimensions, lambda: (part for file in files for part in file.portions()))
 
 

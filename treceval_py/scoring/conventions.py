@@ -66,9 +66,8 @@ class Conventions(NamedTuple):
     @lru_cache(maxsize=256)  # noqa: B019 - values are small and few
     def ranking(self, *, tied: bool = False) -> Ranking:
         """Return the conventions that affect the ranking of documents."""
-        drop, positive = self.self_hits == "drop", self.not_positive == "miss"
-        what = self.depth, self.judged_only, self.score_type, self.order, self.ties, tied, drop
-        return Ranking(*what, positive=positive, known=self.known)
+        facts = {name: getattr(self, name) for name in Ranking._fields if name in CONVENTIONS}
+        return Ranking(**facts, tied=tied)
 
     def texts(self) -> dict[str, str]:
         """Return each convention's value as written in a signature, by its key in signatures."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import inspect
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from numbers import Integral
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, TypeVar, cast
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.profiles import Profile, profile_of
 from treceval_py.scoring.signatures import Fingerprint, Signature, concise, ranked_apart, read_signatures
 from treceval_py.threads import MOST_THREADS
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Task(NamedTuple):
@@ -52,9 +54,8 @@ class Task(NamedTuple):
         return ranking._replace(**{needs: True}) if needs else ranking  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True)
 class Plan:
-    """The measures to compute.
+    """The measures to compute; not to be changed.
 
     Attributes
     ----------
@@ -64,45 +65,23 @@ class Plan:
         The profile's name.
     duplicates : {"refuse", "last"}
         How to treat a document that occurs twice in a query of a file.
+    rankings : dict of Ranking to list of int
+        The numbers of the tasks that share each ranking.
     """
 
-    tasks: tuple[Task, ...]
-    profile: str
-    duplicates: str = "refuse"
+    __slots__ = ("duplicates", "profile", "rankings", "tasks")
 
-    @cached_property
-    def rankings(self) -> dict[Ranking, list[int]]:
-        """The numbers of the tasks that share each ranking."""
-        groups: dict[Ranking, list[int]] = {}
-        for number, task in enumerate(self.tasks):
-            groups.setdefault(task.ranking, []).append(number)
-        return groups
+    def __init__(self, tasks: tuple[Task, ...], profile: str = "", duplicates: str = "refuse") -> None:
+        self.tasks = tasks
+        self.profile = profile
+        self.duplicates = duplicates
+        self.rankings: dict[Ranking, list[int]] = {}
+        for number, task in enumerate(tasks):
+            self.rankings.setdefault(task.ranking, []).append(number)
 
-    @cached_property
-    def common(self) -> tuple[dict[str, Any], bool, bool]:
-        """Whatever is the same for all runs.
 
-        Returns
-        -------
-        attributes : dict
-            The attributes of `Results` that follow from the plan.
-        alike : bool
-            Whether the same queries count for all measures, including queries without relevant documents.
-        computed : bool
-            Whether each query counts with the measure's own value, at least if the run lacks no query.
-        """
-        conventions = tuple([task.conventions for task in self.tasks])
-        attributes = {
-            "measures": tuple([task.asked for task in self.tasks]),
-            "resolved": tuple([task.resolved for task in self.tasks]),
-            "conventions": conventions,
-            "profiles": tuple([task.profile for task in self.tasks]),
-            "profile": self.profile,
-            "complete": bool(self.tasks) and "out" not in [each.missing for each in conventions],
-        }
-        counting = {(each.missing == "out", each.unrelevant == "out", each.extra) for each in conventions}
-        alike = len(counting) == 1 and conventions[0].unrelevant != "out"
-        return attributes, alike, alike and all(each.unrelevant == "in" for each in conventions)
+NOTHING = Plan(())
+"""Computes nothing: for a run that is opened for other computations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +160,23 @@ class Scoring:
             )
         return whole
 
-    def checked(self) -> Checked:
-        """Look up the profile and the measures.
+    @property
+    def named(self) -> tuple[Measure, ...]:
+        """The measures of a scoring whose names have been looked up, as `checked` returns it."""
+        if self.signatures is None:
+            return cast("tuple[Measure, ...]", self.measures)
+        return tuple([signature.measure for signature in cast("tuple[Signature, ...]", self.signatures)])
+
+    @property
+    def duplicates(self) -> str:
+        """How a checked scoring treats a document that occurs twice in a query of a file: ``refuse`` or ``last``."""
+        if self.signatures is None:
+            return cast("Profile", self.profile).conventions.duplicates
+        signatures = cast("tuple[Signature, ...]", self.signatures)
+        return "last" if {signature.conventions.duplicates for signature in signatures} == {"last"} else "refuse"
+
+    def checked(self) -> Scoring:
+        """Look up the names: the profile becomes a Profile, and the measures or signatures tuples of their types.
 
         Raises
         ------
@@ -201,29 +195,81 @@ class Scoring:
             raise MeasureError(wrong[0])
         profile = profile_of(self.profile)
         if self.signatures is not None:
-            signatures = read_signatures(self.signatures)
+            signatures = tuple(read_signatures(self.signatures))
             if self.measures is not None or replace(self, signatures=None).chosen:
                 raise MeasureError(
                     "a signature already fixes every scoring option", "Remove the measures and other options."
                 )
-            last = {each.conventions.duplicates for each in signatures} == {"last"}
-            measures = tuple(each.measure for each in signatures)
-            return Checked(profile, measures, "last" if last else "refuse", {}, {}, tuple(signatures))
-        named = profile.measures if self.measures is None else self.measures
-        measures = tuple(profile.parse(named))
+            return replace(self, profile=profile, signatures=signatures)
+        measures = tuple(profile.parse(profile.measures if self.measures is None else self.measures))
         for measure in measures:
             if measure.note:
                 warn(measure.note)
-        defaults: dict[str, Any] = {"level": profile.level, "collection_size": 0}
-        for name, value in (("level", self.level), ("collection_size", self.collection_size)):
-            if value is not None:
-                defaults[name] = PARAMETERS[name].check(int(value), name)
-        defaults.update(profile.defaults)
-        changes: dict[str, Any] = {} if self.depth is None else {"depth": int(self.depth)}
-        if self.judged_only:
-            changes["judged_only"] = True
-        completed = profile.complete if self.complete else profile
-        return Checked(completed, measures, profile.conventions.duplicates, defaults, changes, None)
+        numbers = {
+            name: PARAMETERS[name].check(int(value), name)
+            for name, value in (("level", self.level), ("collection_size", self.collection_size))
+            if value is not None
+        }
+        return replace(self, measures=measures, profile=profile.complete if self.complete else profile, **numbers)
+
+    def plan(self, max_rel: int, fingerprint: Fingerprint | None) -> Plan:
+        """Plan the measures of a checked scoring for judgments with highest label `max_rel`.
+
+        Only signatures need the `fingerprint` of the judgments.
+
+        Raises
+        ------
+        MeasureError
+            A parameter is out of range, or two signatures have the same measure.
+        EvaluationError
+            A signature was made with other judgments.
+        """
+        if self.signatures is None:
+            tasks = tuple([self.task(measure, max_rel) for measure in cast("tuple[Measure, ...]", self.measures)])
+            profile = cast("Profile", self.profile)
+            return Plan(tasks, profile.name, profile.conventions.duplicates)
+        signatures = cast("tuple[Signature, ...]", self.signatures)
+        tasks = tuple([_repeated(signature, max_rel, fingerprint) for signature in signatures])
+        if not tasks:
+            raise MeasureError("signatures must not be empty", "Give at least one.")
+        if len({task.asked.name for task in tasks}) < len(tasks):
+            tasks = tuple([_said_to_be_judged_only(task) for task in tasks])
+        if len({task.asked.name for task in tasks}) < len(tasks):
+            raise MeasureError("two signatures describe the same measure", "Repeat them in separate calls or commands.")
+        profiles = dict.fromkeys(signature.profile for signature in signatures)
+        return Plan(tasks, ", ".join(profiles), self.duplicates)
+
+    def task(self, measure: Measure, max_rel: int, *, judged_only: bool | None = None) -> Task:
+        """Return how a checked scoring computes `measure`; one derived from another takes that one's conventions.
+
+        `max_rel` is the highest label of the judgments. With `judged_only`, unjudged documents are removed or kept
+        whatever the scoring and its profile say.
+        """
+        profile, plain = cast("Profile", self.profile), measure
+        if any(name == JUDGED_ONLY.name for name, _ in measure.parameters):
+            # A parameter that affects the ranking is a convention, wherever it was given.
+            plain, judged_only = ranked_apart(measure)
+        if measure.family.average.over is not None:
+            given = dict(plain.parameters)
+            inner = self.task(given.get("of") or default_measure(), max_rel, judged_only=judged_only)
+            resolved = replace(measure, parameters=tuple({**given, "of": inner.resolved}.items()), asked=measure.name)
+            return Task(measure, resolved, inner.conventions, profile.name)
+        defaults = {
+            "max_rel": max_rel,
+            "level": profile.level if self.level is None else self.level,
+            "collection_size": self.collection_size or 0,
+            **profile.defaults,
+        }
+        meant = profile.meaning_of(plain) if profile.meanings else plain
+        resolved = meant.with_defaults(defaults)
+        if "max_rel" in dict(resolved.parameters):
+            PARAMETERS["max_rel"].check(dict(resolved.parameters)["max_rel"])
+        conventions = profile.conventions_of(resolved) if profile.exceptions else profile.conventions
+        if self.depth is not None:
+            conventions = conventions._replace(depth=int(self.depth))
+        if judged_only is not None or self.judged_only:
+            conventions = conventions._replace(judged_only=judged_only is not False)
+        return Task(measure, resolved, conventions, profile.name)
 
 
 _WHOLE, _YES_OR_NO = (Integral, "a whole number"), ((bool, np.bool_), "True or False")
@@ -238,73 +284,6 @@ _KINDS: dict[str, tuple[Any, str]] = {
 
 AS_USUAL = Scoring()
 """Scores as trec_eval 10.0 computes them by default."""
-
-
-class Checked(NamedTuple):
-    """How runs are scored, with all names looked up.
-
-    Attributes
-    ----------
-    profile : Profile
-        The profile, with all judged queries averaged if requested.
-    measures : tuple of Measure, length M
-        The measures as requested.
-    duplicates : {"refuse", "last"}
-        How to treat a document that occurs twice in a query.
-    defaults : mapping
-        Values of parameters that measures do not set themselves.
-    changes : mapping
-        Conventions that override the profile's.
-    signatures : tuple of Signature, or None
-        Signatures to repeat, instead of the profile and the measures.
-    """
-
-    profile: Profile
-    measures: tuple[Measure, ...]
-    duplicates: str
-    defaults: Mapping[str, Any]
-    changes: Mapping[str, Any]
-    signatures: tuple[Signature, ...] | None
-
-    def plan(self, max_rel: int, fingerprint: Fingerprint | None) -> Plan:
-        """Plan the measures for judgments with highest label `max_rel`. Only signatures need a fingerprint.
-
-        Raises
-        ------
-        MeasureError
-            A parameter is out of range, or two signatures have the same measure.
-        EvaluationError
-            A signature was made with other judgments.
-        """
-        if self.signatures is None:
-            tasks = tuple([self.task(measure, max_rel) for measure in self.measures])
-            return Plan(tasks, self.profile.name, self.duplicates)
-        tasks = tuple([_repeated(each, max_rel, fingerprint) for each in self.signatures])
-        if not tasks:
-            raise MeasureError("signatures must not be empty", "Give at least one.")
-        if len({task.asked.name for task in tasks}) < len(tasks):
-            tasks = tuple([_said_to_be_judged_only(task) for task in tasks])
-        if len({task.asked.name for task in tasks}) < len(tasks):
-            raise MeasureError("two signatures describe the same measure", "Repeat them in separate calls or commands.")
-        profiles = dict.fromkeys(signature.profile for signature in self.signatures)
-        return Plan(tasks, ", ".join(profiles), self.duplicates)
-
-    def task(self, measure: Measure, max_rel: int) -> Task:
-        """Return how a measure is computed; a measure derived from another takes that measure's conventions."""
-        profile, changes, plain = self.profile, self.changes, measure
-        if any(name == JUDGED_ONLY.name for name, _ in measure.parameters):
-            # A parameter that affects the ranking is a convention, wherever it was given.
-            plain, judged_only = ranked_apart(measure)
-            changes = {**changes, JUDGED_ONLY.name: judged_only}
-        if measure.family.average.over is not None:
-            given = dict(plain.parameters)
-            inner = self._replace(changes=changes).task(given.get("of") or default_measure(), max_rel)
-            resolved = replace(measure, parameters=tuple({**given, "of": inner.resolved}.items()), asked=measure.name)
-            return Task(measure, resolved, inner.conventions, profile.name)
-        resolved = profile.meaning_of(plain).with_defaults({"max_rel": max_rel, **self.defaults})
-        if "max_rel" in dict(resolved.parameters):
-            PARAMETERS["max_rel"].check(dict(resolved.parameters)["max_rel"])
-        return Task(measure, resolved, profile.conventions_of(resolved)._replace(**changes), profile.name)
 
 
 class Reading(NamedTuple):
@@ -349,6 +328,49 @@ class Reading(NamedTuple):
 
 AS_IT_IS = Reading()
 """Detects formats and reads with every core."""
+
+
+class Options(TypedDict, total=False):
+    """How a function that scores runs does so, by the names of its arguments: see `Scoring` and `Reading`."""
+
+    level: int | None
+    complete: bool | None
+    depth: int | None
+    judged_only: bool
+    collection_size: int | None
+    profile: str | Profile | None
+    signature: str | Signature | Iterable[str | Signature] | None
+    scoring: Scoring | None
+    run_format: str | None
+    judgment_format: str | None
+    threads: int | None
+
+
+def takes_options(function: Function) -> Function:
+    """Show `Options` among the arguments of a function that takes them as ``**options``."""
+    signature = inspect.signature(function)
+    own = [parameter for name, parameter in signature.parameters.items() if name != "options"]
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False if name == "judged_only" else None)
+        for name in Options.__annotations__
+    ]
+    function.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
+    return function
+
+
+def settled(measures: str | Measure | Iterable[str | Measure] | None, options: Options) -> tuple[Scoring, Reading]:
+    """Return how measures are scored and files read by the options of a function.
+
+    Raises
+    ------
+    MeasureError
+        There is a whole scoring and another option, or measures, beside it.
+    """
+    given: dict[str, Any] = dict(options)
+    reading = Reading(given.pop("run_format", None), given.pop("judgment_format", None), given.pop("threads", None))
+    whole, signatures = given.pop("scoring", None), given.pop("signature", None)
+    scoring = Scoring(measures, signatures=signatures, **given)
+    return scoring if whole is None else scoring.beside(whole), reading
 
 
 def _said_to_be_judged_only(task: Task) -> Task:

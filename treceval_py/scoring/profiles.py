@@ -133,51 +133,53 @@ def _profile_of(fields: dict[str, Any]) -> Profile:
     return Profile(**fields)
 
 
-def _for(families: str, **changes: Any) -> dict[str, Mapping[str, Any]]:
-    """Return the same exception for several families."""
-    return dict.fromkeys(families.split(), MappingProxyType(changes))
+_USUAL = Conventions()
 
 
-def _set(families: str) -> frozenset[str]:
-    return frozenset(families.split())
+def _profile(name: str, title: str, conventions: Conventions = _USUAL, **facts: Any) -> Profile:
+    """Return a profile. A key of its exceptions, meanings and names is several families, separated by blanks."""
+    for fact in ("exceptions", "meanings", "names"):
+        by_family = {family: value for keys, value in facts.get(fact, {}).items() for family in keys.split()}
+        facts[fact] = MappingProxyType(
+            {
+                family: MappingProxyType(value) if isinstance(value, dict) else value
+                for family, value in by_family.items()
+            }
+        )
+    computes = frozenset(facts.pop("computes", "").split())
+    return Profile(name, title, conventions, computes=computes, **facts)
 
 
-def _mapping(pairs: Mapping[str, Any]) -> Mapping[str, Any]:
-    return MappingProxyType(dict(pairs))
-
-
-_NEAREST = _mapping({"rounding": "nearest"})
-_UP = _mapping({"rounding": "up"})
+_NEAREST = MappingProxyType({"rounding": "nearest"})
+_UP = MappingProxyType({"rounding": "up"})
 _NOT_IN_9 = frozenset({"rbp", "rbp_resid", "unj"})
 
 _OWN_ORDER = "recip_rank recip_rank_cut recall_cap success judged hole"
 """Measures that BEIR and FlagEmbedding compute themselves; they leave the others to pytrec_eval."""
+
+_BY_SMALLER_ID = (
+    "recip_rank_cut judged set_judged compat alpha_dcg_cut alpha_ndcg_cut err_ia_cut nerr_ia_cut nrbp nnrbp ap_ia "
+    "p_ia_cut strec_cut"
+)
+_BY_LINE = "rbp_binary rbp_binary_cut insq inst sdcg_cut bpm_cut nerr8_cut nerr9_cut nerr10 nerr11"
+"""Measures that other packages than trec_eval compute for ir_measures, by their order of equal scores."""
 
 _LISTS = Conventions(ties="line", known="retrieved", extra="in")
 """Conventions of programs that score lists of labels, one per retrieved document, without other judgments or ids."""
 
 _ITS_LISTS = "it scores lists of labels: other judgments, and judged queries without a list, are not used"
 
-_TORCHMETRICS = Profile(
+_TORCHMETRICS = _profile(
     "torchmetrics",
     "torchmetrics 1.9, torchmetrics.retrieval with empty_target_action=neg, the default",
     _LISTS._replace(score_type=FLOAT32),
-    exceptions=_mapping(
-        {
-            **_for("map map_cut recip_rank recip_rank_cut P set_P recall set_recall", not_positive="miss"),
-            **_for("fallout fallout_cut", unrelevant="one"),
-        }
-    ),
-    meanings=_mapping(
-        {
-            "map": "AP(norm=retrieved)",
-            "map_cut": "AP(norm=retrieved)",
-            "ndcg": "nDCG(ties=average)",
-            "ndcg_cut": "nDCG(ties=average)",
-        }
-    ),
+    exceptions={
+        "map map_cut recip_rank recip_rank_cut P set_P recall set_recall": {"not_positive": "miss"},
+        "fallout fallout_cut": {"unrelevant": "one"},
+    },
+    meanings={"map map_cut": "AP(norm=retrieved)", "ndcg ndcg_cut": "nDCG(ties=average)"},
     measures=("AP", "RR", "nDCG", "nDCG@10"),
-    computes=_set(
+    computes=(
         "map map_cut recip_rank recip_rank_cut P set_P recall set_recall success Rprec fallout fallout_cut auc auc_cut "
         "ndcg ndcg_cut"
     ),
@@ -190,7 +192,7 @@ _TORCHMETRICS = Profile(
 )
 
 _ALL = (
-    Profile(
+    _profile(
         "trec_eval-10",
         "NIST trec_eval 10.0",
         defaults=_NEAREST,
@@ -199,7 +201,7 @@ _ALL = (
             "trec_eval 10.0 stops when the run lacks a judged query, unless -c is given; here the query is left out",
         ),
     ),
-    Profile(
+    _profile(
         "trec_eval-9",
         "NIST trec_eval 9.0.8, as most packages ship it",
         Conventions(score_type=FLOAT32),
@@ -210,7 +212,7 @@ _ALL = (
             "recall levels of iprec_at_recall and 11pt_avg are rounded up; with -c a missing query counts 0, unlisted",
         ),
     ),
-    Profile(
+    _profile(
         "pytrec_eval",
         "pytrec_eval and pytrec_eval-terrier 0.5, averaged by the caller",
         Conventions(score_type=FLOAT32),
@@ -219,45 +221,33 @@ _ALL = (
         leaves_out=_NOT_IN_9,
         remarks=("the package returns per-query values only; here they are averaged over the queries that it returns",),
     ),
-    Profile(
+    _profile(
         "ir_measures",
         "ir_measures 0.4",
         Conventions(score_type=FLOAT32, missing="empty", duplicates="last"),
-        exceptions=_mapping(
-            {
-                **_for(
-                    "recip_rank_cut judged set_judged compat alpha_dcg_cut alpha_ndcg_cut err_ia_cut nerr_ia_cut nrbp "
-                    "nnrbp ap_ia p_ia_cut strec_cut",
-                    score_type="float64",
-                    ties="docid-asc",
-                ),
-                **_for("accuracy accuracy_cut", score_type="float64", ties="line", missing="out", unrelevant="out"),
-                **_for("num_q num_rel", missing="out"),
-                **_for(
-                    "rbp_binary rbp_binary_cut insq inst sdcg_cut bpm_cut nerr8_cut nerr9_cut nerr10 nerr11",
-                    score_type="float64",
-                    ties="line",
-                ),
-                **_for("err_cut nerr_cut ndcg_cut:gain=exp", score_type="float64"),
-            }
-        ),
-        meanings=_mapping(
-            {
-                "err_cut": "ERR(max_rel=4)",
-                "judged": "Judged(negative=nonrelevant)",
-                "set_judged": "Judged(negative=nonrelevant)",
-            }
-        ),
-        names=_mapping({"accuracy": "Accuracy"}),
-        defaults=_mapping({**_UP, "until": "longer"}),
+        exceptions={
+            _BY_SMALLER_ID: {"score_type": "float64", "ties": "docid-asc"},
+            "accuracy accuracy_cut": {
+                "score_type": "float64",
+                "ties": "line",
+                "missing": "out",
+                "unrelevant": "out",
+            },
+            "num_q num_rel": {"missing": "out"},
+            _BY_LINE: {"score_type": "float64", "ties": "line"},
+            "err_cut nerr_cut ndcg_cut:gain=exp": {"score_type": "float64"},
+        },
+        meanings={"err_cut": "ERR(max_rel=4)", "judged set_judged": "Judged(negative=nonrelevant)"},
+        names={"accuracy": "Accuracy"},
+        defaults=MappingProxyType({**_UP, "until": "longer"}),
         remarks=("each measure is ranked by the package that computes it: RR and RR@10 differ for ties",),
     ),
-    Profile(
+    _profile(
         "ranx",
         "ranx 0.3, after make_comparable",
         Conventions(ties="ranx", missing="empty", duplicates="last"),
-        meanings=_mapping({"bpref": "Bpref(negative=nonrelevant)"}),
-        names=_mapping({"hits": "Hits", "recall": "SetR"}),
+        meanings={"bpref": "Bpref(negative=nonrelevant)"},
+        names={"hits": "Hits", "recall": "SetR"},
         remarks=(
             "ranx refuses different sets of queries until make_comparable gives the run the judged ones",
             "its sort moves equal scores among more than 15 documents, and make_comparable sorts a second time",
@@ -267,109 +257,89 @@ _ALL = (
             "its Bpref is NaN for a query without documents judged not relevant",
         ),
     ),
-    Profile(
+    _profile(
         "beir",
         "BEIR 2.2, EvaluateRetrieval.evaluate and evaluate_custom",
         Conventions(score_type=FLOAT32, self_hits="drop", duplicates="last"),
-        exceptions=_mapping(_for(_OWN_ORDER, score_type="float64", ties="line", missing="empty")),
+        exceptions={_OWN_ORDER: {"score_type": "float64", "ties": "line", "missing": "empty"}},
         when_complete="zero",
         defaults=_UP,
-        names=_mapping({"accuracy": "Success"}),
+        names={"accuracy": "Success"},
         leaves_out=_NOT_IN_9,
         remarks=("an extra query in the run, or a query without relevant documents, stops BEIR's own measures",),
     ),
-    Profile(
+    _profile(
         "flagembedding",
         "FlagEmbedding 1.4, its evaluation package",
         Conventions(score_type=FLOAT32, duplicates="last"),
-        exceptions=_mapping(_for(_OWN_ORDER, score_type="float64", ties="line", missing="empty")),
+        exceptions={_OWN_ORDER: {"score_type": "float64", "ties": "line", "missing": "empty"}},
         when_complete="zero",
         defaults=_UP,
-        names=_mapping({"accuracy": "Success"}),
+        names={"accuracy": "Success"},
         leaves_out=_NOT_IN_9,
         remarks=("every label above 0 is relevant, also for TREC Deep Learning",),
     ),
-    Profile(
+    _profile(
         "flagembedding-tutorial",
         "FlagEmbedding's tutorials: BGE over MS MARCO with Faiss, nDCG by scikit-learn",
         Conventions(ties="line", missing="empty"),
-        meanings=_mapping(
-            {
-                "recall": "R_cap",
-                "ndcg": "nDCG(gain=binary,ideal=retrieved,ties=average)",
-                "ndcg_cut": "nDCG(gain=binary,ideal=retrieved,ties=average)",
-                "map_cut": "AP(norm=retrieved)",
-            }
-        ),
+        meanings={
+            "recall": "R_cap",
+            "ndcg ndcg_cut": "nDCG(gain=binary,ideal=retrieved,ties=average)",
+            "map_cut": "AP(norm=retrieved)",
+        },
         measures=("R@1", "R@10", "MRR@1", "MRR@10", "nDCG@1", "nDCG@10"),
-        computes=frozenset({"recall", "recip_rank_cut", "P", "map_cut", "ndcg_cut"}),
+        computes="recall recip_rank_cut P map_cut ndcg_cut",
         remarks=("recall is capped: divided by min(k, R)", "nDCG's ideal is made from what was retrieved"),
     ),
-    Profile(
+    _profile(
         "msmarco",
         "MS MARCO's ms_marco_eval.py",
         Conventions(order="rank", depth=1000, missing="empty"),
         level=0,
         measures=("MRR@10",),
-        computes=frozenset({"recip_rank_cut"}),
+        computes="recip_rank_cut",
         remarks=(
             "every document judged 0 or more is relevant: the script reads no labels, and counts negative ones too",
             "the script fills missing ranks with passage 0 and moves rank 0 to the end; here rank 0 is refused",
         ),
     ),
-    Profile(
+    _profile(
         "sklearn",
         "scikit-learn's ndcg_score, dcg_score and average_precision_score over the retrieved documents of each query",
-        meanings=_mapping(
-            {
-                "ndcg": "nDCG(ideal=retrieved,ties=average)",
-                "ndcg_cut": "nDCG(ideal=retrieved,ties=average)",
-                "dcg": "DCG(ties=average)",
-                "map": "AP(norm=retrieved,ties=together)",
-            }
-        ),
+        meanings={
+            "ndcg ndcg_cut": "nDCG(ideal=retrieved,ties=average)",
+            "dcg": "DCG(ties=average)",
+            "map": "AP(norm=retrieved,ties=together)",
+        },
         measures=("nDCG", "nDCG@10", "AP"),
-        computes=frozenset({"ndcg", "ndcg_cut", "dcg", "map"}),
+        computes="ndcg ndcg_cut dcg map",
     ),
-    Profile(
+    _profile(
         "gdeval",
         "TREC Web track's gdeval.pl",
         Conventions(unrelevant="out"),
-        meanings=_mapping(
-            {
-                "ndcg": "nDCG(gain=exp)",
-                "ndcg_cut": "nDCG(gain=exp)",
-                "err": "ERR(max_rel=4)",
-                "err_cut": "ERR(max_rel=4)",
-            }
-        ),
+        meanings={"ndcg ndcg_cut": "nDCG(gain=exp)", "err err_cut": "ERR(max_rel=4)"},
         measures=("nDCG@20", "ERR@20"),
-        computes=frozenset({"ndcg_cut", "err_cut"}),
+        computes="ndcg_cut err_cut",
         remarks=("grades above 4 are outside its scale",),
     ),
-    Profile(
+    _profile(
         "coursework",
         "a coursework scorer: ranks are the order of lines, and one file is ranking and judgments",
         Conventions(order="line", missing="empty"),
-        meanings=_mapping({"ndcg": "nDCG(discount=jk,base=2)", "ndcg_cut": "nDCG(discount=jk,base=2)"}),
+        meanings={"ndcg ndcg_cut": "nDCG(discount=jk,base=2)"},
         measures=("MAP", "MRR", "NDCG"),
-        computes=frozenset({"map", "recip_rank", "ndcg"}),
+        computes="map recip_rank ndcg",
         remarks=("--judged-ranking reads such a file",),
     ),
-    Profile(
+    _profile(
         "lightgbm",
         "LightGBM 4, its metrics ndcg and map",
         _LISTS._replace(unrelevant="one"),
-        meanings=_mapping(
-            {
-                "ndcg": "nDCG(gain=exp)",
-                "ndcg_cut": "nDCG(gain=exp)",
-                "map": "AP(norm=capped)",
-                "map_cut": "AP(norm=capped)",
-            }
-        ),
+        meanings={"ndcg ndcg_cut": "nDCG(gain=exp)", "map map_cut": "AP(norm=capped)"},
         measures=("nDCG@1", "nDCG@2", "nDCG@3", "nDCG@4", "nDCG@5"),
-        computes=frozenset({"ndcg_cut", "map_cut"}),
+        computes="ndcg_cut map_cut",
         remarks=(
             _ITS_LISTS,
             "without eval_at it prints cutoffs 1 to 5; here nDCG and AP without a cutoff use the whole list",
@@ -377,26 +347,24 @@ _ALL = (
             "gains are the default label_gain, 2^rel - 1; write another as gains=, such as nDCG(gains={1:1,2:2})@10",
             "query weights are not supported here",
         ),
-        names=_mapping({"lambdarank": "nDCG(gain=exp)", "mean_average_precision": "AP(norm=capped)"}),
+        names={"lambdarank": "nDCG(gain=exp)", "mean_average_precision": "AP(norm=capped)"},
     ),
     *(
-        Profile(
+        _profile(
             name,
             f"XGBoost 3, its metrics ndcg, map and pre{minus}",
             _LISTS._replace(score_type=FLOAT32),
-            exceptions=_mapping({} if minus else _for("ndcg ndcg_cut map map_cut", unrelevant="one")),
-            meanings=_mapping(
-                {
-                    "ndcg": "nDCG(gain=exp)@32",
-                    "ndcg_cut": "nDCG(gain=exp)",
-                    "map": "AP(norm=capped)@32",
-                    "map_cut": "AP(norm=capped)",
-                    "P": "P(norm=retrieved)",
-                    "set_P": "P(norm=retrieved)@32",
-                }
-            ),
+            exceptions={} if minus else {"ndcg ndcg_cut map map_cut": {"unrelevant": "one"}},
+            meanings={
+                "ndcg": "nDCG(gain=exp)@32",
+                "ndcg_cut": "nDCG(gain=exp)",
+                "map": "AP(norm=capped)@32",
+                "map_cut": "AP(norm=capped)",
+                "P": "P(norm=retrieved)",
+                "set_P": "P(norm=retrieved)@32",
+            },
             measures=("nDCG",),
-            computes=frozenset({"ndcg", "ndcg_cut", "map", "map_cut", "P", "set_P"}),
+            computes="ndcg ndcg_cut map map_cut P set_P",
             remarks=(
                 _ITS_LISTS,
                 "a metric without a cutoff has the cutoff 32, not the whole list",
@@ -404,26 +372,18 @@ _ALL = (
                 "with ndcg_exp_gain=false, its nDCG is nDCG(gain=linear)",
                 "group weights are not supported here",
             ),
-            names=_mapping({"pre": "P(norm=retrieved)"}),
+            names={"pre": "P(norm=retrieved)"},
         )
         for name, minus in (("xgboost", ""), ("xgboost-minus", " with a trailing minus, such as ndcg@10-"))
     ),
-    Profile(
+    _profile(
         "catboost",
         "CatBoost 1.2, utils.eval_metric of its ranking metrics",
         _LISTS._replace(ties="worst"),
-        exceptions=_mapping(_for("ndcg ndcg_cut recall set_recall", unrelevant="one")),
-        meanings=_mapping(
-            {
-                "map": "AP(norm=capped)",
-                "map_cut": "AP(norm=capped)",
-                "P": "P(norm=retrieved)",
-                "err": "ERR(stop=label)",
-                "err_cut": "ERR(stop=label)",
-            }
-        ),
+        exceptions={"ndcg ndcg_cut recall set_recall": {"unrelevant": "one"}},
+        meanings={"map map_cut": "AP(norm=capped)", "P": "P(norm=retrieved)", "err err_cut": "ERR(stop=label)"},
         measures=("nDCG", "nDCG@10"),
-        computes=_set(
+        computes=(
             "ndcg ndcg_cut dcg dcg_cut map map_cut recip_rank recip_rank_cut P set_P recall set_recall err err_cut "
             "pfound auc"
         ),
@@ -432,7 +392,7 @@ _ALL = (
             "type=Exp is gain=exp, denominator=Position is discount=position, border=0.5 is rel=1",
             "negative labels are negative gains in CatBoost, 0 here",
         ),
-        names=_mapping({"precisionat": "P(norm=retrieved)", "recallat": "R"}),
+        names={"precisionat": "P(norm=retrieved)", "recallat": "R"},
     ),
     _TORCHMETRICS,
     _TORCHMETRICS._replace(
@@ -444,15 +404,15 @@ _ALL = (
         name="torchmetrics-skip",
         title="torchmetrics 1.9, torchmetrics.retrieval with empty_target_action=skip",
         conventions=_TORCHMETRICS.conventions._replace(unrelevant="out"),
-        exceptions=_mapping({key: value for key, value in _TORCHMETRICS.exceptions.items() if "not_positive" in value}),
+        exceptions={key: value for key, value in _TORCHMETRICS.exceptions.items() if "not_positive" in value},
     ),
-    Profile(
+    _profile(
         "pytorch-ignite",
         "pytorch-ignite 0.5, its NDCG and HitRate",
         _LISTS._replace(score_type=FLOAT32, unrelevant="out"),
-        meanings=_mapping({"ndcg_cut": "nDCG(gain=exp)"}),
+        meanings={"ndcg_cut": "nDCG(gain=exp)"},
         measures=("nDCG@10", "Success@10"),
-        computes=frozenset({"ndcg_cut", "success"}),
+        computes="ndcg_cut success",
         remarks=(
             _ITS_LISTS,
             "with ignore_zero_hits=False, a query without relevant documents counts 0",
@@ -460,39 +420,30 @@ _ALL = (
             "HitRate refuses a list shorter than the cutoff; it leaves the order of equal scores undefined",
         ),
     ),
-    Profile(
+    _profile(
         "sentence-transformers",
         "sentence-transformers 6, InformationRetrievalEvaluator",
         Conventions(ties="docid-asc", missing="empty", unrelevant="out"),
-        meanings=_mapping(
-            {
-                "ndcg": "nDCG(gain=binary)",
-                "ndcg_cut": "nDCG(gain=binary)",
-                "map": "AP(norm=capped)",
-                "map_cut": "AP(norm=capped)",
-            }
-        ),
+        meanings={"ndcg ndcg_cut": "nDCG(gain=binary)", "map map_cut": "AP(norm=capped)"},
         measures=(
             *(f"{name}@{k}" for name in ("Success", "P", "R") for k in (1, 3, 5, 10)),
             *("RR@10", "nDCG@10", "AP@100"),
         ),
-        computes=frozenset({"success", "P", "recall", "recip_rank_cut", "ndcg_cut", "map_cut"}),
+        computes="success P recall recip_rank_cut ndcg_cut map_cut",
         remarks=(
             "relevant documents are a set: all documents judged 1 or more count alike",
             "a model's scores are 32-bit floats; here the scores of a run are compared as 64-bit floats",
         ),
-        names=_mapping({"accuracy": "Success"}),
+        names={"accuracy": "Success"},
     ),
-    Profile(
+    _profile(
         "mteb",
         "MTEB 2.26, its retrieval tasks",
         Conventions(score_type=FLOAT32, duplicates="last"),
-        exceptions=_mapping(
-            {
-                **_for("recip_rank_cut", score_type="float64"),
-                **_for("recall_cap", score_type="float64", unrelevant="out"),
-            }
-        ),
+        exceptions={
+            "recip_rank_cut": {"score_type": "float64"},
+            "recall_cap": {"score_type": "float64", "unrelevant": "out"},
+        },
         when_complete="zero",
         defaults=_UP,
         measures=(
@@ -509,21 +460,21 @@ _ALL = (
             "accuracy is R@1; before 2026, RR left equal scores in the order of the lines",
             "a task may remove documents with the query's own id (ignore_identical_ids); profile beir does",
         ),
-        names=_mapping({"accuracy": "R@1"}),
+        names={"accuracy": "R@1"},
     ),
-    Profile(
+    _profile(
         "recbole",
         "RecBole 1.2, its metrics of top-k lists",
         Conventions(score_type=FLOAT32, ties="line", missing="empty", unrelevant="out"),
-        meanings=_mapping({"ndcg_cut": "nDCG(gain=binary)", "map_cut": "AP(norm=capped)"}),
+        meanings={"ndcg_cut": "nDCG(gain=binary)", "map_cut": "AP(norm=capped)"},
         measures=("R@10", "RR@10", "nDCG@10", "Success@10", "P@10"),
-        computes=frozenset({"recall", "recip_rank_cut", "ndcg_cut", "success", "P", "map_cut"}),
+        computes="recall recip_rank_cut ndcg_cut success P map_cut",
         remarks=(
             "it rounds values to metric_decimal_place, 4 decimals by default",
             "it leaves the order of equal scores undefined; here line order decides",
             "if the cutoff of MAP is below the largest cutoff and R is larger too, it divides by the largest cutoff",
         ),
-        names=_mapping({"hit": "Success"}),
+        names={"hit": "Success"},
     ),
 )
 

@@ -85,15 +85,15 @@ class RelevanceEvaluator:
         asked = in_print_order(_parsed(measures))
         for measure in asked:
             if not takes_qrels(measure.family):
-                what = f"unsupported measure {measure}: it is not computed from relevance judgments"
-                raise MeasureError(what, "Use te.evaluate with the judgments that it needs.")
+                unsupported = f"unsupported measure {measure}: it is not computed from relevance judgments"
+                raise MeasureError(unsupported, "Use te.evaluate with the judgments that it needs.")
             if ("judged_only", True) in measure.parameters:
                 raise MeasureError(
                     f"unsupported measure {measure}", "Give judged_docs_only_flag=True, or use te.evaluate."
                 )
         if not isinstance(relevance_level, (int, np.integer)) or relevance_level < 1:
-            what = f"relevance_level must be a whole number from 1 on, not {relevance_level!r}"
-            raise MeasureTypeError(what, "For level 0 use te.evaluate(…, level=0).")
+            unsupported = f"relevance_level must be a whole number from 1 on, not {relevance_level!r}"
+            raise MeasureTypeError(unsupported, "For level 0 use te.evaluate(…, level=0).")
         # pytrec_eval leaves out queries without judgments; anything but a dictionary is refused below
         judged = {qid: row for qid, row in query_relevance.items() if not isinstance(row, Mapping) or row}
         self._qrels = _typed(lambda: Qrels(judged))
@@ -241,28 +241,27 @@ _JUDGMENTS = "Give a dictionary {qid: {docid: rel}}."
 
 def _pairs(lines: Iterable[str], form: str, at: int, read: Callable[[str], Number]) -> dict[str, dict[str, Number]]:
     """Parse lines into numbers by query and document."""
-    found: dict[str, dict[str, Number]] = defaultdict(dict)
+    pairs: dict[str, dict[str, Number]] = defaultdict(dict)
     width = len(form.split())
     if isinstance(lines, str):
         raise DataError("text in place of lines", "Give an open file, or text.splitlines().")
     for number, line in enumerate(lines, 1):
         fields = line.split()
         if len(fields) != width:
-            what = f"line {number} has {len(fields)} fields instead of {width}"
-            raise DataError(what, f"Write {form}.")
+            raise DataError(f"line {number} has {len(fields)} fields instead of {width}", f"Write {form}.")
         try:
             value = read(fields[at])
         except ValueError:
             fault = "is not a number" if read is float else "is not a whole number"
-            what = f"line {number}: the {form.split()[at]} {quoted(encode(fields[at]))} {fault}"
-            raise DataError(what) from None
-        if fields[2] in found[fields[0]]:
-            what = (
-                f"line {number}: document {quoted(encode(fields[2]))} occurs twice in query {quoted(encode(fields[0]))}"
+            text = quoted(encode(fields[at]))
+            raise DataError(f"line {number}: the {form.split()[at]} {text} {fault}") from None
+        if fields[2] in pairs[fields[0]]:
+            qid, docid = quoted(encode(fields[0])), quoted(encode(fields[2]))
+            raise RepeatedPairError(
+                f"line {number}: document {docid} occurs twice in query {qid}", "Keep one of the lines."
             )
-            raise RepeatedPairError(what, "Keep one of the lines.")
-        found[fields[0]][fields[2]] = value
-    return found
+        pairs[fields[0]][fields[2]] = value
+    return pairs
 
 
 def takes_qrels(family: Family) -> bool:

@@ -16,6 +16,7 @@ from treceval_py.data.ranking import RankContradictions
 from treceval_py.errors import EvaluationError, MeasureError, OutputError, brief, listed
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.scoring.conventions import Conventions
+from treceval_py.scoring.planning import Task
 from treceval_py.scoring.signatures import Fingerprint, Signature, explicit, fingerprint_of_queries
 from treceval_py.version import __version__
 
@@ -47,10 +48,10 @@ class ByMeasure(dict[str, float]):
         self._measures = tuple(measures)
 
     def __missing__(self, name: str) -> float:
-        found = self._named(name)
-        if found is None:
+        requested = self._named(name)
+        if requested is None:
             raise KeyError(name)
-        return self[found]
+        return self[requested]
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or self._named(name) is not None
@@ -65,11 +66,11 @@ class ByMeasure(dict[str, float]):
     def _named(self, name: object) -> str | None:
         """Return the requested name of a measure that is given in another notation."""
         try:
-            found = parse_measures(name) if isinstance(name, str) else []
+            meant = parse_measures(name) if isinstance(name, str) else []
         except MeasureError:
             return None
         # By the family's name, as a family may have been redeclared since.
-        keys = [(each.family.name, each.parameters) for each in found]
+        keys = [(each.family.name, each.parameters) for each in meant]
         alike = (each.name for each in self._measures if [(each.family.name, each.parameters)] == keys)
         return next((each for each in alike if super(ByMeasure, self).__contains__(each)), None)
 
@@ -98,12 +99,8 @@ class Results(Mapping[str, ByMeasure]):
     ----------
     qids : tuple of str, length Q
         The evaluated queries, in byte order.
-    measures : tuple of Measure, length M
-        The measures as requested.
-    resolved : tuple of Measure, length M
-        The measures with all parameters, as computed.
-    conventions : tuple of Conventions, length M
-        How rankings were ordered and each measure averaged.
+    tasks : tuple of Task, length M
+        The measures, and how each was computed.
     matrix : (Q, M) float array
         The values; NaN for measures whose value is text, and for queries that do not count.
     counted : (Q, M) bool array
@@ -120,12 +117,8 @@ class Results(Mapping[str, ByMeasure]):
         Queries of the run without judgments, which are not evaluated.
     contradictions : RankContradictions
         Queries in which the run's rank column contradicts its scores; the scores decide.
-    complete : bool
-        Whether missing queries count.
     profile : str
-        The profile's name.
-    profiles : tuple of str, length M
-        The profile under which each measure was requested; results of several signatures can have several.
+        The profile's name; results of several signatures can have several, separated by commas.
     judgments_name, run_name, tag : str
         Where the judgments and the run come from, and the run's tag.
     fingerprint : Fingerprint
@@ -139,9 +132,7 @@ class Results(Mapping[str, ByMeasure]):
     """
 
     qids: tuple[str, ...]
-    measures: tuple[Measure, ...]
-    resolved: tuple[Measure, ...]
-    conventions: tuple[Conventions, ...]
+    tasks: tuple[Task, ...]
     matrix: FloatArray
     counted: BoolArray
     texts: Mapping[int, tuple[str, ...]]
@@ -150,9 +141,7 @@ class Results(Mapping[str, ByMeasure]):
     missing: tuple[str, ...]
     unjudged: tuple[str, ...]
     contradictions: RankContradictions
-    complete: bool
     profile: str
-    profiles: tuple[str, ...]
     judgments_name: str
     run_name: str
     tag: str
@@ -170,6 +159,31 @@ class Results(Mapping[str, ByMeasure]):
         return self._rows
 
     @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures as requested, length M."""
+        return tuple([task.asked for task in self.tasks])
+
+    @property
+    def resolved(self) -> tuple[Measure, ...]:
+        """The measures with all parameters, as computed, length M."""
+        return tuple([task.resolved for task in self.tasks])
+
+    @property
+    def conventions(self) -> tuple[Conventions, ...]:
+        """How rankings were ordered and each measure averaged, length M."""
+        return tuple([task.conventions for task in self.tasks])
+
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """The profile under which each measure was requested, length M."""
+        return tuple([task.profile for task in self.tasks])
+
+    @property
+    def complete(self) -> bool:
+        """Whether missing queries count."""
+        return bool(self.tasks) and all(task.conventions.missing != "out" for task in self.tasks)
+
+    @property
     def names(self) -> list[str]:
         """Names of the measures, as requested."""
         return [measure.name for measure in self.measures]
@@ -185,15 +199,15 @@ class Results(Mapping[str, ByMeasure]):
 
     def signature(self, number: int) -> Signature:
         """Return how the values of measure ``number`` were computed."""
-        counted = self.counted[:, number]
+        task, counted = self.tasks[number], self.counted[:, number]
         qids = [self.qids[row] for row in np.flatnonzero(counted).tolist()]
         return Signature(
-            explicit(self.resolved[number]),
-            self.conventions[number],
+            explicit(task.resolved),
+            task.conventions,
             len(qids),
             str(self.fingerprint),
             self.version,
-            self.profiles[number],
+            task.profile,
             fingerprint_of_queries(qids),
         )
 
@@ -203,7 +217,7 @@ class Results(Mapping[str, ByMeasure]):
         if not self.texts:
             return ByMeasure(self.measures, self.averages.tolist())
         chosen = [number for number in range(len(self.measures)) if number not in self.texts]
-        return ByMeasure([self.measures[number] for number in chosen], self.averages[chosen].tolist())
+        return ByMeasure([self.tasks[number].asked for number in chosen], self.averages[chosen].tolist())
 
     def text(self, measure: str) -> dict[str, str]:
         """Return the values of `measure`, which is text (``relstring``, ``runid``), as ``{qid: text}``.
@@ -214,7 +228,7 @@ class Results(Mapping[str, ByMeasure]):
             The measure was not requested.
         """
         for number, values in self.texts.items():
-            if self.measures[number].name == measure:
+            if self.tasks[number].asked.name == measure:
                 return dict(zip(self.qids, values, strict=True))
         raise KeyError(measure)
 
@@ -225,7 +239,7 @@ class Results(Mapping[str, ByMeasure]):
             for number, measure in enumerate(self.measures)
             if number not in self.texts and measure.family.per_query and self.counted[row, number]
         ]
-        return ByMeasure([self.measures[number] for number in chosen], self.matrix[row, chosen].tolist())
+        return ByMeasure([self.tasks[number].asked for number in chosen], self.matrix[row, chosen].tolist())
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
@@ -344,8 +358,8 @@ class Results(Mapping[str, ByMeasure]):
         >>> import treceval_py as te
         >>> qrels = {"1": {"a": 1}, "2": {"a": 1}, "3": {"a": 1}}
         >>> run = {"1": {"a": 1.0}, "2": {"b": 2.0, "a": 1.0}, "3": {"a": 1.0}}
-        >>> found = te.evaluate(qrels, run, ["RR"]).by_group({"1": "short", "2": "long", "3": "long"})
-        >>> {label: results.mean["RR"] for label, results in found["group"].items()}
+        >>> groups = te.evaluate(qrels, run, ["RR"]).by_group({"1": "short", "2": "long", "3": "long"})
+        >>> {label: results.mean["RR"] for label, results in groups["group"].items()}
         {'short': 1.0, 'long': 0.75}
         """
         from treceval_py.io.query_groups import read_query_groups
@@ -453,8 +467,8 @@ def check_comparable(results: Iterable[Results], *, force: bool = False) -> None
     given = [*results] if isinstance(results, Iterable) and not isinstance(results, Results) else [results]
     wrong = [each for each in given if not isinstance(each, Results)]
     if wrong or not given:
-        what = shown(wrong[0]) if wrong else "nothing"
-        raise EvaluationError(f"{what} cannot be compared as Results", "Give what te.evaluate returned.")
+        given_instead = shown(wrong[0]) if wrong else "nothing"
+        raise EvaluationError(f"{given_instead} cannot be compared as Results", "Give what te.evaluate returned.")
     first, *others = given
     for other in others:
         if force:
@@ -475,10 +489,10 @@ def check_comparable(results: Iterable[Results], *, force: bool = False) -> None
                 and first.version == other.version
                 and first.fingerprint.same_table(other.fingerprint)
             )
-            found = [] if alike else first.signature(number).differences(other.signature(place))
-            if found:
+            differences = [] if alike else first.signature(number).differences(other.signature(place))
+            if differences:
                 raise EvaluationError(
                     f"{measure.name} of {first.run_name} and of {other.run_name} were made differently: "
-                    + "; ".join(found),
+                    + "; ".join(differences),
                     "Score both in the same way, or allow it with --force (force=True).",
                 )

@@ -138,7 +138,7 @@ def _group_lines(results: Results, options: Options, names: Sequence[str], style
 
 
 def _value(results: Results, number: int, row: int, value: float, style: Style) -> str:
-    measure = results.measures[number]
+    measure = results.tasks[number].asked
     if number in results.texts:
         text = results.texts[number][row] if results.texts[number] else results.tag
         return f"'{text}'" if measure.family.per_query else text
@@ -295,7 +295,7 @@ def _cell(results: Results, number: int, row: int | None) -> Cell:
     if number in results.texts:
         return results.tag if row is None else results.texts[number][row]
     value = float(results.averages[number] if row is None else results.matrix[row, number])
-    if results.measures[number].family.kind == COUNT and not results.standardised:
+    if results.tasks[number].asked.family.kind == COUNT and not results.standardised:
         return int(value)
     return value
 
@@ -389,41 +389,30 @@ def about_runs(several: Iterable[Results]) -> list[str]:
 
 def about(results: Results, counting: str = "-c") -> list[str]:
     """Return notes on what was left out, replaced or assumed; `counting` is the option that counts missing queries."""
+    name, missing, unjudged = results.run_name, results.missing, results.unjudged
     said: list[str] = []
-    if results.missing:
-        count = len(results.missing)
-        are = "judged query is" if count == 1 else "judged queries are"
+    if missing:
+        one = len(missing) == 1
+        left_out = [task.asked.name for task in results.tasks if task.conventions.missing == "out"]
+        consequence = f"and left out; {counting} counts {'it' if one else 'them'}"
         if results.complete:
-            what = "and counts as an empty ranking" if count == 1 else "and count as empty rankings"
-        elif any(each.missing != "out" for each in results.conventions):
-            left = [
-                measure.name
-                for measure, each in zip(results.measures, results.conventions, strict=True)
-                if each.missing == "out"
-            ]
-            what = f"and left out of {', '.join(left[:3])}{', …' if len(left) > 3 else ''}; {counting} counts " + (
-                "it" if count == 1 else "them"
-            )
-        else:
-            what = f"and left out; {counting} counts " + ("it" if count == 1 else "them")
-        if not set(results.qids) - set(results.missing):
-            unknown = f"no query of the run is judged in {results.judgments_name}; is it the right file?"
-            said.append(f"{results.run_name}: {unknown}")
-        said.append(f"{results.run_name}: {count} {are} missing ({first_of(results.missing)}), {what}.")
-    if results.unjudged:
-        count = len(results.unjudged)
-        have = "query of the run has" if count == 1 else "queries of the run have"
-        are = "is" if count == 1 else "are"
-        said.append(
-            f"{results.run_name}: {count} {have} no judgments ({first_of(results.unjudged)}) and {are} not scored."
-        )
-    if results.measures and not results.counted.any():
-        said.append(f"{results.run_name}: no query counts, because none has a relevant document.")
+            consequence = "and counts as an empty ranking" if one else "and count as empty rankings"
+        elif len(left_out) < len(results.tasks):
+            averages = f"{', '.join(left_out[:3])}{', …' if len(left_out) > 3 else ''}"
+            consequence = consequence.replace("left out", f"left out of {averages}")
+        if not set(results.qids) - set(missing):
+            said.append(f"{name}: no query of the run is judged in {results.judgments_name}; is it the right file?")
+        are = "judged query is" if one else "judged queries are"
+        said.append(f"{name}: {len(missing)} {are} missing ({first_of(missing)}), {consequence}.")
+    if unjudged:
+        one = len(unjudged) == 1
+        have, are = ("query of the run has", "is") if one else ("queries of the run have", "are")
+        said.append(f"{name}: {len(unjudged)} {have} no judgments ({first_of(unjudged)}) and {are} not scored.")
+    if results.tasks and not results.counted.any():
+        said.append(f"{name}: no query counts, because none has a relevant document.")
     if results.replaced:
         lines = "1 line is" if results.replaced == 1 else f"{results.replaced} lines are"
-        said.append(
-            f"{results.run_name}: {lines} replaced by a later line for the same document, as in {results.profile}."
-        )
+        said.append(f"{name}: {lines} replaced by a later line for the same document, as in {results.profile}.")
     if results.contradictions.qids:
         said.append(_about_ranks(results))
     if any("max_rel" in dict(resolved.parameters) for resolved in results.resolved):
@@ -438,8 +427,8 @@ def _about_level(results: Results, profile: Profile) -> list[str]:
     if profile.level not in levels or not isinstance(judgments, Qrels):
         return []
     count = int((judgments.rels == 0).sum())
-    what = "1 judgment of 0 counts" if count == 1 else f"{count} judgments of 0 count"
-    said = f"{results.judgments_name}: {what} as relevant in {profile.name}; with -l 1 they would not be."
+    counts = "1 judgment of 0 counts" if count == 1 else f"{count} judgments of 0 count"
+    said = f"{results.judgments_name}: {counts} as relevant in {profile.name}; with -l 1 they would not be."
     return [said] if count else []
 
 
@@ -456,14 +445,16 @@ def _about_scale(results: Results) -> list[str]:
     if not taken:
         return []
     names, top = ", ".join(name for name, _ in taken), taken[0][1]
-    what = f"the highest judgment, {top}, is used as the top of the scale in {names}; set max_rel={top} to fix it."
-    return [f"{results.judgments_name}: {what}"]
+    assumption = (
+        f"the highest judgment, {top}, is used as the top of the scale in {names}; set max_rel={top} to fix it."
+    )
+    return [f"{results.judgments_name}: {assumption}"]
 
 
 def _about_ranks(results: Results) -> str:
-    found = results.contradictions
+    contradictions = results.contradictions
     queries = len(results.unjudged) + len(set(results.qids) - set(results.missing))
-    where = f"{results.run_name}: in {len(found.qids)} of {queries} queries ({first_of(found.qids)})"
-    if found.reversed:
+    where = f"{results.run_name}: in {len(contradictions.qids)} of {queries} queries ({first_of(contradictions.qids)})"
+    if contradictions.reversed:
         return f"{where} scores grow with the rank. If they are distances, negate them: higher scores rank first."
     return f"{where} the rank column contradicts the scores; the scores are used."

@@ -170,18 +170,18 @@ class Signature(NamedTuple):
 
     def differences(self, other: Signature) -> list[str]:
         """Return how this value and `other` were computed differently; empty if they are comparable."""
-        found = []
+        differing = []
         mine, others = explicit(self.measure), explicit(other.measure)
         if mine != others:
-            found.append(f"{mine.notation} and {others.notation}")
+            differing.append(f"{mine.notation} and {others.notation}")
         for convention in self.conventions.differences(other.conventions):
             here, there = (convention.show(getattr(each.conventions, convention.name)) for each in (self, other))
-            found.append(f"{convention.key} {here} and {there}")
+            differing.append(f"{convention.key} {here} and {there}")
         for name in ("judgments", "version"):
             here, there = getattr(self, name), getattr(other, name)
             if here != there:
-                found.append(f"{name} {here} and {there}")
-        return found
+                differing.append(f"{name} {here} and {there}")
+        return differing
 
 
 def read_signatures(given: str | Signature | Iterable[str | Signature]) -> list[Signature]:

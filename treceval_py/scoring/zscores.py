@@ -47,10 +47,10 @@ def read_norms(source: Source | None = None, *, text: str | None = None) -> dict
         for row, (qid, measure) in enumerate(zip(*block.columns[:2], strict=True)):
             key = decode(qid), decode(measure)
             if math.isinf(means[row]) or math.isinf(deviations[row]) or deviations[row] < 0:
-                what = "the mean must be finite, and the deviation finite and 0 or more"
-                found = f"{shortened(block.columns[2][row])} and {shortened(block.columns[3][row])}"
+                demand = "the mean must be finite, and the deviation finite and 0 or more"
+                numbers = f"{shortened(block.columns[2][row])} and {shortened(block.columns[3][row])}"
                 raise InputError(
-                    f"{what}, not {found}",
+                    f"{demand}, not {numbers}",
                     "Compute them again, from finite values.",
                     file=name_of(given),
                     line=block.lines[row],

@@ -20,14 +20,14 @@ CODES: dict[str, Code] = {code.code: code for part in (FILES, LINES, QUERIES, JU
 """Every kind of finding by its code, in the order of the checks."""
 
 
-def codes_named(texts: Collection[str], what: str) -> tuple[str, ...]:
+def codes_named(texts: Collection[str], called: str) -> tuple[str, ...]:
     """Return the codes, or beginnings of codes, that some texts name.
 
     Parameters
     ----------
     texts : collection of str
         Codes, such as ``R104``, or their beginnings, such as ``R1``, in any case; or names, such as ``score-nan``.
-    what : str
+    called : str
         What messages call the texts.
 
     Raises
@@ -41,20 +41,20 @@ def codes_named(texts: Collection[str], what: str) -> tuple[str, ...]:
     ('R1', 'R104')
     """
     if isinstance(texts, str):
-        raise EvaluationError(f"{what} is the text {texts!r}, not a collection of codes", f"Give [{texts!r}].")
+        raise EvaluationError(f"{called} is the text {texts!r}, not a collection of codes", f"Give [{texts!r}].")
     if not isinstance(texts, Collection):
-        raise EvaluationError(f"{what} must be codes, not {shown(texts)}", "Give a list, such as ['R104'].")
-    found: list[str] = []
+        raise EvaluationError(f"{called} must be codes, not {shown(texts)}", "Give a list, such as ['R104'].")
+    named: list[str] = []
     for text in texts:
         begun = text.upper() if isinstance(text, str) else ""
         if begun and any(code.startswith(begun) for code in CODES):
-            found.append(begun)
+            named.append(begun)
         else:
-            found += (code.code for code in code_or_name(text, what))
-    return tuple(found)
+            named += (code.code for code in code_or_name(text, called))
+    return tuple(named)
 
 
-def code_or_name(text: str, what: str) -> list[Code]:
+def code_or_name(text: str, called: str) -> list[Code]:
     """Return the kind of finding with a code, or all kinds with a name.
 
     Raises
@@ -63,11 +63,11 @@ def code_or_name(text: str, what: str) -> list[Code]:
         The code or name is unknown.
     """
     given = text if isinstance(text, str) else str(text)
-    found = [code for code in CODES.values() if given.upper() == code.code or given.lower() == code.name]
-    if not found:
+    kinds = [code for code in CODES.values() if given.upper() == code.code or given.lower() == code.name]
+    if not kinds:
         known = [*CODES, *(code.name for code in CODES.values())]
         near = difflib.get_close_matches(given.upper(), known, 1) or difflib.get_close_matches(given.lower(), known, 1)
         meant = f"Did you mean {near[0]}? " if near else ""
         todo = f"{meant}'treceval check --explain all' lists them all."
-        raise EvaluationError(f"{what}: there is no code '{given}'", todo)
-    return found
+        raise EvaluationError(f"{called}: there is no code '{given}'", todo)
+    return kinds

@@ -50,7 +50,7 @@ class Names:
 
     def __init__(self, file: str) -> None:
         self._file = file
-        self._found: dict[str, Measure | None] = {}
+        self._measures: dict[str, Measure | None] = {}
 
     def measure(self, name: str, line: int | None = None) -> Measure | None:
         """Return the measure of a name; None if unknown.
@@ -60,16 +60,16 @@ class Names:
         InputError
             Values of this name are z-scores, or it is empty.
         """
-        if name not in self._found:
+        if name not in self._measures:
             if not name:
                 raise InputError(
                     "the name of a measure is empty", "Give every measure a name.", file=self._file, line=line
                 )
             if is_standardised(name):
-                what = f"these are z-scores ({shown(name)}), which cannot be compared"
-                raise InputError(what, "Save the original values, without -Z.", file=self._file, line=line)
-            self._found[name] = known(name)
-        return self._found[name]
+                problem = f"these are z-scores ({shown(name)}), which cannot be compared"
+                raise InputError(problem, "Save the original values, without -Z.", file=self._file, line=line)
+            self._measures[name] = known(name)
+        return self._measures[name]
 
 
 class Block:
@@ -130,11 +130,11 @@ class Block:
             self._texts = True
             return
         value = self._number(name, qid, text, measure, line)
-        found = self.values.setdefault(name, {})
-        if qid in found:
-            what = f"measure {shown(name)} occurs twice for query {shown(qid)}"
-            self._refuse(what, "Keep one of the two, or save each run in its own file.", line)
-        found[qid] = value
+        by_query = self.values.setdefault(name, {})
+        if qid in by_query:
+            repetition = f"measure {shown(name)} occurs twice for query {shown(qid)}"
+            self._refuse(repetition, "Keep one of the two, or save each run in its own file.", line)
+        by_query[qid] = value
 
     def add_average(self, name: str, text: str, line: int | None = None) -> None:
         """Add an average, of which only the number of decimals matters.
@@ -169,8 +169,8 @@ class Block:
             if self._names.measure(name, line) is None:
                 return
             reason = error.what if len(error.what) <= LONGEST_REASON else error.what[:LONGEST_REASON] + "…"
-            what = f"the signature of {shown(name)} cannot be read: {reason}"
-            raise InputError(what, error.todo, file=self.file, line=line) from None
+            problem = f"the signature of {shown(name)} cannot be read: {reason}"
+            raise InputError(problem, error.todo, file=self.file, line=line) from None
         if self.signatures.setdefault(name, signature) != signature:
             self._refuse(f"measure {shown(name)} has two signatures", "Keep the right one.", line)
 
@@ -185,8 +185,8 @@ class Block:
         if not self.values:
             if self.averages and not self._texts:
                 raise averages_only(self.file)
-            what = f"no measure of {shown(self.name)} has a value per query"
-            self._refuse(what, "Save measures that have one, such as map, with -q.", None)
+            problem = f"no measure of {shown(self.name)} has a value per query"
+            self._refuse(problem, "Save measures that have one, such as map, with -q.", None)
         order = dict.fromkeys([*self.order, *self.averages, *self.values])
         measures = [name for name in order if name in self.values]
         absent = self._put_in_zeros(set(queries))
@@ -238,8 +238,8 @@ class Block:
                 values.update(dict.fromkeys(every.difference(values), 0.0))
         return filled
 
-    def _refuse(self, what: str, todo: str, line: int | None) -> NoReturn:
-        raise InputError(what, todo, file=self.file, line=line)
+    def _refuse(self, problem: str, todo: str, line: int | None) -> NoReturn:
+        raise InputError(problem, todo, file=self.file, line=line)
 
 
 def _about_number(where: str, text: str, value: float) -> tuple[str, str]:

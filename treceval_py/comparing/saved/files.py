@@ -54,25 +54,25 @@ def run_files(
         overwrite a run in a folder or pattern.
     """
     others = {os.path.realpath(path): path in written for path in (*without, *written)}
-    found: list[str] = []
-    for each in paths:
-        path = os.fspath(each)
+    files: list[str] = []
+    for entry in paths:
+        path = os.fspath(entry)
         if os.path.isdir(path):
-            found += _each_once(_files_in(path), others, path, "it has no files")
+            files += _each_once(_files_in(path), others, path, "it has no files")
         elif path != "-" and glob.has_magic(path) and not os.path.lexists(path):
             matching = [match for match in glob.glob(path) if not os.path.isdir(match)]
-            found += _each_once(matching, others, path, "no file matches")
+            files += _each_once(matching, others, path, "no file matches")
         else:
-            found.append(path)
+            files.append(path)
     first: dict[str, str] = {}
-    for path in found:
+    for path in files:
         real = path if path == "-" else os.path.realpath(path)
         if real in first:
             alike = os.path.abspath(path) == os.path.abspath(first[real])
-            what = "it is given twice" if alike else f"it is the same file as {first[real]}"
-            raise InputError(what, "Remove one.", file=path)
+            repetition = "it is given twice" if alike else f"it is the same file as {first[real]}"
+            raise InputError(repetition, "Remove one.", file=path)
         first[real] = path
-    return found
+    return files
 
 
 def passed_over(
@@ -89,8 +89,8 @@ def passed_over(
     """
     known = {os.path.realpath(path) for path in without if path is not None}
     notes = []
-    for each in paths:
-        folder = os.fspath(each)
+    for entry in paths:
+        folder = os.fspath(entry)
         if not os.path.isdir(folder):
             continue
         meant = _files_in(folder)
@@ -129,10 +129,10 @@ def _why(path: str) -> str:
 
 def _once(files: Sequence[str]) -> dict[str, str]:
     """Return each file, or the first link to it, by its real path."""
-    found: dict[str, str] = {}
+    by_path: dict[str, str] = {}
     for file in sorted(files, key=lambda file: (os.path.islink(file), os.fsencode(file))):
-        found.setdefault(os.path.realpath(file), file)
-    return found
+        by_path.setdefault(os.path.realpath(file), file)
+    return by_path
 
 
 def _each_once(files: Sequence[str], others: Mapping[str, bool], given: str, none: str) -> list[str]:
@@ -175,8 +175,8 @@ def _files_in(folder: str) -> list[str]:
     try:
         names = os.listdir(folder)
     except OSError as error:
-        what = f"the folder cannot be listed: {error.strerror or error}"
-        raise InputError(what, "Check its permissions.", file=folder) from None
+        problem = f"the folder cannot be listed: {error.strerror or error}"
+        raise InputError(problem, "Check its permissions.", file=folder) from None
     there = set(names)
     meant = [os.path.join(folder, name) for name in names if _is_meant(name, there)]
     return [file for file in meant if os.path.isfile(file)]

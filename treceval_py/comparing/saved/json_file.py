@@ -40,12 +40,12 @@ def read_document(file: str, raw: bytes) -> tuple[Reader, Fields]:
         The file is not JSON of this form.
     """
     text = utf8_text(raw, file, 1)
-    found, end = _decoded(text, file)
+    parsed, end = _decoded(text, file)
     if text[end:].strip():
         line = text.count("\n", 0, len(text) - len(text[end:].lstrip())) + 1
         raise InputError("text follows the end of the JSON object", "Remove it.", file=file, line=line)
     reader = Reader(file)
-    document = reader.fields(found, "the file")
+    document = reader.fields(parsed, "the file")
     if other := kind_of_document(document):
         raise refusal(other, file)
     runs = document.get("runs")
@@ -73,20 +73,20 @@ class Reader:
         self._file = file
         self._names = Names(file)
 
-    def fields(self, found: object, where: str) -> Fields:
+    def fields(self, parsed: object, where: str) -> Fields:
         """Return an object as a dictionary; the decoder gives a tuple of pairs."""
-        if not isinstance(found, tuple):
+        if not isinstance(parsed, tuple):
             self.refuse(f"{where} is not an object")
-        named = dict(found)
-        if len(named) < len(found):
-            keys = [key for key, _ in found]
+        named = dict(parsed)
+        if len(named) < len(parsed):
+            keys = [key for key, _ in parsed]
             twice = next(key for at, key in enumerate(keys) if key in keys[:at])
             raise InputError(f"{where} has {shown(twice)} twice", "Keep one of the two.", file=self._file)
         return named
 
-    def block(self, found: object, where: str, order: list[str]) -> Block:
+    def block(self, parsed: object, where: str, order: list[str]) -> Block:
         """Return the values of a run; ``order`` is the order of the measures."""
-        run = self.fields(found, where)
+        run = self.fields(parsed, where)
         block = Block(self._file, self._names, shortest=True)
         block.name, block.tag = self.word(run, "name", where), self.word(run, "tag", where)
         where = f"run {shown(block.name)}" if block.name else where
@@ -110,24 +110,24 @@ class Reader:
 
     def word(self, fields: Fields, key: str, where: str) -> str:
         """Return a text; empty if absent."""
-        found = fields.get(key, "")
-        if not isinstance(found, str):
+        text = fields.get(key, "")
+        if not isinstance(text, str):
             self.refuse(f"{where} has '{key}' that is not text")
-        return found
+        return text
 
-    def _value(self, found: object, where: str) -> str:
+    def _value(self, parsed: object, where: str) -> str:
         """Return a value as written, with numbers in their shortest form."""
-        if isinstance(found, str):
-            return found
-        if isinstance(found, float) and not math.isfinite(found):
-            return "nan" if math.isnan(found) else "inf"
-        if type(found) not in (int, float):
+        if isinstance(parsed, str):
+            return parsed
+        if isinstance(parsed, float) and not math.isfinite(parsed):
+            return "nan" if math.isnan(parsed) else "inf"
+        if type(parsed) not in (int, float):
             self.refuse(f"{where} has a value that is not a number")
         try:
-            return repr(found)
+            return repr(parsed)
         except ValueError:  # Python refuses to print integers of more than some thousands of digits
             self.refuse(f"{where} has a number with thousands of digits")
 
-    def refuse(self, what: str) -> NoReturn:
+    def refuse(self, problem: str) -> NoReturn:
         """Raise the error about the file."""
-        raise InputError(what, SAVE_AGAIN, file=self._file)
+        raise InputError(problem, SAVE_AGAIN, file=self._file)

@@ -16,10 +16,10 @@ NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 def known(name: str) -> Measure | None:
     """Return the measure of a name; None if there is none or the name means several."""
     try:
-        found = parse_measures(name)
+        measures = parse_measures(name)
     except ValueError:
         return None
-    return found[0] if len(found) == 1 else None
+    return measures[0] if len(measures) == 1 else None
 
 
 def compares(measure: Measure | None) -> bool:
@@ -65,13 +65,13 @@ def harmonised(runs: Sequence[Scored]) -> list[Scored]:
         The runs with unified names: after a run with ``nDCG@10``, another run's ``ndcg_cut_10`` becomes ``nDCG@10``.
         Unknown names stay, and so does the second of two equal measures of a run.
     """
-    found: dict[str, Measure | None] = {}
+    by_name: dict[str, Measure | None] = {}
     spelling: dict[Measure, str] = {}
     renamed = []
     for run in runs:
         names: list[str] = []
         for name in run.measures:
-            measure = found[name] if name in found else found.setdefault(name, known(name))
+            measure = by_name[name] if name in by_name else by_name.setdefault(name, known(name))
             wanted = name if measure is None else spelling.get(measure, name)
             taken = wanted != name and (wanted in names or wanted in run.measures)
             names.append(name if taken else wanted)

@@ -18,6 +18,7 @@ from treceval_py.io.source import BYTE_ORDER_MARK, whole
 from treceval_py.measures import Measure
 from treceval_py.measures.registry import TEXT
 from treceval_py.scoring.conventions import Conventions
+from treceval_py.scoring.planning import Task
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Fingerprint, Signature, explicit
 
@@ -86,9 +87,21 @@ class _Saved:
         signatures = {name: self._signature(name, dict(form)) for name, form in run.get("signatures", ())}
         made = [signatures.get(each.name) for each in measures]
         first = next((each for each in made if each is not None), None)
-        usual = Conventions() if first is None else first.conventions
-        conventions = tuple(usual if each is None else each.conventions for each in made)
-        zeros = self._missing if any(each.missing == "zero" for each in conventions) else ()
+        usual = first.conventions if first else Conventions(missing="empty" if document.get("complete") else "out")
+        tasks = tuple(
+            [
+                Task(measure, self._resolved(str(notation[measure.name]), signature), usual, "")
+                if signature is None
+                else Task(
+                    measure,
+                    self._resolved(str(notation[measure.name]), signature),
+                    signature.conventions,
+                    signature.profile,
+                )
+                for measure, signature in zip(measures, made, strict=True)
+            ]
+        )
+        zeros = self._missing if any(task.conventions.missing == "zero" for task in tasks) else ()
         qids = sorted({*self._of_queries, *zeros}, key=encode)
         averages = dict(run.get("mean", ()))
         matrix = np.full((len(qids), len(measures)), np.nan)
@@ -111,13 +124,8 @@ class _Saved:
                 there |= missing if measure.family.per_query else ~missing | (signature.queries == len(qids))
             counted[:, number] = there
         return Results(
+            tasks=tasks,
             qids=tuple(qids),
-            measures=tuple(measures),
-            resolved=tuple(
-                self._resolved(str(notation[each.name]), signature)
-                for each, signature in zip(measures, made, strict=True)
-            ),
-            conventions=conventions,
             matrix=matrix,
             counted=counted,
             texts=texts,
@@ -126,9 +134,7 @@ class _Saved:
             missing=self._missing,
             unjudged=tuple(run.get("unjudged", ())),
             contradictions=RankContradictions(),
-            complete=bool(document.get("complete")),
             profile=document.get("profile") or "",
-            profiles=tuple("" if each is None else each.profile for each in made),
             judgments_name=document.get("judgments") or "",
             run_name=reader.word(run, "file", "the run"),
             tag=reader.word(run, "tag", "the run"),
@@ -137,10 +143,10 @@ class _Saved:
         )
 
     def _measure(self, name: str) -> Measure:
-        found = known(name)
-        if found is None:
+        measure = known(name)
+        if measure is None:
             raise MeasureError(f"measure {shown(name)} is not known", "Declare it first.", file=self._file)
-        return found if found.name == name else replace(found, asked=name)
+        return measure if measure.name == name else replace(measure, asked=name)
 
     def _signature(self, name: str, forms: dict[str, Any]) -> Signature:
         try:
@@ -149,8 +155,8 @@ class _Saved:
             self._reader.refuse(f"the signature of {shown(name)} cannot be read")
 
     def _resolved(self, notation: str, signature: Signature | None) -> Measure:
-        found = self._measure(notation)
-        return found if signature is None or explicit(found) == signature.measure else signature.measure
+        measure = self._measure(notation)
+        return measure if signature is None or explicit(measure) == signature.measure else signature.measure
 
 
 def _number(value: object) -> float:

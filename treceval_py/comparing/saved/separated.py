@@ -48,8 +48,8 @@ def read_separated(file: str, text: str) -> list[Scored]:
     for line, row in rows:
         if len(row) != header.width:
             count = "1 cell" if len(row) == 1 else f"{len(row)} cells"
-            what = f"{count}, but the header has {header.width}"
-            raise InputError(what, "Is the line cut off?", file=file, line=line)
+            problem = f"{count}, but the header has {header.width}"
+            raise InputError(problem, "Is the line cut off?", file=file, line=line)
         qid, measure, *values = row
         if OF_GROUP.fullmatch(qid):
             continue
@@ -57,8 +57,8 @@ def read_separated(file: str, text: str) -> list[Scored]:
             _add(block, measure, qid, value.strip(), line)
         for block, signatures, signature in zip(blocks, made, values[len(blocks) :], strict=False):
             if signature and signatures.setdefault(measure, (signature, line))[0] != signature:
-                what = f"measure {shown(measure)} of {shown(block.name)} has two signatures"
-                raise InputError(what, "Keep the right one.", file=file, line=line)
+                problem = f"measure {shown(measure)} of {shown(block.name)} has two signatures"
+                raise InputError(problem, "Keep the right one.", file=file, line=line)
     for block, signatures in zip(blocks, made, strict=True):
         for measure, (signature, line) in signatures.items():
             block.sign(measure, signature, line)
@@ -84,8 +84,8 @@ def _rows(file: str, text: str) -> Iterator[tuple[int, list[str]]]:
                 yield line, [active(cell) for cell in row]
             line = reader.line_num + 1
     except csv.Error as error:
-        what = f"the row cannot be read: {str(error).rstrip('.')}"
-        raise InputError(what, "Fix the syntax.", file=file, line=line) from None
+        problem = f"the row cannot be read: {str(error).rstrip('.')}"
+        raise InputError(problem, "Fix the syntax.", file=file, line=line) from None
 
 
 def _header(file: str, cells: list[str]) -> _Header:
@@ -99,8 +99,8 @@ def _header(file: str, cells: list[str]) -> _Header:
     if set(runs) >= RANGES:
         raise refusal("ranges", file, line=1)
     if "" in runs:
-        what = f"column {runs.index('') + 3} has no name"
-        raise InputError(what, "Give every run a name.", file=file, line=1)
+        unnamed = f"column {runs.index('') + 3} has no name"
+        raise InputError(unnamed, "Give every run a name.", file=file, line=1)
     for at, name in enumerate(runs):
         if name in runs[:at]:
             raise InputError(f"two columns are named {shown(name)}", "Rename one.", file=file, line=1)

@@ -78,22 +78,22 @@ def read_trec_results(file: str, text: str) -> list[Scored]:
 
 
 def _lines(file: str, text: str) -> list[_Line]:
-    found: list[_Line] = []
+    parsed: list[_Line] = []
     for number, line in enumerate(text.split("\n"), 1):
         if "\0" in line:
-            what = "a NUL byte, so this is a binary file, not text"
-            raise InputError(what, "Give a text file of saved results.", file=file, line=number)
+            binary = "a NUL byte, so this is a binary file, not text"
+            raise InputError(binary, "Give a text file of saved results.", file=file, line=number)
         stripped = line.strip(WHITE)
         if stripped.startswith("#"):
             said = _SIGNATURE.fullmatch(stripped)
             if said is not None:
-                found.append(_Line(number, said[1], "", "", said[2]))
+                parsed.append(_Line(number, said[1], "", "", said[2]))
         elif stripped:
-            found.append(_Line(number, *_fields(stripped, file, number)))
-    if all(line.signature for line in found):
+            parsed.append(_Line(number, *_fields(stripped, file, number)))
+    if all(line.signature for line in parsed):
         raise no_data(file)
-    found = [_turned(line) for line in found] if _has_queries_first(found, file) else found
-    return [line for line in found if not OF_GROUP.fullmatch(line.qid)]
+    parsed = [_turned(line) for line in parsed] if _has_queries_first(parsed, file) else parsed
+    return [line for line in parsed if not OF_GROUP.fullmatch(line.qid)]
 
 
 def _fields(line: str, file: str, number: int) -> tuple[str, str, str]:
@@ -103,8 +103,8 @@ def _fields(line: str, file: str, number: int) -> tuple[str, str, str]:
         fields = _FIELD.findall(line)
     if len(fields) != 3:
         count = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
-        what = f"{count}, but a line of saved results has 3 (measure qid value)"
-        raise InputError(what, _about_fields(fields), file=file, line=number)
+        mismatch = f"{count}, but a line of saved results has 3 (measure qid value)"
+        raise InputError(mismatch, _about_fields(fields), file=file, line=number)
     return fields[0], fields[1], fields[2]
 
 
@@ -133,8 +133,8 @@ def _has_queries_first(lines: list[_Line], file: str) -> bool:
     data = [line for line in lines if not line.signature]
     first, second = (_known_of(column) for column in ((line.measure for line in data), (line.qid for line in data)))
     if not first and not second:
-        what = f"neither {shown(data[0].measure)} nor any other name in it is a known measure"
-        raise InputError(what, "Is it the right file?", file=file)
+        unknown = f"neither {shown(data[0].measure)} nor any other name in it is a known measure"
+        raise InputError(unknown, "Is it the right file?", file=file)
     return second > first
 
 

@@ -88,11 +88,11 @@ def agreement_records(comparison: Comparison, runs: Sequence[Run] | None, depth:
         ``kind`` "measures" with Kendall's tau-b, tau_AP,b and rank-biased overlap of the orders of the runs, or "runs"
         with those of their lists of documents and the share of documents in both.
     """
-    found: list[Record] = []
+    records: list[Record] = []
     if len(comparison.runs) > 2 and len(comparison.measures) > 1:
         orders = system_orders(comparison)
         for first, second in itertools.combinations(range(len(orders.measures)), 2):
-            found.append(
+            records.append(
                 {
                     "kind": "measures",
                     "first": orders.measures[first],
@@ -102,7 +102,7 @@ def agreement_records(comparison: Comparison, runs: Sequence[Run] | None, depth:
                     "rbo": float(orders.rbo[first, second]),
                 }
             )
-    return found if runs is None else found + _of_lists(_overlap(comparison, runs, depth))
+    return records if runs is None else records + _of_lists(_overlap(comparison, runs, depth))
 
 
 def _overlap(comparison: Comparison, runs: Sequence[Run], depth: int) -> Overlap:
@@ -131,8 +131,8 @@ def _of_lists(overlap: Overlap) -> list[Record]:
     ]
 
 
-def _for_people(title: str, rows: Sequence[Record], what: str) -> Table:
-    titles = _TITLES | {"first": what, "second": "and"}
+def _for_people(title: str, rows: Sequence[Record], noun: str) -> Table:
+    titles = _TITLES | {"first": noun, "second": "and"}
     columns = tuple(
         Column(
             key,
@@ -146,4 +146,4 @@ def _for_people(title: str, rows: Sequence[Record], what: str) -> Table:
         for key in rows[0]
         if key not in ("kind", "queries")
     )
-    return Table(columns, f"{what}s", title, notes=(_MEANING[what],), naming=2)
+    return Table(columns, f"{noun}s", title, notes=(_MEANING[noun],), naming=2)

@@ -27,13 +27,13 @@ def plot_of(comparison: Outcome, plot: str, measure: str | None, runs: tuple[int
     if plot not in PLOTS:
         raise MeasureError(f"unknown plot {plot!r}", f"Choose one of {', '.join(PLOTS)}.")
     base = comparison.baseline or 0
-    qids = sorted({qid for each in comparison.measures for qid in each.qids}, key=encode)
+    qids = sorted({qid for compared in comparison.measures for qid in compared.qids}, key=encode)
     payload: dict[str, Any] = {
         "qids": qids,
         "texts": {},
         "runs": [{"name": name} for name in comparison.runs],
         "baseline": comparison.baseline,
-        "measures": [measure_payload(each, qids) for each in comparison.measures],
+        "measures": [measure_payload(compared, qids) for compared in comparison.measures],
         **dict.fromkeys(("pr", "rd", "overlap")),
     }
     made = specs(plain(payload), measure=measure, runs=runs or (1 if base == 0 else 0, base))
@@ -75,7 +75,7 @@ def _rounded(values: FloatArray) -> list[list[float | None]]:
     places = DIGITS - 1 - np.floor(np.log10(np.maximum(np.abs(values), TINY)))
     # Whole numbers divided by a power of ten: the nearest float, which is printed with no more digits.
     scale = 10.0 ** np.abs(places)
-    found: list[list[float | None]] = np.where(
+    rounded: list[list[float | None]] = np.where(
         places >= 0, np.round(values * scale) / scale, np.round(values / scale) * scale
     ).tolist()
-    return found
+    return rounded

@@ -40,17 +40,17 @@ def group_tables(comparison: Outcome, paper: Outcome, runs: Sequence[int], style
     shown = _Shown(
         comparison,
         runs,
-        {each.measure: named.measure for each, named in zip(comparison.measures, paper.measures, strict=True)},
+        {compared.measure: named.measure for compared, named in zip(comparison.measures, paper.measures, strict=True)},
     )
     for groups in comparison.groups:
-        parts = [each for each in comparison.by_group if each.attribute == groups.attribute]
+        parts = [part for part in comparison.by_group if part.attribute == groups.attribute]
         tables += [_means(shown, groups, parts), _differences(shown, groups, parts, style)]
-        tables += [_interactions(shown, groups, parts)] if any(each.interactions for each in parts) else []
+        tables += [_interactions(shown, groups, parts)] if any(part.interactions for part in parts) else []
     if comparison.groups:
         for name, rows in (("by_group", _records(comparison)), ("interactions", _interaction_records(comparison))):
             exact = {key for row in rows[:1] for key in row if key not in VALUES}
             flat = [
-                {key: " ".join(each) if isinstance(each, tuple) else each for key, each in row.items()} for row in rows
+                {key: " ".join(cell) if isinstance(cell, tuple) else cell for key, cell in row.items()} for row in rows
             ]
             tables += [records_table(flat, name=name, exact=exact)] if rows else []
     return tables
@@ -77,15 +77,15 @@ def _means(shown: _Shown, groups: QueryGroups, parts: list[Grouped]) -> Table:
     """Lay out means: a row for each run, a column for each measure and group."""
     names = [shown.comparison.runs[run] for run in shown.runs]
     columns = [Column("run", names, text=True, head=True, programs=False, tex="Run")]
-    for each in parts:
-        for at, (label, count) in enumerate(zip(each.labels, each.queries, strict=True)):
-            every = each.means[:, at].tolist()
+    for part in parts:
+        for at, (label, count) in enumerate(zip(part.labels, part.queries, strict=True)):
+            every = part.means[:, at].tolist()
             means = [every[run] for run in shown.runs]
             best = [row for row, mean in enumerate(means) if mean >= max(every) - EXACT]
             best = [] if min(every) >= max(every) - EXACT else best
             title, tex = (
                 f"{measure}, {label} ({count})" if len(parts) > 1 else f"{label} ({count})"
-                for measure in (each.measure, shown.papers[each.measure])
+                for measure in (part.measure, shown.papers[part.measure])
             )
             columns.append(Column(title, means, programs=False, best=frozenset(best), tex=typeset(tex)))
     title = f"{parts[0].measure if len(parts) == 1 else 'Means'} by {groups.attribute} (number of queries)"
@@ -105,22 +105,22 @@ def _differences(shown: _Shown, groups: QueryGroups, parts: list[Grouped], style
     comparison = shown.comparison
     digits = DIGITS if style.digits is None else style.digits
     rows = [
-        (each, pair, one)
-        for each in parts
-        for pair in _pairs(each)
-        for one in each.differences
-        if _is(one, pair) and shown.has(one)
+        (part, pair, one)
+        for part in parts
+        for pair in _pairs(part)
+        for one in part.differences
+        if (one.run, one.other) == pair and shown.has(one)
     ]
     correction = corrections(comparison.settings).within
-    found = [one for _, _, one in rows]
-    columns = _naming(comparison, [(each.measure, pair) for each, pair, _ in rows])
+    differences = [one for _, _, one in rows]
+    columns = _naming(comparison, [(part.measure, pair) for part, pair, _ in rows])
     naming = len(columns) + 1
-    intervals = [_interval(each, digits) for each in found]
-    marks = [_mark(each, comparison) for each in found]
+    intervals = [_interval(one, digits) for one in differences]
+    marks = [_mark(one, comparison) for one in differences]
     columns += [
-        Column("group", [each.group for each in found], groups.attribute, text=True, programs=False),
-        Column("queries", [each.queries for each in found], programs=False),
-        Column("difference", [each.mean for each in found], signed=True, marks=marks, apart=True, programs=False),
+        Column("group", [one.group for one in differences], groups.attribute, text=True, programs=False),
+        Column("queries", [one.queries for one in differences], programs=False),
+        Column("difference", [one.mean for one in differences], signed=True, marks=marks, apart=True, programs=False),
         Column(
             "interval",
             intervals,
@@ -128,11 +128,11 @@ def _differences(shown: _Shown, groups: QueryGroups, parts: list[Grouped], style
             joint=", ",
             programs=False,
         ),
-        Column("p", [p_value(each.p) for each in found], programs=False, paper=correction == "none"),
+        Column("p", [p_value(one.p) for one in differences], programs=False, paper=correction == "none"),
     ]
     if correction != "none":
         title = f"p ({_name(correction)})"
-        columns.append(Column("adjusted", [p_value(each.adjusted) for each in found], title, programs=False))
+        columns.append(Column("adjusted", [p_value(one.adjusted) for one in differences], title, programs=False))
     starts = {at: "" for at, row in enumerate(rows) if not at or rows[at - 1][:2] != row[:2]}
     title = f"Differences by {groups.attribute}{_from(comparison)}"
     return Table(
@@ -141,7 +141,7 @@ def _differences(shown: _Shown, groups: QueryGroups, parts: list[Grouped], style
         notes=(_about_differences(comparison),),
         caption=(f"{title}.", _about_differences(comparison)),
         breaks=starts,
-        above=dict.fromkeys(starts, "") | shown.above([each.measure for each, _, _ in rows]),
+        above=dict.fromkeys(starts, "") | shown.above([part.measure for part, _, _ in rows]),
         naming=naming,
         label=f"tab:differences-{_slug(groups)}",
         tight=True,
@@ -152,22 +152,22 @@ def _differences(shown: _Shown, groups: QueryGroups, parts: list[Grouped], style
 def _interactions(shown: _Shown, groups: QueryGroups, parts: list[Grouped]) -> Table:
     """Lay out whether differences differ between groups: a row for each measure and pair of runs."""
     comparison = shown.comparison
-    rows = [(each.measure, one) for each in parts for one in each.interactions if shown.has(one)]
-    found = [one for _, one in rows]
+    rows = [(part.measure, one) for part in parts for one in part.interactions if shown.has(one)]
+    interactions = [one for _, one in rows]
     correction = corrections(comparison.settings).between
     columns = _naming(comparison, [(measure, (one.run, one.other)) for measure, one in rows])
     naming = len(columns)
-    degrees = [NONE if one.p != one.p else f"{one.degrees}, {number(one.error_degrees, 1)}" for one in found]
+    degrees = [NONE if one.p != one.p else f"{one.degrees}, {number(one.error_degrees, 1)}" for one in interactions]
     columns += [
-        Column("f", [one.statistic for one in found], "F", digits=2, programs=False),
+        Column("f", [one.statistic for one in interactions], "F", digits=2, programs=False),
         Column("degrees", degrees, "df", joint=", ", programs=False),
-        Column("p", [p_value(one.p) for one in found], programs=False, paper=correction == "none"),
+        Column("p", [p_value(one.p) for one in interactions], programs=False, paper=correction == "none"),
     ]
     if correction != "none":
         title = f"p ({_name(correction)})"
-        columns.append(Column("adjusted", [p_value(one.adjusted) for one in found], title, programs=False))
+        columns.append(Column("adjusted", [p_value(one.adjusted) for one in interactions], title, programs=False))
     columns.append(
-        Column("depends", [_depends(one, comparison) for one in found], "depends", text=True, programs=False)
+        Column("depends", [_depends(one, comparison) for one in interactions], "depends", text=True, programs=False)
     )
     return Table(
         tuple(columns),
@@ -197,10 +197,6 @@ def _naming(comparison: Outcome, rows: list[tuple[str, tuple[int, int]]]) -> lis
 
 def _pairs(grouped: Grouped) -> list[tuple[int, int]]:
     return list(dict.fromkeys((one.run, one.other) for one in grouped.differences))
-
-
-def _is(one: GroupDifference, pair: tuple[int, int]) -> bool:
-    return (one.run, one.other) == pair
 
 
 def _slug(groups: QueryGroups) -> str:
@@ -242,7 +238,7 @@ def _about_file(groups: QueryGroups) -> tuple[str, ...]:
 
 def _about_differences(comparison: Outcome) -> str:
     settings = comparison.settings
-    p = [one.p for each in comparison.by_group for one in each.differences]
+    p = [one.p for part in comparison.by_group for one in part.differences]
     kind = "simultaneous over the same" if is_simultaneous(settings) else "pointwise, each by itself"
     how = "BCa bootstrap, " if settings.interval == "bca" else ""
     return (
@@ -253,7 +249,7 @@ def _about_differences(comparison: Outcome) -> str:
 
 def _about_interactions(comparison: Outcome, groups: QueryGroups) -> str:
     settings = comparison.settings
-    p = [one.p for each in comparison.by_group for one in each.interactions]
+    p = [one.p for part in comparison.by_group for one in part.interactions]
     return (
         f"Interaction of runs and {visible(groups.attribute)}: Welch's analysis of variance of the paired differences, "
         f"p ≤ {exactly(settings.alpha)}, {_over(corrections(settings).between, p)}."
@@ -272,7 +268,7 @@ def group_sentences(comparison: Outcome) -> list[str]:
 
 def _over(correction: str, p: Sequence[float]) -> str:
     """Say how p-values were corrected, and how many there are."""
-    count = sum(not math.isnan(each) for each in p)
+    count = sum(not math.isnan(value) for value in p)
     values = "1 p-value" if count == 1 else f"{count} p-values"
     return f"{values}, not corrected" if correction == "none" else f"{_name(correction)} over {values}"
 
@@ -284,14 +280,14 @@ def _records(comparison: Outcome) -> list[dict[str, Any]]:
     """Return a record for each measure, attribute, group and pair of runs."""
     return [
         {
-            "measure": each.measure,
-            "attribute": each.attribute,
+            "measure": part.measure,
+            "attribute": part.attribute,
             "group": one.group,
             "queries": one.queries,
             "run": comparison.runs[one.run],
             "other": comparison.runs[one.other],
-            "mean_run": float(each.means[one.run, each.labels.index(one.group)]),
-            "mean_other": float(each.means[one.other, each.labels.index(one.group)]),
+            "mean_run": float(part.means[one.run, part.labels.index(one.group)]),
+            "mean_other": float(part.means[one.other, part.labels.index(one.group)]),
             "difference": one.mean,
             "low": one.low,
             "high": one.high,
@@ -301,8 +297,8 @@ def _records(comparison: Outcome) -> list[dict[str, Any]]:
             "p_t": one.p,
             "adjusted_t": one.adjusted,
         }
-        for each in comparison.by_group
-        for one in each.differences
+        for part in comparison.by_group
+        for one in part.differences
     ]
 
 
@@ -310,8 +306,8 @@ def _interaction_records(comparison: Outcome) -> list[dict[str, Any]]:
     """Return a record for each measure, attribute and pair of runs."""
     return [
         {
-            "measure": each.measure,
-            "attribute": each.attribute,
+            "measure": part.measure,
+            "attribute": part.attribute,
             "groups": one.groups,
             "run": comparison.runs[one.run],
             "other": comparison.runs[one.other],
@@ -321,8 +317,8 @@ def _interaction_records(comparison: Outcome) -> list[dict[str, Any]]:
             "p_welch": one.p,
             "adjusted_welch": one.adjusted,
         }
-        for each in comparison.by_group
-        for one in each.interactions
+        for part in comparison.by_group
+        for one in part.interactions
     ]
 
 
@@ -333,24 +329,24 @@ def group_payload(comparison: Outcome, digits: int | None) -> dict[str, Any]:
     return {
         "groups": [
             {
-                "attribute": each.attribute,
-                "file": base_name(each.name),
-                "sha256": each.digest,
-                "labels": each.labels,
-                "of": each.of,
+                "attribute": groups.attribute,
+                "file": base_name(groups.name),
+                "sha256": groups.digest,
+                "labels": groups.labels,
+                "of": groups.of,
             }
-            for each in comparison.groups
+            for groups in comparison.groups
         ],
         "group_means": [
             {
-                "measure": each.measure,
-                "attribute": each.attribute,
+                "measure": part.measure,
+                "attribute": part.attribute,
                 "group": label,
                 "queries": count,
-                "means": plain(dict(zip(comparison.runs, each.means[:, at].tolist(), strict=True)), digits),
+                "means": plain(dict(zip(comparison.runs, part.means[:, at].tolist(), strict=True)), digits),
             }
-            for each in comparison.by_group
-            for at, (label, count) in enumerate(zip(each.labels, each.queries, strict=True))
+            for part in comparison.by_group
+            for at, (label, count) in enumerate(zip(part.labels, part.queries, strict=True))
         ],
         "by_group": [
             {key: plain(value, digits) if key in VALUES else value for key, value in row.items()}

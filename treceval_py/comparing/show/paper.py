@@ -31,11 +31,11 @@ def in_paper(comparison: Outcome) -> Outcome:
 def paper_name(measure: str, signature: Signature | None) -> str:
     """Return the name of a measure as papers write it; the name itself if it is not known what it is."""
     try:
-        found = parse_measures(measure)
+        measures = parse_measures(measure)
     except MeasureError:  # of another program's results, or of a profile
         return measure
-    known = len(found) == 1 and (signature is None or signature.measure.family is found[0].family)
-    return found[0].paper if known else measure
+    known = len(measures) == 1 and (signature is None or signature.measure.family is measures[0].family)
+    return measures[0].paper if known else measure
 
 
 def significance(comparison: Outcome, marks: Sequence[Mapping[int, str]]) -> list[str]:
@@ -56,7 +56,7 @@ def significance(comparison: Outcome, marks: Sequence[Mapping[int, str]]) -> lis
     for compared, of_runs in zip(comparison.measures, marks, strict=True):
         parts = []
         for mark, words in ((ABOVE, "significantly better"), (BELOW, "significantly worse"), ("", "")):
-            runs = [comparison.runs[run] for run, found in of_runs.items() if found == mark]
+            runs = [comparison.runs[run] for run, run_mark in of_runs.items() if run_mark == mark]
             if runs and words:
                 parts.append(f"{_some(runs)} {'is' if len(runs) == 1 else 'are'} {words}")
             elif runs:

@@ -24,13 +24,13 @@ class Pair(NamedTuple):
 
     Attributes
     ----------
-    found : sequence of QueryDifference
+    queries : sequence of QueryDifference
         The queries.
     measure, run, other : str
         The measure, the run and the one that it is compared with.
     """
 
-    found: Sequence[QueryDifference]
+    queries: Sequence[QueryDifference]
     measure: str
     run: str
     other: str
@@ -70,15 +70,15 @@ def records(pair: Pair, texts: Mapping[str, str]) -> Iterator[dict[str, Cell]]:
         ``change`` those of the document, NaN for a measure that is not taken apart. A record without a document sums
         up the others, whose number is in ``documents``; it is there where some are left, or where there is no other.
     """
-    for each in pair.found:
-        head: dict[str, Cell] = {"measure": pair.measure, "run": pair.run, "other": pair.other, "query": each.qid}
-        head |= {"text": texts.get(each.qid, each.text)}
-        head |= {"value": each.value, "other_value": each.other_value, "delta": each.delta}
-        for moved in each.moved:
+    for query in pair.queries:
+        head: dict[str, Cell] = {"measure": pair.measure, "run": pair.run, "other": pair.other, "query": query.qid}
+        head |= {"text": texts.get(query.qid, query.text)}
+        head |= {"value": query.value, "other_value": query.other_value, "delta": query.delta}
+        for moved in query.moved:
             yield head | dict(zip(_KEYS, (*_fields(moved), 1), strict=True))
-        if each.rest_documents or not each.moved:
-            change = each.rest if each.rest_documents else None
-            yield head | dict.fromkeys(_KEYS) | {"change": change, "documents": each.rest_documents}
+        if query.rest_documents or not query.moved:
+            change = query.rest if query.rest_documents else None
+            yield head | dict.fromkeys(_KEYS) | {"change": change, "documents": query.rest_documents}
 
 
 def _fields(moved: Moved) -> tuple[Cell, ...]:
@@ -90,15 +90,15 @@ def _people(pair: Pair, texts: Mapping[str, str], digits: int) -> Table:
     """Return a section for each query, with a row for each document that moved."""
     rows: list[tuple[Cell, ...]] = []
     sections, across = [], []
-    for each in pair.found:
-        values = _from_to(each.other_value, each.value, digits), number(each.delta, digits, signed=True)
-        sections.append(Section(len(rows), each.qid, values, texts.get(each.qid, each.text)))
-        rows += [_row(moved, digits) for moved in each.moved]
-        if each.rest_documents:
-            kind = "" if each.apart else "judged "
-            more = f"{each.rest_documents} more {kind}document{'s' if each.rest_documents > 1 else ''}"
+    for query in pair.queries:
+        values = _from_to(query.other_value, query.value, digits), number(query.delta, digits, signed=True)
+        sections.append(Section(len(rows), query.qid, values, texts.get(query.qid, query.text)))
+        rows += [_row(moved, digits) for moved in query.moved]
+        if query.rest_documents:
+            kind = "" if query.apart else "judged "
+            more = f"{query.rest_documents} more {kind}document{'s' if query.rest_documents > 1 else ''}"
             across.append(len(rows))
-            rows.append((more, None, None, None, each.rest))
+            rows.append((more, None, None, None, query.rest))
     docids, judged, ranks, contributions, changes = zip(*rows, strict=True) if rows else [()] * 5
     columns = (
         Column("docid", docids, text=True, head=True, programs=False),
@@ -108,9 +108,9 @@ def _people(pair: Pair, texts: Mapping[str, str], digits: int) -> Table:
         Column("change", changes, programs=False, signed=True),
     )
     runs = f"{pair.measure}, {pair.other}{ARROW}{pair.run}"
-    which = "the query that differs" if len(pair.found) == 1 else f"the {len(pair.found)} queries that differ"
-    title = f"{runs}: {which} most" if pair.found else f"{runs}: no query differs"
-    ranks_alone = any(each.moved and not each.apart for each in pair.found)
+    which = "the query that differs" if len(pair.queries) == 1 else f"the {len(pair.queries)} queries that differ"
+    title = f"{runs}: {which} most" if pair.queries else f"{runs}: no query differs"
+    ranks_alone = any(query.moved and not query.apart for query in pair.queries)
     remark = f"Where {pair.measure} is no sum over documents, ranks alone are shown."
     return Table(
         columns,
@@ -123,7 +123,7 @@ def _people(pair: Pair, texts: Mapping[str, str], digits: int) -> Table:
 
 
 def _row(moved: Moved, digits: int) -> tuple[Cell, ...]:
-    label, *ranks = (NONE if each is None else str(each) for each in (moved.label, moved.other_rank, moved.rank))
+    label, *ranks = (NONE if cell is None else str(cell) for cell in (moved.label, moved.other_rank, moved.rank))
     contribution = _from_to(moved.other_contribution, moved.contribution, digits)
     return moved.docid, label, ARROW.join(ranks), contribution, moved.delta
 

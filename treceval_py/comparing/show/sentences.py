@@ -33,7 +33,7 @@ MOST_NAMES = 5
 """More runs than this are counted instead of named."""
 
 
-def shortened(letters: str) -> str:
+def abridged(letters: str) -> str:
     """Write many letters in a row as the first and the last, as runs in the middle of a long order have them."""
     stretches: list[list[str]] = []
     for name in re.findall("[a-z][0-9]*", letters):
@@ -108,7 +108,8 @@ def finding(comparison: Outcome, compared: Compared) -> list[str]:
         (lower,) = {0, 1} - set(best)
         first = f"{names[best[0]]} has the higher {measure}, {value} against {number(means[lower], DIGITS)}"
     else:
-        first = f"{_listed([names[run] for run in best])} {_has(best)} the highest {measure}, {value}"
+        have = "has" if len(best) == 1 else "have"
+        first = f"{_listed([names[run] for run in best])} {have} the highest {measure}, {value}"
     if compared.together is None:
         return [f"{first}; one query is too few for a test."]
     alpha = comparison.settings.alpha
@@ -132,10 +133,6 @@ def finding(comparison: Outcome, compared: Compared) -> list[str]:
     return [f"{first}.", f"{second} ({test})."]
 
 
-def _has(runs: list[int]) -> str:
-    return "has" if len(runs) == 1 else "have"
-
-
 def _listed(names: list[str]) -> str:
     """Name a few runs, count many."""
     if len(names) > MOST_NAMES:
@@ -155,9 +152,9 @@ def interval_kind(settings: Settings) -> str:
 def analyses(comparison: Outcome) -> list[str]:
     """Say what the analysis of variance found, a sentence for each measure that has one."""
     return [
-        f"{visible(each.measure)}, two-way analysis of variance: {_anova(each.anova)}."
-        for each in comparison.measures
-        if each.anova is not None
+        f"{visible(compared.measure)}, two-way analysis of variance: {_anova(compared.anova)}."
+        for compared in comparison.measures
+        if compared.anova is not None
     ]
 
 
@@ -174,9 +171,9 @@ def noted(note: str) -> str:
 def signatures(comparison: Outcome) -> list[str]:
     """Say how the values of each measure were made, where that is known."""
     return [
-        f"{visible(each.measure)}: {visible(each.signature.short)}"
-        for each in comparison.measures
-        if each.signature is not None
+        f"{visible(compared.measure)}: {visible(compared.signature.short)}"
+        for compared in comparison.measures
+        if compared.signature is not None
     ]
 
 
@@ -250,9 +247,9 @@ def _interval(comparison: Outcome) -> str:
         )
         return f"pointwise (each by itself), {_POINTWISE[settings.interval]}{drawn}"
     criticals = [
-        (each.measure, each.together.critical(1 - settings.confidence))
-        for each in comparison.measures
-        if each.together is not None
+        (compared.measure, compared.together.critical(1 - settings.confidence))
+        for compared in comparison.measures
+        if compared.together is not None
     ]
     values = ", ".join(f"{number(value, 2)} ({visible(measure)})" for measure, value in criticals)
     drawn = "" if settings.test == SIMULTANEOUS else f", {_title(SIMULTANEOUS)} ({_bootstrapped(comparison)})"
@@ -263,7 +260,7 @@ def _interval(comparison: Outcome) -> str:
 def _level(comparison: Outcome) -> str:
     """Say at which level, so that it fits the marks."""
     settings = comparison.settings
-    levels = {each.level for each in comparison.measures if not math.isnan(each.level)}
+    levels = {compared.level for compared in comparison.measures if not math.isnan(compared.level)}
     if settings.test == SIMULTANEOUS:
         return f"at the level whose critical t is that of all pairs ({' to '.join(_ends(levels))})"
     if settings.correction in (None, "none") or comparison.family < 2:

@@ -11,13 +11,13 @@ from treceval_py.comparing.show.paper import in_paper, significance
 from treceval_py.comparing.show.sentences import (
     ABOVE,
     BELOW,
+    abridged,
     analyses,
     finding,
     interval_kind,
     methods,
     notes,
     sentences,
-    shortened,
     signatures,
 )
 from treceval_py.comparing.simultaneous import SIMULTANEOUS
@@ -91,7 +91,7 @@ def mark_of(comparison: Outcome, difference: Difference) -> str:
 def _marks(comparison: Outcome) -> list[dict[int, str]]:
     """Return the mark of each run that is compared with the baseline, for each measure."""
     return [
-        {each.run: mark_of(comparison, each) for each in compared.differences if each.other == comparison.baseline}
+        {pair.run: mark_of(comparison, pair) for pair in compared.differences if pair.other == comparison.baseline}
         for compared in comparison.measures
     ]
 
@@ -115,7 +115,7 @@ def _means_table(comparison: Outcome, paper: Outcome, style: Style) -> Table:
             best=frozenset(at for at, run in enumerate(runs) if run in first),
             second=frozenset(at for at, run in enumerate(runs) if run in second),
             marks=[marks_of.get(run, "") for run in runs] if marked else (),
-            letters=[shortened(compared.letters[run]) for run in runs] if grouped else (),
+            letters=[abridged(compared.letters[run]) for run in runs] if grouped else (),
             tex=typeset(named.measure),
             note=said.get("groups", ""),
         )
@@ -174,14 +174,14 @@ def _differences_table(comparison: Outcome, paper: Outcome, style: Style) -> Tab
     settings = comparison.settings
     digits = DIGITS if style.digits is None else style.digits
     runs = frozenset(_shown(comparison, style))
-    of_measures = [[each for each in compared.differences if each.run in runs and each.other in runs]
+    of_measures = [[pair for pair in compared.differences if pair.run in runs and pair.other in runs]
                    for compared in comparison.measures]  # fmt: skip
     rows = [
-        (compared.measure, each)
-        for compared, differences in zip(comparison.measures, of_measures, strict=True)
-        for each in differences
+        (compared.measure, pair)
+        for compared, of_measure in zip(comparison.measures, of_measures, strict=True)
+        for pair in of_measure
     ]
-    found = [each for _, each in rows]
+    pairs = [pair for _, pair in rows]
     confidence = percent(settings.confidence)
 
     def column(key: str, title: str, cells: Sequence[str | float], **how: Any) -> Column:
@@ -192,48 +192,48 @@ def _differences_table(comparison: Outcome, paper: Outcome, style: Style) -> Tab
 
     columns = [
         named("measure", "measure", [measure for measure, _ in rows], paper=False),
-        named("run", "run", [comparison.runs[each.run] for each in found], head=True),
+        named("run", "run", [comparison.runs[pair.run] for pair in pairs], head=True),
     ]
     if comparison.baseline is None:
-        columns.append(named("other", "minus", [comparison.runs[each.other] for each in found]))
+        columns.append(named("other", "minus", [comparison.runs[pair.other] for pair in pairs]))
     naming = len(columns)
     said = methods(comparison)
     captioned = methods(paper)
-    marks = [mark_of(comparison, each) for each in found]
-    intervals = [_interval(each.low, each.high, digits) for each in found]
+    marks = [mark_of(comparison, pair) for pair in pairs]
+    intervals = [_interval(pair.low, pair.high, digits) for pair in pairs]
     columns += [
-        column("difference", "difference", [each.mean for each in found], signed=True, marks=marks, apart=True),
+        column("difference", "difference", [pair.mean for pair in pairs], signed=True, marks=marks, apart=True),
         column("interval", f"{confidence} {interval_kind(settings)}", intervals, joint=", "),
     ]
     for name in settings.tests:
         corrected = name == settings.test != SIMULTANEOUS and settings.correction != "none"
-        uncorrected = [p_value(each.tests[name].p) for each in found]
+        uncorrected = [p_value(pair.tests[name].p) for pair in pairs]
         # The caption names the one test that there is.
         tex = "" if len(settings.tests) > 1 else "$p$"
         columns.append(column("p", f"p ({name})", uncorrected, paper=not corrected, tex=tex))
         if corrected:
-            adjusted = [p_value(each.tests[name].adjusted) for each in found]
+            adjusted = [p_value(pair.tests[name].adjusted) for pair in pairs]
             columns.append(column("adjusted", _corrected(settings), adjusted))
-    intervals = [_interval(each.effect_low, each.effect_high, 2) for each in found]
+    intervals = [_interval(pair.effect_low, pair.effect_high, 2) for pair in pairs]
     columns += [
-        column("effect", "d", [each.effect for each in found], signed=True, digits=2, spare=1, note=said["effect"]),
+        column("effect", "d", [pair.effect for pair in pairs], signed=True, digits=2, spare=1, note=said["effect"]),
         column("effect_interval", f"{confidence} of d", intervals, joint=", ", spare=3),
         column(
             "counts",
             "w/t/l",
-            [f"{each.wins}/{each.ties}/{each.losses}" for each in found],
+            [f"{pair.wins}/{pair.ties}/{pair.losses}" for pair in pairs],
             spare=2,
             note=said["counts"],
         ),
     ]
     if settings.margin is not None:
-        columns.append(column("equivalence", "p (equal)", [p_value(each.equivalence) for each in found]))
-    columns.append(column("needed", "needed", [needed(each.needed) for each in found], paper=False))
+        columns.append(column("equivalence", "p (equal)", [p_value(pair.equivalence) for pair in pairs]))
+    columns.append(column("needed", "needed", [needed(pair.needed) for pair in pairs], paper=False))
     starts, start = {}, 0
-    for differences, named_so in zip(of_measures, paper.measures, strict=True):
-        if differences:
+    for of_measure, named_so in zip(of_measures, paper.measures, strict=True):
+        if of_measure:
             starts[start] = named_so.measure
-        start += len(differences)
+        start += len(of_measure)
     title = "Differences of all pairs of runs"
     if comparison.baseline is not None:
         title = f"Differences from {visible(comparison.runs[comparison.baseline])} (baseline)"
@@ -294,29 +294,29 @@ def records(comparison: Outcome) -> list[dict[str, Any]]:
     ]
 
 
-def _record(comparison: Outcome, compared: Compared, each: Difference) -> dict[str, Any]:
+def _record(comparison: Outcome, compared: Compared, pair: Difference) -> dict[str, Any]:
     settings = comparison.settings
     record: dict[str, Any] = {
         "measure": compared.measure,
-        "run": comparison.runs[each.run],
-        "other": comparison.runs[each.other],
-        "mean_run": float(compared.means[each.run]),
-        "mean_other": float(compared.means[each.other]),
-        "difference": each.mean,
-        "low": each.low,
-        "high": each.high,
+        "run": comparison.runs[pair.run],
+        "other": comparison.runs[pair.other],
+        "mean_run": float(compared.means[pair.run]),
+        "mean_other": float(compared.means[pair.other]),
+        "difference": pair.mean,
+        "low": pair.low,
+        "high": pair.high,
         "interval": settings.interval,
         "confidence": settings.confidence,
     }
     for name in settings.tests:
-        key, tested = name.replace("-", "_"), each.tests[name]
+        key, tested = name.replace("-", "_"), pair.tests[name]
         record |= {f"p_{key}": tested.p, f"adjusted_{key}": tested.adjusted, f"statistic_{key}": tested.statistic}
-    record |= {"effect": each.effect, "effect_low": each.effect_low, "effect_high": each.effect_high}
-    record |= {"wins": each.wins, "ties": each.ties, "losses": each.losses}
+    record |= {"effect": pair.effect, "effect_low": pair.effect_low, "effect_high": pair.effect_high}
+    record |= {"wins": pair.wins, "ties": pair.ties, "losses": pair.losses}
     if settings.margin is not None:
-        record["p_equivalence"] = each.equivalence
-    record |= {"needed": each.needed, "queries": len(compared.qids), "correction": settings.correction}
-    return record | {"letters_run": compared.letters[each.run], "letters_other": compared.letters[each.other]}
+        record["p_equivalence"] = pair.equivalence
+    record |= {"needed": pair.needed, "queries": len(compared.qids), "correction": settings.correction}
+    return record | {"letters_run": compared.letters[pair.run], "letters_other": compared.letters[pair.other]}
 
 
 def made_of(comparison: Outcome) -> Made:
@@ -385,9 +385,9 @@ def _measure(comparison: Outcome, compared: Compared, digits: int | None) -> dic
         "differences": [
             {
                 key: plain(value, digits) if key in VALUES else value
-                for key, value in _record(comparison, compared, each).items()
+                for key, value in _record(comparison, compared, pair).items()
                 if key not in said_above
             }
-            for each in compared.differences
+            for pair in compared.differences
         ],
     }

@@ -74,14 +74,14 @@ _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+", re.ASCII)
 
 def claimed(name: str, number: str, place: str, run: str = "") -> Claimed:
     """Return the claim that a name and a number make, or the reason if they make none."""
-    found = Claimed(None, shown(name.strip()), shown(number.strip()), place, run=run)
+    unread = Claimed(None, shown(name.strip()), shown(number.strip()), place, run=run)
     try:
-        return found._replace(claim=_claim(measure_named(name), number))
+        return unread._replace(claim=_claim(measure_named(name), number))
     except UnknownMeasureError:
         near = meant_by(name.strip()[:LONGEST_NAME])
-        return found._replace(fault=f"'{found.measure}' is not a measure" + (f"; is {near} meant?" * bool(near)))
+        return unread._replace(fault=f"'{unread.measure}' is not a measure" + (f"; is {near} meant?" * bool(near)))
     except MeasureError as error:
-        return found._replace(fault=visible(error.what[:_LONGEST]))
+        return unread._replace(fault=visible(error.what[:_LONGEST]))
 
 
 def _claim(measure: Measure, written: str) -> Claim:
@@ -97,15 +97,15 @@ def _claim(measure: Measure, written: str) -> Claim:
         text = text.replace(",", "")
     if not text:
         raise MeasureError("there is no number")
-    found = _PARTS.fullmatch(text) if WHOLE.fullmatch(text) else None
-    if found is None:
+    parts = _PARTS.fullmatch(text) if WHOLE.fullmatch(text) else None
+    if parts is None:
         raise MeasureError(f"'{shown(text)}' is not a number")
-    plain, power = found["plain"].replace(",", "."), int(found["power"] or 0)
+    plain, power = parts["plain"].replace(",", "."), int(parts["power"] or 0)
     decimals = len(plain.partition(".")[2])
     if max(decimals, len(plain) - decimals - 1) > MOST_DIGITS or power > MOST_DIGITS:
         raise MeasureError(f"'{shown(text)}' has more digits than a number can have")
     digits = min(max(decimals - power, 0), MOST_DIGITS)
-    return Claim(measure, shown(written.strip()), float(f"{plain}e{power}"), digits, percent=bool(found["percent"]))
+    return Claim(measure, shown(written.strip()), float(f"{plain}e{power}"), digits, percent=bool(parts["percent"]))
 
 
 # --- what was handed in ---
@@ -139,7 +139,7 @@ def claims_of(document: Document, name: str, runs: Iterable[str] = ()) -> list[C
     list of Claimed
         At most `MOST_CLAIMS`; if part of the file was not read, the last claim says so.
     """
-    found: list[Claimed] = []
+    claims: list[Claimed] = []
     file = shown(name)
     guesses = MOST_CLAIMS
     for said in _certain(list(said_in(document, frozenset(run.lower() for run in runs)))):
@@ -148,22 +148,22 @@ def claims_of(document: Document, name: str, runs: Iterable[str] = ()) -> list[C
             guesses -= 1
             if guesses < 0 or not nearest_name(said.name):
                 continue
-        if len(found) == MOST_CLAIMS:
-            return [*found[:-1], noted(found[-1], ONLY_THE_FIRST)]
-        found.append(claimed(said.name, said.number, f"{file}{said.place}", shown(said.run)))
-    if found and document.fault:
-        return [*found[:-1], noted(found[-1], document.fault)]
-    return found
+        if len(claims) == MOST_CLAIMS:
+            return [*claims[:-1], noted(claims[-1], ONLY_THE_FIRST)]
+        claims.append(claimed(said.name, said.number, f"{file}{said.place}", shown(said.run)))
+    if claims and document.fault:
+        return [*claims[:-1], noted(claims[-1], document.fault)]
+    return claims
 
 
 def _certain(said: list[Said]) -> Iterator[Said]:
     """Leave out different numbers that running text gives for one measure; keep them if all are the same number."""
     numbers: dict[tuple[str, str], set[str]] = {}
-    for each in said:
-        numbers.setdefault(_key(each), set()).add(each.number.strip(" %+").replace(",", "."))
-    for each in said:
-        if not is_of_others(each.name) and not (each.loose and _differ(numbers[_key(each)])):
-            yield each
+    for claim in said:
+        numbers.setdefault(_key(claim), set()).add(claim.number.strip(" %+").replace(",", "."))
+    for claim in said:
+        if not is_of_others(claim.name) and not (claim.loose and _differ(numbers[_key(claim)])):
+            yield claim
 
 
 def _key(said: Said) -> tuple[str, str]:
@@ -174,18 +174,18 @@ def _key(said: Said) -> tuple[str, str]:
 def _differ(numbers: set[str]) -> bool:
     """Tell whether some numbers are not roundings of the same one."""
     longest = max(numbers, key=len)
-    for each in numbers:
+    for number in numbers:
         with contextlib.suppress(ValueError):
-            decimals = len(each.partition(".")[2])
+            decimals = len(number.partition(".")[2])
             scales = (1.0, 100.0, 0.01)
-            if not any(abs(float(longest) * scale - float(each)) <= 10.0**-decimals for scale in scales):
+            if not any(abs(float(longest) * scale - float(number)) <= 10.0**-decimals for scale in scales):
                 return True
     return False
 
 
 def noted(claimed: Claimed, why: str) -> Claimed:
     """Return a claim with another remark."""
-    return claimed._replace(fault="; ".join(each for each in (claimed.fault, why) if each))
+    return claimed._replace(fault="; ".join(remark for remark in (claimed.fault, why) if remark))
 
 
 # --- the table of a class ---
@@ -255,26 +255,26 @@ def claims_of_class(path: str | os.PathLike[str]) -> dict[str, list[Claimed]]:
     header = _header(lines[first]) if first < len(lines) else None
     if header is None:
         written = f"'{shown(lines[first].strip())}'" if first < len(lines) else "nothing"
-        what = f"expected a line that names student, measure and value, or student and measures, found {written}"
+        fault = f"expected a line that names student, measure and value, or student and measures, found {written}"
         todo = "Begin the table with student,measure,value or student,MAP,nDCG@10."
-        raise InputError(what, todo, file=file, line=min(first + 1, len(lines)))
-    found: dict[str, list[Claimed]] = {}
+        raise InputError(fault, todo, file=file, line=min(first + 1, len(lines)))
+    by_student: dict[str, list[Claimed]] = {}
     width = len(header.names)
     for line, cells in records(lines, first + 1, header.separator, file):
         if len(cells) != width:
             todo = "Put quotes around a number with a decimal comma." if len(cells) > width else ""
-            what = f"expected {width} columns as in the first line, found {len(cells)}"
-            raise InputError(what, todo, file=file, line=line)
+            fault = f"expected {width} columns as in the first line, found {len(cells)}"
+            raise InputError(fault, todo, file=file, line=line)
         student = " ".join(filter(None, (cells[at].strip() for at in header.students)))
         if not student:
             raise InputError("there is no student", "Write who claims it.", file=file, line=line)
-        mine = found.setdefault(student, [])
+        mine = by_student.setdefault(student, [])
         for measure, value in _claims_of_row(header, cells):
             if not measure:
                 raise InputError("there is no measure", "Write MAP or nDCG@10, for example.", file=file, line=line)
             if value:
                 mine.append(claimed(measure, value, f"{shown(os.path.basename(file))}:{line}"))
-    return found
+    return by_student
 
 
 def _claims_of_row(header: _Header, cells: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from treceval_py.grading.claims.documents.document import Document, Grid, Line, Row
@@ -138,15 +138,15 @@ class _Reader:
     def _text(self, line: Line, text: str, following: str) -> Iterator[Said]:
         """Read a line that is more than a name or a number."""
         # A commented line does not count.
-        found = None if text.startswith("# ") else self._said_of_run(text, line.place) or pairs_of(text, line.place)
+        said = None if text.startswith("# ") else self._said_of_run(text, line.place) or pairs_of(text, line.place)
         first, self._first = self._first, False
-        is_heading = found is None and _is_heading(line.text, text, goes_on=self._goes_on(following))
-        if is_heading or found is not None or _BULLET.match(line.text):
+        is_heading = said is None and _is_heading(line.text, text, goes_on=self._goes_on(following))
+        if is_heading or said is not None or _BULLET.match(line.text):
             yield from self.paragraph()
-        if found is not None:
+        if said is not None:
             self._begun = True
             if self._told is not Whose.OTHERS:
-                yield from (each if each.run else each._replace(run=self._run) for each in found)
+                yield from self._name_run(said)
         elif is_heading and not (first and _OF_ALL.search(text)):
             self._below(self._heading(line.text, text))
         else:
@@ -161,7 +161,7 @@ class _Reader:
             return []
         run = begins["run"]
         if run.lower() in self._runs or (_OF_FILE.fullmatch(run) and told_of(run) is not Whose.OTHERS):
-            return [each._replace(run=run) for each in pairs_of(text[begins.end() :], place) or ()]
+            return [number._replace(run=run) for number in pairs_of(text[begins.end() :], place) or ()]
         return []
 
     def _heading(self, written: str, text: str) -> _Heading:
@@ -192,9 +192,9 @@ class _Reader:
         yield from self.paragraph()
         yield from self.columns()
         self._begun = True
-        found = list(said_in_table(grid, self._told, self._runs))
-        yield from (each if each.run else each._replace(run=self._run) for each in found)
-        if not found:
+        said = list(said_in_table(grid, self._told, self._runs))
+        yield from self._name_run(said)
+        if not said:
             yield from self._untabled(grid)
 
     def _untabled(self, grid: Grid) -> Iterator[Said]:
@@ -214,8 +214,8 @@ class _Reader:
         """End a paragraph."""
         prose, self._prose = self._prose, []
         for said in said_in_prose(prose) if prose and self._told is not Whose.OTHERS else ():
-            found = said_in_table(said, self._told, self._runs) if isinstance(said, Grid) else iter((said,))
-            yield from (each if each.run else each._replace(run=self._run) for each in found)
+            numbers = said_in_table(said, self._told, self._runs) if isinstance(said, Grid) else iter((said,))
+            yield from self._name_run(numbers)
 
     def columns(self) -> Iterator[Said]:
         """End a column of names with as many numbers below them."""
@@ -244,15 +244,19 @@ class _Reader:
     @property
     def _told(self) -> Whose:
         """The owner of the numbers, by the last heading that tells."""
-        return next((each.told for each in reversed(self._headings) if each.told is not Whose.UNSAID), Whose.UNSAID)
+        return next((head.told for head in reversed(self._headings) if head.told is not Whose.UNSAID), Whose.UNSAID)
 
     @property
     def _run(self) -> str:
-        return next((each.run for each in reversed(self._headings) if each.run), "")
+        return next((head.run for head in reversed(self._headings) if head.run), "")
+
+    def _name_run(self, numbers: Iterable[Said]) -> Iterator[Said]:
+        """Give numbers without a run the run of the last heading that names one."""
+        return (number if number.run else number._replace(run=self._run) for number in numbers)
 
     def _below(self, heading: _Heading) -> None:
         """Begin the scope of a heading, which ends those of the same or a deeper level."""
-        self._headings = [*(each for each in self._headings if each.level < heading.level), heading]
+        self._headings = [*(above for above in self._headings if above.level < heading.level), heading]
         self._begun = False
 
 

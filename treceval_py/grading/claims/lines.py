@@ -80,10 +80,10 @@ def plain(text: str) -> str:
 
 def whole_number(cell: str) -> str:
     """Return the number of a cell, without its spread and marks; empty if there is none."""
-    found = _IN_CELL.fullmatch(_WRAPPED.sub("", cell).rstrip(")") if _WRAPPED.match(cell) else cell)
-    if found is None or is_only_of_others(found["aside"]) or found["number"].startswith("+"):
+    parts = _IN_CELL.fullmatch(_WRAPPED.sub("", cell).rstrip(")") if _WRAPPED.match(cell) else cell)
+    if parts is None or is_only_of_others(parts["aside"]) or parts["number"].startswith("+"):
         return ""
-    return found["number"]
+    return parts["number"]
 
 
 # --- lines that are claims and nothing else ---
@@ -128,30 +128,30 @@ def pairs_of(text: str, place: str) -> list[Said] | None:
     if len(fields) == 3 and _QID.fullmatch(fields[1]) and is_name(fields[0]) and WHOLE.fullmatch(fields[2]):
         return []
     parts = _BETWEEN.split(_RUN_ON.sub(r"\1\n", text))
-    found = [_assigned(part, place, alone=len(parts) == 1) or _next_to(part, place) for part in parts]
-    taken = [each for each in found if each is not None]
-    left = [part for part, each in zip(parts, found, strict=True) if each is None]
+    pairs = [_assigned(part, place, alone=len(parts) == 1) or _next_to(part, place) for part in parts]
+    taken = [pair for pair in pairs if pair is not None]
+    left = [part for part, pair in zip(parts, pairs, strict=True) if pair is None]
     if not taken or any(told_of(part) is Whose.OTHERS or any(True for _ in mentions_in(part)) for part in left):
         return None
     if len(parts) > 1 or ("=" not in text and ":" not in text):
-        taken = [each for each in taken if not is_ordinary(each.name)]
+        taken = [pair for pair in taken if not is_ordinary(pair.name)]
     settings = any(re.search(r"[=:]\s?[\d.]", part) for part in left)
-    return [each._replace(loose=settings) for each in taken]
+    return [pair._replace(loose=settings) for pair in taken]
 
 
 def _assigned(text: str, place: str, *, alone: bool) -> Said | None:
     """Read ``NAME = NUMBER`` or ``NAME: NUMBER``."""
-    found = _SIGNED.fullmatch(text)
-    if found is None:
+    parts = _SIGNED.fullmatch(text)
+    if parts is None:
         name, equals, rest = text.partition("=")
         return (
             Said(place, name, rest)
             if alone and equals and is_name(name) and "(" not in name and _is_bad(name, rest)
             else None
         )
-    if is_only_of_others(found["aside"] or ""):
+    if is_only_of_others(parts["aside"] or ""):
         return None
-    name, sign, number = found["name"], found["sign"], found["number"]
+    name, sign, number = parts["name"], parts["sign"], parts["number"]
     if _GOES_ON.search(_IN_PARENTHESES.sub("", name)) or (sign in _ARROWS and _ENDS.search(name)):
         return None
     if number.startswith("+"):  # a difference
@@ -190,11 +190,11 @@ def _is_bad(name: str, rest: str) -> bool:
 
 def _next_to(text: str, place: str) -> Said | None:
     """Read ``NAME NUMBER`` or ``NAME,NUMBER``, if the number is not a whole one."""
-    found = _NEXT_TO.fullmatch(text)
-    if found is None or not is_name(found["name"]) or found["number"].strip("+-").isdigit():
+    parts = _NEXT_TO.fullmatch(text)
+    if parts is None or not is_name(parts["name"]) or parts["number"].strip("+-").isdigit():
         return None
-    if found["number"].startswith("+") or _GOES_ON.search(_IN_PARENTHESES.sub("", found["name"])):
+    if parts["number"].startswith("+") or _GOES_ON.search(_IN_PARENTHESES.sub("", parts["name"])):
         return None
-    if _OF_QUERY.search(found["name"]) or found["name"].rstrip(" =:") == "p":
+    if _OF_QUERY.search(parts["name"]) or parts["name"].rstrip(" =:") == "p":
         return None
-    return Said(place, found["name"], found["number"])
+    return Said(place, parts["name"], parts["number"])

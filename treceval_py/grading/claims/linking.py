@@ -124,14 +124,14 @@ class _Found(NamedTuple):
 
 
 def _tokens(text: str) -> list[_Found]:
-    names = [_Found(*found, True) for found in mentions_in(text) if _means_one(found[2])]
+    names = [_Found(*mention, True) for mention in mentions_in(text) if _means_one(mention[2])]
     numbers = []
-    for found in _FIGURE.finditer(text):
-        if any(each.begin < found.end() and found.start() < each.end for each in names):
+    for figure in _FIGURE.finditer(text):
+        if any(name.begin < figure.end() and figure.start() < name.end for name in names):
             continue
-        number = found["number"] + ("%" if found["percent"] else "")
-        end = found.end()
-        numbers.append(_Found(found.start(), end, number, False))
+        number = figure["number"] + ("%" if figure["percent"] else "")
+        end = figure.end()
+        numbers.append(_Found(figure.start(), end, number, False))
     return sorted([*names, *numbers])
 
 
@@ -165,7 +165,7 @@ class Linked(NamedTuple):
 def linked_in(text: str) -> list[Linked]:
     """Return the matching names and numbers of a sentence."""
     groups = list(_groups(text, _tokens(text)))
-    found: list[Linked] = []
+    linked: list[Linked] = []
     at = 0
     while at < len(groups) - 1:
         first, second = groups[at], groups[at + 1]
@@ -173,7 +173,7 @@ def linked_in(text: str) -> list[Linked]:
         pairs: list[Linked] = []
         last = groups[at + 2][0] if at + 2 < len(groups) else None
         if _FROM.fullmatch(between) and last is not None and _TO.fullmatch(text[second[-1].end : last.begin]):
-            found.append(Linked(first[-1].begin, last.end, first[-1].text, last.text, ""))
+            linked.append(Linked(first[-1].begin, last.end, first[-1].text, last.text, ""))
             at += 3
             continue
         if first[0].is_name and not second[0].is_name:
@@ -188,13 +188,13 @@ def linked_in(text: str) -> list[Linked]:
         if not pairs:
             at += 1
             continue
-        found += pairs
+        linked += pairs
         rest = second[len(pairs) :] if first[0].is_name else []
         at += 2
         if rest:
             at -= 1
             groups[at] = rest
-    return found
+    return linked
 
 
 def _named_first(text: str, names: list[_Found], numbers: list[_Found], between: str) -> list[Linked]:

@@ -223,14 +223,14 @@ def mentions_in(text: str) -> Iterator[tuple[int, int, str]]:
     [(2, 5, 'MAP'), (18, 22, 'P@10')]
     """
     end = 0
-    for found in _mentions(len(FAMILIES)).finditer(text):
-        if found.start() < end:
+    for mention in _mentions(len(FAMILIES)).finditer(text):
+        if mention.start() < end:
             continue
-        if is_ordinary(name := found.group()):
+        if is_ordinary(name := mention.group()):
             continue
-        if len(found["name"]) < 3 and found["name"].islower():
+        if len(mention["name"]) < 3 and mention["name"].islower():
             continue
-        begin, end = found.span()
+        begin, end = mention.span()
         again = _SAME_ABBREVIATED.match(text, end)
         if again is not None and _same(name, again[1]):
             # Only one of the two names may have the cutoff.
@@ -241,7 +241,7 @@ def mentions_in(text: str) -> Iterator[tuple[int, int, str]]:
 
 def _same(name: str, other: str) -> bool:
     """Tell whether two names are of the same family, such as a full name and its abbreviation."""
-    first, second = (_SPOKEN_CUTOFF.fullmatch(" ".join(each.split())) for each in (name, other))
+    first, second = (_SPOKEN_CUTOFF.fullmatch(" ".join(text.split())) for text in (name, other))
     if first is None or second is None:
         return False
     known = _spoken()

@@ -15,13 +15,13 @@ _NESTED = re.compile(r"[{\[(]\s*(?:\(\s*)?['\"]")
 def printed_in(text: str) -> Iterator[tuple[int, int]]:
     """Yield the begin and end of dictionaries and lists with named items."""
     at = 0
-    while (found := _NESTED.search(text, at)) is not None:
-        depth, at = 0, found.start()
-        for at in range(found.start(), len(text)):
+    while (opening := _NESTED.search(text, at)) is not None:
+        depth, at = 0, opening.start()
+        for at in range(opening.start(), len(text)):
             depth += (text[at] in "{[(") - (text[at] in "}])")
             if not depth:
                 break
-        yield found.start(), at + 1
+        yield opening.start(), at + 1
         at += 1
 
 

@@ -82,12 +82,12 @@ def reconcile(claimed: Sequence[Claimed], ways: Ways | None, expected: Sequence[
     list of Checked
         One for each claim, in their order, and one for each expected measure without a claim.
     """
-    return [_checked(each, ways) for each in claimed] + list(_missing(claimed, expected, ways))
+    return [_checked(claim, ways) for claim in claimed] + list(_missing(claimed, expected, ways))
 
 
 def _missing(claimed: Sequence[Claimed], expected: Sequence[str], ways: Ways | None) -> Iterator[Checked]:
     """Yield expected measures that were not claimed; an unreadable claim counts."""
-    there = {measure for each in claimed if (measure := _measure_of(each)) is not None}
+    there = {measure for claim in claimed if (measure := _measure_of(claim)) is not None}
     for name in expected:
         measure = measure_named(name)
         if measure not in there:
@@ -104,7 +104,7 @@ def _checked(claimed: Claimed, ways: Ways | None) -> Checked:
     if claimed.claim is None:
         return unchecked._replace(why=claimed.fault)
     checked = _compared(claimed.claim, unchecked, ways)
-    return checked._replace(why="; ".join(each for each in (checked.why, claimed.fault) if each))
+    return checked._replace(why="; ".join(remark for remark in (checked.why, claimed.fault) if remark))
 
 
 def _compared(claim: Claim, unchecked: Checked, ways: Ways | None) -> Checked:
@@ -209,7 +209,7 @@ class Ways:
     def explained(self, claim: Claim, checked: Checked) -> Checked:
         """Find the way that gives a claim which is not our value."""
         measure = claim.measure
-        if measure.family.kind != "count" and not any(each.digits and each.value for each in readings(claim)):
+        if measure.family.kind != "count" and not any(reading.digits and reading.value for reading in readings(claim)):
             why = "a number without decimals, or of 0, does not show how it was computed"
             return checked._replace(verdict=NOT_REPRODUCED, why=why)
         if measure not in self._searched and len(self._searched) >= self.searches:
@@ -264,9 +264,9 @@ class Ways:
         situation, measure = scorer.situation, claim.measure
         # Classes do not use programs that score lists, and these agree with many mistakes.
         lists = self._profile.conventions.known != "all"
-        for each in profile_variants(measure, situation, Scoring(level=self._level)):
-            if lists or each.task.conventions.known == "all":
-                yield each
+        for variant in profile_variants(measure, situation, Scoring(level=self._level)):
+            if lists or variant.task.conventions.known == "all":
+                yield variant
         if not self._changes_tried(claim):
             return
         start, other = self._task(scorer, measure), self._task(scorer, measure, other=True)
@@ -274,8 +274,8 @@ class Ways:
         if other != start:
             missing = CONVENTIONS["missing"]
             also = f"{missing.question} {missing.says(other.conventions.missing)}"
-            for each in variants_of(other, situation):
-                yield each._replace(name=f"{each.name}; {also}")
+            for variant in variants_of(other, situation):
+                yield variant._replace(name=f"{variant.name}; {also}")
 
     def _pairs_allowed(self, claim: Claim) -> bool:
         if _decimals(claim) < DIGITS_FOR_PAIRS or len(self._run.docids) > MOST_ROWS_FOR_PAIRS:
@@ -341,15 +341,15 @@ def _means(scorer: Scorer, variants: Sequence[Variant]) -> list[tuple[Variant, f
 
 def _matches(claim: Claim, values: Sequence[tuple[Variant, float]]) -> list[_Match]:
     """Return the ways that give the claimed number to its last digit, or cut off after it."""
-    found = []
+    matches = []
     counted = claim.measure.family.kind == "count"
     for variant, value in values:
         for reading in readings(claim):
             if reading.is_met(value):
-                found.append(_Match(variant, reading, cut_off=False))
+                matches.append(_Match(variant, reading, cut_off=False))
             elif not counted and _may_be_cut_off(variant, reading) and reading.is_cut_off(value):
-                found.append(_Match(variant, reading, cut_off=True))
-    return found
+                matches.append(_Match(variant, reading, cut_off=True))
+    return matches
 
 
 def _may_be_cut_off(variant: Variant, reading: Reading) -> bool:
@@ -385,8 +385,8 @@ def _decimals(claim: Claim) -> int:
 def _nearest(claim: Claim, values: Sequence[tuple[Variant, float]]) -> str:
     """Return the value nearest to a claim, with as many digits, and the way that gives it."""
     wanted = readings(claim)[-1]
-    simple = [each for each in values if each[0].cost != PAIR]
-    variant, value = min(simple, key=lambda each: (abs(each[1] - wanted.value), each[0].cost))
+    simple = [way for way in values if way[0].cost != PAIR]
+    variant, value = min(simple, key=lambda way: (abs(way[1] - wanted.value), way[0].cost))
     return f"{_shown_value(claim.measure, value, wanted.digits)} ({variant.name})"
 
 
@@ -408,5 +408,5 @@ def _differences(scorer: Scorer, start: Task, end: Task) -> list[str]:
     means = [
         None if outcome is None else outcome.mean for outcome in scorer.scored([Variant("", at) for at in stations])
     ]
-    moving = [each for each, before, after in zip(words, means, means[1:], strict=False) if before != after]
+    moving = [word for word, before, after in zip(words, means, means[1:], strict=False) if before != after]
     return moving or words

@@ -59,7 +59,7 @@ class Reading(NamedTuple):
 
     def said(self, words: str) -> str:
         """Return words together with how the number was read."""
-        return "; ".join(each for each in (words, self.aside) if each)
+        return "; ".join(part for part in (words, self.aside) if part)
 
 
 def readings(claim: Claim) -> list[Reading]:

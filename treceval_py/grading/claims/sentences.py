@@ -157,7 +157,7 @@ def _in_sentence(text: str, state: Whose) -> Iterator[tuple[Linked, str]]:
 def _told_beside(between: str, after: str) -> Whose:
     """Return the owner of a number, from the words between it and its measure, and after it."""
     told = {told_of(between), told_of(after)}
-    return next((each for each in (Whose.OTHERS, Whose.OWN) if each in told), Whose.UNSAID)
+    return next((owner for owner in (Whose.OTHERS, Whose.OWN) if owner in told), Whose.UNSAID)
 
 
 def _without_asides(text: str) -> str:
@@ -165,19 +165,19 @@ def _without_asides(text: str) -> str:
 
 
 def _aside_at(text: str, at: int) -> str:
-    found = re.compile(r"\s?([(\[][^()\[\]]*[)\]])").match(text, at)
-    return found[1] if found else ""
+    aside = re.compile(r"\s?([(\[][^()\[\]]*[)\]])").match(text, at)
+    return aside[1] if aside else ""
 
 
 def _aside_before(text: str) -> str:
     """Return the aside about the owner of the measure after it, as in ``BM25 (baseline): MAP``."""
-    found = _ASIDE_BEFORE.search(text)
-    return found[1] if found else ""
+    aside = _ASIDE_BEFORE.search(text)
+    return aside[1] if aside else ""
 
 
 def named_in(text: str) -> str:
     """Return the last run, system or model that a text names; empty if there is none."""
-    labels = [found["label"] or found["sign"] for found in _NAMED_RUN.finditer(text)]
+    labels = [run["label"] or run["sign"] for run in _NAMED_RUN.finditer(text)]
     return labels[-1].strip('"') if labels else ""
 
 

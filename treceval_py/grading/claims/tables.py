@@ -76,11 +76,11 @@ def said_in_table(grid: Grid, context: Whose, runs: Collection[str] = ()) -> Ite
     series = _long(cells, places) or _by_rows(cells, places) or _by_columns(cells, places)
     chosen = _own(series, runs)
     several = len(chosen) > 1
-    for each in chosen:
-        counts = Counter(said.name for said in each.said)
-        named = each.label if several or each.label.lower() in runs else ""
+    for line in chosen:
+        counts = Counter(said.name for said in line.said)
+        named = line.label if several or line.label.lower() in runs else ""
         yield from (
-            said._replace(run=named) for said in each.said if counts[said.name] == 1 and not is_ordinary(said.name)
+            said._replace(run=named) for said in line.said if counts[said.name] == 1 and not is_ordinary(said.name)
         )
 
 
@@ -107,7 +107,7 @@ def _long(cells: Sequence[Sequence[str]], places: Sequence[str]) -> list[_Series
         below = [cells[number][columns["measure"]] for number in range(at + 1, len(cells))]
         if not any(map(is_label, below)) and row[columns["measure"]].lower() == "name":
             continue
-        found: dict[tuple[str, bool], list[Said]] = {}
+        by_label: dict[tuple[str, bool], list[Said]] = {}
         for number in range(at + 1, len(cells)):
             name, value = cells[number][columns["measure"]], cells[number][columns["value"]]
             query = cells[number][columns["query"]] if "query" in columns else ""
@@ -115,10 +115,10 @@ def _long(cells: Sequence[Sequence[str]], places: Sequence[str]) -> list[_Series
             is_claim = is_label(name) or (whole_number(value) and name.strip("-: "))
             if not is_claim or is_of_others(name) or (query and query.lower() not in OF_ALL):
                 continue
-            found.setdefault((label, False), []).append(
+            by_label.setdefault((label, False), []).append(
                 Said(places[number], name, whole_number(value) or value, sure=is_label(name))
             )
-        return [_Series(label, of_query, said) for (label, of_query), said in found.items()]
+        return [_Series(label, of_query, said) for (label, of_query), said in by_label.items()]
     return []
 
 
@@ -134,7 +134,7 @@ def _by_rows(cells: Sequence[Sequence[str]], places: Sequence[str]) -> list[_Ser
         if not columns or (len(header) > 1 and all(is_label(cells[number][names[0]]) for number in below)):
             continue
         groups = _groups(cells[:at], columns, header)
-        found = []
+        series = []
         for number in below:
             row = cells[number]
             if not all(whole_number(row[column]) or not row[column].strip("-–—/ ") for column in columns):
@@ -146,8 +146,8 @@ def _by_rows(cells: Sequence[Sequence[str]], places: Sequence[str]) -> list[_Ser
                     for column in members
                     if column in columns and (value := whole_number(row[column]))
                 ]
-                found.append(_Series(" ".join(filter(None, (label, group))), of_query, said))
-        return found
+                series.append(_Series(" ".join(filter(None, (label, group))), of_query, said))
+        return series
     return []
 
 
@@ -169,13 +169,13 @@ def _groups(above: Sequence[Sequence[str]], columns: Sequence[int], header: Sequ
     """Return the columns grouped by the header above their names, if names are repeated."""
     if not above or len({header[column] for column in columns}) == len(columns):
         return {"": list(columns)}
-    found: dict[str, list[int]] = {}
+    groups: dict[str, list[int]] = {}
     current = ""
     for column in range(len(header)):
         current = above[-1][column] or current
         if column in columns:
-            found.setdefault(current, []).append(column)
-    return found
+            groups.setdefault(current, []).append(column)
+    return groups
 
 
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -195,9 +195,9 @@ def _by_columns(cells: Sequence[Sequence[str]], places: Sequence[str]) -> list[_
     header = cells[rows[0] - 1] if rows[0] else [""] * width
     titles = header[first + 1 :]
     # Years, and numbers from 0, may be column names.
-    if any(whole_number(each) and not _YEAR.fullmatch(each) for each in titles) and not all(map(str.isdigit, titles)):
+    if any(whole_number(name) and not _YEAR.fullmatch(name) for name in titles) and not all(map(str.isdigit, titles)):
         header = [""] * width
-    found = []
+    series = []
     for column in range(first + 1, width):
         said = [
             Said(places[number], cells[number][first], value)
@@ -206,8 +206,8 @@ def _by_columns(cells: Sequence[Sequence[str]], places: Sequence[str]) -> list[_
         ]
         if said:
             label = "" if key_of(header[column], ("value",)) and not is_of_own(header[column]) else header[column]
-            found.append(_Series(label, False, said))
-    return found
+            series.append(_Series(label, False, said))
+    return series
 
 
 # --- whose rows they are ---
@@ -218,28 +218,28 @@ _QUERY = re.compile(r"(?i)(?:(?:q|query|topic|anfrage|thema|requête|consulta|�
 
 def _own(series: Sequence[_Series], runs: Collection[str]) -> list[_Series]:
     """Return the student's own rows or columns, reduced to the mean over all queries."""
-    found = [each for each in series if each.said]
-    if any(each.of_query for each in found):
-        return [each for each in found if not each.of_query or not each.label or each.label.lower() in OF_ALL][:1]
-    means = [each for each in found if each.label.lower().strip(" :") in OF_ALL]
-    others = [each for each in found if each not in means]
+    kept = [line for line in series if line.said]
+    if any(line.of_query for line in kept):
+        return [line for line in kept if not line.of_query or not line.label or line.label.lower() in OF_ALL][:1]
+    means = [line for line in kept if line.label.lower().strip(" :") in OF_ALL]
+    others = [line for line in kept if line not in means]
     if means and (
-        sum(bool(_QUERY.fullmatch(each.label)) for each in others) > len(others) / 2
-        or any(is_spread(each.label) for each in others)
-        or any(is_asked_of(each.label) for each in others)
+        sum(bool(_QUERY.fullmatch(line.label)) for line in others) > len(others) / 2
+        or any(is_spread(line.label) for line in others)
+        or any(is_asked_of(line.label) for line in others)
     ):
         return means[:1]
-    found = [each for each in found if _is_handed_in(each, runs) or not _is_of_others(each)]
-    if len(found) > 1 and all(_QUERY.fullmatch(each.label) for each in found):
+    kept = [line for line in kept if _is_handed_in(line, runs) or not _is_of_others(line)]
+    if len(kept) > 1 and all(_QUERY.fullmatch(line.label) for line in kept):
         return []
-    own = [each for each in found if _is_handed_in(each, runs) or is_of_own(each.label)]
+    own = [line for line in kept if _is_handed_in(line, runs) or is_of_own(line.label)]
     if own:
-        found = own
-    elif len(found) > 1:
+        kept = own
+    elif len(kept) > 1:
         # If all are standard systems, none of them is there for comparison.
-        found = [each for each in found if not is_standard(each.label)] or found
-    labels = [each.label for each in found]
-    return found if len(found) < 2 or (all(labels) and len(set(labels)) == len(labels)) else []
+        kept = [line for line in kept if not is_standard(line.label)] or kept
+    labels = [line.label for line in kept]
+    return kept if len(kept) < 2 or (all(labels) and len(set(labels)) == len(labels)) else []
 
 
 def _is_handed_in(series: _Series, runs: Collection[str]) -> bool:

@@ -241,7 +241,7 @@ _PIECES = re.compile(rf"(?i)[,;:—–，；：]|\s-\s|(?<![^\W_])(?:{either(_CO
 def pieces_of(text: str) -> list[str]:
     """Split a sentence where its subject may change."""
     # A word that begins a comparison belongs to the piece after it.
-    cuts = [0, *(found.start() if found.group().isalpha() else found.end() for found in _PIECES.finditer(text))]
+    cuts = [0, *(cut.start() if cut.group().isalpha() else cut.end() for cut in _PIECES.finditer(text))]
     return [text[begin:end] for begin, end in zip(cuts, [*cuts[1:], len(text)], strict=True)]
 
 

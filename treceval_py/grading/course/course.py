@@ -94,8 +94,8 @@ def course_of(
     notes : sequence of str
         See `Course`.
     """
-    of_people = [{each.person: each for each in book.entries if each.person is not None} for book in books]
-    nobodys = [{each.student: each for each in book.entries if each.person is None} for book in books]
+    of_people = [{entry.person: entry for entry in book.entries if entry.person is not None} for book in books]
+    nobodys = [{entry.student: entry for entry in book.entries if entry.person is None} for book in books]
     everybody = sorted(roster.people, key=lambda person: (person.name.casefold(), person))
     taken: set[str] = set()
     weights = [task.weight for task in tasks]
@@ -106,7 +106,12 @@ def course_of(
     members += [_standing(name, None, [own.get(name) for own in nobodys], weights, taken) for name in strangers]
     names = tuple(task.name for task in tasks)
     return Course(
-        *(title, names, tuple(folders[name] for name in names), tuple(weights), tuple(books), tuple(members)),
+        title,
+        names,
+        tuple(folders[name] for name in names),
+        tuple(weights),
+        tuple(books),
+        tuple(members),
         tuple(notes),
     )
 
@@ -115,10 +120,10 @@ def _standing(
     student: str, person: Person | None, entries: Sequence[Entry | None], weights: Sequence[float], taken: set[str]
 ) -> Standing:
     total = most = Fraction(0)
-    for each, weight in zip(entries, weights, strict=True):
-        if each is not None and not each.marks.excused:
-            total += Fraction(repr(each.marks.total)) * Fraction(repr(weight))
-            most += Fraction(repr(each.marks.most)) * Fraction(repr(weight))
+    for entry, weight in zip(entries, weights, strict=True):
+        if entry is not None and not entry.marks.excused:
+            total += Fraction(repr(entry.marks.total)) * Fraction(repr(weight))
+            most += Fraction(repr(entry.marks.most)) * Fraction(repr(weight))
     return Standing(
         student, person, safe_name(student, taken), tuple(entries), round(float(total), 2), round(float(most), 2)
     )

@@ -61,9 +61,9 @@ def days_late(graded: Graded, rules: Rules, person: Person | None = None) -> Lat
         days = 0 if over <= timedelta(minutes=rules.grace_minutes) else math.ceil(over / timedelta(days=1))
         at = time.astimezone(rules.deadline.tzinfo).strftime("%Y-%m-%d %H:%M")
         return Late(days, f"handed in on {at}, {_days(days)} late") if days else Late(0)
-    if graded.source and (found := _OF_MOODLE.search(_status(person))):
-        days = max(int(found["days"] or 0) + any(map(str.isdigit, found["more"])), 1)
-        return Late(days, f"the roster says {found[0][2:].strip(' -')}")
+    if graded.source and (overdue := _OF_MOODLE.search(_status(person))):
+        days = max(int(overdue["days"] or 0) + any(map(str.isdigit, overdue["more"])), 1)
+        return Late(days, f"the roster says {overdue[0][2:].strip(' -')}")
     if graded.late:
         return Late(1, "the platform marks it as late, without saying by how much: this counts as 1 day")
     return Late(0)

@@ -149,32 +149,32 @@ def fits(wanted: Sequence[Identity], students: Sequence[Identity], *, parts: boo
     list of Fit
         One for each identity.
     """
-    mine, theirs = [_taken_apart(each) for each in wanted], [_taken_apart(each) for each in students]
-    known = frozenset[str]().union(*(each.numbers for each in mine))
-    if known.isdisjoint(frozenset[str]().union(*(each.numbers for each in theirs))):
+    mine, theirs = [_taken_apart(identity) for identity in wanted], [_taken_apart(identity) for identity in students]
+    known = frozenset[str]().union(*(person.numbers for person in mine))
+    if known.isdisjoint(frozenset[str]().union(*(person.numbers for person in theirs))):
         # The numbers are from two systems, such as a platform and a university, so they are ignored.
-        mine, theirs = ([each._replace(numbers=frozenset()) for each in side] for side in (mine, theirs))
-    found: dict[int, Fit] = {}
+        mine, theirs = ([person._replace(numbers=frozenset()) for person in side] for side in (mine, theirs))
+    matches: dict[int, Fit] = {}
     for level in (*_LEVELS, *((_BY_PARTS,) if parts else ())):
-        taken = {each.student for each in found.values()} if level.alone else set()
-        likes = _likes(mine, theirs, level, found, taken)
+        taken = {fit.student for fit in matches.values()} if level.alone else set()
+        likes = _likes(mine, theirs, level, matches, taken)
         claimants = Counter(student for own in likes.values() for student in own)
         for at, own in likes.items():
             if len(own) == 1 and not (level.alone and claimants[own[0]] > 1):
-                found[at] = Fit(own[0], sure=level.sure, partly=level is _BY_PARTS)
+                matches[at] = Fit(own[0], sure=level.sure, partly=level is _BY_PARTS)
             elif own:
-                found[at] = Fit(candidates=tuple(own))
+                matches[at] = Fit(candidates=tuple(own))
     # Students who fit may already be matched with somebody else.
-    left = [at for at in range(len(mine)) if at not in found]
+    left = [at for at in range(len(mine)) if at not in matches]
     for level in _LEVELS[-4:]:
-        for at, own in _likes(mine, theirs, level, found, set()).items():
+        for at, own in _likes(mine, theirs, level, matches, set()).items():
             if at in left and own:
-                found[at] = Fit(candidates=tuple(own))
-    return [found.get(at, Fit()) for at in range(len(mine))]
+                matches[at] = Fit(candidates=tuple(own))
+    return [matches.get(at, Fit()) for at in range(len(mine))]
 
 
 def _likes(
-    mine: Sequence[_Parts], theirs: Sequence[_Parts], level: _Level, found: Mapping[int, Fit], taken: set[int | None]
+    mine: Sequence[_Parts], theirs: Sequence[_Parts], level: _Level, matches: Mapping[int, Fit], taken: set[int | None]
 ) -> dict[int, list[int]]:
     """Return the matching students of each identity not found yet; if there are several, only those with its number."""
     index: dict[Hashable, list[int]] = {}
@@ -184,7 +184,7 @@ def _likes(
                 index.setdefault(key, []).append(student)
     likes = {}
     for at, parts in enumerate(mine):
-        if at in found:
+        if at in matches:
             continue
         near = sorted({student for key in level.keys(parts) for student in index.get(key, ())})
         own = [student for student in near if level.alike is None or level.alike(parts, theirs[student])]
@@ -209,7 +209,7 @@ def _taken_apart(identity: Identity) -> _Parts:
         frozenset(tuple(sorted(_words(name))) for name in small),
         frozenset(spelled),
         frozenset(words),
-        frozenset(joined for each in words for joined in _joined(each)),
+        frozenset(joined for name in words for joined in _joined(name)),
         frozenset(number.lstrip("0") or number for number in numbers),
         frozenset(handles),
         frozenset(handle.partition("@")[0] for handle in handles if "@" in handle),
@@ -219,7 +219,7 @@ def _taken_apart(identity: Identity) -> _Parts:
 
 def _words(text: str) -> list[str]:
     """Split a text into words; combining marks belong to the letters before them."""
-    letters = (each if each.isalnum() or unicodedata.category(each)[0] == "M" else " " for each in text)
+    letters = (letter if letter.isalnum() or unicodedata.category(letter)[0] == "M" else " " for letter in text)
     return "".join(letters).split()
 
 
@@ -307,10 +307,10 @@ def match_students(
     strays : list of str
         The reason for each name that is left over, with the place of its first claim; sentences without full stops.
     """
-    found = fits([Identity((name,)) for name in claims], students)
+    matches = fits([Identity((name,)) for name in claims], students)
     matched: dict[int, list[Claimed]] = {}
     strays = []
-    for (name, mine), fit in zip(claims.items(), found, strict=True):
+    for (name, mine), fit in zip(claims.items(), matches, strict=True):
         if fit.student is not None:
             matched.setdefault(fit.student, []).extend(mine)
         else:

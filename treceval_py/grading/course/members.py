@@ -49,7 +49,7 @@ class Class(NamedTuple):
 
     def identities(self) -> list[Identity]:
         """Return the names, numbers and addresses of each member, the displayed name first."""
-        return [_of_member(each, self.submissions) for each in self.members]
+        return [_of_member(member, self.submissions) for member in self.members]
 
 
 def class_of(handed_in: Sequence[Submission], roster: Roster | None, groups: str = "") -> Class:
@@ -101,30 +101,30 @@ NOT_ON_IT = "nobody on the roster has this name"
 
 
 def _questions(asked: Sequence[str]) -> tuple[Question, ...]:
-    return tuple(Question("nobody's", what) for what in asked)
+    return tuple(Question("nobody's", sentence) for sentence in asked)
 
 
 def _without_roster(handed_in: Sequence[Submission]) -> Iterator[Member]:
     """Yield the students named by submissions; only joint submissions give several members."""
-    for at, each in enumerate(handed_in):
-        if len(each.owners) < 2:
+    for at, submission in enumerate(handed_in):
+        if len(submission.owners) < 2:
             yield Member(None, at)
             continue
-        for owner in each.owners:
+        for owner in submission.owners:
             name = owner.name or owner.email or owner.number
-            yield Member(Person(name, owner.number, owner.email, group=each.group), at)
+            yield Member(Person(name, owner.number, owner.email, group=submission.group), at)
 
 
 def _owners(
     submissions: Sequence[Submission], people: Sequence[Person]
 ) -> tuple[dict[int, list[int]], dict[int, list[str]], dict[int, list[str]]]:
     """Return each person's submissions, the last one last; and questions, by submission and by person."""
-    whose = [(at, each) for at, submission in enumerate(submissions) for each in identities_of(submission)]
-    found = fits([each for _, each in whose], [identity_of(person) for person in people], parts=True)
+    whose = [(at, identity) for at, submission in enumerate(submissions) for identity in identities_of(submission)]
+    matches = fits([identity for _, identity in whose], [identity_of(person) for person in people], parts=True)
     owned: dict[int, list[tuple[int, bool]]] = {}
     strangers: dict[int, list[str]] = {}
     partly: dict[int, list[str]] = {}
-    for (at, identity), fit in zip(whose, found, strict=True):
+    for (at, identity), fit in zip(whose, matches, strict=True):
         if fit.student is not None:
             owned.setdefault(fit.student, []).append((at, fit.sure))
             if fit.partly:
@@ -137,8 +137,8 @@ def _owners(
             )
     mine: dict[int, list[int]] = {}
     for person, own in owned.items():
-        kept = own if _of_one(own, submissions) else [each for each in own if each[1]]
-        for at, _ in (each for each in own if each not in kept):
+        kept = own if _of_one(own, submissions) else [pair for pair in own if pair[1]]
+        for at, _ in (pair for pair in own if pair not in kept):
             strangers.setdefault(at, []).append(may_be([people[person].name], "another submission"))
         if kept:
             mine[person] = sorted((at for at, _ in kept), key=lambda at: (submissions[at].handed_in, at))
@@ -163,8 +163,8 @@ def _give_to_groups(
             titles[_plain(name)] = name
     of_people = {*counting.values()}
     named: dict[str, list[int]] = {}
-    for at, each in enumerate(submissions):
-        group = _plain(each.group) or (_plain(each.student) if at not in of_people else "")
+    for at, submission in enumerate(submissions):
+        group = _plain(submission.group) or (_plain(submission.student) if at not in of_people else "")
         if group in members:
             named.setdefault(group, []).append(at)
     for group, own in members.items():
@@ -184,8 +184,8 @@ def _merged(parts: Sequence[Submission]) -> Submission:
     named = [part.renamed(partial("{}/{}".format, part.student)) for part in reversed(parts)]
     return parts[-1]._replace(
         source=f"{parts[-1].source} and {len(parts) - 1} more",
-        items=tuple(each for part in named for each in part.items),
-        refused=tuple(each for part in named for each in part.refused),
+        items=tuple(item for part in named for item in part.items),
+        refused=tuple(file for part in named for file in part.refused),
     )
 
 
@@ -195,11 +195,11 @@ def identities_of(submission: Submission) -> list[Identity]:
     alone = (submission.student,) if len(owners) == 1 else ()
     return [
         Identity(
-            tuple(filter(None, (*alone, each.name, each.number))) or (each.email,),
-            (each.number,) if any(map(str.isdigit, each.number)) else (),
-            tuple(filter(None, (each.email, "" if each.number.isdigit() else each.number))),
+            tuple(filter(None, (*alone, owner.name, owner.number))) or (owner.email,),
+            (owner.number,) if any(map(str.isdigit, owner.number)) else (),
+            tuple(filter(None, (owner.email, "" if owner.number.isdigit() else owner.number))),
         )
-        for each in owners
+        for owner in owners
     ]
 
 

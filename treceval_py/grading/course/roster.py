@@ -118,16 +118,16 @@ def read_roster(path: str | os.PathLike[str]) -> Roster:
     first, titles = next(rows, (1, ()))
     meanings = [_meaning(title) for title in titles]
     if not {GIVEN, FAMILY, NAME, EMAIL, NUMBER, ACCOUNT, LOGIN} & set(meanings):
-        found = shortened(", ".join(titles).encode()) if titles else "nothing"
-        what = f"expected a line that names columns such as name, number and email, found {found}"
-        raise InputError(what, "Begin the roster with name,number,email.", file=file, line=first)
+        written = shortened(", ".join(titles).encode()) if titles else "nothing"
+        fault = f"expected a line that names columns such as name, number and email, found {written}"
+        raise InputError(fault, "Begin the roster with name,number,email.", file=file, line=first)
     platform = _platform([title.casefold().strip() for title in titles], frozenset(meanings))
     people: list[Person] = []
     seen: dict[tuple[str, str], int] = {}
     for line, cells in rows:
         if len(cells) > len(titles) and any(cell.strip() for cell in cells[len(titles) :]):
-            what = f"expected {len(titles)} columns as in the first line, found {len(cells)}"
-            raise InputError(what, "Put quotes around a field that contains a separator.", file=file, line=line)
+            fault = f"expected {len(titles)} columns as in the first line, found {len(cells)}"
+            raise InputError(fault, "Put quotes around a field that contains a separator.", file=file, line=line)
         row = tuple(zip_longest(titles, cells[: len(titles)], fillvalue=""))
         person = _person(row, meanings, platform)
         if person is not None:
@@ -198,8 +198,8 @@ def _check_new(person: Person, seen: dict[tuple[str, str], int], file: str, line
     for kind, value in own.items():
         before = seen.setdefault((kind, value.casefold()), line)
         if value and before != line:
-            what = f"{kind} {quoted(value.encode())} is already on line {before}"
-            raise InputError(what, "Keep one of the two.", file=file, line=line)
+            fault = f"{kind} {quoted(value.encode())} is already on line {before}"
+            raise InputError(fault, "Keep one of the two.", file=file, line=line)
 
 
 def identity_of(person: Person) -> Identity:
@@ -221,7 +221,7 @@ def identity_of(person: Person) -> Identity:
         elif meaning in (EMAIL, LOGIN):
             handles.append(cell)
     names.append(f"{given} {family}")
-    return Identity(*(tuple(dict.fromkeys(filter(str.strip, each))) for each in (names, numbers, handles)))
+    return Identity(*(tuple(dict.fromkeys(filter(str.strip, texts))) for texts in (names, numbers, handles)))
 
 
 # --- the table ---

@@ -50,12 +50,12 @@ def submissions_of(
     pattern = task.folder or task.name
     student, slash, below = pattern.partition("/")
     if slash:
-        found = submissions(path, limits, without=without, others=others)
-        return [_of_task(each, below) for each in found if fnmatchcase(each.student, student)]
+        handed_in = submissions(path, limits, without=without, others=others)
+        return [_of_task(submission, below) for submission in handed_in if fnmatchcase(submission.student, student)]
     own = [name for name in _names_in(path, without) if _is_of(name, pattern)]
     if len(own) > 1:
-        what = f"{len(own)} folders or archives may have the submissions of task {task.name}: {listed(own)}"
-        raise EvaluationError(what, "Name one of them with folder in the rules.", file=path)
+        fault = f"{len(own)} folders or archives may have the submissions of task {task.name}: {listed(own)}"
+        raise EvaluationError(fault, "Name one of them with folder in the rules.", file=path)
     return submissions(os.path.join(path, own[0]), limits, without=without, others=others) if own else ()
 
 
@@ -75,16 +75,16 @@ def of_no_task(tasks: Sequence[Task], path: str, limits: Limits, *, without: Col
         Names of folders and files.
     """
     patterns = [task.folder or task.name for task in tasks]
-    whole = [each for each in patterns if "/" not in each]
-    parts = [each.partition("/")[::2] for each in patterns if "/" in each]
+    whole = [pattern for pattern in patterns if "/" not in pattern]
+    parts = [pattern.partition("/")[::2] for pattern in patterns if "/" in pattern]
     if not parts:
         names = _names_in(path, without)
-        return [name for name in names if not left_out(name) and not any(_is_of(name, each) for each in whole)]
+        return [name for name in names if not left_out(name) and not any(_is_of(name, pattern) for pattern in whole)]
     return [
         f"{handed_in.student}/{name}"
         for handed_in in submissions(path, limits, without=without)
-        if not any(_is_of(handed_in.student, each) for each in whole)
-        for name in [*(each.name for each in handed_in.items), *(each.name for each in handed_in.refused)]
+        if not any(_is_of(handed_in.student, pattern) for pattern in whole)
+        for name in [*(item.name for item in handed_in.items), *(file.name for file in handed_in.refused)]
         if not left_out(name.rpartition("/")[2])
         and not any(fnmatchcase(handed_in.student, student) and _name_in(name, below) for student, below in parts)
     ]
@@ -97,13 +97,13 @@ def _names_in(path: str, without: Collection[str]) -> list[str]:
     except OSError as error:
         todo = "Give the folder that has a folder or archive for each task."
         raise InputError(f"cannot be read as a folder: {error.strerror or error}", todo, file=path) from None
-    aside = {os.path.realpath(each) for each in without}
+    aside = {os.path.realpath(file) for file in without}
     return [name for name in names if os.path.realpath(os.path.join(path, name)) not in aside]
 
 
 def _is_of(name: str, pattern: str) -> bool:
     endings = [ending for ending in _ARCHIVES if name.lower().endswith(ending)]
-    return any(fnmatchcase(each, pattern) for each in (name, *(name[: -len(ending)] for ending in endings)))
+    return any(fnmatchcase(form, pattern) for form in (name, *(name[: -len(ending)] for ending in endings)))
 
 
 def _of_task(submission: Submission, pattern: str) -> Submission:
@@ -124,9 +124,9 @@ def roster_of(tasks: Sequence[Sequence[Submission]]) -> Roster:
     """Return everybody who handed something in, as a roster; submissions with matching names are one student."""
     people: list[Person] = []
     for handed_in in tasks:
-        whose = [(each, at, identity) for each in handed_in for at, identity in enumerate(identities_of(each))]
-        found = fits([identity for *_, identity in whose], [identity_of(person) for person in people])
-        for (submission, at, identity), fit in zip(whose, found, strict=True):
+        whose = [(submission, *pair) for submission in handed_in for pair in enumerate(identities_of(submission))]
+        matches = fits([identity for *_, identity in whose], [identity_of(person) for person in people])
+        for (submission, at, identity), fit in zip(whose, matches, strict=True):
             if fit.student is None:
                 owner = submission.owners[at] if submission.owners else None
                 name = submission.student if owner is None or not owner.name else owner.name

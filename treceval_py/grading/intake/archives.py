@@ -146,7 +146,7 @@ def packed_as(head: bytes, name: str) -> str:
         return "tar"
     if _OTHER_ENDINGS.search(small):
         return "a tar archive in an unusual compression"
-    return next((what for magic, what in _OTHER.items() if head.startswith(magic)), "")
+    return next((kind for magic, kind in _OTHER.items() if head.startswith(magic)), "")
 
 
 def archive_in(stream: BinaryIO, name: str, limits: Limits) -> Archive:
@@ -177,8 +177,8 @@ def archive_in(stream: BinaryIO, name: str, limits: Limits) -> Archive:
         raise IntakeError(error.what, "Hand in fewer files.", file=name) from None
     except BROKEN as error:
         stream.close()
-        what = f"this {kind} cannot be read: {reason(error)}"
-        raise IntakeError(what, "Make it again, or hand in the files themselves.", file=name) from None
+        fault = f"this {kind} cannot be read: {reason(error)}"
+        raise IntakeError(fault, "Make it again, or hand in the files themselves.", file=name) from None
 
 
 def _fault_of(kind: int, size: int, limits: Limits) -> str:
@@ -198,8 +198,8 @@ def _unlike(members: list[Member]) -> list[Member]:
     often = Counter(member.parts for member in members)
     why = "the archive has {} files of this name, so it is not clear which one is meant"
     return [
-        each._replace(why=why.format(often[each.parts])) if often[each.parts] > 1 and not each.why else each
-        for each in members
+        member._replace(why=why.format(often[member.parts])) if often[member.parts] > 1 and not member.why else member
+        for member in members
     ]
 
 
@@ -309,16 +309,16 @@ def _sharing(infos: list[zipfile.ZipInfo], end: int) -> set[int]:
         (info.header_offset, info.header_offset + _LOCAL_HEADER + len(info.orig_filename) + info.compress_size, number)
         for number, info in enumerate(infos)
     )
-    found: set[int] = set()
+    sharing: set[int] = set()
     furthest, holder = 0, -1
     for start, stop, number in spans:
         if start < furthest:
-            found.update((number, holder))
+            sharing.update((number, holder))
         if start < 0 or stop > end:
-            found.add(number)
+            sharing.add(number)
         if stop > furthest:
             furthest, holder = stop, number
-    return found
+    return sharing
 
 
 # --- tar archives ---

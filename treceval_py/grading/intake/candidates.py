@@ -177,12 +177,12 @@ def candidates(submission: Submission, *, qrels: bytes = b"") -> Handed:
             told.append(FileRead(item.name, "refused", error.what, item.size))
         else:
             files.append(_looked_at(item, head, qrels, alone=len(submission.items) - len(again) == 1))
-    told += [each.told("unread" if each.why == _UNREAD else "not used", each.why) for each in files if each.why]
-    files = [each for each in files if not each.why]
+    told += [file.told("unread" if file.why == _UNREAD else "not used", file.why) for file in files if file.why]
+    files = [file for file in files if not file.why]
     runs = _runs_of(files, told)
     texts = _texts_of(files, runs, told)
-    known = {each.name for each in told}
-    told += [each.told("not used", _LOOKS[each.strength or 0]) for each in files if each.item.name not in known]
+    known = {file.name for file in told}
+    told += [file.told("not used", _LOOKS[file.strength or 0]) for file in files if file.item.name not in known]
     return Handed(tuple(runs), tuple(texts), tuple(sorted(told)))
 
 
@@ -205,19 +205,19 @@ _TEXT = re.compile(r"(?i)\.(txt|md|csv|tsv|html?|tex)$")
 
 def _looked_at(item: Item, head: bytes, qrels: bytes, *, alone: bool) -> _File:
     """Return what a file could be, judged by its beginning."""
-    found, name = _File(item), _last(item)
+    file, name = _File(item), _last(item)
     if _CODE.search(name):
-        return found._replace(why="it is a program, or a part of one")
+        return file._replace(why="it is a program, or a part of one")
     lines = _lines_of(head)
     strength = _as_run(head, lines, qrels)
     if isinstance(strength, str):
-        return found._replace(why=strength)
+        return file._replace(why=strength)
     text = is_document(name, head)
     if strength in (RUN, RANKING):
         # A page may have both a run and text.
-        return found._replace(strength=strength, text=text if text == "html" else "")
+        return file._replace(strength=strength, text=text if text == "html" else "")
     if text == "other":  # such as a zip archive, or the format of an older program
-        return found._replace(text=text)
+        return file._replace(text=text)
     data = text in _DATA
     claims = (data or (bool(text) and strength is not None)) and bool(claims_in(head, name))
     if claims and (strength == MSMARCO or len(lines) < SHORTEST):
@@ -225,12 +225,12 @@ def _looked_at(item: Item, head: bytes, qrels: bytes, *, alone: bool) -> _File:
     if strength in (MSMARCO, LIKE) and not claims:
         text = ""
     elif strength is None and not claims and (data or not text) and not _names_measures(lines):
-        strength = NAMED if found.named else ALONE if alone and not _NAME_OF_JUDGMENTS.search(name) else None
+        strength = NAMED if file.named else ALONE if alone and not _NAME_OF_JUDGMENTS.search(name) else None
     if data and not claims and item.size > LARGEST_TEXT:
         text = ""
     if strength is None and not text:
-        return found._replace(why=_neither(item, head, name))
-    return found._replace(strength=strength, text=text, claims=claims)
+        return file._replace(why=_neither(item, head, name))
+    return file._replace(strength=strength, text=text, claims=claims)
 
 
 def _neither(item: Item, head: bytes, name: str) -> str:
@@ -252,8 +252,8 @@ def like_a_run(head: bytes, name: str) -> bool:
 
 def _as_run(head: bytes, lines: Sequence[bytes], qrels: bytes) -> int | str | None:
     """Return the evidence for a run in the lines of a file (None if there is none), or what else they are."""
-    found = looks_like(head)
-    kind = "" if found is None else found.name
+    form = looks_like(head)
+    kind = "" if form is None else form.name
     if kind == "qrels":
         return _judged(lines, qrels)
     if _names_measures(lines):
@@ -279,8 +279,8 @@ _RECORD = re.compile(rb'\s*\[?\s*\{[^{}]{0,400}"(?i:doc|pid|passage|corpus)[^"]{
 
 def _is_json(head: bytes) -> bool:
     """Distinguish a run in JSON from values of measures by run or by query."""
-    found = _JSON.match(head)
-    return not _is_measure(found["inner"]) if found else _RECORD.match(head) is not None
+    opening = _JSON.match(head)
+    return not _is_measure(opening["inner"]) if opening else _RECORD.match(head) is not None
 
 
 def _with_data(lines: Sequence[bytes]) -> Sequence[bytes]:
@@ -290,8 +290,8 @@ def _with_data(lines: Sequence[bytes]) -> Sequence[bytes]:
 def _names_measures(lines: Sequence[bytes]) -> bool:
     """Tell whether the first line has measures as column names, or most lines are values as trec_eval prints them."""
     rows = [[field.strip(b'"*`') for field in _SEPARATOR.split(line[:1000])] for line in _with_data(lines)]
-    names = [each for each in rows[0] if each.upper() != b"Q0" and _is_measure(each)] if rows else []
-    if len(names) > 1 and not any(_NUMBER.match(each) for each in rows[0]):
+    names = [field for field in rows[0] if field.upper() != b"Q0" and _is_measure(field)] if rows else []
+    if len(names) > 1 and not any(_NUMBER.match(field) for field in rows[0]):
         return True
     printed = [
         row for row in rows if len(row) == 3 and b"." in row[2] and _NUMBER.match(row[2]) and _is_measure(row[0])
@@ -361,8 +361,8 @@ def _are_in_order_of(rows: Sequence[Sequence[bytes]], given: Sequence[Sequence[b
     """Tell whether lines are some of the judgments, in the same order and with the same labels."""
     places = {tuple(fields[:4]): number for number, fields in enumerate(given)}
     whole = {fields[0] for fields in given} - {given[-1][0]}  # the last query may be cut off
-    found = [places.get(tuple(fields[:4])) for fields in rows if fields[0] in whole]
-    return len(found) >= SHORTEST and all(a is not None and b is not None and a < b for a, b in pairwise(found))
+    positions = [places.get(tuple(fields[:4])) for fields in rows if fields[0] in whole]
+    return len(positions) >= SHORTEST and all(a is not None and b is not None and a < b for a, b in pairwise(positions))
 
 
 RISING, FALLING = 2, 5
@@ -376,7 +376,7 @@ def _are_ranks(lines: Sequence[Sequence[bytes]]) -> bool:
     for fields in lines:
         columns.setdefault(fields[0], []).append(fields[3])
     try:
-        numbers = [[float(each) for each in column] for column in columns.values()]
+        numbers = [[float(label) for label in column] for column in columns.values()]
     except ValueError:
         return False
     steps = [b - a for column in numbers for a, b in pairwise(column)]
@@ -415,21 +415,21 @@ EARLIER = "it is from an earlier attempt"
 
 def _runs_of(files: Sequence[_File], told: list[FileRead]) -> list[RunFile]:
     """Return the possible runs, the likeliest first; those with only the name of a run only if there are no others."""
-    found = [(each, each.strength) for each in files if each.strength is not None]
-    found = [(each, strength) for each, strength in found if strength <= LIKE] or found
-    last = max((each.item.attempt for each, _ in found), default="")
+    choices = [(file, file.strength) for file in files if file.strength is not None]
+    choices = [(file, strength) for file, strength in choices if strength <= LIKE] or choices
+    last = max((file.item.attempt for file, _ in choices), default="")
     chosen = []
-    for each, strength in found:
-        why = next(filter(None, (_gives_way(each, strength, *other) for other in found)), "")
-        why = why if each.item.attempt == last else EARLIER
+    for file, strength in choices:
+        why = next(filter(None, (_gives_way(file, strength, *other) for other in choices)), "")
+        why = why if file.item.attempt == last else EARLIER
         if not why:
-            chosen.append((each, strength))
-        elif not each.claims:
-            told.append(each.told("not used", why))
-    turns = _turns([each.item for each, _ in chosen])
+            chosen.append((file, strength))
+        elif not file.claims:
+            told.append(file.told("not used", why))
+    turns = _turns([file.item for file, _ in chosen])
     runs = [
-        RunFile(each.item, _KINDS.get(strength, ""), _LOOKS[strength], strength, turn)
-        for (each, strength), turn in zip(chosen, turns, strict=True)
+        RunFile(file.item, _KINDS.get(strength, ""), _LOOKS[strength], strength, turn)
+        for (file, strength), turn in zip(chosen, turns, strict=True)
     ]
     runs.sort(key=lambda run: run.item.name)
     runs.sort(key=lambda run: run.turn, reverse=True)
@@ -442,14 +442,14 @@ def _runs_of(files: Sequence[_File], told: list[FileRead]) -> list[RunFile]:
     return runs[:MOST_RUNS]
 
 
-def _gives_way(each: _File, strength: int, other: _File, others: int) -> str:
+def _gives_way(file: _File, strength: int, other: _File, others: int) -> str:
     """Return why another file is preferred as the run; empty if this one may be it."""
-    if strength == RANKING and others < RANKING and _NAME_OF_JUDGMENTS.search(_last(each.item)) and not each.named:
+    if strength == RANKING and others < RANKING and _NAME_OF_JUDGMENTS.search(_last(file.item)) and not file.named:
         return f"these are judgments, by the name of the file, and {other.item.name} is a run"
     if strength not in (MSMARCO, RANKING) or others != LIKE:
         return ""
-    if other.named > each.named or other.item.size >= FAR_LARGER * max(each.item.size, 1):
-        why = "its name says so" if other.named > each.named else "it is far larger"
+    if other.named > file.named or other.item.size >= FAR_LARGER * max(file.item.size, 1):
+        why = "its name says so" if other.named > file.named else "it is far larger"
         return f"{_LOOKS[strength]}, but {other.item.name} was chosen, because {why}"
     return ""
 
@@ -464,10 +464,10 @@ def _handed_in_again(items: Sequence[Item]) -> dict[Item, str]:
         if item.number:
             series.setdefault(_AGAIN.sub("", item.name), []).append(item)
     return {
-        item: each[-1].name
-        for each in series.values()
-        if _AGAIN.search(each[-1].name) and not _AGAIN.search(each[0].name)
-        for item in each[:-1]
+        item: versions[-1].name
+        for versions in series.values()
+        if _AGAIN.search(versions[-1].name) and not _AGAIN.search(versions[0].name)
+        for item in versions[:-1]
     }
 
 
@@ -484,8 +484,8 @@ _NUMBERED = re.compile(
 def _numbered(item: Item) -> tuple[str, int]:
     """Return the path of a file without its ending and version number, and that number."""
     folder, _, name = item.name.casefold().rpartition("/")
-    found = _NUMBERED.fullmatch(stem_of(name))
-    return (f"{folder}/{stem_of(name)}", 0) if found is None else (f"{folder}/{found['stem']}", int(found["number"]))
+    parts = _NUMBERED.fullmatch(stem_of(name))
+    return (f"{folder}/{stem_of(name)}", 0) if parts is None else (f"{folder}/{parts['stem']}", int(parts["number"]))
 
 
 def _turns(items: Sequence[Item]) -> list[tuple[int, int, str]]:
@@ -527,27 +527,27 @@ def last_of(runs: Sequence[RunFile]) -> tuple[RunFile, str]:
 
 def _texts_of(files: Sequence[_File], runs: Sequence[RunFile], told: list[FileRead]) -> list[Item]:
     """Return the files that may have claims, the likeliest first."""
-    known = {each.name for each in told}
+    known = {file.name for file in told}
     scored = [run.item for run in runs]
     texts = [
-        each for each in files if each.text and (each.claims or each.item.name not in known or each.item in scored)
+        file for file in files if file.text and (file.claims or file.item.name not in known or file.item in scored)
     ]
     first = max(
         [item.attempt for item in scored]
-        + [each.item.attempt for each in texts if each.claims or each.text not in _DATA],
+        + [file.item.attempt for file in texts if file.claims or file.text not in _DATA],
         default="",
     )
     chosen: list[Item] = []
-    for each in sorted(texts, key=lambda each: (not each.claims, each.text in _DATA)):
+    for file in sorted(texts, key=lambda file: (not file.claims, file.text in _DATA)):
         role, why = "report", "it may have claims"
-        if each.item.attempt < first:
+        if file.item.attempt < first:
             role, why = "not used", EARLIER
         elif len(chosen) == MOST_TEXTS:
-            data = each.text in _DATA and not each.claims
+            data = file.text in _DATA and not file.claims
             role, why = "not used" if data else "unread", f"no more than {MOST_TEXTS} files are searched for claims"
         else:
-            chosen.append(each.item)
-            role, why = ("claims", "it has numbers that are claimed for measures") if each.claims else (role, why)
-        if each.item.name not in known:
-            told.append(each.told(role, why))
+            chosen.append(file.item)
+            role, why = ("claims", "it has numbers that are claimed for measures") if file.claims else (role, why)
+        if file.item.name not in known:
+            told.append(file.told(role, why))
     return chosen

@@ -20,9 +20,9 @@ _FOLDER = getattr(os, "O_DIRECTORY", 0)
 _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-def state_of(found: os.stat_result) -> State:
+def state_of(status: os.stat_result) -> State:
     """Return what distinguishes a file from later states of it."""
-    return found.st_size, found.st_mtime_ns
+    return status.st_size, status.st_mtime_ns
 
 
 def entries_of(root: str, below: tuple[str, ...], most: int) -> list[Found]:
@@ -35,33 +35,33 @@ def entries_of(root: str, below: tuple[str, ...], most: int) -> list[Found]:
     """
     path = os.path.join(root, *below)
     try:
-        with os.scandir(path) as found:
+        with os.scandir(path) as entries:
             names = []
-            for entry in found:
+            for entry in entries:
                 names.append(entry.name)
                 if len(names) > most:
                     raise IntakeError(f"it has more than {most:,} files and folders", "Hand in fewer files.", file=path)
     except OSError as error:
-        what = f"the folder cannot be read: {reason(error)}"
-        raise IntakeError(what, "Check its permissions.", file=path) from None
+        fault = f"the folder cannot be read: {reason(error)}"
+        raise IntakeError(fault, "Check its permissions.", file=path) from None
     return [_entry(root, (*below, name)) for name in sorted(names)]
 
 
 def _entry(root: str, parts: tuple[str, ...]) -> Found:
     path = os.path.join(root, *parts)
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except OSError as error:
         return Found(parts, 0, Place(root, parts, (), (0, 0)), f"it cannot be accessed: {reason(error)}")
-    kind = stat.S_IFMT(found.st_mode)
+    kind = stat.S_IFMT(status.st_mode)
     folder = kind == stat.S_IFDIR
     why = left_out(parts[-1]) or (OURS if folder and _has_grades(path) else "")
     system = bool(why)
     if not why and kind not in {stat.S_IFREG, stat.S_IFDIR}:
         why = f"it is {KINDS[kind]}, not a file" if kind in KINDS else "it is neither a file nor a folder"
         why = "it is a link: links are not followed" if kind == stat.S_IFLNK else why
-    size = found.st_size if kind == stat.S_IFREG else 0
-    return Found(parts, size, Place(root, parts, (), state_of(found)), why, system, folder)
+    size = status.st_size if kind == stat.S_IFREG else 0
+    return Found(parts, size, Place(root, parts, (), state_of(status)), why, system, folder)
 
 
 def is_manifest(parts: tuple[str, ...]) -> bool:
@@ -91,16 +91,16 @@ def walked(root: str, top: tuple[str, ...], limits: Limits, without: Collection[
         below = waiting.popleft()
         refused = Found(below, 0, Place(root, below, (), (0, 0)), folder=True)
         try:
-            found = entries_of(root, below, limits.entries)
+            entries = entries_of(root, below, limits.entries)
         except IntakeError as error:
             yield refused._replace(why=error.what)
             continue
-        seen += len(found)
+        seen += len(entries)
         if seen > limits.entries:
             why = f"more than {limits.entries:,} files and folders: neither this folder nor the rest was read"
             yield refused._replace(why=why)
             return
-        for entry in found:
+        for entry in entries:
             own = entry.parts[len(top) :]
             if without and os.path.join(here, *entry.parts) in without:
                 yield entry._replace(why=ASIDE, system=True)
@@ -136,11 +136,11 @@ def opened_below(root: str, below: tuple[str, ...], state: State, name: str) -> 
     except OSError as error:
         raise IntakeError(f"it cannot be opened: {reason(error)}", "Check its permissions.", file=name) from None
     stream = os.fdopen(handle, "rb", buffering=0)
-    found = os.fstat(handle)
-    if stat.S_ISREG(found.st_mode) and state_of(found) == state:
+    status = os.fstat(handle)
+    if stat.S_ISREG(status.st_mode) and state_of(status) == state:
         return stream
     stream.close()
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise IntakeError("it is not a file", "Hand in a file.", file=name)
     raise IntakeError("the file changed while it was being read", "Run again when nothing writes to it.", file=name)
 

@@ -65,7 +65,7 @@ class _Part(NamedTuple):
     named: Named
     name: str
     folder: bool
-    found: list[Found]
+    files: list[Found]
 
 
 def submissions(
@@ -105,7 +105,7 @@ def submissions(
         students.setdefault(unicodedata.normalize("NFC", part.named.student), []).append(part)
     where = "/".join((path, *base))
     made = [_submission(student, where, students[student], limits) for student in sorted(students)]
-    if len(made) == 1 and not made[0].platform and len(_runs(parts[0].found, limits)) > 1:
+    if len(made) == 1 and not made[0].platform and len(_runs(parts[0].files, limits)) > 1:
         others.append(FileRead(made[0].student, "note", ONE_STUDENT, 0))
     return made
 
@@ -139,12 +139,12 @@ def one(path: str, limits: Limits = DEFAULT) -> Submission:
 def _looked_at(path: str) -> os.stat_result:
     """Return the status of the given path, which may be a link, because the user chose it."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError) as error:
-        what = "no such file or folder" if isinstance(error, FileNotFoundError) else f"cannot be read: {reason(error)}"
-        raise IntakeError(what, "Check the name.", file=path) from None
-    if stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode):
-        return found
+        fault = "no such file or folder" if isinstance(error, FileNotFoundError) else f"cannot be read: {reason(error)}"
+        raise IntakeError(fault, "Check the name.", file=path) from None
+    if stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode):
+        return status
     raise IntakeError("is neither a folder nor a file", "Give a folder or an archive.", file=path)
 
 
@@ -185,16 +185,16 @@ class _Archive:
             raise IntakeError(f"this is {kind}, which cannot be read", "Unpack it, and give the folder.", file=path)
         self._in: dict[tuple[str, ...], list[Found]] = {}
         folders: set[tuple[str, ...]] = set()
-        for each in _without_packing(_members_at(place, path, limits, ())):
-            if _is_nobodys(each):
-                others.append(each.told)
-            elif each.parts[0] not in without and "/".join(each.parts) not in without:
-                for end in range(1, len(each.parts)):
-                    if each.parts[:end] not in folders:
-                        folders.add(each.parts[:end])
-                        folder = Found(each.parts[:end], 0, place, folder=True)
-                        self._in.setdefault(each.parts[: end - 1], []).append(folder)
-                self._in.setdefault(each.parts[:-1], []).append(each)
+        for entry in _without_packing(_members_at(place, path, limits, ())):
+            if _is_nobodys(entry):
+                others.append(entry.told)
+            elif entry.parts[0] not in without and "/".join(entry.parts) not in without:
+                for end in range(1, len(entry.parts)):
+                    if entry.parts[:end] not in folders:
+                        folders.add(entry.parts[:end])
+                        folder = Found(entry.parts[:end], 0, place, folder=True)
+                        self._in.setdefault(entry.parts[: end - 1], []).append(folder)
+                self._in.setdefault(entry.parts[:-1], []).append(entry)
 
     def listed(self, below: tuple[str, ...]) -> list[Found]:
         return self._in.get(below, [])
@@ -202,45 +202,45 @@ class _Archive:
     def files(self, entry: Found) -> list[Found]:
         if not entry.folder or entry.why:
             return [entry]
-        found: list[Found] = []
+        files: list[Found] = []
         waiting = [entry]
         while waiting:
-            for each in self.listed(waiting.pop().parts):
-                (waiting if each.folder else found).append(each)
-        return found
+            for inner in self.listed(waiting.pop().parts):
+                (waiting if inner.folder else files).append(inner)
+        return files
 
 
 _Source: TypeAlias = _Folder | _Archive
 
 
-def _without_packing(found: Sequence[Found]) -> Sequence[Found]:
+def _without_packing(files: Sequence[Found]) -> Sequence[Found]:
     """Remove the times of files if most lie within an hour: then they are times of packing, as on most platforms."""
-    times = sorted(datetime.fromisoformat(each.time) for each in found if each.time)
-    near = [each for each in times if abs(each - times[len(times) // 2]) < timedelta(hours=1)]
-    return [each._replace(time="") for each in found] if 2 * len(near) > len(times) else found
+    times = sorted(datetime.fromisoformat(file.time) for file in files if file.time)
+    near = [time for time in times if abs(time - times[len(times) // 2]) < timedelta(hours=1)]
+    return [file._replace(time="") for file in files] if 2 * len(near) > len(times) else files
 
 
-def _is_nobodys(found: Found) -> bool:
+def _is_nobodys(entry: Found) -> bool:
     """Tell whether a path names no student: it is absolute, leads out of the archive, or is missing."""
-    first = found.parts[0]
-    return first in {"", "..", "?"} or bool(found.why and re.match(r"[A-Za-z]:", first))
+    first = entry.parts[0]
+    return first in {"", "..", "?"} or bool(entry.why and re.match(r"[A-Za-z]:", first))
 
 
 def _members_at(place: Place, name: str, limits: Limits, before: tuple[str, ...]) -> list[Found]:
     """Return the members of an archive; system files and folders of grades are reported once per folder."""
     members = archive_at(place, name, limits).members(limits)
     ours = {member.parts[:-2] for member in members if is_manifest(member.parts) and not member.why} - {()}
-    found: list[Found] = []
+    entries: list[Found] = []
     told: set[tuple[str, ...]] = set()
     for member in members:
         end, why = _left_out(member.parts, ours)
         own = place._replace(members=(*place.members, member.number))
         if ".." in member.parts or not why:
-            found.append(Found(before + member.parts, member.size, own, member.why, time=member.time))
+            entries.append(Found(before + member.parts, member.size, own, member.why, time=member.time))
         elif member.parts[:end] not in told:
             told.add(member.parts[:end])
-            found.append(Found(before + member.parts[:end], member.size, own, why, system=True))
-    return found
+            entries.append(Found(before + member.parts[:end], member.size, own, why, system=True))
+    return entries
 
 
 def _left_out(parts: tuple[str, ...], ours: Collection[tuple[str, ...]]) -> tuple[int, str]:
@@ -257,10 +257,10 @@ def _class_in(source: _Source, limits: Limits, others: list[FileRead]) -> tuple[
     base: tuple[str, ...] = ()
     for _ in range(_TOPS):
         entries = source.listed(base)
-        own = [each for each in entries if not each.system]
+        own = [entry for entry in entries if not entry.system]
         if len(own) != 1 or not own[0].folder or own[0].why or not _of_a_class(source, own[0], limits, _TOPS):
             break
-        others += [each._replace(parts=each.parts[-1:]).told for each in entries if each.system]
+        others += [entry._replace(parts=entry.parts[-1:]).told for entry in entries if entry.system]
         base = own[0].parts
     return base
 
@@ -268,27 +268,27 @@ def _class_in(source: _Source, limits: Limits, others: list[FileRead]) -> tuple[
 def _of_a_class(source: _Source, folder: Found, limits: Limits, levels: int) -> bool:
     """Tell whether a folder, or one alone in it, belongs to a class rather than to a student."""
     try:
-        entries = [each for each in source.listed(folder.parts) if not each.system]
+        entries = [entry for entry in source.listed(folder.parts) if not entry.system]
     except IntakeError:
         return False
-    files = [each for each in entries if not each.folder]
-    if seen_through([(each.parts[-1], each.folder) for each in entries], _runs(files, limits)):
+    files = [entry for entry in entries if not entry.folder]
+    if seen_through([(entry.parts[-1], entry.folder) for entry in entries], _runs(files, limits)):
         return True
     alone = levels > 1 and len(entries) == 1 and entries[0].folder and not entries[0].why
     return alone and _of_a_class(source, entries[0], limits, levels - 1)
 
 
-def _runs(found: Sequence[Found], limits: Limits) -> list[str]:
+def _runs(files: Sequence[Found], limits: Limits) -> list[str]:
     """Return the names of the first files that look like submissions, up to the number that makes a class."""
-    looking = (each.parts[-1] for each in found[:_LOOKED_INTO] if not each.why and _looks_handed_in(each, limits))
+    looking = (file.parts[-1] for file in files[:_LOOKED_INTO] if not file.why and _looks_handed_in(file, limits))
     return list(islice(looking, A_CLASS))
 
 
-def _looks_handed_in(found: Found, limits: Limits) -> bool:
+def _looks_handed_in(file: Found, limits: Limits) -> bool:
     """Tell whether a file looks like a run, or is an archive that may contain one."""
-    name = found.parts[-1]
+    name = file.parts[-1]
     try:
-        head = _beginning(found, limits, HEAD)
+        head = _beginning(file, limits, HEAD)
         packed = packed_as(head[:BEGINNING], name)
         if head.startswith(b"\x1f\x8b"):
             head = zlib.decompressobj(31).decompress(head, HEAD)
@@ -297,8 +297,8 @@ def _looks_handed_in(found: Found, limits: Limits) -> bool:
     return packed in ("zip", "tar") or like_a_run(head, name)
 
 
-def _beginning(found: Found, limits: Limits, size: int) -> bytes:
-    with opened_at(found.place, shown(found.parts[-1]), limits) as stream:
+def _beginning(file: Found, limits: Limits, size: int) -> bytes:
+    with opened_at(file.place, shown(file.parts[-1]), limits) as stream:
         return stream.read(size)
 
 
@@ -309,7 +309,7 @@ def _students_own(source: _Source, base: tuple[str, ...], others: list[FileRead]
     """Return the owners of the entries of a class; report entries that belong to nobody."""
     parts: list[tuple[str, bool, list[Found]]] = []
     metadata: dict[str, Named] = {}
-    known = {each.name for each in others}
+    known = {file.name for file in others}
     for entry in source.listed(base):
         name = entry.parts[-1]
         if entry.system:
@@ -319,14 +319,14 @@ def _students_own(source: _Source, base: tuple[str, ...], others: list[FileRead]
         elif name == METADATA and not entry.folder and not entry.why:
             metadata = gradescope_of(_beginning(entry, limits, limits.file_bytes).decode("utf-8", "replace"))
         else:
-            found = [each._replace(parts=each.parts[len(base) :]) for each in source.files(entry)]
-            others += [each.told for each in found if each.why == OURS]
-            parts.append((name, entry.folder and not entry.why, [each for each in found if each.why != OURS]))
+            files = [file._replace(parts=file.parts[len(base) :]) for file in source.files(entry)]
+            others += [file.told for file in files if file.why == OURS]
+            parts.append((name, entry.folder and not entry.why, [file for file in files if file.why != OURS]))
     for name in sorted(metadata.keys() - {name for name, *_ in parts}):
         others.append(FileRead(shown(name), "note", f"{shown(metadata[name].student)} {LACKS}", 0))
-    repositories = any(each.parts[1:] in ((".git",), (".github",)) for _, _, found in parts for each in found)
+    repositories = any(file.parts[1:] in ((".git",), (".github",)) for _, _, files in parts for file in files)
     named = owners_of([(name, folder) for name, folder, _ in parts], metadata, repositories=repositories)
-    own = [_Part(each, *part) for each, part in zip(named, parts, strict=True)]
+    own = [_Part(owner, *part) for owner, part in zip(named, parts, strict=True)]
     folders = {part.named.student for part in own if part.folder}
     mostly = 2 * sum(part.folder for part in own) >= len(own)
     beside = {
@@ -336,15 +336,15 @@ def _students_own(source: _Source, base: tuple[str, ...], others: list[FileRead]
         and part.named.student not in folders
         and _is_beside(part, limits)
     }
-    others += [FileRead(shown(name), "not used", BESIDE, part.found[0].size) for name, part in beside.items()]
+    others += [FileRead(shown(name), "not used", BESIDE, part.files[0].size) for name, part in beside.items()]
     return [part for part in own if part.name not in beside]
 
 
 def _is_beside(part: _Part, limits: Limits) -> bool:
     """Tell whether an entry is a file that no student handed in, if its place or name suggests that."""
-    if part.folder or part.named.platform or any(each.why for each in part.found):
+    if part.folder or part.named.platform or any(file.why for file in part.files):
         return False
-    return not _runs(part.found, limits)
+    return not _runs(part.files, limits)
 
 
 def _displayed(student: str) -> str:
@@ -355,13 +355,13 @@ def _submission(student: str, where: str, parts: Sequence[_Part], limits: Limits
     """Put together the files of a student, the last attempt first."""
     parts = sorted(parts, key=_attempt, reverse=True)
     current = [part for part in parts if _attempt(part) == _attempt(parts[0])]
-    found: list[Found] = []
+    files: list[Found] = []
     used: set[tuple[str, ...]] = set()
     for part in parts:
-        short = [each.parts[1:] or (part.named.rest or part.name,) for each in part.found]
-        for each, own in zip(part.found, short, strict=True):
-            named = each.parts if own in used else own
-            found.append(each._replace(parts=named, attempt=_attempt(part), number=part.named.number))
+        short = [file.parts[1:] or (part.named.rest or part.name,) for file in part.files]
+        for file, own in zip(part.files, short, strict=True):
+            named = file.parts if own in used else own
+            files.append(file._replace(parts=named, attempt=_attempt(part), number=part.named.number))
         used.update(short)
     names = [part.name for part in current]
     attempts = sorted({_attempt(part) for part in parts})
@@ -378,7 +378,7 @@ def _submission(student: str, where: str, parts: Sequence[_Part], limits: Limits
     )
     if last.platform == "blackboard" and len(attempts) == 1:
         made = made._replace(attempt="")
-    return _within_limits(made, found, limits)
+    return _within_limits(made, files, limits)
 
 
 def _attempt(part: _Part) -> str:
@@ -392,12 +392,12 @@ _SAID = re.compile(r"(?m)^Name:[ \t]*(\S[^\r\n()]{0,200}?)[ \t]*\(")
 def _with_name(owners: tuple[Owner, ...], parts: Sequence[_Part], limits: Limits) -> tuple[Owner, ...]:
     """Return the owners; on Blackboard, with the name from the top of the typed text."""
     for part in parts:
-        if part.named.platform == "blackboard" and part.named.rest == "typed.txt" and not part.found[0].why:
+        if part.named.platform == "blackboard" and part.named.rest == "typed.txt" and not part.files[0].why:
             try:
-                said = _SAID.match(_beginning(part.found[0], limits, BEGINNING).decode("utf-8", "replace"))
+                said = _SAID.match(_beginning(part.files[0], limits, BEGINNING).decode("utf-8", "replace"))
             except IntakeError:
                 continue
-            return tuple(each._replace(name=said[1]) for each in owners) if said else owners
+            return tuple(owner._replace(name=said[1]) for owner in owners) if said else owners
     return owners
 
 
@@ -411,28 +411,28 @@ MOST_TARS = 5
 """Most tar archives of a submission that are read, since each must be unpacked to list its files."""
 
 
-def _within_limits(made: Submission, found: Iterable[Found], limits: Limits) -> Submission:
+def _within_limits(made: Submission, files: Iterable[Found], limits: Limits) -> Submission:
     """Return a submission with its items within the limits; the last attempt and the topmost files come first."""
     items: list[Item] = []
     refused: list[Found] = []
     names: set[str] = set()
     total = 0
-    ordered = sorted(found, key=lambda each: (len(each.parts), each.parts))
-    for each in _unpacked(sorted(ordered, key=lambda each: each.attempt, reverse=True), refused, limits):
-        if each.size > limits.file_bytes:
-            refused.append(each._replace(why=f"it has {amount(each.size)}, more than {amount(limits.file_bytes)}"))
+    ordered = sorted(files, key=lambda file: (len(file.parts), file.parts))
+    for file in _unpacked(sorted(ordered, key=lambda file: file.attempt, reverse=True), refused, limits):
+        if file.size > limits.file_bytes:
+            refused.append(file._replace(why=f"it has {amount(file.size)}, more than {amount(limits.file_bytes)}"))
         elif len(items) >= limits.files:
-            refused.append(each._replace(why=f"the submission has more than {limits.files:,} files"))
-        elif total + each.size > limits.submission_bytes:
+            refused.append(file._replace(why=f"the submission has more than {limits.files:,} files"))
+        elif total + file.size > limits.submission_bytes:
             most = amount(limits.submission_bytes)
-            refused.append(each._replace(why=f"with it, the files of the submission have more than {most}"))
+            refused.append(file._replace(why=f"with it, the files of the submission have more than {most}"))
         else:
-            total += each.size
-            name = _unlike(shown("/".join(each.parts)), names)
-            items.append(Item(name, each.size, each.place, limits, each.attempt, each.number, each.time))
-    told = [each.told for each in refused[:LONGEST_LIST]]
+            total += file.size
+            name = _unlike(shown("/".join(file.parts)), names)
+            items.append(Item(name, file.size, file.place, limits, file.attempt, file.number, file.time))
+    told = [file.told for file in refused[:LONGEST_LIST]]
     if len(refused) > LONGEST_LIST:
-        more, size = len(refused) - LONGEST_LIST, sum(each.size for each in refused[LONGEST_LIST:])
+        more, size = len(refused) - LONGEST_LIST, sum(file.size for file in refused[LONGEST_LIST:])
         told.append(FileRead("…", "refused", f"{more:,} more, for the same or other reasons", size))
     return made._replace(items=tuple(items), refused=tuple(told))
 
@@ -447,43 +447,43 @@ def _unlike(name: str, names: set[str]) -> str:
     return made
 
 
-def _unpacked(found: Iterable[Found], refused: list[Found], limits: Limits, *, inner: bool = False) -> Iterator[Found]:
+def _unpacked(files: Iterable[Found], refused: list[Found], limits: Limits, *, inner: bool = False) -> Iterator[Found]:
     """Yield the readable files, replacing archives by their files; archives within those are refused."""
     looked = tars = 0
-    for each in found:
-        name = each.parts[-1]
-        if each.why:
-            refused.append(each)
-        elif each.size > limits.file_bytes or looked >= limits.files:
-            yield each  # the limits will refuse it
-        elif not inner and len("/".join(each.parts)) > limits.path:
-            refused.append(each._replace(why=f"its path has more than {limits.path} characters"))
+    for file in files:
+        name = file.parts[-1]
+        if file.why:
+            refused.append(file)
+        elif file.size > limits.file_bytes or looked >= limits.files:
+            yield file  # the limits will refuse it
+        elif not inner and len("/".join(file.parts)) > limits.path:
+            refused.append(file._replace(why=f"its path has more than {limits.path} characters"))
         else:
             looked += 1
             try:
-                packed = packed_as(_beginning(each, limits, BEGINNING), name)
+                packed = packed_as(_beginning(file, limits, BEGINNING), name)
                 if not packed:
-                    yield each
+                    yield file
                 elif inner:
-                    what = f"a {packed} archive" if packed in ("zip", "tar") else packed
-                    refused.append(each._replace(why=f"it is {what} in an archive: hand in the files themselves"))
+                    kind = f"a {packed} archive" if packed in ("zip", "tar") else packed
+                    refused.append(file._replace(why=f"it is {kind} in an archive: hand in the files themselves"))
                 elif packed not in ("zip", "tar"):
                     why = f"it is {packed}, which cannot be read: hand in a zip archive or the files themselves"
-                    refused.append(each._replace(why=why))
+                    refused.append(file._replace(why=why))
                 elif packed == "tar" and tars == MOST_TARS:
                     why = f"no more than {MOST_TARS} tar archives are unpacked: hand in one, or the files themselves"
-                    refused.append(each._replace(why=why))
+                    refused.append(file._replace(why=why))
                 else:
                     tars += packed == "tar"
-                    yield from _unpacked(_members(each, packed, refused, limits), refused, limits, inner=True)
+                    yield from _unpacked(_members(file, packed, refused, limits), refused, limits, inner=True)
             except IntakeError as error:
-                refused.append(each._replace(why=error.what))
+                refused.append(file._replace(why=error.what))
 
 
 def _members(archive: Found, packed: str, refused: list[Found], limits: Limits) -> list[Found]:
     """Return the files of an archive that a student handed in."""
-    found = _members_at(archive.place, shown(archive.parts[-1]), limits.of_a_student, archive.parts)
-    if not found:
+    files = _members_at(archive.place, shown(archive.parts[-1]), limits.of_a_student, archive.parts)
+    if not files:
         refused.append(archive._replace(why=f"it is a {packed} archive without files"))
-    same = [each._replace(attempt=archive.attempt, number=archive.number) for each in found]
-    return sorted(same, key=lambda each: (len(each.parts), each.parts))
+    same = [file._replace(attempt=archive.attempt, number=archive.number) for file in files]
+    return sorted(same, key=lambda file: (len(file.parts), file.parts))

@@ -114,14 +114,14 @@ class Submission(NamedTuple):
     def renamed(self, name: Callable[[str], str]) -> Submission:
         """Return it with other names of its files; files whose names become empty are left out."""
         return self._replace(
-            items=tuple(each._replace(name=new) for each in self.items if (new := name(each.name))),
-            refused=tuple(each._replace(name=new) for each in self.refused if (new := name(each.name))),
+            items=tuple(item._replace(name=new) for item in self.items if (new := name(item.name))),
+            refused=tuple(file._replace(name=new) for file in self.refused if (new := name(file.name))),
         )
 
     @property
     def numbers(self) -> tuple[str, ...]:
         """The numbers or login names of its owners, whichever the platform gives."""
-        return tuple(each.number for each in self.owners if each.number)
+        return tuple(owner.number for owner in self.owners if owner.number)
 
 
 class _Bounded(io.RawIOBase):
@@ -158,8 +158,8 @@ class _Bounded(io.RawIOBase):
         try:
             return action()
         except BROKEN as error:
-            what = f"it cannot be read: {reason(error)}"
-            raise IntakeError(what, "Hand it in again.", file=self.name) from None
+            fault = f"it cannot be read: {reason(error)}"
+            raise IntakeError(fault, "Hand it in again.", file=self.name) from None
 
     def close(self) -> None:
         if not self.closed:

@@ -107,7 +107,7 @@ def owners_of(
     """
     files = [name for name, folder in names if not folder]
     folders = [name for name, folder in names if folder]
-    of_blackboard = _assignment([found["before"] for name in files if (found := _BLACKBOARD.fullmatch(name))], "_")
+    of_blackboard = _assignment([parts["before"] for name in files if (parts := _BLACKBOARD.fullmatch(name))], "_")
     # Canvas names have no mark of their own: a single "bm25_10_20_x.txt" among other names does not count.
     canvas = 2 * sum(_CANVAS.fullmatch(name) is not None for name in files) > len(files)
     of_github = _assignment(folders, "-") if len(folders) >= (2 if repositories else A_CLASS) else ""
@@ -125,29 +125,29 @@ def owners_of(
 
 def named_of(name: str, folder: bool, assignment: str = "", *, canvas: bool = False) -> Named:
     """Return what a name alone says; ``assignment`` is the common beginning of Blackboard's names."""
-    if found := _MOODLE.fullmatch(name):
-        owner = found["name"] + (f"_{found['number']}" if found["number"] else "")
-        group = found["group"] or (found["name"] if _GROUP.fullmatch(found["name"]) else "")
+    if parts := _MOODLE.fullmatch(name):
+        owner = parts["name"] + (f"_{parts['number']}" if parts["number"] else "")
+        group = parts["group"] or (parts["name"] if _GROUP.fullmatch(parts["name"]) else "")
         # "Participant" is everybody's name if they are anonymous.
-        own = "" if found["name"] == "Participant" else found["name"]
-        return Named(owner, found["rest"] or "", "moodle", (Owner(own, found["number"] or ""),), group)
-    if found := _BLACKBOARD.fullmatch(name):
-        typed = found["typed"] and "typed" + found["typed"]
-        login, at = found["before"][len(assignment) :], found["attempt"].split("-")
+        own = "" if parts["name"] == "Participant" else parts["name"]
+        return Named(owner, parts["rest"] or "", "moodle", (Owner(own, parts["number"] or ""),), group)
+    if parts := _BLACKBOARD.fullmatch(name):
+        typed = parts["typed"] and "typed" + parts["typed"]
+        login, at = parts["before"][len(assignment) :], parts["attempt"].split("-")
         when = "-".join(at[:3]) + "T" + ":".join(at[3:])
-        rest = typed or found["rest"]
-        return Named(login, rest, "blackboard", (Owner(number=login),), handed_in=when, attempt=found["attempt"])
-    if canvas and not folder and (found := _CANVAS.fullmatch(name)):
-        user, own, rest = found["user"], found["name"] or "", found["typed"] or found["rest"]
+        rest = typed or parts["rest"]
+        return Named(login, rest, "blackboard", (Owner(number=login),), handed_in=when, attempt=parts["attempt"])
+    if canvas and not folder and (parts := _CANVAS.fullmatch(name)):
+        user, own, rest = parts["user"], parts["name"] or "", parts["typed"] or parts["rest"]
         again = _AGAIN.fullmatch(rest)
         return Named(
             f"{own}_{user}" if own else user,
             rest,
             "canvas",
             (Owner(own, "" if user.startswith("anon") else user),),
-            late=found["late"] is not None,
+            late=parts["late"] is not None,
             attempt="" if again is None else str(1 + int(again[1])),
-            number=int(found["number"] or 0),
+            number=int(parts["number"] or 0),
         )
     student = name if folder else stem_of(name)
     email = student if re.fullmatch(r"[^@\s]+@[^@\s]+\.[A-Za-z]+", student) else ""
@@ -188,15 +188,15 @@ def gradescope_of(text: str) -> dict[str, Named]:
     known: dict[str, _Told] = {}
     told = _Told()
     for line in text.splitlines():
-        found = _KEY.fullmatch(line)
-        if found is None:
+        entry = _KEY.fullmatch(line)
+        if entry is None:
             continue
-        key, value = _plain(found["key"]), _plain(found["value"] or "")
-        if found["indent"] or found["dash"]:
-            told.read(len(found["indent"]), found["dash"] is not None, key, value)
+        key, value = _plain(entry["key"]), _plain(entry["value"] or "")
+        if entry["indent"] or entry["dash"]:
+            told.read(len(entry["indent"]), entry["dash"] is not None, key, value)
         else:
             told = known.setdefault(key, _Told())
-    return {name: each.named() for name, each in known.items() if each.submitters}
+    return {name: submission.named() for name, submission in known.items() if submission.submitters}
 
 
 class _Told:
@@ -223,9 +223,10 @@ class _Told:
 
     def named(self) -> Named:
         """Return the data in the form for a file or folder."""
-        owners = tuple(Owner(*(each.get(key, "") for key in (":name", ":sid", ":email"))) for each in self.submitters)
-        called = [f"{each.name}_{each.number}".strip("_") or each.email for each in owners]
-        group = ", ".join(each.name or each.email for each in owners) if len(owners) > 1 else ""
+        keys = (":name", ":sid", ":email")
+        owners = tuple(Owner(*(submitter.get(key, "") for key in keys)) for submitter in self.submitters)
+        called = [f"{owner.name}_{owner.number}".strip("_") or owner.email for owner in owners]
+        group = ", ".join(owner.name or owner.email for owner in owners) if len(owners) > 1 else ""
         time = _TIME.search(self.when)
         when = "" if time is None else f"{time[1]}T{time[2]}{time[3] or ''}"
         return Named(" and ".join(called), "", "gradescope", owners, group, _in_utc(when), attempt=str(1 + self.before))

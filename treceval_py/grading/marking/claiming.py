@@ -42,13 +42,13 @@ def first_claims(claims: Sequence[Claimed]) -> list[Claimed]:
 
 def right_for(tried: Tried, claims: Sequence[Claimed]) -> tuple[bool, ...]:
     """Tell which claims are right for a run, also by its own labels if these do not contradict the judgments."""
-    ways = [each for each in (tried.ways, None if tried.contradicts else tried.own) if each is not None]
-    return tuple(any(each.is_right(claim) for each in ways) for claim in claims)
+    both = [ways for ways in (tried.ways, None if tried.contradicts else tried.own) if ways is not None]
+    return tuple(any(ways.is_right(claim) for ways in both) for claim in claims)
 
 
 def explained(tried: Tried, claims: Sequence[Claimed]) -> int:
     """Count the claims that a run explains by another convention or a mistake."""
-    return sum(_is_explained(each) for each in reconciled(tried, claims, searches=MOST_OTHERS))
+    return sum(_is_explained(claim) for claim in reconciled(tried, claims, searches=MOST_OTHERS))
 
 
 def reconciled(
@@ -78,21 +78,21 @@ def reconciled(
     if tried.own is not None:
         _look_at_own_labels(tried, claims, told)
     run = tried.graded.run if tried.is_scored else ""
-    return [each if each.verdict == NO_CLAIM else each._replace(run=run) for each in told]
+    return [claim if claim.verdict == NO_CLAIM else claim._replace(run=run) for claim in told]
 
 
 def _look_at_own_labels(tried: Tried, claims: Sequence[Claimed], told: list[Checked]) -> None:
     """Check wrong claims again by the labels in the judged ranking, which students may have used."""
-    wrong = [number for number, each in enumerate(told[: len(claims)]) if each.verdict not in RIGHT]
+    wrong = [number for number, claim in enumerate(told[: len(claims)]) if claim.verdict not in RIGHT]
     again = reconcile([claims[number] for number in wrong], tried.own)
-    for number, each in zip(wrong, again, strict=True):
-        if each.verdict not in RIGHT:
+    for number, checked in zip(wrong, again, strict=True):
+        if checked.verdict not in RIGHT:
             continue
-        why = "by the labels in the file itself" + (f"; {each.why}" if each.why else "")
+        why = "by the labels in the file itself" + (f"; {checked.why}" if checked.why else "")
         if tried.contradicts:
             why = "right by the labels in the file itself, which contradict the judgments of the assignment"
-        verdict = MISTAKE if tried.contradicts else each.verdict
-        told[number] = each._replace(verdict=verdict, why=why, value=told[number].value)
+        verdict = MISTAKE if tried.contradicts else checked.verdict
+        told[number] = checked._replace(verdict=verdict, why=why, value=told[number].value)
 
 
 def checked_claims(
@@ -131,7 +131,7 @@ def checked_claims(
     unknown = [row for row in rows_of(claims) if row not in of_row]
     if unknown:
         of_row = {**of_row, **_rows_by_explanation(again(tried[counts]), claims, unknown, counts)}
-    runs = [_run_of(at, each, tried, counts, of_row) for at, each in enumerate(claims)]
+    runs = [_run_of(at, claim, tried, counts, of_row) for at, claim in enumerate(claims)]
     told: dict[int, Checked] = {}
     searches, missing = MOST_SEARCHES, list[Checked]()
     for run in dict.fromkeys([counts, *runs]):
@@ -140,27 +140,27 @@ def checked_claims(
             told |= {at: _not_handed_in(claims[at]) for at in mine}
             continue
         wanted = expected if run == counts else ()
-        found = reconciled(again(tried[run]), [claims[at] for at in mine], searches=searches, expected=wanted)
-        missing += found[len(mine) :]
-        told |= {at: each if run == counts else _of_another(each) for at, each in zip(mine, found, strict=False)}
+        checked = reconciled(again(tried[run]), [claims[at] for at in mine], searches=searches, expected=wanted)
+        missing += checked[len(mine) :]
+        told |= {at: claim if run == counts else _of_another(claim) for at, claim in zip(mine, checked, strict=False)}
         if run != counts:
-            searched = {each.measure for each in found if each.verdict in (CONVENTION, MISTAKE, NOT_REPRODUCED)}
+            searched = {claim.measure for claim in checked if claim.verdict in (CONVENTION, MISTAKE, NOT_REPRODUCED)}
             searches = max(searches - len(searched), 0)
-    for at, each in enumerate(claims):
-        if each.run in unknown and each.run not in of_row and told[at].verdict not in RIGHT:
-            told[at] = _of_one_of_several(told[at])
-        elif not each.run and told[at].verdict == NOT_REPRODUCED and told[at].counts:
-            told[at] = _explained_by_others(tried, counts, each) or told[at]
+    for at, claim in enumerate(claims):
+        if claim.run in unknown and claim.run not in of_row and told[at].verdict not in RIGHT:
+            told[at] = told[at]._replace(verdict=UNCHECKED, why=f"several runs are named, and {OF_WHICH}")
+        elif not claim.run and told[at].verdict == NOT_REPRODUCED and told[at].counts:
+            told[at] = _explained_by_others(tried, counts, claim) or told[at]
     _leave_open(claims, told)
     return [told[at] for at in range(len(claims))] + missing
 
 
 def _leave_open(claims: Sequence[Claimed], told: dict[int, Checked]) -> None:
     """Leave a number open, not wrong, if its file has a right number for the measure: it may belong to another run."""
-    right = {_told_in(each): each for at, each in enumerate(claims) if not each.run and told[at].verdict in RIGHT}
-    for at, each in enumerate(claims):
-        other = right.get(_told_in(each))
-        if other is not None and not each.run and told[at].verdict == NOT_REPRODUCED:
+    right = {_told_in(claim): claim for at, claim in enumerate(claims) if not claim.run and told[at].verdict in RIGHT}
+    for at, claim in enumerate(claims):
+        other = right.get(_told_in(claim))
+        if other is not None and not claim.run and told[at].verdict == NOT_REPRODUCED:
             why = f"{other.text} ({other.place}) is right, and {OF_WHICH}"
             told[at] = told[at]._replace(verdict=UNCHECKED, why=why)
 
@@ -182,18 +182,18 @@ def _run_of(at: int, claim: Claimed, tried: Sequence[Tried], counts: int, of_row
 
 def _rows_by_explanation(tried: Tried, claims: Sequence[Claimed], rows: Sequence[str], counts: int) -> dict[str, int]:
     """Find the row of the only run by the numbers that the run explains; empty unless exactly one row fits best."""
-    found = {row: explained(tried, [each for each in claims if each.run == row]) for row in rows}
-    best = [row for row in rows if found[row] and found[row] == max(found.values())]
+    matches = {row: explained(tried, [claim for claim in claims if claim.run == row]) for row in rows}
+    best = [row for row in rows if matches[row] and matches[row] == max(matches.values())]
     return {**dict.fromkeys(rows, NOT_HANDED_IN), best[0]: counts} if len(best) == 1 else {}
 
 
 def _explained_by_others(tried: Sequence[Tried], counts: int, claim: Claimed) -> Checked | None:
     """Return a claim explained by another run than the one that counts; None if no run explains it."""
-    others = [each for at, each in enumerate(tried) if at != counts and each.ways is not None]
-    for each in others[:MOST_OTHERS]:
-        (found,) = reconciled(each, [claim], searches=1)
-        if _is_explained(found):
-            return _of_another(found)
+    others = [other for at, other in enumerate(tried) if at != counts and other.ways is not None]
+    for other in others[:MOST_OTHERS]:
+        (checked,) = reconciled(other, [claim], searches=1)
+        if _is_explained(checked):
+            return _of_another(checked)
     return None
 
 
@@ -211,7 +211,3 @@ def _of_another(checked: Checked) -> Checked:
 def _not_handed_in(claim: Claimed) -> Checked:
     why = f"it is a number of {visible(claim.run)}, which was not handed in: it has no effect on the points"
     return Checked(claim.measure, claim.text, claim.place, UNCHECKED, why=why, counts=False)
-
-
-def _of_one_of_several(checked: Checked) -> Checked:
-    return checked._replace(verdict=UNCHECKED, why=f"several runs are named, and {OF_WHICH}")

@@ -114,12 +114,12 @@ class Grader:
             The record.
         """
         handed = candidates(submission, qrels=self.head)
-        files = {each.name: each for each in handed.files}
-        runs = {name for each in handed.runs for name in _names_of(each)}
+        files = {file.name: file for file in handed.files}
+        runs = {name for run in handed.runs for name in _names_of(run)}
         inside = {item.name: _searched(item, files, runs) for item in handed.texts}
-        claims = first_claims([*claimed, *(each for found in inside.values() for each in found)])
+        claims = first_claims([*claimed, *(claim for own in inside.values() for claim in own)])
         graded = record_of(submission, MISSING)
-        tried = self._tried(handed.runs, graded, files, claims, {name for name, found in inside.items() if found})
+        tried = self._tried(handed.runs, graded, files, claims, {name for name, own in inside.items() if own})
         if not tried:
             listed = tuple(sorted(files.values()))
             told = reconcile(claims, None, self.rules.expected)
@@ -137,11 +137,13 @@ class Grader:
         )
         if parts := _may_be_parts(tried):
             why = f"{why}; {PARTS}"
-        if parts or any(each.role == "unread" and each.why.startswith(LOOKS) for each in files.values()):
+        if parts or any(file.role == "unread" and file.why.startswith(LOOKS) for file in files.values()):
             doubt = PARTS if parts else "the runs that were read do not give it, and others were not read"
             checked = [
-                each._replace(verdict=UNCHECKED, why=doubt) if each.verdict == NOT_REPRODUCED and each.counts else each
-                for each in checked
+                claim._replace(verdict=UNCHECKED, why=doubt)
+                if claim.verdict == NOT_REPRODUCED and claim.counts
+                else claim
+                for claim in checked
             ]
         return self._completed(tried, number, files, checked)._replace(chosen=why)
 
@@ -154,7 +156,7 @@ class Grader:
         claiming: Collection[str],
     ) -> list[Tried]:
         """Try all files that may be runs, without duplicates."""
-        found: list[Tried] = []
+        kept: list[Tried] = []
         lines, left = 0, MOST_TOGETHER * most_bytes(self.rules)
         several = len(runs) > 1 or bool(rows_of(claims))
         for file in runs:
@@ -165,7 +167,7 @@ class Grader:
                 files[name] = told._replace(role="unread", why=why)
                 continue
             one = self._trier.tried(file, graded)
-            same = [each for each in found if each.graded.hash_of_run == one.graded.hash_of_run != ""]
+            same = [other for other in kept if other.graded.hash_of_run == one.graded.hash_of_run != ""]
             if same:
                 files[name] = told._replace(role="not used", why=f"it is the same file as {same[0].graded.run}")
                 continue
@@ -175,8 +177,8 @@ class Grader:
             if several:
                 one = one._replace(right=right_for(one, claims))
             left, lines = left - one.size, lines + one.graded.lines
-            found.append(one.forgotten() if found and lines > MOST_HELD else one)
-        return found
+            kept.append(one.forgotten() if kept and lines > MOST_HELD else one)
+        return kept
 
     def _chosen(
         self, tried: Sequence[Tried], claims: Sequence[Claimed], of_row: Mapping[str, int], wanted: str
@@ -185,21 +187,21 @@ class Grader:
         right = [
             sum(
                 fits and says_something(claim) and of_row.get(claim.run, number) == number
-                for fits, claim in zip(each.right, claims, strict=False)
+                for fits, claim in zip(run.right, claims, strict=False)
             )
-            for number, each in enumerate(tried)
+            for number, run in enumerate(tried)
         ]
 
         def explains(numbers: Sequence[int]) -> list[int]:
             some = numbers[:MOST_OTHERS] if any(map(says_something, claims)) else ()
-            found = [
+            counts = [
                 explained(
                     self._trier.again(tried[number]),
-                    [each for each in claims if of_row.get(each.run, number) == number],
+                    [claim for claim in claims if of_row.get(claim.run, number) == number],
                 )
                 for number in some
             ]
-            return found + [0] * (len(numbers) - len(found))
+            return counts + [0] * (len(numbers) - len(counts))
 
         return chosen(tried, self.rules, wanted, right=right, explained=explains)
 
@@ -209,10 +211,10 @@ class Grader:
         """Return the record of the run that counts, with facts about the others."""
         counts = tried[number]
         graded, scored, baseline = counts.graded, counts.scored, self.scoring.baseline
-        others = [each for at, each in enumerate(tried) if at != number]
-        for each in others:
-            why = f"{each.file.why}; it was tried as a run, but {graded.run} counts"
-            files[each.file.item.name] = files[each.file.item.name]._replace(role="not used", why=why)
+        others = [other for at, other in enumerate(tried) if at != number]
+        for other in others:
+            why = f"{other.file.why}; it was tried as a run, but {graded.run} counts"
+            files[other.file.item.name] = files[other.file.item.name]._replace(role="not used", why=why)
         if scored is not None:
             qids, first = self.scoring.qrels.qids, self.rules.measures[0].name
             graded = graded._replace(
@@ -222,7 +224,7 @@ class Grader:
             )
         return graded._replace(
             files=tuple(sorted(files.values())),
-            runs=tuple(_run_read(each, claims) for each in (counts, *others)),
+            runs=tuple(_run_read(run, claims) for run in (counts, *others)),
             claims=tuple(claims),
         )
 
@@ -245,7 +247,7 @@ def baseline_record(grader: Grader) -> Graded | None:
         SCORED,
         kind=scored.kind,
         hash_of_run=scoring.baseline_hash,
-        measures={each.name: scored.results.mean[each.name] for each in grader.rules.measures},
+        measures={rule.name: scored.results.mean[rule.name] for rule in grader.rules.measures},
         hash_of_ranking=hash_of_ranking(scored.run, scored.profile),
         tops=tops,
     )
@@ -253,7 +255,7 @@ def baseline_record(grader: Grader) -> Graded | None:
 
 def _may_be_parts(tried: Sequence[Tried]) -> bool:
     """Tell whether several runs have no query in common, like files with one query each."""
-    queries = [set(each.scored.run.qids) for each in tried if each.scored is not None]
+    queries = [set(run.scored.run.qids) for run in tried if run.scored is not None]
     return len(queries) > 1 and sum(map(len, queries)) == len(set().union(*queries))
 
 
@@ -275,20 +277,20 @@ def _searched(item: Item, files: dict[str, FileRead], runs: Collection[str]) -> 
     except IntakeError as error:  # it is damaged after its beginning, which was readable
         files[item.name] = told._replace(role="refused", why=error.what)
         return []
-    found = claims_of(document, visible(item.name), runs)
-    role, why = ("claims", CLAIMED) if found else ("report", "no number in it is claimed for a measure")
+    claims = claims_of(document, visible(item.name), runs)
+    role, why = ("claims", CLAIMED) if claims else ("report", "no number in it is claimed for a measure")
     if document.fault:
-        role, why = (role, f"{why}; {document.fault}") if found else ("unread", document.fault)
+        role, why = (role, f"{why}; {document.fault}") if claims else ("unread", document.fault)
     elif _has_a_run(document):
         role, why = "unread", "its lines are those of a run, and runs are read from text: hand it in as plain text"
     if told.role not in ("run", "judged ranking"):
         files[item.name] = told._replace(role=role, why=why)
-    return found
+    return claims
 
 
 def _has_a_run(document: Document) -> bool:
     """Tell whether most of a document is lines of a run."""
-    lines = [" ".join(each.cells) for block in document.blocks if isinstance(block, Grid) for each in block.rows]
+    lines = [" ".join(row.cells) for block in document.blocks if isinstance(block, Grid) for row in block.rows]
     lines += [block.text for block in document.blocks if isinstance(block, Line) and block.text]
     good = sum(_OF_A_RUN.match(line) is not None for line in lines)
     return good >= SHORTEST and 2 * good > len(lines)
@@ -298,7 +300,7 @@ def _nothing(files: Sequence[FileRead]) -> str:
     """Say why there is no run."""
     if not files:
         return "no file was handed in"
-    refused = [each for each in files if each.role == "refused"]
+    refused = [file for file in files if file.role == "refused"]
     if len(refused) == len(files):
         return f"no file could be opened: {refused[0].name}: {refused[0].why}"
     return "none of the files is a run"
@@ -315,6 +317,6 @@ def _run_read(tried: Tried, claims: Sequence[Checked]) -> RunRead:
         graded.measures,
         graded.hash_of_run,
         graded.hash_of_ranking,
-        sum(each.run == graded.run and each.verdict in RIGHT for each in claims),
+        sum(claim.run == graded.run and claim.verdict in RIGHT for claim in claims),
         tried.file.item.time or graded.handed_in,
     )

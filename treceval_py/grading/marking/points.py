@@ -155,14 +155,14 @@ def changed(marks: Marks, changes: Sequence[Change], rules: Rules) -> Marks:
         The points; the parts and changes add up to the total.
     """
     cents, made = round(marks.total * 100), []
-    for each in changes:
-        wanted = math.floor(_exact(each.points) * 100 + Fraction(1, 2))
+    for change in changes:
+        wanted = math.floor(_exact(change.points) * 100 + Fraction(1, 2))
         moved = max(wanted, -cents)
         cents += moved
-        why = each.why
+        why = change.why
         if moved != wanted:
             why += f"; {-wanted / 100:g} points would be taken, but there are only {-moved / 100:g}"
-        made.append(each._replace(points=moved / 100, why=why))
+        made.append(change._replace(points=moved / 100, why=why))
     return marks._replace(total=cents / 100, passed=_passed(cents, rules), changes=(*marks.changes, *made))
 
 
@@ -172,11 +172,11 @@ def _passed(cents: int, rules: Rules) -> bool | None:
 
 def _cents(exact: Sequence[Fraction]) -> list[int]:
     """Round numbers so that they add up to their rounded sum: those with the largest remainders are rounded up."""
-    found = [math.floor(each) for each in exact]
-    more = math.floor(sum(exact, Fraction(1, 2))) - sum(found)
-    for at in sorted(range(len(exact)), key=lambda at: found[at] - exact[at])[:more]:
-        found[at] += 1
-    return found
+    cents = [math.floor(number) for number in exact]
+    more = math.floor(sum(exact, Fraction(1, 2))) - sum(cents)
+    for at in sorted(range(len(exact)), key=lambda at: cents[at] - exact[at])[:more]:
+        cents[at] += 1
+    return cents
 
 
 def _exact(number: float) -> Fraction:
@@ -199,12 +199,12 @@ def _of_run(graded: Graded, rules: Rules) -> list[_Part]:
     why = STATUSES[graded.status]
     if share < 1:
         why += f", which gives {_percent(share)} of the points"
-    kinds = sorted({found.code for found in graded.findings if found.severity == WARNING})
-    each = _exact(rules.deduction_per_warning)
-    if each and kinds:
-        what = "1 kind of warning" if len(kinds) == 1 else f"{len(kinds)} kinds of warnings"
-        why += f"; {what} ({', '.join(kinds)}) took {rules.deduction_per_warning:g} each"
-    return [_Part("run", max(share - each * len(kinds) / most, Fraction(0)), most, why)]
+    kinds = sorted({finding.code for finding in graded.findings if finding.severity == WARNING})
+    deduction = _exact(rules.deduction_per_warning)
+    if deduction and kinds:
+        warnings = "1 kind of warning" if len(kinds) == 1 else f"{len(kinds)} kinds of warnings"
+        why += f"; {warnings} ({', '.join(kinds)}) took {rules.deduction_per_warning:g} each"
+    return [_Part("run", max(share - deduction * len(kinds) / most, Fraction(0)), most, why)]
 
 
 def _of_measures(graded: Graded, rules: Rules, baseline: Mapping[str, float]) -> list[_Part]:
@@ -217,8 +217,8 @@ def _of_measures(graded: Graded, rules: Rules, baseline: Mapping[str, float]) ->
     for rule in chosen:
         most = _exact(rules.points_measures) * _exact(rule.weight) / total
         if rule.above_baseline and rule.name not in baseline:
-            what = f"the rules count {rule.name} from the baseline's value, but there is no baseline with it"
-            raise EvaluationError(what, "Give a baseline, or leave above_baseline out of the rules.")
+            fault = f"the rules count {rule.name} from the baseline's value, but there is no baseline with it"
+            raise EvaluationError(fault, "Give a baseline, or leave above_baseline out of the rules.")
         value = graded.measures.get(rule.name, math.nan)
         if math.isnan(value):
             parts.append(_Part(f"measure {rule.name}", Fraction(0), most, f"there is no value of {rule.name}"))
@@ -277,7 +277,7 @@ def _of_any_claims(
     Measures of the rules have equal parts, and all others together have one more. Numbers that are always right, such
     as P@100000 = 0.0000, are left out, because students who choose what to claim could find many.
     """
-    own = {_meant(each.name) for each in rules.measures}
+    own = {_meant(rule.name) for rule in rules.measures}
     known = [key for key in claimed if isinstance(key, Measure) and key.family.kind == REAL]
     first: list[Measure | str] = [key for key in known if key in own]
     others = [key for key in known if key not in own and any(map(_says_something, claimed[key]))]
@@ -302,14 +302,14 @@ def _says_something(claim: Checked) -> bool:
 
 def _of_claim(name: str, claims: list[Checked], most: Fraction, rules: Rules) -> _Part:
     """Return the part of one measure; of several numbers the worst counts, so that guessing gains nothing."""
-    claim = min(claims, key=lambda each: rules.credit[each.verdict])
+    claim = min(claims, key=lambda claim: rules.credit[claim.verdict])
     share = _exact(rules.credit[claim.verdict])
     said = VERDICTS[claim.verdict]
     if claim.verdict == UNCHECKED and claim.why:
         said = f"it could not be checked: {visible(claim.why[:LONGEST_REASON])}"
-    said = next((each for each in BY_TEACHER if claim.why.startswith(each)), said)
+    said = next((reason for reason in BY_TEACHER if claim.why.startswith(reason)), said)
     why = f"{visible(claim.text[:LONGEST_SHOWN])}: {said}"
-    if len({each.text for each in claims}) > 1:
+    if len({other.text for other in claims}) > 1:
         why = f"{len(claims)} numbers were claimed, and the worst counts; {why}"
     if 0 < share < 1:
         why += f", which gives {_percent(share)} of the points"

@@ -80,18 +80,18 @@ def _one_of(
         return best, f"its {name}, {values[best]:.4f}, is the highest of {len(scored)} runs"
     words = ""
     if rules.counting == "claims":
-        fits, word, found = "right for", "for", [right[number] for number in scored]
-        if not any(found):
-            fits, word, found = "explained by", "by", explained(scored)
-        most = max(found)
-        scored = [number for number, count in zip(scored, found, strict=True) if count == most]
+        fits, word, counts = "right for", "for", [right[number] for number in scored]
+        if not any(counts):
+            fits, word, counts = "explained by", "by", explained(scored)
+        most = max(counts)
+        scored = [number for number, count in zip(scored, counts, strict=True) if count == most]
         others = "the other run" if len(tried) == 2 else f"any of the other {len(tried) - 1} runs"
         said = "1 claimed number is" if most == 1 else f"{most} claimed numbers are"
         if most and len(scored) == 1:
             return scored[0], f"{said} {fits} it, more than {word} {others}"
         if most:
             words = f"{said} {fits} each of {len(scored)} runs; "
-        elif any(each.right for each in tried):
+        elif any(run.right for run in tried):
             words = f"no claimed number is right for any of {len(tried)} runs, or explained by one; "
     last, why = last_of([tried[number].file for number in scored])
     latest = next(number for number in scored if tried[number].file is last)
@@ -104,9 +104,9 @@ def _named(tried: Sequence[Tried], wanted: str, pattern: str) -> tuple[list[int]
     """Return the runs with the name that the teacher chose, else those named by the rules, else all."""
     said = list[str]()
     for name, by in ((wanted, "the teacher chose"), (pattern, "the rules count files named")):
-        found = [number for number, each in enumerate(tried) if name and is_named(each.graded.run, name)]
-        if found:
-            return found, "; ".join([*said, f"{by} {visible(name)}"])
+        named = [number for number, run in enumerate(tried) if name and is_named(run.graded.run, name)]
+        if named:
+            return named, "; ".join([*said, f"{by} {visible(name)}"])
         if name:
             said.append(f"{by} {visible(name)}, but no run has that name")
     return list(range(len(tried))), "; ".join(said)
@@ -115,7 +115,7 @@ def _named(tried: Sequence[Tried], wanted: str, pattern: str) -> tuple[list[int]
 def is_named(name: str, pattern: str) -> bool:
     """Tell whether a pattern fits a file, or the last part of its path."""
     known = (name.casefold(), _last(name).casefold())
-    return pattern.casefold() in known or any(fnmatch.fnmatchcase(each, pattern.casefold()) for each in known)
+    return pattern.casefold() in known or any(fnmatch.fnmatchcase(form, pattern.casefold()) for form in known)
 
 
 def _last(name: str) -> str:
@@ -132,7 +132,7 @@ def says_something(claimed: Claimed) -> bool:
 
 def rows_of(claims: Sequence[Claimed]) -> list[str]:
     """Return the names of runs in claims, without repetitions."""
-    return list(dict.fromkeys(each.run for each in claims if each.run))
+    return list(dict.fromkeys(claim.run for claim in claims if claim.run))
 
 
 def runs_of_rows(claims: Sequence[Claimed], tried: Sequence[Tried]) -> dict[str, int]:
@@ -150,10 +150,10 @@ def runs_of_rows(claims: Sequence[Claimed], tried: Sequence[Tried]) -> dict[str,
     dict of str to int
         The runs, by the name in the claims; a name that fits no run, or several, is left out.
     """
-    found: dict[str, int] = {}
+    by_row: dict[str, int] = {}
     rows = rows_of(claims)
     names = [
-        {_words(each) for each in (_last(run.graded.run), run.graded.run, run.tag)} - {frozenset()} for run in tried
+        {_words(label) for label in (_last(run.graded.run), run.graded.run, run.tag)} - {frozenset()} for run in tried
     ]
     for fits in (_same, _within):
         while True:  # each match leaves fewer candidates for the others
@@ -161,22 +161,22 @@ def runs_of_rows(claims: Sequence[Claimed], tried: Sequence[Tried]) -> dict[str,
                 (row, number)
                 for row in rows
                 for number in range(len(tried))
-                if row not in found and number not in found.values() and fits(_words(row), names[number])
+                if row not in by_row and number not in by_row.values() and fits(_words(row), names[number])
             ]
             often = Counter(row for row, _ in pairs), Counter(number for _, number in pairs)
             sure = [(row, number) for row, number in pairs if often[0][row] == often[1][number] == 1]
             if not sure:
                 break
-            found.update(sure)
+            by_row.update(sure)
     for row in rows:
-        of_row = [at for at, each in enumerate(claims) if each.run == row and says_something(each)]
-        left = [at for at, run in enumerate(tried) if row not in found and at not in found.values() and run.right]
+        of_row = [at for at, claim in enumerate(claims) if claim.run == row and says_something(claim)]
+        left = [at for at, run in enumerate(tried) if row not in by_row and at not in by_row.values() and run.right]
         counts = {number: sum(tried[number].right[at] for at in of_row) for number in left}
         most = max(counts.values(), default=0)
         best = [number for number, count in counts.items() if count == most]
         if most and len(best) == 1:
-            found[row] = best[0]
-    return found
+            by_row[row] = best[0]
+    return by_row
 
 
 _SAYS_NOTHING = frozenset(
@@ -200,14 +200,14 @@ def _within(row: frozenset[str], names: set[frozenset[str]]) -> bool:
     return bool(row) and any(row <= name or name <= row for name in names)
 
 
-def of_which(rows: Sequence[str], found: Mapping[str, int], counts: int) -> dict[str, int]:
+def of_which(rows: Sequence[str], by_row: Mapping[str, int], counts: int) -> dict[str, int]:
     """Complete the assignment of rows to runs, once it is known which run counts.
 
     Parameters
     ----------
     rows : sequence of str
         The names in the claims.
-    found : mapping of str to int
+    by_row : mapping of str to int
         The runs of some names, from `runs_of_rows`.
     counts : int
         Number of the run that counts.
@@ -218,9 +218,9 @@ def of_which(rows: Sequence[str], found: Mapping[str, int], counts: int) -> dict
         The run of each name; `NOT_HANDED_IN` if it can only be another run. Empty if it is unknown which of several
         names belongs to the run that counts.
     """
-    left = [row for row in rows if row not in found]
-    if not found and len(rows) > 1:
+    left = [row for row in rows if row not in by_row]
+    if not by_row and len(rows) > 1:
         return {}
-    if len(left) == 1 and counts not in found.values():
-        return {**found, left[0]: counts}
-    return {**dict.fromkeys(left, NOT_HANDED_IN), **found}
+    if len(left) == 1 and counts not in by_row.values():
+        return {**by_row, left[0]: counts}
+    return {**dict.fromkeys(left, NOT_HANDED_IN), **by_row}

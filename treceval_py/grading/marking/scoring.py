@@ -127,26 +127,26 @@ class AssignmentScorer:
             self.baseline = self._baseline(assignment.baseline)
 
     def _baseline(self, path: str) -> Scored:
-        found = check(path, self.qrels, most=1)
-        error = next((each for each in found.findings if each.severity == ERROR), None)
+        checked = check(path, self.qrels, most=1)
+        error = next((finding for finding in checked.findings if finding.severity == ERROR), None)
         if error is not None:
             raise InputError(error.what, error.todo, file=path, line=error.line or None)
-        if found.kind is None or found.kind.name == "qrels":
+        if checked.kind is None or checked.kind.name == "qrels":
             raise InputError("these are not lines of a run", "Give a run to compare with.", file=path)
         # Points may depend on the baseline, so its probable mistakes are reported.
         self.notes = tuple(
-            f"the baseline {path} has a warning, {each.code}: {self._said(each)}"
-            for each in told_findings(found.findings, self.rules.feedback)
-            if each.severity == WARNING
+            f"the baseline {path} has a warning, {finding.code}: {self._said(finding)}"
+            for finding in told_findings(checked.findings, self.rules.feedback)
+            if finding.severity == WARNING
         )
         with open(path, "rb") as stream:
             data = stream.read()
         self.baseline_hash = hashlib.sha256(data).hexdigest()
-        return self.scored(Named(data, path), found.kind.name)
+        return self.scored(Named(data, path), checked.kind.name)
 
-    def _said(self, found: Finding) -> str:
+    def _said(self, finding: Finding) -> str:
         """Return the text of a warning; if judgments are hidden, without the baseline's documents."""
-        return CODES[found.code].title if self.rules.feedback != FULL and found.code[0] == "R" else found.what
+        return CODES[finding.code].title if self.rules.feedback != FULL and finding.code[0] == "R" else finding.what
 
     def scored(self, source: Named, kind: str) -> Scored:
         """Read a run, and compute the measures of the rules.
@@ -166,7 +166,7 @@ class AssignmentScorer:
         own: Qrels | None = None
         rules = self.rules
         profile = profile_named(JUDGED_PROFILE if kind == JUDGED else rules.profile)
-        names = tuple(each.name for each in rules.measures)
+        names = tuple(rule.name for rule in rules.measures)
         scoring = Scoring(names, profile, rules.level, complete=rules.complete)
         if profile.name not in self._evaluators:
             self._evaluators[profile.name] = Evaluator(self.qrels, scoring, Reading(threads=1))
@@ -200,7 +200,7 @@ def against(scored: Scored, baseline: Scored, measure: str, feedback: str) -> Ag
     """
     if scored.profile.name != baseline.profile.name or not _same_judgments(scored.qrels, baseline.qrels):
         return None
-    number, other = (_values(each.results, measure) for each in (scored, baseline))
+    number, other = (_values(side.results, measure) for side in (scored, baseline))
     qids = sorted(set(number) & set(other), key=encode)
     if not qids:
         return None
@@ -209,7 +209,7 @@ def against(scored: Scored, baseline: Scored, measure: str, feedback: str) -> Ag
     lost = np.argsort(deltas, kind="stable")[: MOST_LOSSES if feedback != AGGREGATE else 0].tolist()
     losses = [Loss(qids[at], float(mine[at]), float(theirs[at])) for at in lost if deltas[at] < 0]
     if feedback == FULL:
-        losses = [each._replace(documents=_fallen(scored, baseline, measure, each.qid)) for each in losses]
+        losses = [loss._replace(documents=_fallen(scored, baseline, measure, loss.qid)) for loss in losses]
     return AgainstBaseline(
         baseline.name,
         measure,
@@ -276,9 +276,9 @@ def told_findings(findings: Iterable[Finding], feedback: str) -> tuple[Finding, 
     if feedback == FULL:
         return tuple(findings)
     kept: dict[Finding, None] = {}
-    for each in findings:
-        what = WITHOUT_JUDGMENTS.get(each.code)
-        kept.setdefault(each if what is None else each._replace(line=0, column=0, what=what))
+    for finding in findings:
+        text = WITHOUT_JUDGMENTS.get(finding.code)
+        kept.setdefault(finding if text is None else finding._replace(line=0, column=0, what=text))
     return tuple(kept)
 
 
@@ -294,7 +294,7 @@ def _values(results: Results, measure: str) -> dict[str, float]:
 
 def _fallen(scored: Scored, baseline: Scored, measure: str, qid: str) -> tuple[LostDocument, ...]:
     """Return the relevant documents that fell most."""
-    ranks, theirs = (_ranks(each, measure, qid) for each in (scored, baseline))
+    ranks, theirs = (_ranks(side, measure, qid) for side in (scored, baseline))
     labels, least = scored.qrels[qid], _least_relevant(scored.results.signatures[measure])
     relevant = [docid for docid, label in labels.items() if label >= least and docid in theirs]
     fallen = [docid for docid in relevant if docid not in ranks or ranks[docid] > theirs[docid]]
@@ -313,4 +313,4 @@ def _ranks(scored: Scored, measure: str, qid: str) -> dict[str, int]:
     """Return the ranks of a query's documents in the scored run."""
     signature: Signature = scored.results.signatures[measure]
     task = task_of_signature(signature, scored.qrels)
-    return {each.docid: each.rank for each in dissected(task, scored.qrels, scored.run, qid).documents}
+    return {document.docid: document.rank for document in dissected(task, scored.qrels, scored.run, qid).documents}

@@ -75,14 +75,14 @@ def tops_of(run: Run, qids: Sequence[str], profile: Profile, depth: int) -> IntA
     chosen = sorted(qids, key=encode)[:MOST_QUERIES]
     tops = np.full((len(chosen), depth), -1, dtype=np.int64)
     conventions = profile.conventions
-    found = arrange(run, conventions.ranking())
+    ranking = arrange(run, conventions.ranking())
     limit = depth if conventions.depth is None else min(depth, conventions.depth)
     for number, qid in enumerate(chosen):
-        row = found.run.row_of(qid)
+        row = ranking.run.row_of(qid)
         if row is None:
             continue
-        start, stop = found.run.span(row)
-        docids = found.run.docids.take(found.order[start : min(stop, start + limit)]).raw()
+        start, stop = ranking.run.span(row)
+        docids = ranking.run.docids.take(ranking.order[start : min(stop, start + limit)]).raw()
         tops[number, : len(docids)] = [_number_of(docid) for docid in docids]
     return tops
 
@@ -112,16 +112,16 @@ def hash_of_ranking(run: Run, profile: Profile = PROFILES[DEFAULT_PROFILE]) -> s
     DataError
         The profile orders by rank, but the run has no ranks.
     """
-    found = arrange(run, profile.conventions.ranking())
-    if not len(found.run.docids):
+    ranking = arrange(run, profile.conventions.ranking())
+    if not len(ranking.run.docids):
         return ""
-    docids = found.run.docids.raw()
-    order = found.order.tolist()
+    docids = ranking.run.docids.raw()
+    order = ranking.order.tolist()
     digest = hashlib.sha256()
-    for qid in sorted(found.run.qids, key=encode):
-        row = found.run.row_of(qid)
+    for qid in sorted(ranking.run.qids, key=encode):
+        row = ranking.run.row_of(qid)
         assert row is not None
-        start, stop = found.run.span(row)
+        start, stop = ranking.run.span(row)
         ranked = [docids[at] for at in order[start:stop][: profile.conventions.depth]]
         if ranked:
             # Lengths make the encoding unique, whatever ids contain.
@@ -161,8 +161,8 @@ def overlap(one: IntArray, other: IntArray) -> float:
     Information Systems 28(4), article 20, 2010.
     """
     tops = np.stack([one, other])[:, None, :]
-    found = _Overlaps(tops).of_query(0, np.array([0]), np.array([1]))
-    return round(float(found.overlap[0]), 12)
+    similarity = _Overlaps(tops).of_query(0, np.array([0]), np.array([1]))
+    return round(float(similarity.overlap[0]), 12)
 
 
 class _Alike(NamedTuple):
@@ -208,22 +208,22 @@ class _Overlaps:
         """Return the similarity of pairs of runs, by their numbers, in a query; 0 if one has no documents."""
         lists, ranks = self._coded(query)
         depth = lists.shape[1]
-        found = _Alike(*np.zeros((3, len(first))))
+        similarity = _Alike(*np.zeros((3, len(first))))
         longer = np.maximum(self.lengths[first, query], self.lengths[second, query])
         step = max(1, CELLS // depth)
         for start in range(0, len(first), step):
             some = slice(start, start + step)
             other = ranks[second[some, None], lists[first[some]]]
             place = np.maximum(np.arange(depth), other)
-            found.overlap[some] = self.shares[longer[some, None], place].sum(axis=1)
+            similarity.overlap[some] = self.shares[longer[some, None], place].sum(axis=1)
             common = other < depth
-            found.share[some] = common.sum(axis=1) / depth
+            similarity.share[some] = common.sum(axis=1) / depth
             in_order = (~common | (other == np.maximum.accumulate(np.where(common, other, -1), axis=1))).all(axis=1)
             few = common.sum(axis=1) >= depth - depth // PUT_IN
-            found.credit[some] = np.where(in_order & few, 1.0, found.share[some])
+            similarity.credit[some] = np.where(in_order & few, 1.0, similarity.share[some])
         short = np.minimum(self.lengths[first, query], self.lengths[second, query]) < depth
-        found.share[short] = found.credit[short] = found.overlap[short]
-        return found
+        similarity.share[short] = similarity.credit[short] = similarity.overlap[short]
+        return similarity
 
     def _coded(self, query: int) -> tuple[IntArray, IntArray]:
         """Return a query's documents (S, K) as small numbers, and the rank (S, V + 1) of each in each run."""
@@ -344,7 +344,7 @@ class _Link(NamedTuple):
 def _near(runs: Sequence[Graded], threshold: float, depth: int) -> list[_Link]:
     """Return all pairs of runs whose mean overlap, or share of documents, reaches the threshold."""
     lists = [graded.tops[:, :depth] for graded in runs if graded.tops is not None]
-    if len({each.shape for each in lists}) > 1:
+    if len({tops.shape for tops in lists}) > 1:
         raise EvaluationError("the records are of different queries or depths", "Grade all submissions afresh.")
     if len(lists) < 2 or not lists[0].size:
         return []
@@ -367,7 +367,7 @@ def _near(runs: Sequence[Graded], threshold: float, depth: int) -> list[_Link]:
     links = [
         _Link(NEARLY if near else DOCUMENTS, mean if near else share, *rest)
         for near, mean, share, *rest in zip(
-            *(each.tolist() for each in (nearly, means[0], means[1], first, second, common)), strict=True
+            *(column.tolist() for column in (nearly, means[0], means[1], first, second, common)), strict=True
         )
     ]
     links = [
@@ -399,7 +399,7 @@ def _forest(links: Sequence[_Link]) -> list[_Link]:
         return run
 
     chosen = []
-    for link in sorted(links, key=lambda each: (each.kind != NEARLY, -each.overlap, each.first, each.second)):
+    for link in sorted(links, key=lambda link: (link.kind != NEARLY, -link.overlap, link.first, link.second)):
         one, other = root_of(link.first), root_of(link.second)
         if one != other:
             root[other] = one

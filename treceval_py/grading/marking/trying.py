@@ -125,21 +125,21 @@ class Trier:
         tried = tried._replace(size=len(peek(Named(data, name), most + 1)[0]))
         if tried.size > most:
             return tried.having(reason=f"{name} is more than {self.rules.megabytes:g} MB when unpacked")
-        found, data, repairs = self._checked(data, name, judged=file.kind == JUDGED)
-        shape = found.shape
+        checked, data, repairs = self._checked(data, name, judged=file.kind == JUDGED)
+        shape = checked.shape
         tried = tried.having(
-            kind="" if found.kind is None else found.kind.name,
-            lines=found.lines,
+            kind="" if checked.kind is None else checked.kind.name,
+            lines=checked.lines,
             queries=0 if shape is None else len(shape.counts),
             documents=0 if shape is None else shape.documents,
-            findings=told_findings(found.findings, self.rules.feedback),
-            counts=dict(found.counts),
+            findings=told_findings(checked.findings, self.rules.feedback),
+            counts=dict(checked.counts),
             repairs=repairs,
         )
-        if found.kind is None or (found.errors and not repairs):
-            return tried.having(reason=_first_error(found))
+        if checked.kind is None or (checked.errors and not repairs):
+            return tried.having(reason=_first_error(checked))
         try:
-            scored = self._scoring.scored(Named(data, name), found.kind.name)
+            scored = self._scoring.scored(Named(data, name), checked.kind.name)
         except TrecevalError as error:
             return tried.having(reason=visible(_at(error.line or 0, error.what)))
         return self._with_numbers(tried, scored).having(status=REPAIRED if repairs else SCORED)
@@ -151,7 +151,7 @@ class Trier:
         return self.tried(tried.file, tried.graded)._replace(right=tried.right)
 
     def _with_numbers(self, tried: Tried, scored: Scored) -> Tried:
-        results, names = scored.results, [each.name for each in self.rules.measures]
+        results, names = scored.results, [rule.name for rule in self.rules.measures]
         distances = not UPSIDE_DOWN.isdisjoint(tried.graded.counts)
         tried = tried._replace(tag=scored.run.tag, scored=scored, ways=self._ways(scored, distances))
         if scored.own is not None and scored.own is not scored.qrels:
@@ -179,20 +179,21 @@ class Trier:
 
     def _checked(self, data: bytes, name: str, *, judged: bool) -> tuple[CheckedFile, bytes, tuple[str, ...]]:
         """Check a run, and repair it if it can be scored then."""
-        found = self._check(data, name, JUDGED if judged else None)
-        if found.kind is not None and found.kind.name == "qrels":  # the fourth column is not a label, but a rank, say
-            found = self._check(data, name, "run")
-        errors = [CODES[code] for code in found.counts if CODES[code].severity == ERROR]
-        if not errors or not self.rules.repair or found.kind is None or not all(each.fixed for each in errors):
-            return found, data, ()
+        checked = self._check(data, name, JUDGED if judged else None)
+        # The fourth column is not a label then, but a rank, say.
+        if checked.kind is not None and checked.kind.name == "qrels":
+            checked = self._check(data, name, "run")
+        errors = [CODES[code] for code in checked.counts if CODES[code].severity == ERROR]
+        if not errors or not self.rules.repair or checked.kind is None or not all(error.fixed for error in errors):
+            return checked, data, ()
         mended = io.BytesIO()
         try:
-            fixed = fix(Named(data, name), mended, found.kind)
+            fixed = fix(Named(data, name), mended, checked.kind)
         except TrecevalError:
-            return found, data, ()
-        if not fixed.repairs or self._check(mended.getvalue(), name, found.kind.name).errors:
-            return found, data, ()
-        return found, mended.getvalue(), fixed.repairs
+            return checked, data, ()
+        if not fixed.repairs or self._check(mended.getvalue(), name, checked.kind.name).errors:
+            return checked, data, ()
+        return checked, mended.getvalue(), fixed.repairs
 
     def _check(self, data: bytes, name: str, kind: str | None) -> CheckedFile:
         # A judged ranking that is scored by its own labels does not need the assignment's judgments.
@@ -211,14 +212,14 @@ def bytes_of(item: Item) -> bytes:
         return stream.read()
 
 
-def _first_error(found: CheckedFile) -> str:
-    for each in found.findings:
-        if each.severity == ERROR:
-            more = found.errors - 1
+def _first_error(checked: CheckedFile) -> str:
+    for finding in checked.findings:
+        if finding.severity == ERROR:
+            more = checked.errors - 1
             such = "such finding" if more == 1 else "such findings"
-            return visible(_at(each.line, each.what)) + (f" (and {more:,} more {such})" if more else "")
+            return visible(_at(finding.line, finding.what)) + (f" (and {more:,} more {such})" if more else "")
     return "its format has no lines, such as JSON or Parquet; only runs with lines are graded"
 
 
-def _at(line: int, what: str) -> str:
-    return f"line {line}: {what}" if line else what
+def _at(line: int, text: str) -> str:
+    return f"line {line}: {text}" if line else text

@@ -177,7 +177,7 @@ def _table(book: Grades) -> Table:
 def _ranges(book: Grades, values: list[FloatArray | None]) -> list[tuple[int, int] | None]:
     """Return the intervals of ranks; all None if values of queries are unknown or not averaged."""
     (measure,) = parse_measures(book.measures[0])
-    known = [each for each in values if each is not None]
+    known = [row for row in values if row is not None]
     if len(known) < len(values) or not known or measure.family.average not in (MEAN, SUM):
         return [None] * len(values)
     table = np.array(known, dtype=np.float64)

@@ -34,10 +34,10 @@ def read_before(path: str) -> list[Any]:
     """Return the record of an earlier grading; empty if it cannot be read."""
     try:
         with open(path, "rb") as stream:
-            found = json.load(stream)
+            record = json.load(stream)
     except (OSError, ValueError, RecursionError):
         return []
-    return found if isinstance(found, list) else []
+    return record if isinstance(record, list) else []
 
 
 def changed(before: Sequence[Any], after: Sequence[Mapping[str, Any]]) -> list[Changed]:
@@ -54,47 +54,47 @@ def changed(before: Sequence[Any], after: Sequence[Mapping[str, Any]]) -> list[C
         In the order of the students' names.
     """
     old, new = _by_student(before), _by_student(after)
-    found = []
+    changes = []
     for key in sorted({**old, **new}, key=lambda key: (key[0].casefold(), key)):
         if key not in new:
-            found.append(Changed(key[0], "submission", "graded", "gone"))
+            changes.append(Changed(key[0], "submission", "graded", "gone"))
         elif key not in old:
-            found.append(Changed(key[0], "submission", "", "new"))
+            changes.append(Changed(key[0], "submission", "", "new"))
         else:
-            found += _differences(key[0], _facts(old[key]), _facts(new[key]))
-    return found
+            changes += _differences(key[0], _facts(old[key]), _facts(new[key]))
+    return changes
 
 
 def changes_txt(changes: Sequence[Changed], students: int) -> bytes:
     """Return changes as text: a paragraph for each student."""
-    names = list(dict.fromkeys(each.student for each in changes))
+    names = list(dict.fromkeys(change.student for change in changes))
     lines = [f"Changed since the last grading: {len(names)} of {students} students.", ""]
     for name in names:
         lines.append(shown(name))
-        lines += [f"  {_told(each)}" for each in changes if each.student == name]
+        lines += [
+            f"  {shown(change.what)}: {shown(change.before) or 'none'} -> {shown(change.after) or 'none'}"
+            for change in changes
+            if change.student == name
+        ]
         lines.append("")
     return encode("\n".join(lines))
 
 
 def changes_csv(changes: Sequence[Changed]) -> bytes:
     """Return changes as CSV, one per line."""
-    rows = [tuple(map(shown, each)) for each in changes]
+    rows = [tuple(map(shown, change)) for change in changes]
     return encode(csv_of(sheet_of("", Changed._fields, rows)))
-
-
-def _told(change: Changed) -> str:
-    return f"{shown(change.what)}: {shown(change.before) or 'none'} -> {shown(change.after) or 'none'}"
 
 
 def _by_student(entries: Sequence[Any]) -> dict[tuple[str, int], Mapping[str, Any]]:
     """Return submissions by student and number; a second student of the same name has the number 1."""
     seen = Counter[str]()
-    found = {}
+    by_student = {}
     for entry in entries:
         if isinstance(entry, Mapping) and isinstance(student := entry.get("student"), str):
-            found[student, seen[student]] = entry
+            by_student[student, seen[student]] = entry
             seen[student] += 1
-    return found
+    return by_student
 
 
 def _facts(entry: Mapping[str, Any]) -> dict[str, str]:
@@ -117,7 +117,7 @@ def _number(value: object, digits: int) -> str:
 
 
 def _differences(student: str, old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Changed]:
-    for what in dict.fromkeys([*new, *old]):
-        before, after = old.get(what, ""), new.get(what, "")
+    for fact in dict.fromkeys([*new, *old]):
+        before, after = old.get(fact, ""), new.get(fact, "")
         if before != after:
-            yield Changed(student, what, before, after)
+            yield Changed(student, fact, before, after)

@@ -44,7 +44,7 @@ def course_outputs(course: Course, target: str) -> dict[str, bytes]:
         made["gradebook.xlsx"] = workbook([table, *_sheets(course)])
     if find_spec("jinja2") is not None:
         made["overview.html"] = encode(_page(course))
-    return made | {f"feedback/{each.name}.txt": _feedback(each, course, target) for each in course.members}
+    return made | {f"feedback/{member.name}.txt": _feedback(member, course, target) for member in course.members}
 
 
 # The gradebook ------------------------------------------------------------------------------------
@@ -52,28 +52,28 @@ def course_outputs(course: Course, target: str) -> dict[str, bytes]:
 
 def _gradebook(course: Course) -> Table:
     members = course.members
-    columns = [text_column("student", [shown(each.student) for each in members]), *_about(course)]
-    columns.append(_points("points", [each.total for each in members]))
-    columns.append(_points("out of", [each.most for each in members]))
+    columns = [text_column("student", [shown(member.student) for member in members]), *_about(course)]
+    columns.append(_points("points", [member.total for member in members]))
+    columns.append(_points("out of", [member.most for member in members]))
     for number, task in enumerate(course.names):
-        own = [each.entries[number] for each in members]
+        own = [member.entries[number] for member in members]
         columns.append(_points(shown(task), [_total(entry) for entry in own]))
         columns.append(
             _points(f"{shown(task)}: out of", [None if entry is None else entry.marks.most for entry in own])
         )
         columns.append(text_column(f"{shown(task)}: status", tuple(map(_status, own))))
-        notes = ["" if entry is None else "; ".join(each.why for each in entry.marks.changes) for entry in own]
+        notes = ["" if entry is None else "; ".join(change.why for change in entry.marks.changes) for entry in own]
         if any(notes):
             columns.append(text_column(f"{shown(task)}: changes", tuple(map(shown, notes))))
-        looks = ["" if entry is None else "; ".join(each.what for each in entry.questions) for entry in own]
+        looks = ["" if entry is None else "; ".join(question.what for question in entry.questions) for entry in own]
         if any(looks):
             columns.append(text_column(f"{shown(task)}: needs a human", tuple(map(shown, looks))))
-    columns.append(text_column("feedback", [f"feedback/{each.name}.txt" for each in members]))
+    columns.append(text_column("feedback", [f"feedback/{member.name}.txt" for member in members]))
     return Table(tuple(columns), "Course")
 
 
 def _about(course: Course) -> Iterator[Column]:
-    return about_people([each.person for each in course.members])
+    return about_people([member.person for member in course.members])
 
 
 def _points(title: str, points: Sequence[float | None]) -> Column:
@@ -184,11 +184,12 @@ def _cell(entry: Entry | None, folder: str) -> dict[str, Any]:
     if entry is None:
         return {"value": "", "link": "", "shown": "", "title": "", "mark": ""}
     points = _total(entry)
-    said = [entry.graded.status, *(each.why for each in entry.marks.changes), *(each.what for each in entry.questions)]
+    changes, questions = entry.marks.changes, entry.questions
+    said = [entry.graded.status, *(change.why for change in changes), *(question.what for question in questions)]
     return {
         "value": "" if points is None else points,
         "link": f"{quote(folder)}/feedback/{quote(entry.name)}.txt",
         "shown": "excused" if points is None else score_of(points),
         "title": shown("; ".join(said)),
-        "mark": "*" if entry.marks.changes or entry.questions else "",
+        "mark": "*" if changes or questions else "",
     }

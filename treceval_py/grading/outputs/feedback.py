@@ -143,7 +143,7 @@ def _summary(entry: Entry, grades: Grades) -> str:
     if graded.handed_in:
         attempt = f", attempt {shown(graded.attempt, NAME)}" if graded.attempt not in ("", "1") else ""
         said += f" It was handed in on {_when(graded.handed_in)}{attempt}{': late' * bool(graded.late)}."
-    sharing = sum(each.graded.source == graded.source for each in grades.entries) if graded.source else 0
+    sharing = sum(other.graded.source == graded.source for other in grades.entries) if graded.source else 0
     if sharing > 1:
         said += f" Your group handed it in together: it counts for each of its {sharing} members."
     if entry.pseudonym and graded.measures:
@@ -165,7 +165,7 @@ def _points(entry: Entry) -> Iterator[str]:
     rows = [(mark.part, f"{score_of(mark.points)} of {score_of(mark.most)}", mark.why) for mark in marks.items]
     # Align changes with the points, not with the maximum after them.
     after = " " * max((len(f" of {score_of(mark.most)}") for mark in marks.items), default=0)
-    rows += [(each.kind, f"{_change(each.points)}{after}", each.why) for each in marks.changes]
+    rows += [(change.kind, f"{_change(change.points)}{after}", change.why) for change in marks.changes]
     rows.append(("Total", f"{score_of(marks.total)} of {score_of(marks.most)}", ""))
     widest = min(max(len(shown(part, NAME)) for part, _, _ in rows), 30)
     broadest = max(len(points) for _, points, _ in rows)
@@ -246,7 +246,7 @@ def _findings(graded: Graded, grades: Grades) -> Iterator[str]:
             yield "  Nothing: the file is clean."
         return
     total = by_severity(graded)
-    said = ", ".join(_counted(total[each], each) for each in SEVERITIES if total[each])
+    said = ", ".join(_counted(total[severity], severity) for severity in SEVERITIES if total[severity])
     yield from _filled(
         f"{said}. Errors keep a file from being scored, or make other programs report wrong numbers; "
         "warnings are probable mistakes; notes are for information.",
@@ -255,7 +255,7 @@ def _findings(graded: Graded, grades: Grades) -> Iterator[str]:
     codes: dict[str, list[Finding]] = {code: [] for code in graded.counts}
     for finding in graded.findings:
         codes.setdefault(finding.code, []).append(finding)
-    weight = {code: SEVERITIES.index(found[0].severity) if found else 0 for code, found in codes.items()}
+    weight = {code: SEVERITIES.index(findings[0].severity) if findings else 0 for code, findings in codes.items()}
     for code in sorted(codes, key=lambda code: (weight[code], code)):
         yield ""
         yield from _of_code(code, codes[code], graded)
@@ -264,17 +264,17 @@ def _findings(graded: Graded, grades: Grades) -> Iterator[str]:
     yield from _command("To see what a code means", ["check", "--explain", min(codes)])
 
 
-def _of_code(code: str, found: Sequence[Finding], graded: Graded) -> Iterator[str]:
-    number = max(graded.counts.get(code, 0), len(found))
-    severity = found[0].severity if found else "finding"
+def _of_code(code: str, findings: Sequence[Finding], graded: Graded) -> Iterator[str]:
+    number = max(graded.counts.get(code, 0), len(findings))
+    severity = findings[0].severity if findings else "finding"
     yield f"  {code}, {severity}" + (f", {number:,} times" if number > 1 else "")
-    told = list(dict.fromkeys(finding.todo for finding in found))
-    for finding in found[:LINES]:
-        what = f"{_place(finding, graded)}{shown(finding.what, SENTENCE)}"
+    told = list(dict.fromkeys(finding.todo for finding in findings))
+    for finding in findings[:LINES]:
+        text = f"{_place(finding, graded)}{shown(finding.what, SENTENCE)}"
         if len(told) > 1 and finding.todo:
-            what += f". {shown(finding.todo, SENTENCE)}"
-        yield from _filled(what, "    ", "      ")
-    yield from _more(number - min(LINES, len(found)), "place", "places", "    ")
+            text += f". {shown(finding.todo, SENTENCE)}"
+        yield from _filled(text, "    ", "      ")
+    yield from _more(number - min(LINES, len(findings)), "place", "places", "    ")
     if len(told) == 1 and told[0]:
         yield from _filled(f"To do: {shown(told[0], SENTENCE)}", "    ", "      ")
 

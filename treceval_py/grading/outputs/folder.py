@@ -66,8 +66,8 @@ def check_folder(target: str) -> None:
 def edited(target: str) -> tuple[str, ...]:
     """Return the names of the files that were changed after grading wrote them, in order."""
     known = _manifest(target)
-    found = {name: _digest_at(os.path.join(target, name)) for name, digests in known.items() if digests}
-    return tuple(sorted(name for name, digest in found.items() if digest and digest not in known[name]))
+    current = {name: _digest_at(os.path.join(target, name)) for name, digests in known.items() if digests}
+    return tuple(sorted(name for name, digest in current.items() if digest and digest not in known[name]))
 
 
 def about_edits(names: Sequence[str]) -> str:
@@ -193,16 +193,16 @@ def _manifest(target: str) -> dict[str, tuple[str, ...]]:
     """Return the files that an earlier grading wrote in the folder: names, and SHA-256 of contents that may be ours."""
     try:
         with open(os.path.join(target, KEPT, MANIFEST), "rb") as stream:
-            found = json.load(stream)
+            manifest = json.load(stream)
     except (OSError, ValueError):
         return {}
-    if isinstance(found, list):  # from a version that kept names only
-        found = dict.fromkeys((name for name in found if isinstance(name, str)), ())
-    if not isinstance(found, dict):
+    if isinstance(manifest, list):  # from a version that kept names only
+        manifest = dict.fromkeys((name for name in manifest if isinstance(name, str)), ())
+    if not isinstance(manifest, dict):
         return {}
     return {
-        name: tuple(each for each in digests if isinstance(each, str))
-        for name, digests in found.items()
+        name: tuple(digest for digest in digests if isinstance(digest, str))
+        for name, digests in manifest.items()
         if isinstance(digests, (list, tuple)) and _is_ours(name)
     }
 
@@ -244,7 +244,7 @@ def _outputs(
     if find_spec("jinja2") is not None:
         made["overview.html"] = encode(overview(book))
     made.update(class_board(book))
-    texts = {each.name: encode(feedback(each, book)) for each in book.entries}
+    texts = {entry.name: encode(feedback(entry, book)) for entry in book.entries}
     made.update({f"{FEEDBACK}/{name}.txt": text for name, text in texts.items()})
     # On their platform, students read the feedback as the teacher edited it.
     read = {name: by_hand.get(f"{FEEDBACK}/{name}.txt", text).decode(errors="replace") for name, text in texts.items()}
@@ -258,7 +258,7 @@ def _outputs(
     before = read_before(os.path.join(target, GRADES))
     if changes := changed(before, every) if before else ():
         made |= dict(zip(CHANGES, (changes_txt(changes, len(every)), changes_csv(changes)), strict=True))
-        count = len({each.student for each in changes})
+        count = len({change.student for change in changes})
         notes.append(f"{count} of {len(every)} students changed since the last grading: see {CHANGES[0]}")
     else:  # keep the previous changes
         made |= {name: _read(path) for name in CHANGES if os.path.isfile(path := os.path.join(target, name))}

@@ -110,8 +110,8 @@ def _number(title: str, digits: int) -> Column:
 def sheet_of(name: str, columns: Sequence[Column | str], rows: Sequence[Sequence[Cell]]) -> Table:
     """Return a table of rows; a column that is only a title holds texts."""
     cells = zip(*rows, strict=True) if rows else ((),) * len(columns)
-    empty = (text_column(each) if isinstance(each, str) else each for each in columns)
-    return Table(tuple(column._replace(cells=each) for column, each in zip(empty, cells, strict=True)), name)
+    empty = (text_column(column) if isinstance(column, str) else column for column in columns)
+    return Table(tuple(column._replace(cells=own) for column, own in zip(empty, cells, strict=True)), name)
 
 
 def _grades_sheet(grades: Grades) -> Table:
@@ -164,7 +164,7 @@ def _grades_row(entry: Entry, grades: Grades, parts: list[float | None]) -> tupl
     cells: list[Cell] = [None if marks.excused else float(marks.total), float(marks.most)]
     cells.append("excused" if marks.excused else "" if marks.passed is None else "yes" if marks.passed else "no")
     cells += parts
-    cells += [graded.status, shown(graded.reason), shown("; ".join(each.what for each in entry.questions))]
+    cells += [graded.status, shown(graded.reason), shown("; ".join(question.what for question in entry.questions))]
     cells.append(convention(graded, grades.rules))
     cells += [graded.measures.get(name) for name in grades.measures]
     if grades.baseline and grades.measures:
@@ -172,12 +172,12 @@ def _grades_row(entry: Entry, grades: Grades, parts: list[float | None]) -> tupl
         cells += [None] * 3 if against is None else [against.value - against.baseline, against.better, against.worse]
     verdicts = Counter(claim.verdict for claim in graded.claims)
     cells += [verdicts[verdict] for verdict in VERDICTS]
-    found = by_severity(graded)
+    severities = by_severity(graded)
     if graded.run:
         cells += [shown(graded.run), graded.lines, graded.queries, graded.missing_queries[0]]
     else:
         cells += ["", None, None, None]
-    cells += [found[ERROR], found[WARNING], len(graded.repairs), f"feedback/{entry.name}.txt"]
+    cells += [severities[ERROR], severities[WARNING], len(graded.repairs), f"feedback/{entry.name}.txt"]
     return tuple(cells)
 
 
@@ -333,7 +333,7 @@ def graded_json(entry: Entry, grades: Grades) -> dict[str, Any]:
     """
     graded, marks, person = entry.graded, entry.marks, entry.person or Person(entry.student)
     missing, judged = graded.missing_queries
-    found = by_severity(graded)
+    severities = by_severity(graded)
 
     def of(record: object, *names: str) -> dict[str, Any]:
         return {name: getattr(record, name) for name in names}
@@ -353,7 +353,7 @@ def graded_json(entry: Entry, grades: Grades) -> dict[str, Any]:
         **of(graded, "measures", "signatures"),
         "baseline": grades.baseline_measures,
         **of(graded, "against", "claims", "files", "findings", "counts"),
-        "severities": {severity: found[severity] for severity in SEVERITIES},
+        "severities": {severity: severities[severity] for severity in SEVERITIES},
         "repairs": graded.repairs,
         "sha256": graded.hash_of_run,
     }

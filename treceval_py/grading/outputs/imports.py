@@ -76,7 +76,7 @@ def _moodle(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:
     comments = COMMENTS if COMMENTS in titles else _after(titles, f"({grade.casefold()})")
     made = (*titles, MODIFIED) if grade == GRADE and MODIFIED not in titles else titles
     identifiers = [row.get(titles[0], "") for row in map(_row, book.entries) if row] if grade else []
-    prefix = next((each.rstrip("0123456789") for each in identifiers if _IDENTIFIER.fullmatch(each)), "Participant ")
+    prefix = next((name.rstrip("0123456789") for name in identifiers if _IDENTIFIER.fullmatch(name)), "Participant ")
     rows, left = [], {}
     for entry in book.entries:
         # Moodle reads an empty grade as no grade, and comments as HTML.
@@ -99,8 +99,8 @@ def _moodle(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:
 
 def _after(titles: Sequence[str], ending: str) -> str:
     """Return the title after the first one with an ending; empty if there is none."""
-    found = [place for place, title in enumerate(titles[:-1]) if title.casefold().endswith(ending)]
-    return titles[found[0] + 1] if found else ""
+    places = [place for place, title in enumerate(titles[:-1]) if title.casefold().endswith(ending)]
+    return titles[places[0] + 1] if places else ""
 
 
 def _grade_of(titles: Sequence[str]) -> str:
@@ -108,7 +108,7 @@ def _grade_of(titles: Sequence[str]) -> str:
 
     For example "Last modified (grade)" and "Grade", or in German "Zuletzt geändert (Bewertung)" and "Bewertung".
     """
-    named = {found[1].casefold() for title in titles if (found := _OF_THE_GRADE.search(title))}
+    named = {grade[1].casefold() for title in titles if (grade := _OF_THE_GRADE.search(title))}
     if titles[:1] == (NUMBER,):
         named.add(GRADE.casefold())
     return next((title for title in titles[1:] if title.casefold() in named), "")
@@ -134,11 +134,11 @@ def _canvas(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:  # noqa
     for entry in book.entries:
         person, row = entry.person, _row(entry)
         if titles and row:
-            cells = [row.get(each, "") for each in before]
+            cells = [row.get(title, "") for title in before]
         else:
             known = ("", "") if person is None else (person.number, person.login or person.email)
             own = dict(zip(STUDENT, (entry.student, _account(entry, "canvas"), *known, ""), strict=True))
-            cells = [own.get(each, "") for each in before]
+            cells = [own.get(title, "") for title in before]
         rows.append([*map(shown, cells), EXCUSED if entry.marks.excused else _points(entry)])
     # Canvas reads the points of a new assignment from this row; for an existing one they would be changed.
     possible = [["    Points Possible", *[""] * (len(before) - 1), f"{book.rules.points:.2f}"]]
@@ -151,9 +151,9 @@ def _assignment(titles: Sequence[str], wanted: str) -> str:
     Canvas finds the assignment by the number after its name.
     """
     names = {
-        title: found[1].casefold()
+        title: assignment[1].casefold()
         for title in titles
-        if (found := _ASSIGNMENT.fullmatch(title)) and not _COMPUTED.search(title)
+        if (assignment := _ASSIGNMENT.fullmatch(title)) and not _COMPUTED.search(title)
     }
     called = [title for title, name in names.items() if name == wanted.casefold()]
     return next(iter(called or (names if len(names) == 1 else ())), wanted)

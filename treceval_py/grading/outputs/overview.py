@@ -178,7 +178,7 @@ def histogram(values: Sequence[float], low: float, high: float, *, mark: float |
     for place, number in enumerate(range(first, last)):
         count = parts[number]
         height = round((HIGH - TOP - BOTTOM) * count / tallest, 2)
-        told = f"{ends[place]} to {ends[place + 1]} {unit}: {_students(count)}"
+        told = f"{ends[place]} to {ends[place + 1]} {unit}: {count} student{'s' * (count != 1)}"
         bars.append(
             Bar(round(LEFT + place * width + 1.5, 2), HIGH - BOTTOM - height, round(width - 3, 2), height, count, told)
         )
@@ -211,10 +211,10 @@ def _figures(grades: Grades) -> list[tuple[str, str]]:
     if len(marks) < len(grades.entries):
         figures.append((str(len(grades.entries) - len(marks)), "excused"))
     if marks:
-        totals = [each.total for each in marks]
-        figures.append((f"{fmean(totals):.1f}", f"mean of the points, of {max(each.most for each in marks):g}"))
+        totals = [own.total for own in marks]
+        figures.append((f"{fmean(totals):.1f}", f"mean of the points, of {max(own.most for own in marks):g}"))
         figures.append((f"{median(totals):.1f}", "median of the points"))
-    passed = [each.passed for each in marks if each.passed is not None]
+    passed = [own.passed for own in marks if own.passed is not None]
     if passed:
         figures.append((f"{sum(passed)} of {len(passed)}", "passed"))
     return figures
@@ -224,8 +224,8 @@ def _plots(grades: Grades, others: Mapping[str, str]) -> list[tuple[str, Histogr
     plots = []
     marks = [entry.marks for entry in grades.entries if not entry.marks.excused]
     if marks:
-        most = max(each.most for each in marks)
-        totals = [each.total for each in marks]
+        most = max(own.most for own in marks)
+        totals = [own.total for own in marks]
         top = max(most, *totals)
         plots.append(("Points", histogram(totals, min(0.0, *totals), top or 1.0, mark=None, unit="points")))
     if grades.measures:
@@ -253,11 +253,11 @@ def _rows(grades: Grades, others: Mapping[str, str]) -> list[dict[str, Any]]:
 
 def _row(entry: Entry, grades: Grades, apart: bool) -> dict[str, Any]:
     graded, person = entry.graded, entry.person
-    found = by_severity(graded)
+    severities = by_severity(graded)
     right = sum(claim.verdict in (CORRECT, ROUNDING) for claim in graded.claims)
     return {
         "student": shown(entry.student, NAME),
-        "about": [shown(each, NAME) for each in (person.number, person.group) if each] if person else [],
+        "about": [shown(text, NAME) for text in (person.number, person.group) if text] if person else [],
         "feedback": f"feedback/{quote(entry.name)}.txt",
         "marks": entry.marks,
         "status": graded.status,
@@ -267,19 +267,19 @@ def _row(entry: Entry, grades: Grades, apart: bool) -> dict[str, Any]:
         "values": [graded.measures.get(name) for name in grades.measures],
         "right": right,
         "claims": len(graded.claims),
-        "errors": found[ERROR],
-        "warnings": found[WARNING],
+        "errors": severities[ERROR],
+        "warnings": severities[WARNING],
         "questions": [question.kind for question in entry.questions],
     }
 
 
 def _needing(grades: Grades) -> dict[str, list[tuple[str, str, str]]]:
     """Return the questions for a person by kind: the student, the address of the feedback, and the sentence."""
-    found: dict[str, list[tuple[str, str, str]]] = {}
+    by_kind: dict[str, list[tuple[str, str, str]]] = {}
     for entry, question in needing(grades):
         student, feedback = ("", "") if entry is None else (entry.student, f"feedback/{quote(entry.name)}.txt")
-        found.setdefault(question.kind, []).append((shown(student, NAME), feedback, shown(question.what, SENTENCE)))
-    return found
+        by_kind.setdefault(question.kind, []).append((shown(student, NAME), feedback, shown(question.what, SENTENCE)))
+    return by_kind
 
 
 def _claims(entries: Sequence[Entry]) -> list[tuple[str, list[int]]]:
@@ -294,25 +294,25 @@ def _claims(entries: Sequence[Entry]) -> list[tuple[str, list[int]]]:
 
 def _wrong(entries: Sequence[Entry]) -> list[tuple[Entry, Any]]:
     kept = (CORRECT, NO_CLAIM)
-    return [(each, claim) for each in entries for claim in each.graded.claims if claim.verdict not in kept]
+    return [(entry, claim) for entry in entries for claim in entry.graded.claims if claim.verdict not in kept]
 
 
 def _findings(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """Count findings by code: errors first, then by the number of submissions."""
-    found: dict[str, dict[str, Any]] = {}
+    codes: dict[str, dict[str, Any]] = {}
     for entry in entries:
         examples = {finding.code: finding for finding in reversed(entry.graded.findings)}
         for code, number in entry.graded.counts.items():
             known = CODES.get(code)
             example = examples.get(code)
             severity = known.severity if known else example.severity if example else ERROR
-            row = found.setdefault(
+            row = codes.setdefault(
                 code, {"code": code, "severity": severity, "title": "", "submissions": 0, "number": 0}
             )
             row["title"] = row["title"] or (known.title if known else shown(example.what, SENTENCE) if example else "")
             row["submissions"] += 1
             row["number"] += number
-    return sorted(found.values(), key=lambda row: (SEVERITIES.index(row["severity"]), -row["submissions"], row["code"]))
+    return sorted(codes.values(), key=lambda row: (SEVERITIES.index(row["severity"]), -row["submissions"], row["code"]))
 
 
 def _rules(rules: Rules) -> list[str]:
@@ -395,7 +395,3 @@ def _policy(script: str, style: str) -> str:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
-
-
-def _students(count: int) -> str:
-    return f"{count} student" if count == 1 else f"{count} students"

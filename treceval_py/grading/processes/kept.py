@@ -34,10 +34,10 @@ def plain(graded: Graded) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     if hasattr(value, "_asdict"):
-        return {name: _plain(each) for name, each in value._asdict().items()}
+        return {name: _plain(field) for name, field in value._asdict().items()}
     if isinstance(value, np.ndarray):
         return value.tolist()
-    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+    return [_plain(element) for element in value] if isinstance(value, tuple) else value
 
 
 def from_plain(record: Mapping[str, Any]) -> Graded:
@@ -51,15 +51,15 @@ def from_plain(record: Mapping[str, Any]) -> Graded:
     against = record["against"]
     given = {
         **record,
-        "files": tuple(FileRead(**each) for each in record["files"]),
-        "findings": tuple(Finding(**each) for each in record["findings"]),
-        "claims": tuple(Checked(**each) for each in record["claims"]),
+        "files": tuple(FileRead(**file) for file in record["files"]),
+        "findings": tuple(Finding(**finding) for finding in record["findings"]),
+        "claims": tuple(Checked(**claim) for claim in record["claims"]),
         "against": None if against is None else _against(against),
         "missing_queries": tuple(record["missing_queries"]),
         "repairs": tuple(record["repairs"]),
         "tops": None if record["tops"] is None else _unpacked(*record["tops"]),
         "values": None if record["values"] is None else np.array(record["values"], dtype=np.float64),
-        "runs": tuple(RunRead(**each) for each in record["runs"]),
+        "runs": tuple(RunRead(**run) for run in record["runs"]),
     }
     return Graded(**given)
 
@@ -96,8 +96,8 @@ def read_record(path: str) -> Graded | None:
         if os.path.islink(path):
             return None
         with open(path, "rb") as stream:
-            found = json.loads(gzip.decompress(stream.read()))
-        return from_plain(found["graded"]) if found["version"] == VERSION else None
+            record = json.loads(gzip.decompress(stream.read()))
+        return from_plain(record["graded"]) if record["version"] == VERSION else None
     except (OSError, EOFError, ValueError, KeyError, TypeError, zlib.error):
         return None
 

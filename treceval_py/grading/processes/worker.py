@@ -84,7 +84,7 @@ def key_of(job: Job, context: str) -> str:
     digest = hashlib.sha256()
     submission = job.submission
     # Not the claims themselves: the text form of a measure has memory addresses.
-    claimed = [(each.measure, each.text, each.place, each.fault, each.run) for each in job.claimed]
+    claimed = [(claim.measure, claim.text, claim.place, claim.fault, claim.run) for claim in job.claimed]
     head = (context, submission._replace(items=()), claimed, job.run)
     digest.update(repr(head).encode("utf-8", "surrogateescape"))
     for item in submission.items:

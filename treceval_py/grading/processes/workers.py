@@ -57,21 +57,21 @@ def graded_by_processes(
         waiting.put(number)
     done: queue.SimpleQueue[tuple[int, Reply | BaseException]] = queue.SimpleQueue()
     crew = [_Slot(setup, jobs, waiting, done, seconds) for _ in range(min(workers, len(jobs)))]
-    found: dict[int, Reply] = {}
+    replies: dict[int, Reply] = {}
     try:
         for slot in crew:
             slot.start()
-        while len(found) < len(jobs):
+        while len(replies) < len(jobs):
             number, reply = done.get()
             if isinstance(reply, BaseException):
                 raise reply
-            found[number] = reply
+            replies[number] = reply
             if after is not None:
                 after()
     finally:
         for slot in crew:
             slot.dismiss()
-    return [found[number] for number in range(len(jobs))]
+    return [replies[number] for number in range(len(jobs))]
 
 
 class _Slot(threading.Thread):
@@ -146,12 +146,13 @@ class _Process:
 
     def __init__(self, setup: Setup) -> None:
         self.used_up = False
+        utf8 = ["-X", "utf8"] if sys.flags.utf8_mode else []  # file names are decoded as here
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `end`
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
                 # Isolated, because Python would otherwise import from the current folder, which may hold submissions.
                 # The last arguments are our own module path.
-                [*_interpreter(), "-c", START, *filter(None, sys.path)],
+                [sys.executable, "-I", *utf8, "-c", START, *filter(None, sys.path)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._said,
@@ -216,8 +217,3 @@ class _Process:
                 with contextlib.suppress(OSError):
                     stream.close()
         self._process.wait()
-
-
-def _interpreter() -> list[str]:
-    """Return the interpreter, isolated, with the same decoding of file names as here."""
-    return [sys.executable, "-I", *(["-X", "utf8"] if sys.flags.utf8_mode else [])]

@@ -139,7 +139,7 @@ def _parts(text: str) -> Iterable[str]:
     at = 0
     while len(text) - at > LONGEST:
         piece = text[at : at + LONGEST]
-        ends = [found.end() for found in _SENTENCE.finditer(piece)]
+        ends = [sentence.end() for sentence in _SENTENCE.finditer(piece)]
         whole = [end for end in ends if piece[end - 2 : end - 1] in ".!?" or piece[end - 1] in "。！？"]
         end = max(whole, default=0) or max(ends, default=0) or piece.rfind(" ") + 1
         if not end:  # no words: data

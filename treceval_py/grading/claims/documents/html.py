@@ -50,7 +50,7 @@ def _closed(text: str) -> str:
     while (begin := text.find("<!--", at)) >= 0 and (end := text.find("-->", begin + 4)) >= 0:
         parts += text[at:begin], "\n" * text.count("\n", begin, end)
         at = end + 3
-    rest = _DECLARED.sub(lambda found: "\n" * found[0].count("\n"), "".join((*parts, text[at:])))
+    rest = _DECLARED.sub(lambda declaration: "\n" * declaration[0].count("\n"), "".join((*parts, text[at:])))
     return _OPEN.sub("&lt;", rest)
 
 

@@ -33,11 +33,11 @@ def read_latex(text: str, blocks: Blocks) -> None:
 def _uncommented(text: str) -> str:
     printed = False
 
-    def tell(found: re.Match[str]) -> str:
+    def tell(mark: re.Match[str]) -> str:
         nonlocal printed
-        if found[1]:
-            printed = found[1] == "begin"
-        return "" if found[0][0] == "%" and not printed else found[0]
+        if mark[1]:
+            printed = mark[1] == "begin"
+        return "" if mark[0][0] == "%" and not printed else mark[0]
 
     return _COMMENT.sub(tell, text)
 
@@ -48,26 +48,26 @@ class _Source:
     def __init__(self, text: str, blocks: Blocks) -> None:
         self._text = text
         self._blocks = blocks
-        self._ends = [found.start() for found in re.finditer("\n", text)]
+        self._ends = [newline.start() for newline in re.finditer("\n", text)]
         self._caption = ""
 
     def read(self, at: int, end: int) -> None:
         """Read the text between two positions."""
         open_name, depth, begin = "", 0, at
-        for found in _ENVIRONMENT.finditer(self._text, at, end):
-            name, starts = found["name"], found["way"] == "begin"
+        for command in _ENVIRONMENT.finditer(self._text, at, end):
+            name, starts = command["name"], command["way"] == "begin"
             if name == "table":
                 if starts and not open_name:
-                    near = self._text[found.end() : min(found.end() + _LONGEST_TABLE, end)]
+                    near = self._text[command.end() : min(command.end() + _LONGEST_TABLE, end)]
                     self._caption = _caption(near.partition(r"\end{table")[0])
             elif not open_name and starts:
-                self._read_text(at, found.start())
-                open_name, depth, begin = name, 1, found.end()
+                self._read_text(at, command.start())
+                open_name, depth, begin = name, 1, command.end()
             elif name == open_name:
                 depth += 1 if starts else -1
                 if not depth:
-                    self._read_environment(open_name, begin, found.start())
-                    open_name, at = "", found.end()
+                    self._read_environment(open_name, begin, command.start())
+                    open_name, at = "", command.end()
         # An environment that is never closed is read as text.
         self._read_text(begin if open_name else at, end)
 
@@ -92,7 +92,7 @@ class _Source:
         caption, self._caption = self._caption, ""
         spans: dict[int, tuple[int, str]] = {}
         # Stacked lines within a cell are joined; positions stay the same.
-        for at, row in _rows(_STACKED.sub(lambda found: found[0].replace("\\\\", "  "), self._text[begin:end])):
+        for at, row in _rows(_STACKED.sub(lambda stack: stack[0].replace("\\\\", "  "), self._text[begin:end])):
             own = _caption(row)
             if own:
                 caption = own
@@ -110,10 +110,10 @@ def _after_arguments(text: str, at: int, end: int, number: int) -> int:
             at = text.find("]", at, end) + 1 or end
         elif text[at] == "{":
             depth = 0
-            for found in re.compile("[{}]").finditer(text, at, end):
-                depth += 1 if found[0] == "{" else -1
+            for brace in re.compile("[{}]").finditer(text, at, end):
+                depth += 1 if brace[0] == "{" else -1
                 if not depth:
-                    at = found.end()
+                    at = brace.end()
                     break
             else:
                 return end
@@ -141,14 +141,14 @@ _CAPTION = re.compile(
 
 
 def _caption(text: str) -> str:
-    found = _CAPTION.search(text)
-    return _plain(found[1].replace("\n", " ")) if found else ""
+    caption = _CAPTION.search(text)
+    return _plain(caption[1].replace("\n", " ")) if caption else ""
 
 
 def _rows(text: str) -> Iterator[tuple[int, str]]:
     """Yield the rows of a table, each with its beginning."""
     at = 0
-    ends = [(found.start(), found.end()) for found in _BREAK.finditer(text) if found["end"]]
+    ends = [(stop.start(), stop.end()) for stop in _BREAK.finditer(text) if stop["end"]]
     for end, after in (*ends, (len(text), len(text))):
         drawn = _DRAWN.match(text, at, end)
         yield (drawn.end() if drawn else at), text[at:end]
@@ -160,12 +160,12 @@ def _cells(row: str, spans: dict[int, tuple[int, str]]) -> list[str]:
     cells: list[str] = []
     for part in re.split(r"(?<!\\)&", row):
         columns = 1
-        found = _SPANNING.search(part)
+        command = _SPANNING.search(part)
         text = _plain(_SPANNING.sub("", part).replace("\n", " "))
-        if found and found[1] == "multicolumn":
-            columns = min(int(found[2]), MOST_COLUMNS)
-        elif found and int(found[2]) > 1:
-            spans[len(cells)] = int(found[2]), text
+        if command and command[1] == "multicolumn":
+            columns = min(int(command[2]), MOST_COLUMNS)
+        elif command and int(command[2]) > 1:
+            spans[len(cells)] = int(command[2]), text
         left, spanning = spans.pop(len(cells), (0, ""))
         if left > 1:
             spans[len(cells)] = left - 1, spanning
@@ -213,13 +213,13 @@ def _plain(text: str) -> str:
 _UNSEEN = {ord("$"): None, ord("{"): None, ord("}"): None, ord("~"): " "}
 
 
-def _accented(found: re.Match[str]) -> str:
-    letter = found[2] or found[4]
-    return unicodedata.normalize("NFC", letter + _ACCENTS[found[1] or found[3]])
+def _accented(accent: re.Match[str]) -> str:
+    letter = accent[2] or accent[4]
+    return unicodedata.normalize("NFC", letter + _ACCENTS[accent[1] or accent[3]])
 
 
-def _symbol(found: re.Match[str]) -> str:
-    known = _SYMBOLS.get(found[1])
-    if found[1].isalpha():
-        return found[2] if known is None else known
-    return (" " if known is None else known) + found[2]
+def _symbol(command: re.Match[str]) -> str:
+    known = _SYMBOLS.get(command[1])
+    if command[1].isalpha():
+        return command[2] if known is None else known
+    return (" " if known is None else known) + command[2]

@@ -51,12 +51,12 @@ def _numbered(text: str) -> str:
     lines = count(2)
     line = 1
 
-    def tell(found: re.Match[str]) -> str:
+    def tell(token: re.Match[str]) -> str:
         nonlocal line
-        if found[0] == "\n":
+        if token[0] == "\n":
             line = next(lines)
             return "\n"
-        return f'"{line} {found[0] if found["text"] is None else found["text"]}"'
+        return f'"{line} {token[0] if token["text"] is None else token["text"]}"'
 
     return _TOKEN.sub(tell, text)
 
@@ -66,9 +66,9 @@ def _placed(value: Any, depth: int) -> _Scalar | _Object:
     if depth > _DEEPEST:
         raise RecursionError
     if isinstance(value, list):
-        return _Object([("", _placed(each, depth + 1)) for each in value])
+        return _Object([("", _placed(element, depth + 1)) for element in value])
     if isinstance(value, _Object):
-        return _Object([(key.partition(" ")[2], _placed(each, depth + 1)) for key, each in value.items])
+        return _Object([(key.partition(" ")[2], _placed(inner, depth + 1)) for key, inner in value.items])
     if isinstance(value, str):
         line, _, text = value.partition(" ")
         return _Scalar(text, int(line))
@@ -86,41 +86,41 @@ def read_json(values: list[Any], blocks: Blocks) -> None:
 
 def _read_value(value: _Object, path: tuple[str, ...], blocks: Blocks) -> None:
     caption = " / ".join(path)
-    scalars = [(key, each) for key, each in value.items if isinstance(each, _Scalar) and each.line]
-    inner = [(key, each) for key, each in value.items if isinstance(each, _Object)]
-    blocks.grid([Row(f":{each.line}", (key, each.text)) for key, each in scalars if key], caption)
+    scalars = [(key, scalar) for key, scalar in value.items if isinstance(scalar, _Scalar) and scalar.line]
+    inner = [(key, child) for key, child in value.items if isinstance(child, _Object)]
+    blocks.grid([Row(f":{scalar.line}", (key, scalar.text)) for key, scalar in scalars if key], caption)
     for key, scalar in scalars:
         if not key:
             blocks.line(f":{scalar.line}", scalar.text)
     beside = _beside(inner)
     if beside:
         _read_rows(beside, caption, blocks)
-    taken = {id(each) for _, each in beside}
-    for key, each in inner:
-        if id(each) not in taken:
-            _read_value(each, (*path, key) if key else path, blocks)
+    taken = {id(row) for _, row in beside}
+    for key, child in inner:
+        if id(child) not in taken:
+            _read_value(child, (*path, key) if key else path, blocks)
 
 
 def _beside(objects: list[tuple[str, _Object]]) -> list[tuple[str, _Object]]:
     """Return the objects that are rows of one table: without inner objects, and with a key in common."""
     flat = [item for item in objects if item[1].items and all(isinstance(own, _Scalar) for _, own in item[1].items)]
-    found = [(key, each) for key, each in flat if any(name for name, _ in each.items)] or flat
-    common = set.intersection(*({name for name, _ in each.items} for _, each in found)) if found else set()
-    in_list = not any(key for key, _ in found)
-    return found if len(found) > 1 and (common or in_list) else []
+    rows = [(key, row) for key, row in flat if any(name for name, _ in row.items)] or flat
+    common = set.intersection(*({name for name, _ in row.items} for _, row in rows)) if rows else set()
+    in_list = not any(key for key, _ in rows)
+    return rows if len(rows) > 1 and (common or in_list) else []
 
 
 def _read_rows(objects: list[tuple[str, _Object]], caption: str, blocks: Blocks) -> None:
     """Read sibling objects, or lists of values."""
-    names = list(dict.fromkeys(name for _, each in objects for name, _ in each.items))[:MOST_COLUMNS]
+    names = list(dict.fromkeys(name for _, row in objects for name, _ in row.items))[:MOST_COLUMNS]
     named = names != [""]
     rows = [Row(_place(objects[0][1]), ("", *names))] if named else []
-    for number, (key, each) in enumerate(objects, 1):
-        known = dict(each.items)
-        own = [known.get(name, _EMPTY) for name in names] if named else [cell for _, cell in each.items]
-        rows.append(Row(_place(each), (key or str(number), *(cell.text for cell in own))))
+    for number, (key, row) in enumerate(objects, 1):
+        known = dict(row.items)
+        own = [known.get(name, _EMPTY) for name in names] if named else [cell for _, cell in row.items]
+        rows.append(Row(_place(row), (key or str(number), *(cell.text for cell in own))))
     blocks.grid(rows, caption)
 
 
 def _place(value: _Object) -> str:
-    return f":{next((each.line for _, each in value.items if each.line), 1)}"
+    return f":{next((scalar.line for _, scalar in value.items if scalar.line), 1)}"

@@ -100,13 +100,13 @@ _WORDS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "p": "\n"}
 def _text(element: Any) -> str:
     """Return the text of an element, with tabs and newlines; deleted text has another element name."""
     parts: list[str] = []
-    for each in element.iter():
-        name = _name(each)
+    for node in element.iter():
+        name = _name(node)
         if name == "t":
-            parts.append(each.text or "")
+            parts.append(node.text or "")
         elif name == "vertAlign":  # a superscript is not a digit of the number before it
             parts.append(" ")
-        elif each is not element:
+        elif node is not element:
             parts.append(_WORDS.get(name, ""))
     return "".join(parts)
 
@@ -116,7 +116,7 @@ def _read_table(table: Any, place: str, blocks: Blocks) -> None:
     for number, row in enumerate(_children(table, "tr"), 1):
         cells: list[str] = []
         for cell in _children(row, "tc"):
-            settings = {_name(each): _value(each) for each in next(_children(cell, "tcPr"), ())}
+            settings = {_name(setting): _value(setting) for setting in next(_children(cell, "tcPr"), ())}
             text = _text(cell).strip()
             if settings.get("vMerge", "restart") != "restart" and rows and len(cells) < len(rows[-1].cells):
                 text = rows[-1].cells[len(cells)]
@@ -151,7 +151,7 @@ def read_xlsx(data: bytes, blocks: Blocks) -> None:
     with _opened(data) as archive:
         names = archive.namelist()
         texts = ["".join(_texts(item)) for item in _elements(archive, "xl/sharedStrings.xml", "si")]
-        sheets = sorted((int(found[1]), name) for name in names if (found := _SHEET.fullmatch(name)))
+        sheets = sorted((int(numbered[1]), name) for name in names if (numbered := _SHEET.fullmatch(name)))
         if not sheets:
             raise Unread("it is damaged")
         for sheet, name in sheets:
@@ -194,17 +194,17 @@ def _elements(archive: zipfile.ZipFile, name: str, wanted: str) -> Iterator[Any]
 
 
 def _texts(element: Any) -> Iterator[str]:
-    return (each.text or "" for each in element.iter() if _name(each) == "t")
+    return (node.text or "" for node in element.iter() if _name(node) == "t")
 
 
 def _values(row: Any, texts: list[str]) -> list[str]:
     cells: list[str] = []
     for cell in row:
-        found = _REFERENCE.fullmatch(cell.get("r", ""))
+        reference = _REFERENCE.fullmatch(cell.get("r", ""))
         column = len(cells)
-        if found:
+        if reference:
             column = 0
-            for letter in found[1]:
+            for letter in reference[1]:
                 column = 26 * column + ord(letter) - 64
             column -= 1
         if column >= MOST_COLUMNS:
@@ -215,7 +215,7 @@ def _values(row: Any, texts: list[str]) -> list[str]:
 
 
 def _shown(cell: Any, texts: list[str]) -> str:
-    value = next((each.text or "" for each in cell if _name(each) == "v"), "")
+    value = next((child.text or "" for child in cell if _name(child) == "v"), "")
     kind = cell.get("t", "n")
     if kind == "s":
         return texts[_whole(value)] if _whole(value) < len(texts) else ""

@@ -82,7 +82,7 @@ _CODE = re.compile(
 """Programs and their companions, and files that LaTeX writes for itself: their numbers are not claims."""
 
 _PACKED_KINDS = ("docx", "xlsx", "pdf", "other")
-_ENDINGS = {kind: re.compile(rf"(?i)\.(?:{each.endings})$") for kind, each in FORMATS.items()}
+_ENDINGS = {kind: re.compile(rf"(?i)\.(?:{form.endings})$") for kind, form in FORMATS.items()}
 
 
 def is_document(name: str, head: bytes) -> str:

@@ -174,7 +174,7 @@ def read_delimited(text: str, blocks: Blocks) -> None:
     lines = lines_of(text)
     first = 1 if lines and SEPARATED.fullmatch(lines[0]) else 0
     beginning = lines[first : first + 100]
-    separator = max(_SEPARATORS, key=lambda each: sum(each in line for line in beginning))
+    separator = max(_SEPARATORS, key=lambda mark: sum(mark in line for line in beginning))
     if not any(separator in line for line in beginning):
         read_text(text, blocks)
         return
@@ -230,11 +230,11 @@ def records(lines: Sequence[str], first: int, separator: str, file: str = "") ->
         except csv.Error as error:
             if not file:
                 raise Unread(f"it is not a table: line {line}: {error}") from None
-            what, todo = (
+            fault, todo = (
                 f"this is not a row of a table: {error}",
                 "Put quotes around a field, and double those within it.",
             )
-            raise InputError(what, todo, file=file, line=line) from None
+            raise InputError(fault, todo, file=file, line=line) from None
         if cells is None:
             return
         if not file or any(cell.strip() for cell in cells):

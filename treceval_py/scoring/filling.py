@@ -1,0 +1,346 @@
+"""Judge opened runs, and fill the columns of results: one for each measure, over the queries that count for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from treceval_py._types import BoolArray, FloatArray
+from treceval_py.data.groups import JudgmentGroups
+from treceval_py.data.ids import first_of
+from treceval_py.data.qrels import Qrels
+from treceval_py.data.ranking import Ranking
+from treceval_py.data.run import Run
+from treceval_py.errors import EvaluationError, TrecevalError, brief
+from treceval_py.io.trec import Judgments
+from treceval_py.judging.judged import JudgedRun
+from treceval_py.judging.locating import judge_by, judge_groups, missing_queries
+from treceval_py.judging.preferences import judge_preferences
+from treceval_py.judging.streaming import Retrieved, judge_file
+from treceval_py.measures import Measure
+from treceval_py.measures.registry import REAL, TEXT, place_of
+from treceval_py.scoring.conventions import Conventions
+from treceval_py.scoring.opening import File, Judged, Opened, open_run
+from treceval_py.scoring.planning import Plan
+from treceval_py.scoring.results import Results
+from treceval_py.scoring.signatures import Fingerprint
+
+Judge: TypeAlias = Callable[[Opened, Ranking, bool, bool], "tuple[Judged, Retrieved]"]
+"""What judges an opened run, as `judge_opened` does."""
+
+
+def judge_opened(opened: Opened, ranking: Ranking, complete: bool, extra: bool = False) -> tuple[Judged, Retrieved]:
+    """Judge an opened run.
+
+    Parameters
+    ----------
+    opened : Opened
+        The run.
+    ranking : Ranking
+        How its documents are ranked.
+    complete : bool
+        Include all judged queries; else only those of the run.
+    extra : bool
+        Include the run's queries without judgments, as if none of their documents were judged.
+
+    Returns
+    -------
+    judged : JudgedRun, JudgedGroups or JudgedPreferences
+        The judged run.
+    retrieved : Retrieved
+        The run's queries, its tag and its notes.
+
+    Raises
+    ------
+    TrecevalError
+        The run cannot be read or ranked, as for `evaluate`.
+    """
+    kept = opened.kept
+    if kept is not None:
+        for known in (ranking, ranking._replace(tied=True)):  # a ranking that also knows ties will do
+            if (known, complete, extra) in kept:
+                return kept[known, complete, extra]
+    judgments, form, retrieved = opened.judgments, opened.form, opened.retrieved
+    if extra:
+        judgments = _widened(judgments, retrieved.qids)
+    judged: Judged
+    if not isinstance(judgments, Qrels):
+        by: Any = judge_groups if isinstance(judgments, JudgmentGroups) else judge_preferences
+        judged = by(judgments, form, complete=complete, ranking=ranking)
+    elif isinstance(form, File):
+        judged, retrieved = judge_file(
+            judgments,
+            form.source,
+            complete=complete,
+            ranking=ranking,
+            duplicates=form.duplicates,
+            threads=form.threads,
+            watch=form.watch,
+        )
+    elif isinstance(form, (Run, Mapping)):
+        judged = judge_by(judgments, form, ranking, complete=complete)
+    else:
+        by_scanner = form.judged(judgments, ranking, complete=complete)
+        if by_scanner is None:
+            return judge_opened(open_run(judgments, form.table(judgments)), ranking, complete, extra)
+        judged = by_scanner
+    outcome = judged, retrieved
+    if kept is not None:
+        kept[ranking, complete, extra] = outcome
+    return outcome
+
+
+def _widened(judgments: Judgments, qids: Sequence[str]) -> Qrels:
+    """Return judgments with further queries, in which no document is judged."""
+    if not isinstance(judgments, Qrels):
+        raise _needs_qrels()
+    more = missing_queries(qids, judgments.qids)
+    offsets = np.concatenate([judgments.offsets, np.full(len(more), judgments.offsets[-1])])
+    qids = (*judgments.qids, *more)
+    return Qrels.from_columns(qids, offsets, judgments.docids, judgments.rels, name=judgments.name)
+
+
+def results_of(opened: Opened, plan: Plan, fingerprint: Fingerprint, judge: Judge = judge_opened) -> Results:
+    """Compute the measures of a plan for an opened run.
+
+    Parameters
+    ----------
+    opened : Opened
+        The run.
+    plan : Plan
+        The measures and how they are computed.
+    fingerprint : Fingerprint
+        The fingerprint of the judgments.
+    judge : callable
+        What judges the run.
+
+    Raises
+    ------
+    TrecevalError
+        The run cannot be read, or a measure cannot be computed, as for `evaluate`.
+    """
+    tasks, judgments = plan.tasks, opened.judgments
+    conventions = [task.conventions for task in tasks]
+    # Whether the same queries count for all measures, including queries without relevant documents.
+    alike = len({(one.missing == "out", one.extra) for one in conventions}) == 1 and all(
+        one.unrelevant != "out" for one in conventions
+    )
+    # All queries must be in one table only if the measures leave out different ones.
+    everything = not alike or conventions[0].missing != "out"
+    extra = any(one.extra == "in" for one in conventions)
+    values, counted, as_zero = np.empty((0, 0)), np.empty((0, 0), bool), np.empty((0, 0), bool)
+    averages, texts = np.full(len(tasks), np.nan), dict[int, tuple[str, ...]]()
+    missing: list[str] | None = None
+    for ranking, numbers in (plan.rankings or {Ranking(): []}).items():  # without any measure there are still queries
+        judged, retrieved = judge(opened, ranking, everything, extra)
+        if missing is None:
+            missing = missing_queries(judgments.qids, retrieved.qids)
+            if not everything and len(missing) == len(judgments.qids):
+                raise _nothing_in_common(judgments, retrieved)
+            size = len(judged.qids), len(tasks)
+            values, counted, as_zero = np.full(size, np.nan), np.zeros(size, bool), np.zeros(size, bool)
+        selections: dict[object, tuple[Judged, BoolArray, FloatArray]] = {}
+        for number in numbers:
+            how, measure = conventions[number], tasks[number].resolved
+            alone = how.unrelevant != "in" and measure.family.undefined_without != "relevant"
+            key = (how.missing, how.unrelevant, how.extra, number if alone else -1)
+            if key not in selections:
+                selections[key] = _selected(judged, missing, judgments.qids if extra else None, how, measure)
+            part, kept, fixed = selections[key]
+            counted[kept, number] = True
+            as_zero[:, number] = fixed == 0
+            column, averages[number] = _computed(measure, part, fixed[kept])
+            if isinstance(column, np.ndarray):
+                values[kept, number] = column
+            else:
+                of_row = dict(zip(np.flatnonzero(kept).tolist(), column, strict=False))
+                texts[number] = tuple([of_row.get(row, "") for row in range(len(judged.qids))])
+    qids = judged.qids
+    if not alike:
+        kept = np.asarray(counted.any(axis=1))
+        rows = np.flatnonzero(kept).tolist()
+        qids, values, counted, as_zero = tuple([qids[row] for row in rows]), values[kept], counted[kept], as_zero[kept]
+        texts = {number: tuple([column[row] for row in rows]) for number, column in texts.items()}
+    return Results(
+        tasks=tasks,
+        profile=plan.profile,
+        qids=qids,
+        matrix=values,
+        counted=counted,
+        texts=texts,
+        averages=averages,
+        # A query is listed if it counts for some measure other than as a fixed 0.
+        listed=np.asarray((counted & ~as_zero).any(axis=1)) if tasks else np.ones(len(qids), dtype=bool),
+        missing=tuple(missing or ()),
+        unjudged=tuple(missing_queries(retrieved.qids, (*judgments.qids, *qids) if extra else judgments.qids)),
+        contradictions=retrieved.contradictions,
+        judgments_name=judgments.name,
+        run_name=retrieved.name,
+        tag=retrieved.tag,
+        fingerprint=fingerprint,
+        replaced=retrieved.replaced,
+    )
+
+
+def part_of(
+    opened: Opened,
+    conventions: Conventions,
+    ranking: Ranking,
+    measure: Measure | None = None,
+    judge: Judge = judge_opened,
+) -> tuple[Judged, FloatArray]:
+    """Judge an opened run for one measure, or for a measure without a value when nothing is relevant.
+
+    Returns
+    -------
+    judged : JudgedRun, JudgedGroups or JudgedPreferences
+        The Q queries that count under the conventions.
+    fixed : (Q,) float array
+        The value that each query counts with: 0 or 1, or NaN for the measure's own value.
+    """
+    # A kept judged run serves other measures too; its additional queries are left out below.
+    complete, extra = opened.kept is not None or conventions.missing != "out", conventions.extra == "in"
+    judged, retrieved = judge(opened, ranking, complete, extra)
+    missing = missing_queries(opened.judgments.qids, retrieved.qids)
+    part, kept, fixed = _selected(judged, missing, None, conventions, measure)
+    return part, fixed[kept]
+
+
+def _selected(
+    judged: Judged,
+    missing: Sequence[str],
+    known: Sequence[str] | None,
+    conventions: Conventions,
+    measure: Measure | None,
+) -> tuple[Judged, BoolArray, FloatArray]:
+    """Return the queries that count, a mask of them, and their fixed values (NaN: the measure's own value).
+
+    `missing` are the judged queries that the run lacks; `known` are the judged ones, if `judged` has others too.
+    A query with the fixed value 0 is not listed.
+    """
+    kept = np.ones(len(judged.qids), dtype=bool)
+    fixed = np.full(len(judged.qids), np.nan)
+    if missing and conventions.missing != "empty":
+        lacking = set(missing)
+        absent = np.array([qid in lacking for qid in judged.qids], dtype=bool)
+        if conventions.missing == "out":
+            kept &= ~absent
+        else:
+            fixed[absent] = 0.0
+    if known is not None and conventions.extra == "out":
+        of_judgments = set(known)
+        kept &= np.array([qid in of_judgments for qid in judged.qids], dtype=bool)
+    if not isinstance(judged, JudgedRun):
+        if any(getattr(conventions, name) in values for name, values in _OF_QRELS.items()):
+            raise _needs_qrels()
+        if not kept.all():
+            raise AssertionError("groups and preferences are judged for the queries that count")
+        return judged, kept, fixed
+    if conventions.unrelevant != "in":
+        defined = _defined(measure, judged)
+        if conventions.unrelevant == "out":
+            kept &= defined
+        else:
+            fixed[~defined & np.isnan(fixed)] = 1.0
+    return judged if kept.all() else judged.select(kept), kept, fixed
+
+
+def _computed(measure: Measure, part: Judged, fixed: FloatArray) -> tuple[FloatArray | Sequence[str], float]:
+    """Return a measure's values over the queries that count, (Q,) numbers or texts, and their average."""
+    family = measure.family
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
+        outcome = _from_outside(measure, part) if family.from_outside else measure(part)
+        if family.kind == TEXT:
+            return [str(text) for text in outcome], math.nan
+        column: FloatArray = np.asarray(outcome, dtype=np.float64)
+        if not np.isnan(fixed).all():
+            column = with_fixed(measure, column, fixed)
+        over = family.average.over
+        if over is None:
+            average = family.average(column, part.num_queries)
+        else:
+            average = over(column, part, dict(measure.parameters))
+    # An average over other things than values, such as nAUC's, may have no value.
+    finite = np.isfinite(column).all() and (over is not None or math.isfinite(average))
+    if not (finite or family.from_outside):
+        raise EvaluationError(
+            f"{brief(measure.name)} is too large for a 64-bit float", "Use smaller numbers as its parameters."
+        )
+    return column, average
+
+
+def with_fixed(measure: Measure, values: FloatArray, fixed: FloatArray) -> FloatArray:
+    """Replace a measure's values by the fixed values of `part_of`, except where these are NaN. (Q,)."""
+    if measure.family.of_judgments:
+        return values
+    if measure.family.kind != REAL:
+        fixed = np.where(fixed == 1, np.nan, fixed)  # a count has no highest value and stays as it is
+    return np.where(np.isnan(fixed), values, fixed)
+
+
+def _defined(measure: Measure | None, judged: JudgedRun) -> BoolArray:
+    """Return for which queries a measure has a value. (Q,)."""
+    without = "relevant" if measure is None else measure.family.undefined_without
+    if measure is None or without == "relevant":
+        return judged.num_rel(1) > 0
+    given = dict(measure.parameters)
+    level = int(given.get("level", 1))
+    if without == "nonrelevant":
+        return judged.num_ret > judged.num_rel_ret(level)
+    relevant = judged.found(level)
+    return judged.count(relevant.query[relevant.rank <= given.get("cutoff", np.inf)]) > 0
+
+
+def _from_outside(measure: Measure, judged: Judged) -> Any:
+    """Compute a measure defined by a user; any failure in it becomes a one-line error."""
+    try:
+        values = measure(judged)
+        if measure.family.kind != TEXT:
+            values = np.asarray(values, dtype=np.float64)
+    except TrecevalError:
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise EvaluationError(
+            f"measure {measure.name}, defined by {place_of(measure.family.function)}, failed: {reason}",
+            "Fix the function.",
+        ) from error
+    shape = np.shape(values)
+    if shape != (judged.num_queries,):
+        raise EvaluationError(
+            f"measure {measure.name} returned values of shape {shape} for {judged.num_queries} queries",
+            "Return one value per query.",
+        )
+    return values
+
+
+_OF_QRELS: Mapping[str, Sequence[str]] = {
+    "ties": ["worst"],
+    "unrelevant": ["out", "one"],
+    "known": ["retrieved"],
+    "extra": ["in"],
+    "not_positive": ["miss"],
+}
+"""Values of conventions that require relevance judgments."""
+
+
+def _needs_qrels() -> EvaluationError:
+    return EvaluationError("the conventions of this profile need relevance judgments (qrels)", "Use another profile.")
+
+
+def _nothing_in_common(judgments: Judgments, run: Retrieved) -> EvaluationError:
+    return EvaluationError(
+        f"no query of {_some(run.qids)} is judged: {judgments.name} has {_some(judgments.qids)}",
+        "Check that both files belong together and use the same query ids.",
+        file=run.name,
+    )
+
+
+def _some(qids: Sequence[str]) -> str:
+    if not qids:
+        return "none (0 queries)"
+    count = "1 query" if len(qids) == 1 else f"{len(qids)} queries"
+    return f"{first_of(qids)} ({count})"

@@ -1,0 +1,296 @@
+"""Open judgments and runs: bring each form in which they are given to one of a few, about which nobody asks again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from treceval_py._types import Data, Source
+from treceval_py.data.groups import JudgmentGroups
+from treceval_py.data.ids import shown
+from treceval_py.data.preferences import Preferences
+from treceval_py.data.qrels import Qrels
+from treceval_py.data.ranking import RankContradictions, Ranking, rank_contradictions
+from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
+from treceval_py.data.table import FORMS, is_nested
+from treceval_py.errors import DataError, EvaluationError
+from treceval_py.io.lines import QRELS, RUN
+from treceval_py.io.named import RUN_FORMATS, format_named, read_judgments, recognised
+from treceval_py.io.rows import gathered
+from treceval_py.io.source import Watch
+from treceval_py.io.trec import Judgments
+from treceval_py.judging.judged import JudgedGroups, JudgedRun
+from treceval_py.judging.preferences import JudgedPreferences
+from treceval_py.judging.streaming import Retrieved
+from treceval_py.measures import FAMILIES, NICKNAMES, Measure
+from treceval_py.scoring.planning import AS_IT_IS, NOTHING, Plan, Reading
+from treceval_py.scoring.results import Results
+
+if TYPE_CHECKING:
+    from treceval_py.judging.arrays import Arrays
+
+Judged = JudgedRun | JudgedGroups | JudgedPreferences
+AnyRun: TypeAlias = "Source | Data"
+"""A run in any of its forms."""
+
+AnyJudgments: TypeAlias = "Source | Judgments | Data"
+"""Judgments in any of their forms."""
+
+_KINDS: dict[type, str] = {
+    Qrels: "relevance judgments (qrels)",
+    JudgmentGroups: "judgments by groups (qrels_jg)",
+    Preferences: "preference judgments (prefs)",
+}
+_NEEDS: dict[object, str] = {
+    JudgedRun: _KINDS[Qrels],
+    JudgedGroups: _KINDS[JudgmentGroups],
+    JudgedPreferences: _KINDS[Preferences],
+}
+
+
+def format_for(measures: Sequence[Measure]) -> str | None:
+    """Return the format of judgments that the measures require; None if any format will do.
+
+    Raises
+    ------
+    EvaluationError
+        Some measures need judgments by subtopic and some do not.
+    """
+    # Not for trec_eval's own group measures: trec_eval refuses them unless the format is named.
+    of_groups = [name for name in NICKNAMES["qrels_jg"] if FAMILIES[name].judged is JudgedGroups]
+    needing = [measure for measure in measures if measure.family.judged in _NEEDS]
+    if any(measure.family.name in of_groups for measure in needing):
+        return None
+    by_kind = {measure.family.judged: measure.name for measure in needing}
+    if JudgedGroups in by_kind and len(by_kind) > 1:
+        other = next(kind for kind in by_kind if kind is not JudgedGroups)
+        raise EvaluationError(
+            f"measure {by_kind[JudgedGroups]} needs {_NEEDS[JudgedGroups]}, and {by_kind[other]} {_NEEDS[other]}",
+            "Compute them in two separate commands.",
+        )
+    return "qrels_jg" if set(by_kind) == {JudgedGroups} else None
+
+
+def load_judgments(
+    qrels: AnyJudgments,
+    format: str | None = None,
+    *,
+    duplicates: str = "refuse",
+) -> Judgments:
+    """Return judgments as a table: read a file, convert an object, or return a table unchanged.
+
+    Parameters
+    ----------
+    qrels : path, binary file, table, or an object of another form
+        The judgments.
+    format : str, optional
+        The format of a file; detected by default. With ``qrels_jg``, rows are judgments by subtopic, too.
+    duplicates : {"refuse", "last"}
+        How to treat a document that is judged twice for a query, in a file in TREC's format.
+
+    Raises
+    ------
+    InputError, DataError
+        The judgments cannot be read.
+    """
+    if isinstance(qrels, (Qrels, JudgmentGroups, Preferences)):
+        return qrels
+    if not isinstance(qrels, (str, os.PathLike)) and not hasattr(qrels, "read"):
+        return _judgments_from(qrels, format)
+    source: Any = qrels
+    name, source = recognised(source, "qrels") if format is None else (format, source)
+    if name == "qrels":
+        return gathered(source, QRELS).qrels(duplicates=duplicates)
+    return read_judgments(source, name)
+
+
+def _judgments_from(given: Any, format: str | None) -> Judgments:
+    """Return the judgments of a Python object."""
+    if given is None:
+        raise DataError("no judgments", FORMS["judgments"])
+    if isinstance(given, Run):
+        raise DataError("this is a run, not judgments", "Give the judgments first, then the run.")
+    if format == "qrels_jg" and not isinstance(given, Mapping):
+        from treceval_py.data.objects import nested_groups
+
+        return JudgmentGroups.from_dict(nested_groups(given))
+    if not isinstance(given, Mapping):
+        from treceval_py.judging.arrays import is_arrays, is_matrix, qrels_of_labels
+
+        if is_matrix(given) and is_arrays(given):
+            return qrels_of_labels(given)
+    try:
+        return Qrels(given)
+    except DataError:
+        by_query = given.values() if isinstance(given, Mapping) else ()
+        nested = (each for groups in by_query if isinstance(groups, Mapping) for each in groups.values())
+        if any(isinstance(each, Mapping) for each in nested):
+            return JudgmentGroups.from_dict(given)
+        raise
+
+
+def check_kinds(measures: Sequence[Measure], judgments: Judgments) -> None:
+    """Check that the measures can be computed from judgments of this kind.
+
+    Raises
+    ------
+    EvaluationError
+        A measure cannot.
+    """
+    have = _KINDS[type(judgments)]
+    for measure in measures:
+        need = _NEEDS.get(measure.family.judged, have)
+        if need != have:
+            raise EvaluationError(
+                f"measure {measure.name} needs {need}, but these are {have}",
+                "Choose other measures, or name the file's format (-R).",
+                file=judgments.name,
+            )
+
+
+class File(NamedTuple):
+    """A run file in TREC's format that is judged block by block, each time from its beginning; never held whole."""
+
+    source: Source
+    duplicates: str
+    threads: int | None
+    watch: Watch | None
+
+
+class Opened(NamedTuple):
+    """A run, opened to be judged against judgments any number of times.
+
+    Attributes
+    ----------
+    judgments : Qrels, JudgmentGroups or Preferences
+        The judgments.
+    form : File, Run, Arrays or nested dictionaries
+        The run: all other forms become a table. Arrays and dictionaries stand beside relevance judgments only.
+    retrieved : Retrieved
+        Its queries, its tag and its notes; of a file, what `filling.judge_opened` returns.
+    kept : dict or None
+        What `filling.judge_opened` returned, by its arguments, if several computations share it.
+    """
+
+    judgments: Judgments
+    form: File | Run | Arrays | Mapping[str, Mapping[str, float]]
+    retrieved: Retrieved
+    kept: dict[tuple[Ranking, bool, bool], tuple[Judged, Retrieved]] | None = None
+
+
+def open_run(
+    judgments: Judgments,
+    run: AnyRun,
+    reading: Reading = AS_IT_IS,
+    plan: Plan = NOTHING,
+    *,
+    keep: bool = False,
+    watch: Watch | None = None,
+) -> Opened:
+    """Open a run to be judged against judgments.
+
+    Parameters
+    ----------
+    judgments : Qrels, JudgmentGroups or Preferences
+        The judgments.
+    run : path, binary file, Run, dict, frame or rows
+        The run.
+    reading : Reading
+        How a run file is read.
+    plan : Plan
+        What is computed. A stream, which can be read only once, is held whole if the plan has several rankings; so is
+        any run but dictionaries if its queries without judgments count.
+    keep : bool
+        Keep judged runs, for several computations. A plan requests each ranking once.
+    watch : callable, optional
+        As for `evaluate`.
+
+    Raises
+    ------
+    TrecevalError
+        The run cannot be opened, or read if it is held whole.
+    """
+    if watch is not None and not callable(watch):
+        raise EvaluationError(f"watch must be a function, not {shown(watch)}", "Give a function of two numbers.")
+    relevance = isinstance(judgments, Qrels)
+    whole = "in" in [task.conventions.extra for task in plan.tasks]
+    kept: dict[Any, Any] | None = {} if keep else None
+    if isinstance(run, (str, os.PathLike)) or hasattr(run, "read"):
+        rereadable = isinstance(run, (str, os.PathLike)) and os.path.isfile(run)
+        source: Any = run
+        name, source = recognised(source, "run") if reading.run_format is None else (reading.run_format, source)
+        if name == "trec_results" and relevance and not whole and (rereadable or not (keep or len(plan.rankings) > 1)):
+            file = File(source, plan.duplicates, reading.threads, watch)
+            return Opened(judgments, file, Retrieved((), "", "", RankContradictions()), kept)
+        table, replaced = _read_run(source, name, plan.duplicates, reading.threads)
+        return Opened(judgments, table, _facts(table, replaced), kept)
+    if relevance and not isinstance(run, (Run, Results)) and is_nested(run):
+        nested: Any = run
+        return Opened(judgments, nested, Retrieved(tuple(nested), RUN_NAME, DEFAULT_TAG, RankContradictions()), kept)
+    form = _table_or_arrays(run)
+    if not isinstance(form, Run):
+        if relevance and not whole:
+            return Opened(judgments, form, Retrieved(form.qids, RUN_NAME, DEFAULT_TAG, RankContradictions()), kept)
+        form = form.table(judgments)
+    return Opened(judgments, form, _facts(form), kept)
+
+
+def _facts(run: Run, replaced: int = 0) -> Retrieved:
+    return Retrieved(run.qids, run.name, run.tag, rank_contradictions(run), replaced)
+
+
+def load_run(
+    run: AnyRun,
+    format: str | None = None,
+    *,
+    duplicates: str = "refuse",
+    threads: int | None = None,
+    judgments: Judgments | None = None,
+) -> Run:
+    """Return a run as a table: read a file, convert an object, or return a table unchanged.
+
+    Parameters
+    ----------
+    run : path, binary file, Run, or an object of another form
+        The run.
+    format : str, optional
+        The format of a file; detected by default.
+    duplicates : {"refuse", "last"}
+        How to treat a document that occurs twice in a query, in a file in TREC's format.
+    threads : int, optional
+        Threads for reading a file in TREC's format. Default: one per available core.
+    judgments : Qrels, optional
+        Judgments that tell which NaN among arrays of scores without ids are documents: those that are judged.
+
+    Raises
+    ------
+    InputError, DataError
+        The run cannot be read.
+    """
+    if isinstance(run, (str, os.PathLike)) or hasattr(run, "read"):
+        source: Any = run
+        name, source = recognised(source, "run") if format is None else (format, source)
+        return _read_run(source, name, duplicates, threads)[0]
+    form = _table_or_arrays(run)
+    return form if isinstance(form, Run) else form.table(judgments)
+
+
+def _read_run(source: Source, format: str, duplicates: str, threads: int | None) -> tuple[Run, int]:
+    """Return a run file as a table, and how many of its lines were replaced by later ones."""
+    if format != "trec_results":
+        return format_named(RUN_FORMATS, format, "runs")(source), 0
+    rows = gathered(source, RUN, threads=threads)
+    run = rows.run(duplicates=duplicates)
+    return run, rows.count - len(run.docids)
+
+
+def _table_or_arrays(run: Any) -> Run | Arrays:
+    """Return an object that is a run; as arrays if it is given so."""
+    if isinstance(run, Run):
+        return run
+    if run is None or isinstance(run, Results):
+        raise DataError("no run" if run is None else "these are results, not a run", FORMS["run"])
+    from treceval_py.judging.arrays import is_arrays, rows_of
+
+    return rows_of(run) if is_arrays(run) else Run(run)
