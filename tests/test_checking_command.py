@@ -360,4 +360,5 @@ def test_a_scale_is_two_labels(text: str, scale: tuple[int, int]) -> None:
 def test_the_command_names_the_formats_and_kinds_that_there_are() -> None:
     (option,) = (each for each in command.check.params if "--format" in each.opts)
     assert list(option.type.choices) == list(CHECK_FORMATS)
-    assert list(command.KIND_NAMES) == list(KINDS)
+    (option,) = (each for each in command.check.params if "--as" in each.opts)
+    assert list(option.type.choices) == list(KINDS)

@@ -21,7 +21,7 @@ import pytest
 
 import treceval_py as te
 from treceval_py.cli.commands import treceval
-from treceval_py.cli.completion import NAMES, complete
+from treceval_py.cli.completion import TABLES, complete
 from treceval_py.measures import FAMILIES
 from treceval_py.rendering import FORMATS
 
@@ -48,18 +48,21 @@ def asked(instruction: str, words: str = "", word: str = "") -> str:
     environment = {"COMP_WORDS": words, "COMP_CWORD": word}
     with (
         patch.dict(os.environ, environment),
-        redirect_stdout(io.StringIO()) as out,
+        redirect_stdout(io.TextIOWrapper(io.BytesIO(), "utf-8")) as out,
         redirect_stderr(io.StringIO()) as err,
     ):
         assert complete(instruction) == 0
     assert err.getvalue() == ""
-    return out.getvalue()
+    out.flush()
+    return out.buffer.getvalue().decode()
 
 
 def by_bash(line: str) -> list[str]:
-    """Return what bash is answered for a line; like bash, give it the last piece of the last word alone."""
-    piece = re.split(r"[\s@=]", line)[-1]
-    answers = [answer.partition(",") for answer in asked("bash_complete", line, piece).splitlines()]
+    """Return what bash is answered for a line, which it splits at some punctuation too."""
+    pieces = [piece for word in line.split(" ") for piece in re.split("([@=:])", word) if piece or not word]
+    answers = [
+        answer.partition(",") for answer in asked("bash_complete", "\n".join(pieces), f"{len(pieces) - 1}").splitlines()
+    ]
     return [value if kind == "plain" else f"<{kind}>" for kind, _, value in answers]
 
 
@@ -81,7 +84,9 @@ def test_a_measure_is_completed_with_its_cutoffs() -> None:
 
 
 def test_of_a_word_with_an_at_sign_bash_gets_the_piece_that_it_replaces() -> None:
-    assert by_bash("treceval -m nDCG@1") == ["10", "15", "100", "1000"]
+    # Unlike what follows an equals sign, this piece has the sign itself.
+    assert by_bash("treceval -m nDCG@1") == ["@10", "@15", "@100", "@1000"]
+    assert set(by_bash("treceval -m nDCG@")) >= {"@10", "@15", "@100", "@1000"}
     assert (
         by_zsh("treceval -m nDCG@1") == by_fish("treceval -m nDCG@1") == ["nDCG@10", "nDCG@15", "nDCG@100", "nDCG@1000"]
     )
@@ -110,7 +115,8 @@ def test_profiles_and_formats_are_completed() -> None:
 
 
 def test_a_value_after_an_equals_sign() -> None:
-    assert by_bash("treceval --profile=ra") == ["ranx"]
+    assert by_bash("treceval --profile=ra") == by_bash("treceval score --profile=ra") == ["ranx"]
+    assert by_bash("treceval --profile=") == list(te.PROFILES)
     assert by_zsh("treceval --profile=ra") == by_fish("treceval --profile=ra") == ["--profile=ranx"]
 
 
@@ -152,16 +158,24 @@ def test_an_unknown_instruction_is_refused() -> None:
     )
 
 
-def test_each_entry_is_a_parameter_without_choices() -> None:
+def test_each_text_is_a_name_of_a_kind_or_a_file() -> None:
     context = click.Context(treceval)
-    there = set()
+    named = {}
     for name in ("score", *treceval.list_commands(context)):
         command = treceval.get_command(context, name)
         assert command is not None
         for parameter in command.params:
-            if parameter.type is click.STRING:
-                there |= {parameter.name, f"{name} {parameter.name}"}
-    assert set(NAMES) <= there
+            if isinstance(parameter.type, click.types.StringParamType):
+                items = parameter.shell_complete(click.Context(command), "")
+                assert items
+                if [item.type for item in items] != ["file"]:
+                    named[f"{name} {parameter.name}"] = {item.value for item in items}
+    assert named["measures names"] == named["retrieve measures"] == named["gate floors"] == set(by_bash("treceval -m "))
+    assert named["profiles names"] == named["explain against"] == named["fuse profile"] == set(te.PROFILES)
+    assert {"compare tests", "report correction", "compare letters", "check ignore", "convert source_format"} <= set(
+        named
+    )
+    assert len(TABLES) + 2 == len({frozenset(names) for names in named.values()})
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -171,7 +185,7 @@ def test_the_command_itself_answers_each_shell(shell: str, tmp_path: Path) -> No
         ["treceval"], env={**env, "_TRECEVAL_COMPLETE": f"{shell}_source"}, capture_output=True, check=True
     )
     assert f"_TRECEVAL_COMPLETE={shell}_complete".encode() in done.stdout
-    words = {"COMP_WORDS": "treceval --profile ra", "COMP_CWORD": {"bash": "ra", "zsh": "2", "fish": "ra"}[shell]}
+    words = {"COMP_WORDS": "treceval --profile ra", "COMP_CWORD": {"bash": "2", "zsh": "2", "fish": "ra"}[shell]}
     env |= {"_TRECEVAL_COMPLETE": f"{shell}_complete", **words}
     done = subprocess.run(["treceval"], env=env, capture_output=True, check=True)
     assert b"ranx" in done.stdout

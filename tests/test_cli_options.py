@@ -436,6 +436,13 @@ def test_plug_ins_are_imported(name: str, folder: Path, monkeypatch: pytest.Monk
     assert (done.status, imported) == (0, ["one", "two.py"])
 
 
+@pytest.mark.parametrize("name", ["./notes.txt", ".notes", "folder/notes"])
+def test_a_plug_in_is_a_module_or_a_python_file(name: str) -> None:
+    hint = "Give the name of a module or the path of a .py file that calls treceval_py.declare."
+    for line in (["--plugin", name, "qrels", "run"], ["measures", "--plugin", name]):
+        assert error_of(treceval(line)) == f"treceval: plugin '{name}' is not a .py file. {hint}\n"
+
+
 # From Python ----------------------------------------------------------------------------------------
 
 RUN = RUNS["r0"]

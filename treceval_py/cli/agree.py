@@ -2,71 +2,64 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import glob
+import os
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
+from treceval_py.cli.commands import Command
 from treceval_py.cli.options import (
     SCORING_OPTIONS,
     decimal,
-    digits_option,
     flag,
-    format_option,
+    given,
     number,
-    output_option,
+    option,
+    output_options,
     scoring_options,
 )
-from treceval_py.cli.printing import check_targets, note, put, style_for
+from treceval_py.cli.printing import Output, check_targets
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from treceval_py.scoring.planning import Reading, Scoring
 
-HELP = """Measure how judges agree, and whether they order runs alike.
 
-QRELS are the judgments of each judge, a person or a program. RUNs are recognised by their lines; name a run in another
-format with --run. The output has Cohen's kappa, weighted kappas and Krippendorff's alpha with intervals, and a table of
-grades for each pair of judges. With runs, it also has the correlation of the orders of runs (Kendall's tau, AP
-correlation) and the pairs of runs whose significant difference depends on the judge.
-
-\b
-treceval agree anna.qrels ben.qrels
-treceval agree nist.qrels llm.qrels runs/*.txt -m nDCG@10
-treceval agree anna.qrels ben.qrels -q --format csv -o agreement.csv
-"""
-
-
-@click.command("agree", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("agree", cls=Command)
 @click.argument("files", metavar="QRELS QRELS… [RUN…]", nargs=-1, required=True)
-@click.option("--run", "runs", multiple=True, metavar="RUN", help="Run, folder or pattern of runs. Repeatable.")
+@option("--run runs", "RUN", "Run, folder or pattern of runs. Repeatable.", multiple=True)
 @scoring_options("map, ndcg_cut.10, recip_rank, P.10")
-@flag("--common", help="Score runs with only those judgments that all judges made.")
-@flag("-q", "--per-query", "by_query", help="Show each query, too.")
-@decimal("--alpha", default=0.05, help="Significance level of the tests between runs [0.05].")
-@decimal("--confidence", default=0.95, help="Confidence level of the intervals [0.95].")
-@number("--bootstrap", default=2000, least=100, help="Resamples of the bootstrap [2000].")
-@number("--seed", default=1, help="Random seed [1].")
-@format_option()
-@digits_option
-@output_option
+@flag("--common", "Score runs with only those judgments that all judges made.")
+@flag("-q --per-query by_query", "Show each query, too.")
+@decimal("--alpha", "Significance level of the tests between runs [0.05].", 0.05)
+@decimal("--confidence", "Confidence level of the intervals [0.95].", 0.95)
+@number("--bootstrap", "Resamples of the bootstrap [2000].", 2000, least=100)
+@number("--seed", "Random seed [1].", 1)
+@output_options()
+@click.pass_context
 def agree(
+    ctx: click.Context,
+    /,
     files: tuple[str, ...],
     runs: tuple[str, ...],
     scoring: Scoring,
     reading: Reading,
-    common: bool,
     by_query: bool,
-    alpha: float,
-    confidence: float,
-    bootstrap: int,
-    seed: int,
-    output_format: str,
-    digits: int | None,
-    output: str | None,
+    output: Output,
+    **settings: Any,
 ) -> None:
-    """Tell judgments from runs, compare, print."""
+    r"""Measure how judges agree, and whether they order runs alike.
+
+    QRELS are the judgments of each judge, a person or a program. RUNs are recognised by their lines; name a run in
+    another format with --run. The output has Cohen's kappa, weighted kappas and Krippendorff's alpha with intervals,
+    and a table of grades for each pair of judges. With runs, it also has the correlation of the orders of runs
+    (Kendall's tau, AP correlation) and the pairs of runs whose significant difference depends on the judge.
+
+    \b
+    treceval agree anna.qrels ben.qrels
+    treceval agree nist.qrels llm.qrels runs/*.txt -m nDCG@10
+    treceval agree anna.qrels ben.qrels -q --format csv -o agreement.csv
+    """
     from treceval_py.comparing.saved.files import run_files
     from treceval_py.judges.agreeing import agree as agreeing
     from treceval_py.judges.show import document_of
@@ -75,63 +68,38 @@ def agree(
     if "-" in (*files, *runs):
         raise click.UsageError("Standard input (-) is not read here; name a file.")
     judgments = [each for each in files if not _is_run(each)]
-    given = [*(each for each in files if each not in judgments), *runs]
+    scored = [*(file for file in files if file not in judgments), *runs]
     if len(judgments) < 2:
-        what = "is one file" if judgments else "are no files"
-        raise click.UsageError(f"There {what} of judgments, but agreement needs two or more.")
-    if not given:
-        _check_needless(scoring, common=common)
-    check_targets([output], files)
-    found = agreeing(
-        _each_once(judgments),
-        run_files(given, without=judgments, written=[] if output is None else [output]) if given else (),
-        common=common,
-        alpha=alpha,
-        confidence=confidence,
-        bootstrap=bootstrap,
-        seed=seed,
+        number_of = "is one file" if judgments else "are no files"
+        raise click.UsageError(f"There {number_of} of judgments, but agreement needs two or more.")
+    if not scored:  # level and profile still decide what is relevant
+        named_here = given(ctx) - {"level", "profile"}
+        needless = [
+            next(spelling for spelling in option.spellings if spelling.startswith("--"))
+            for field, option in SCORING_OPTIONS.items()
+            if field in named_here
+        ]
+        needless += [f"--{name}" for name in ("common", "alpha") if name in named_here]
+        if needless:
+            raise click.UsageError(f"{needless[0]} needs runs.")
+    check_targets([output.path], files)
+    for at, file in enumerate(judgments):
+        # Perhaps by different paths; and a judge always agrees with himself.
+        if os.path.realpath(file) in map(os.path.realpath, judgments[:at]):
+            raise click.UsageError(f"{file} is given twice; remove one.")
+    agreement = agreeing(
+        judgments,
+        run_files(scored, without=judgments, written=[] if output.path is None else [output.path]) if scored else (),
         scoring=scoring,
+        **settings,
         **reading._asdict(),
     )
-    style = style_for(output, digits)
-    text = render(document_of(found, style, by_query=by_query), output_format, style)
-    put(text, output, styled=output_format == "table")
-    if output_format in ("csv", "tsv"):
-        note(*found.notes)
-
-
-def _check_needless(scoring: Scoring, *, common: bool) -> None:
-    """Refuse options that have no effect without runs; level and profile still decide what is relevant."""
-    from treceval_py.scoring.planning import Scoring
-
-    alpha = click.get_current_context().get_parameter_source("alpha") is ParameterSource.COMMANDLINE
-    unset = Scoring()
-    needless = [
-        next(name for name in option.spellings if name.startswith("--"))
-        for field, option in SCORING_OPTIONS.items()
-        if field not in ("level", "profile") and getattr(scoring, field) != getattr(unset, field)
-    ]
-    needless += [option for option, is_given in {"--common": common, "--alpha": alpha}.items() if is_given]
-    if needless:
-        raise click.UsageError(f"{needless[0]} needs runs.")
-
-
-def _each_once(files: Sequence[str]) -> Sequence[str]:
-    """Refuse a file that is given twice, even by different paths: a judge always agrees with himself."""
-    import os
-
-    places = [os.path.realpath(file) for file in files]
-    for at, file in enumerate(files):
-        if places[at] in places[:at]:
-            raise click.UsageError(f"{file} is given twice; remove one.")
-    return files
+    output.put(render(document_of(agreement, output.style, by_query=by_query), output.format, output.style))
+    output.note(*agreement.notes)
 
 
 def _is_run(path: str) -> bool:
     """Tell by its first lines whether a file is a run; folders and patterns always are."""
-    import glob
-    import os
-
     from treceval_py.checking.causes import looks_like
     from treceval_py.io.source import peek
 

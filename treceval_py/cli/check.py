@@ -6,73 +6,58 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
-from treceval_py.cli.options import flag, format_option, given, number
-from treceval_py.cli.printing import check_targets, note, put, say, style_for
+from treceval_py.cli.commands import Command
+from treceval_py.cli.names import KINDS
+from treceval_py.cli.options import TWICE, choice, flag, format_option, given, named, number, option
+from treceval_py.cli.printing import Output, check_targets, note, put, say
 from treceval_py.errors import EvaluationError, InputError, OutputError, TrecevalError, visible
 from treceval_py.rendering import FORMATS
 
 if TYPE_CHECKING:
     from treceval_py._types import Source
     from treceval_py.checking.checking import Checked
-    from treceval_py.checking.fixing import Fixed
-    from treceval_py.checking.rows import Kind
     from treceval_py.data.qrels import Qrels
 
-KIND_NAMES = ("run", "msmarco", "qrels", "judged-ranking")
-"""The names of `checking.rows.KINDS`, repeated here so that help needs no import."""
-
-HELP = """Check runs and judgments line by line, and report every problem.
-
-Each finding has a line and column, a severity and a code. Errors stop scoring, or make other programs silently report
-wrong numbers. Warnings are probable mistakes. Notes are for information. With --qrels, the judgments are checked too,
-and runs are compared with them: missing queries and documents, ids that look alike.
-
-\b
-treceval check run.txt
-treceval check --qrels qrels.txt runs/*.txt
-treceval check --explain R104            what a code means, and what to do
-treceval check --fix fixed.txt run.txt   write a copy with all lossless fixes applied
-treceval check --select R1 --ignore R111 --format json run.txt
-
---fix repairs encodings, line ends, white space, blank lines, exact duplicates, meaningless ranks, headers, quotes and
-missing tags; it never guesses.
-The exit status is 1 if there are errors (with --strict, also for warnings); with --fix, if any remain.
-"""
+    Checking = Callable[..., Checked]
 
 
-class Settings(NamedTuple):
-    """The options of a check, as `checking.check` takes them."""
+def _check(ctx: click.Context) -> dict[str, object]:
+    """Return what is wrong: a lack of files, and what does not go with --explain."""
+    chosen = ctx.params
+    files, explain = [*chosen["files"], *filter(None, [chosen["qrels"]])], chosen["explain"] is not None
+    return {
+        "--explain explains a code; remove the files.": explain and files,
+        "--explain explains a code; remove the other options.": explain and given(ctx) - {"explain", "output"},
+        "Name a FILE to check, or --qrels QRELS.": not explain and not files,
+        TWICE: files.count("-") > 1,
+    }
 
-    most: int
-    select: tuple[str, ...]
-    ignore: tuple[str, ...]
-    scale: tuple[int, int] | None
 
-
-@click.command("check", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("check", cls=Command, check=_check)
 @click.argument("files", metavar="FILE…", nargs=-1)
-@click.option("--qrels", metavar="QRELS", help="Judgments: check them, and compare runs with them.")
-@click.option("--explain", metavar="CODE", help="Explain a code and what to do about it, or 'all' codes.")
-@click.option("--as", "kind", type=click.Choice(KIND_NAMES), help="Type of each FILE [recognised].")
+@option("--qrels", "QRELS", "Judgments: check them, and compare runs with them.")
+@option("--explain", "CODE", "Explain a code and what to do about it, or 'all' codes.", shell_complete=named("code"))
+@choice("--as kind", KINDS, "Type of each FILE [recognised].")
 @format_option("text", ["text", *FORMATS, "github", "sarif"])
-@click.option(
-    "--select", multiple=True, metavar="CODES", help="Report only these codes: R104, or R1 for all that begin with R1."
+@option(
+    "--select",
+    "CODES",
+    "Report only these codes: R104, or R1 for all that begin with R1.",
+    multiple=True,
+    shell_complete=named("code"),
 )
-@click.option("--ignore", multiple=True, metavar="CODES", help="Don't report these codes.")
-@flag("--strict", help="Exit with status 1 for warnings too.")
-@number("--max", "most", default=100, help="Show at most N findings of each code and file; 0 shows all [100].")
-@click.option(
-    "--scale",
-    metavar="LOW-HIGH",
-    help="Valid labels of judgments, such as 0-3 (-1 and -2, not judged, are always valid).",
-)
-@click.option("--fix", metavar="OUT", help="Write a fixed copy to OUT; for several files, into the folder OUT.")
-@flag("--in-place", help="Fix the files themselves.")
-@click.option("-o", "--output", metavar="FILE", help="Write the findings to FILE, whole or not at all.")
+@option("--ignore", "CODES", "Don't report these codes.", multiple=True, shell_complete=named("code"))
+@flag("--strict", "Exit with status 1 for warnings too.")
+@number("--max most", "Show at most N findings of each code and file; 0 shows all [100].", 100)
+@option("--scale", "LOW-HIGH", "Valid labels of judgments, such as 0-3 (-1 and -2, not judged, are always valid).")
+@option("--fix", "OUT", "Write a fixed copy to OUT; for several files, into the folder OUT.")
+@flag("--in-place", "Fix the files themselves.")
+@option("-o --output", "FILE", "Write the findings to FILE, whole or not at all.")
 @click.pass_context
 def check(
     ctx: click.Context,
@@ -90,39 +75,58 @@ def check(
     in_place: bool,
     output: str | None,
 ) -> None:
-    """Check, print, fix."""
+    r"""Check runs and judgments line by line, and report every problem.
+
+    Each finding has a line and column, a severity and a code. Errors stop scoring, or make other programs silently
+    report wrong numbers. Warnings are probable mistakes. Notes are for information. With --qrels, the judgments are
+    checked too, and runs are compared with them: missing queries and documents, ids that look alike.
+
+    \b
+    treceval check run.txt
+    treceval check --qrels qrels.txt runs/*.txt
+    treceval check --explain R104            what a code means, and what to do
+    treceval check --fix fixed.txt run.txt   write a copy with all lossless fixes applied
+    treceval check --select R1 --ignore R111 --format json run.txt
+
+    --fix repairs encodings, line ends, white space, blank lines, exact duplicates, meaningless ranks, headers, quotes
+    and missing tags; it never guesses. The exit status is 1 if there are errors (with --strict, also for warnings);
+    with --fix, if any remain.
+    """
     if explain is not None:
-        put(_explanation(ctx, explain), output)
+        put(_explanation(explain), output)
         return
-    if not files and qrels is None:
-        raise click.UsageError("Name a FILE to check, or --qrels QRELS.")
+    from treceval_py.checking import check as look
     from treceval_py.checking.show import check_output, left_out
 
-    settings = Settings(most, _codes(select, "--select"), _codes(ignore, "--ignore"), _labels(scale))
+    chosen, ignored = _codes(select, "--select"), _codes(ignore, "--ignore")
+    checking: Checking = partial(look, most=most, select=chosen, ignore=ignored, scale=_labels(scale))
     targets = _targets(files, fix, in_place)
-    read = [each for each in (qrels, *files) if each is not None]
+    read = [file for file in (qrels, *files) if file is not None]
     check_targets([output, *(() if in_place else targets)], read)
     if in_place:
         check_targets([output, *targets], [])
-    if read.count("-") > 1:
-        raise click.UsageError("Standard input (-) can be read only once.")
     with ExitStack() as opened:
-        checked, judgments = _judgments(qrels, settings, opened)
+        checked, judgments = _judgments(qrels, checking, opened)
         failed = qrels is not None and judgments is None
-        sources = [_repeatable(each, opened) for each in files]
-        looked_at = _checked if qrels is None else _as_run
-        checked += [looked_at(source, judgments, kind, settings) for source in sources]
-        styled = output_format in ("text", "table")
-        put(check_output(checked, output_format, style_for(output)), output, styled=styled)
+        sources = [_repeatable(file, opened) for file in files]
+        for source in sources:
+            checked.append(checking(source(), judgments, kind=kind))
+            named = checked[-1].kind
+            if qrels is not None and kind is None and named is not None and named.name == "qrels":
+                # A file given with judgments is a run, even if it looks like judgments.
+                checked[-1] = checking(source(), judgments, kind="run")
+        findings = Output("table" if output_format == "text" else output_format, output=output)  # both have styles
+        findings.put(check_output(checked, output_format, findings.style))
         if scale is not None and not any(each.kind is None or each.kind.rel is not None for each in checked):
             note("--scale had no effect: no judgments were checked")
         if output_format in ("csv", "tsv", "json", "github", "sarif") and (hidden := left_out(checked)):
             note(hidden)
-        if targets:
-            fixing = _Fixing(judgments, settings, in_place)
-            before = checked[-len(files) :]
-            checked[-len(files) :] = map(fixing.remains, sources, targets, before)
-            failed = failed or fixing.failed
+        for place, target in enumerate(targets, -len(files)):
+            fixed = _fixed(sources[place], target, checked[place], judgments, checking, in_place=in_place)
+            if fixed is None:
+                failed = True
+            else:
+                checked[place] = fixed
     if failed or any(each.errors or each.unread or (strict and each.warnings) for each in checked):
         ctx.exit(1)
 
@@ -145,28 +149,14 @@ def _is_stream(path: str) -> bool:
     return path == "-" or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path))
 
 
-def _checked(source: Callable[[], Source], judgments: Qrels | None, kind: str | None, settings: Settings) -> Checked:
-    from treceval_py.checking import check as look
-
-    return look(source(), judgments, kind=kind, **settings._asdict())
-
-
-def _as_run(source: Callable[[], Source], judgments: Qrels | None, kind: str | None, settings: Settings) -> Checked:
-    """Check a file given with judgments as a run, even if it looks like judgments."""
-    found = _checked(source, judgments, kind, settings)
-    if kind is None and found.kind is not None and found.kind.name == "qrels":
-        return _checked(source, judgments, "run", settings)
-    return found
-
-
-def _judgments(path: str | None, settings: Settings, opened: ExitStack) -> tuple[list[Checked], Qrels | None]:
+def _judgments(path: str | None, checking: Checking, opened: ExitStack) -> tuple[list[Checked], Qrels | None]:
     """Check the judgments, and read them if they are readable."""
     if path is None:
         return [], None
     from treceval_py.io.named import read_qrels
 
     source = _repeatable(path, opened)
-    checked = [_checked(source, None, "qrels", settings)]
+    checked = [checking(source(), None, kind="qrels")]
     try:
         return checked, read_qrels(source())
     except TrecevalError as error:
@@ -207,62 +197,45 @@ class _NothingToFixError(Exception):
     """Raised to stop writing a file that would not change."""
 
 
-class _Fixing:
-    """Writes fixed copies, and reports the fixes and the remaining findings.
+def _fixed(
+    source: Callable[[], Source],
+    target: str,
+    before: Checked,
+    judgments: Qrels | None,
+    checking: Checking,
+    *,
+    in_place: bool,
+) -> Checked | None:
+    """Write a fixed copy and check it; return the earlier findings if nothing was written, None after a failure."""
+    from treceval_py.checking.fixing import fix
+    from treceval_py.io.target import written_whole
 
-    Attributes
-    ----------
-    failed : bool
-        Whether a file could not be fixed.
-    """
-
-    def __init__(self, judgments: Qrels | None, settings: Settings, in_place: bool) -> None:
-        self.failed = False
-        self._judgments = judgments
-        self._settings = settings
-        self._in_place = in_place
-
-    def remains(self, source: Callable[[], Source], target: str, found: Checked) -> Checked:
-        """Fix a file and check it again; return the earlier findings if nothing was written."""
-        if found.kind is None:
-            self.failed = True
-            say(f"treceval: {visible(found.file)}: it has no lines that could be fixed, so nothing was written.")
-            return found
-        try:
-            done = self._written(source, target, found.kind)
-        except InputError as error:
-            self.failed = True
-            say(f"{error} Nothing was written.")
-            return found
-        if done is None:
-            note(f"{target}: nothing to fix")
-            return found
-        note(f"{target}: {'; '.join(done.repairs) or 'nothing to fix, so this is a copy'}")
-        again = _checked(lambda: target, self._judgments, found.kind.name, self._settings)
-        told = [_told(again, severity) for severity in ("error", "warning")]
-        if any(told):
-            note(f"{target}: remaining: {', '.join(filter(None, told))}")
-        return again
-
-    def _written(self, source: Callable[[], Source], target: str, kind: Kind) -> Fixed | None:
-        """Write a fixed copy; None if a file fixed in place has nothing to fix."""
-        from treceval_py.checking.fixing import fix
-        from treceval_py.io.target import written_whole
-
-        folder = os.path.dirname(target)
-        try:
-            os.makedirs(folder or ".", exist_ok=True)
-        except OSError as error:
-            what = f"cannot be made: {error.strerror or error}"
-            raise OutputError(what, "Name another folder.", file=folder) from None
-        try:
-            with written_whole(target) as stream:
-                done = fix(source(), stream, kind)
-                if self._in_place and not done.repairs:
-                    raise _NothingToFixError
-        except _NothingToFixError:
-            return None
-        return done
+    if before.kind is None:
+        say(f"treceval: {visible(before.file)}: it has no lines that could be fixed, so nothing was written.")
+        return None
+    folder = os.path.dirname(target)
+    try:
+        os.makedirs(folder or ".", exist_ok=True)
+    except OSError as error:
+        problem = f"cannot be made: {error.strerror or error}"
+        raise OutputError(problem, "Name another folder.", file=folder) from None
+    try:
+        with written_whole(target) as stream:
+            done = fix(source(), stream, before.kind)
+            if in_place and not done.repairs:
+                raise _NothingToFixError
+    except _NothingToFixError:
+        note(f"{target}: nothing to fix")
+        return before
+    except InputError as error:
+        say(f"{error} Nothing was written.")
+        return None
+    note(f"{target}: {'; '.join(done.repairs) or 'nothing to fix, so this is a copy'}")
+    after = checking(target, judgments, kind=before.kind.name)
+    remaining = ", ".join(filter(None, (_told(after, severity) for severity in ("error", "warning"))))
+    if remaining:
+        note(f"{target}: remaining: {remaining}")
+    return after
 
 
 def _told(checked: Checked, severity: str) -> str:
@@ -291,27 +264,22 @@ def _codes(texts: Iterable[str], option: str) -> tuple[str, ...]:
         raise click.UsageError(str(error)) from None
 
 
-def _explanation(ctx: click.Context, text: str) -> str:
-    others = given(ctx) - {"explain", "output"}
-    if others & {"files", "qrels"}:
-        raise click.UsageError("--explain explains a code; remove the files.")
-    if others:
-        raise click.UsageError("--explain explains a code; remove the other options.")
+def _explanation(text: str) -> str:
     from treceval_py.checking.catalogue import CODES, code_or_name
     from treceval_py.checking.show import explained
 
     try:
-        found = list(CODES.values()) if text.lower() == "all" else code_or_name(text, "--explain")
+        codes = list(CODES.values()) if text.lower() == "all" else code_or_name(text, "--explain")
     except EvaluationError as error:
         raise click.UsageError(str(error)) from None
-    return "\n\n".join(map(explained, found))
+    return "\n\n".join(map(explained, codes))
 
 
 def _labels(scale: str | None) -> tuple[int, int] | None:
     """Return the least and the highest label of a scale: ``0-3``, ``-2-4``."""
     if scale is None:
         return None
-    found = re.fullmatch(r"(-?\d{1,18})(?:-|\.\.|:)(-?\d{1,18})", scale)
-    if found is None or int(found[1]) > int(found[2]):
+    labels = re.fullmatch(r"(-?\d{1,18})(?:-|\.\.|:)(-?\d{1,18})", scale)
+    if labels is None or int(labels[1]) > int(labels[2]):
         raise click.UsageError(f"--scale takes the lowest and the highest label, such as 0-3, not '{scale}'.")
-    return int(found[1]), int(found[2])
+    return int(labels[1]), int(labels[2])

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from treceval_py.cli.printing import lost, note, say
 from treceval_py.errors import OutputError, TrecevalError, TrecevalWarning, shortened
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 class _Context(click.Context):
@@ -22,6 +26,63 @@ class _Context(click.Context):
         if sys.stdout is None:
             raise OutputError("standard output is closed", "Redirect it to a file.")
         return super().get_help()
+
+
+class _Text(click.types.StringParamType):
+    """Text; the name of a file, unless its option knows what completes it."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's
+        """Let the shell complete names of files."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
+
+
+TEXT = _Text()
+
+
+THREADS = "OPENBLAS_NUM_THREADS"
+
+
+class Command(click.Command):
+    """A command, for which numpy is imported when its arguments are right.
+
+    Parameters
+    ----------
+    check : callable, optional
+        Returns messages about arguments that do not go together, each with whether it applies; the first one that
+        does is raised, before anything is imported.
+    """
+
+    context_class = _Context
+
+    def __init__(
+        self,
+        name: str | None,
+        *,
+        help: str | None = None,
+        check: Callable[[click.Context], Mapping[str, object]] | None = None,
+        **settings: Any,
+    ) -> None:
+        names = {"help_option_names": ["-h", "--help"]}
+        # In a docstring, what keeps lines as they are is written out.
+        super().__init__(name, help=(help or "").replace(r"\b", "\b"), context_settings=names, **settings)
+        self.check = check
+        for parameter in self.params:
+            parameter.type = TEXT if parameter.type is click.STRING else parameter.type
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Check the arguments, and call the command."""
+        for message, applies in self.check(ctx).items() if self.check is not None else ():
+            if applies:
+                raise click.UsageError(message, ctx)
+        if THREADS not in os.environ:
+            # numpy's linear algebra, which scoring never uses, starts a thread for each core.
+            os.environ[THREADS] = "1"
+            import numpy  # noqa: F401 - only to be loaded
+
+            del os.environ[THREADS]  # programs started or modules imported later may need their threads
+        return super().invoke(ctx)
 
 
 class DefaultGroup(click.Group):
@@ -51,18 +112,25 @@ class DefaultGroup(click.Group):
         if cmd_name not in self._names:
             return None
         module = import_module(f"treceval_py.cli.{cmd_name}")
-        command = cast("click.Command", getattr(module, cmd_name))
-        command.context_class = _Context
-        return command
+        return cast("click.Command", getattr(module, cmd_name))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the default command before arguments that don't name one."""
-        if not args or args[0] not in self._names:
+        """Put the default command before arguments that don't name one; a first word that is completed can be both."""
+        unnamed = args[0] not in self._names if args else not ctx.resilient_parsing
+        if unnamed:
             args = [self.default, *args]
         return super().parse_args(ctx, args)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's
+        """Complete the first word: the name of a command, or of a file for the default one."""
+        from click.shell_completion import CompletionItem
 
-class PrefixCommand(click.Command):
+        names = {self.default: "score runs", **COMMANDS}
+        items = [CompletionItem(name, help=title) for name, title in names.items() if name.startswith(incomplete)]
+        return [CompletionItem(incomplete, type="file"), *items]
+
+
+class PrefixCommand(Command):
     """A command whose long options may be abbreviated if unambiguous, as in getopt_long."""
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -7,43 +7,38 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
+from treceval_py.cli.commands import Command
+from treceval_py.cli.options import choice, named, option
 from treceval_py.cli.printing import lost, note
 from treceval_py.errors import OutputError
 
 if TYPE_CHECKING:
     from treceval_py.io.named import Kind
 
-HELP = """Write judgments or a run in another format.
 
-Formats of runs: trec_results, msmarco (qid pid rank), json ({qid: {docid: score}}), jsonl and parquet. Formats of
-judgments: qrels, beir (query-id corpus-id score with a header), json, jsonl and parquet. IN is a file in any of them,
-compressed or not, - for standard input, or the judgments of a data set (ir_datasets:NAME). The extension of OUT
-selects its format (.json, .jsonl, .parquet; .tsv is msmarco for a run and beir for judgments; anything else is TREC's
-format) and compression (.gz, .bz2, .xz, .zst). OUT - is standard output.
-
-\b
-treceval convert run.txt run.parquet
-treceval convert run.jsonl.gz run.txt --tag mine
-treceval convert --to json qrels.tsv - | less
-"""
-
-
-@click.command("convert", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("convert", cls=Command)
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
-@click.option("--kind", type=click.Choice(["run", "qrels"]), help="Type of IN [recognised].")
-@click.option("--from", "source_format", metavar="FORMAT", help="Format of IN [recognised].")
-@click.option("--to", "target_format", metavar="FORMAT", help="Format of OUT [by its extension].")
-@click.option("--tag", help="Tag to write in the run [its own].")
+@choice("--kind", ["run", "qrels"], "Type of IN [recognised].")
+@option("--from source_format", "FORMAT", "Format of IN [recognised].", shell_complete=named("format"))
+@option("--to target_format", "FORMAT", "Format of OUT [by its extension].", shell_complete=named("format"))
+@option("--tag", None, "Tag to write in the run [its own].")
 def convert(
-    source: str,
-    target: str,
-    kind: Kind | None,
-    source_format: str | None,
-    target_format: str | None,
-    tag: str | None,
+    source: str, target: str, kind: Kind | None, source_format: str | None, target_format: str | None, tag: str | None
 ) -> None:
-    """Convert a file and report what was lost."""
+    r"""Write judgments or a run in another format.
+
+    Formats of runs: trec_results, msmarco (qid pid rank), json ({qid: {docid: score}}), jsonl and parquet. Formats of
+    judgments: qrels, beir (query-id corpus-id score with a header), json, jsonl and parquet. IN is a file in any of
+    them, compressed or not, - for standard input, or the judgments of a data set (ir_datasets:NAME). The extension of
+    OUT selects its format (.json, .jsonl, .parquet; .tsv is msmarco for a run and beir for judgments; anything else is
+    TREC's format) and compression (.gz, .bz2, .xz, .zst). OUT - is standard output.
+
+    \b
+    treceval convert run.txt run.parquet
+    treceval convert run.jsonl.gz run.txt --tag mine
+    treceval convert --to json qrels.tsv - | less
+    """
     from treceval_py.io import conversion
     from treceval_py.io.named import QRELS_FORMATS, RUN_FORMATS
     from treceval_py.io.writing import QRELS_WRITERS, RUN_WRITERS

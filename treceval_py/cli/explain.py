@@ -7,36 +7,45 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treceval_py.cli.options import scoring_options
+from treceval_py.cli.commands import Command
+from treceval_py.cli.options import TWICE, named, option, scoring_options
 from treceval_py.cli.printing import put
 
 if TYPE_CHECKING:
     from treceval_py.explaining import Arithmetic
     from treceval_py.scoring.planning import Reading, Scoring
 
-HELP = """Explain how a value is computed, and why others report a different one.
 
-Scores RUN under every profile; finds the profile, changed convention or mistake that gives a claimed value; and walks
-from our value to theirs, one convention at a time.
-
-\b
-treceval explain qrels.txt run.txt -m nDCG@10
-treceval explain qrels.txt run.txt --claim nDCG@10=0.3498
-treceval explain qrels.txt run.txt -m AP --against ranx
-treceval explain qrels.txt run.txt -m AP --query 301     the arithmetic of one query
-"""
+def _check(ctx: click.Context) -> dict[str, object]:
+    """Return what is wrong with options and files."""
+    chosen = ctx.params
+    others = chosen["query"] is not None and (chosen["claims"] or chosen["against"])
+    return {
+        TWICE: chosen["qrels"] == chosen["run"] == "-",
+        "--query shows the arithmetic of one query; remove --claim and --against.": others,
+    }
 
 
-@click.command("explain", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("explain", cls=Command, check=_check)
 @click.argument("qrels", metavar="QRELS")
 @click.argument("run", metavar="RUN")
-@click.option(
-    "--claim", "claims", multiple=True, metavar="NAME=VALUE", help="Value reported elsewhere, to be explained."
+@option(
+    "--claim claims",
+    "NAME=VALUE",
+    "Value reported elsewhere, to be explained.",
+    multiple=True,
+    shell_complete=named("measure"),
 )
-@click.option("--against", multiple=True, metavar="PROFILE", help="Walk to this profile, one convention at a time.")
-@click.option("--query", metavar="QID", help="Show the arithmetic of this query, term by term.")
+@option(
+    "--against",
+    "PROFILE",
+    "Walk to this profile, one convention at a time.",
+    multiple=True,
+    shell_complete=named("profile"),
+)
+@option("--query", "QID", "Show the arithmetic of this query, term by term.")
 @scoring_options("RR@10, nDCG@10, AP")
-@click.option("-o", "--output", metavar="FILE", help="Write to FILE, whole or not at all.")
+@option("-o --output", "FILE", "Write to FILE, whole or not at all.")
 def explain(
     qrels: str,
     run: str,
@@ -47,19 +56,25 @@ def explain(
     reading: Reading,
     output: str | None,
 ) -> None:
-    """Explain numbers: read, score in every way, print."""
+    r"""Explain how a value is computed, and why others report a different one.
+
+    Scores RUN under every profile; finds the profile, changed convention or mistake that gives a claimed value; and
+    walks from our value to theirs, one convention at a time.
+
+    \b
+    treceval explain qrels.txt run.txt -m nDCG@10
+    treceval explain qrels.txt run.txt --claim nDCG@10=0.3498
+    treceval explain qrels.txt run.txt -m AP --against ranx
+    treceval explain qrels.txt run.txt -m AP --query 301     the arithmetic of one query
+    """
     from treceval_py import explaining
     from treceval_py.explaining.show import arithmetic_text, explanation_text
 
-    if qrels == run == "-":
-        raise click.UsageError("Standard input (-) can be read only once.")
     if query is not None:
-        if claims or against:
-            raise click.UsageError("--query shows the arithmetic of one query; remove --claim and --against.")
         put("\n".join(map(arithmetic_text, _of_query(qrels, run, query, scoring, reading))), output)
         return
-    found = explaining.explain(qrels, run, claims=claims, against=against, scoring=scoring, **reading._asdict())
-    put(explanation_text(found), output)
+    explanation = explaining.explain(qrels, run, claims=claims, against=against, scoring=scoring, **reading._asdict())
+    put(explanation_text(explanation), output)
 
 
 def _of_query(qrels: str, run: str, query: str, scoring: Scoring, reading: Reading) -> list[Arithmetic]:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from treceval_py.cli.options import READING_OPTIONS, decimal, flag, given, number, paths_option
-from treceval_py.cli.printing import check_targets, note, put, style_for
-from treceval_py.fusing.methods import METHODS, NORMS, Fusion
+from treceval_py.cli.commands import Command
+from treceval_py.cli.names import METHODS, NORMS
+from treceval_py.cli.options import PATHS, PROFILE, READING_OPTIONS, choice, decimal, flag, given, named, number, option
+from treceval_py.cli.printing import Output, check_targets, note
 
 if TYPE_CHECKING:
+    from treceval_py.fusing.methods import Fusion
     from treceval_py.fusing.tuning import Before, Tuning
 
 HELP = """Fuse runs into one, query by query.
@@ -40,6 +42,39 @@ fused.txt.json, next to the fused run, records its inputs and settings.
 """
 
 
+TUNING = ("folds", "measure", "profile")
+"""Options that need --tune."""
+
+SETTINGS = ("methods", "norms", "weights", "rrf_k", "rbc_phi", "tune", "tuned", *TUNING)
+"""Options that decide how queries are fused."""
+
+
+def _check(ctx: click.Context) -> dict[str, object]:
+    """Return what is wrong with options: they would be ignored, or contradict each other."""
+    chosen, there = ctx.params, given(ctx)
+    methods = chosen["methods"] or ("rrf",)
+    return {
+        **{
+            f"--tuned has a setting already; remove {_flag(name)}.": chosen["tuned"] is not None and name in there
+            for name in sorted(SETTINGS[:6])
+        },
+        **{
+            f"{_flag(name)} is for the method {method}.": name in there and method not in methods
+            for name, method in (("rrf_k", "rrf"), ("rbc_phi", "rbc"))
+        },
+        **{f"{_flag(name)} needs --tune.": chosen["tune"] is None and name in there for name in sorted(TUNING)},
+        **{
+            f"Several values of {_flag(name)} need --tune, which chooses one.": chosen["tune"] is None
+            and len(chosen[name]) > 1
+            for name in ("methods", "norms")
+        },
+    }
+
+
+def _flag(name: str) -> str:
+    return "--" + {"methods": "method", "norms": "norm"}.get(name, name).replace("_", "-")
+
+
 def _table(title: str, rows: dict[str, str]) -> str:
     return "\n".join([title, *(f"  {name:9} {formula}" for name, formula in rows.items())])
 
@@ -53,106 +88,54 @@ def _weights(text: str) -> tuple[float, ...]:
 
 @click.command(
     "fuse",
-    help=HELP.format(
-        methods=_table("Methods:", {name: method.formula for name, method in METHODS.items()}),
-        norms=_table("Normalisations:", {name: norm.formula for name, norm in NORMS.items()}),
-    ),
-    context_settings={"help_option_names": ["-h", "--help"]},
+    cls=Command,
+    help=HELP.format(methods=_table("Methods:", METHODS), norms=_table("Normalisations:", NORMS)),
+    check=_check,
 )
 @click.argument("runs", metavar="RUN RUN…", nargs=-1, required=True)
-@click.option(
-    "-o", "--output", required=True, metavar="RUN", help="Fused run; its extension selects compression (.gz, …)."
-)
-@click.option(
-    "--method", "methods", type=click.Choice(list(METHODS)), multiple=True, help="Method; several with --tune [rrf]."
-)
-@click.option(
-    "--norm",
-    "norms",
-    type=click.Choice(list(NORMS)),
+@option("-o --output", "RUN", "Fused run; its extension selects compression (.gz, …).", required=True)
+@choice("--method methods", METHODS, "Method; several with --tune [rrf].", multiple=True)
+@choice("--norm norms", NORMS, "Normalisation, for methods with s; several with --tune [min-max].", multiple=True)
+@option("--weights", "W,W,…", "A weight for each run, for methods with w [all equal].", type=_weights)
+@decimal("--rrf-k", "The constant k of rrf [60].", 60)
+@decimal("--rbc-phi", "The persistence φ of rbc [0.8].", 0.8)
+@option("--tune", "QRELS", "Choose the weights by these judgments, and among several methods and normalisations.")
+@number("--folds", "Folds of --tune: each is fused with the setting that is best on the others [5].", least=2)
+@option(
+    "-m --measure measure",
+    "NAME",
+    "Measure for --tune, whose mean decides [ndcg_cut.10].",
     multiple=True,
-    help="Normalisation, for methods with s; several with --tune [min-max].",
+    shell_complete=named("measure"),
 )
-@click.option(
-    "--weights", type=_weights, metavar="W,W,…", help="A weight for each run, for methods with w [all equal]."
-)
-@decimal("--rrf-k", default=60, help="The constant k of rrf [60].")
-@decimal("--rbc-phi", default=0.8, help="The persistence φ of rbc [0.8].")
-@click.option(
-    "--tune",
-    metavar="QRELS",
-    help="Choose the weights by these judgments, and among several methods and normalisations.",
-)
-@number("--folds", least=2, help="Folds of --tune: each is fused with the setting that is best on the others [5].")
-@click.option(
-    "-m",
-    "--measure",
-    "measure",
-    multiple=True,
-    metavar="NAME",
-    help="Measure for --tune, whose mean decides [ndcg_cut.10].",
-)
-@click.option("--profile", metavar="NAME", help="Scoring conventions for --tune.")
-@click.option("--tuned", metavar="JSON", help="Fuse with the final setting of an earlier --tune: its FUSED.json.")
-@number("--depth", least=1, help="Use only the first N documents of each list [all].")
-@number("-k", "k", default=1000, least=1, help="Documents per query of the fused run [1000].")
-@flag("--strict", help="Refuse runs with different queries.")
-@click.option("--tag", help="The last column of the fused run [the method and its settings].")
-@READING_OPTIONS["run_format"].decorator("run_format", "")
-@paths_option
-@click.pass_context
-def fuse(ctx: click.Context, /, runs: tuple[str, ...], output: str, run_format: str | None, **options: Any) -> None:
+@option("--profile", help="Scoring conventions for --tune.", **PROFILE)
+@option("--tuned", "JSON", "Fuse with the final setting of an earlier --tune: its FUSED.json.")
+@number("--depth", "Use only the first N documents of each list [all].", least=1)
+@number("-k k", "Documents per query of the fused run [1000].", 1000, least=1)
+@flag("--strict", "Refuse runs with different queries.")
+@option("--tag", None, "The last column of the fused run [the method and its settings].")
+@READING_OPTIONS["run_format"].decorator("run_format")
+@PATHS
+def fuse(runs: tuple[str, ...], output: str, run_format: str | None, **options: Any) -> None:
     """Fuse files, and print notes about them."""
     from treceval_py.fusing.files import fuse_files
 
-    _check_together(given(ctx), options)
-    check_targets([output, f"{output}.json"], [*runs, *filter(None, (options["tune"], options["tuned"]))])
+    check_targets([output, f"{output}.json"], [*runs, options["tune"], options["tuned"]])
     fusion = _fusion({name: options.pop(name) for name in SETTINGS})
-    done = fuse_files(
-        runs,
-        output,
-        fusion,
-        **options,
-        format=run_format,
-        command=["treceval", *sys.argv[1:]],
-    )
+    done = fuse_files(runs, output, fusion, **options, format=run_format, command=["treceval", *sys.argv[1:]])
     if done.tuned is not None:
         from treceval_py.fusing.show import document_of
         from treceval_py.rendering import render
 
-        put(render(document_of(done.tuned, runs), "table", style_for(None)), None, styled=True)
+        screen = Output("table")
+        screen.put(render(document_of(done.tuned, runs), screen.format, screen.style))
     note(*done.notes)
-
-
-TUNING = ("folds", "measure", "profile")
-"""Options that need --tune."""
-
-SETTINGS = ("methods", "norms", "weights", "rrf_k", "rbc_phi", "tune", "tuned", *TUNING)
-"""Options that decide how queries are fused."""
-
-
-def _check_together(named: set[str], options: dict[str, Any]) -> None:
-    """Refuse options that would be ignored or contradict each other."""
-    if options["tuned"] is not None:
-        for name in sorted(named.intersection(("methods", "norms", "weights", "rrf_k", "rbc_phi", "tune"))):
-            raise click.UsageError(f"--tuned has a setting already; remove {_flag(name)}.")
-    for name, method in (("rrf_k", "rrf"), ("rbc_phi", "rbc")):
-        if name in named and method not in (options["methods"] or ("rrf",)):
-            raise click.UsageError(f"{_flag(name)} is for the method {method}.")
-    if options["tune"] is None:
-        for name in sorted(named.intersection(TUNING)):
-            raise click.UsageError(f"{_flag(name)} needs --tune.")
-        for name in ("methods", "norms"):
-            if len(options[name]) > 1:
-                raise click.UsageError(f"Several values of {_flag(name)} need --tune, which chooses one.")
-
-
-def _flag(name: str) -> str:
-    return "--" + {"methods": "method", "norms": "norm"}.get(name, name).replace("_", "-")
 
 
 def _fusion(chosen: dict[str, Any]) -> Fusion | Tuning | Before:
     """Return how queries are fused."""
+    from treceval_py.fusing.methods import Fusion
+
     methods, norms = chosen["methods"] or ("rrf",), chosen["norms"] or (None,)
     constants = {name: chosen[name] for name in ("rrf_k", "rbc_phi")}
     if chosen["tuned"] is not None:

@@ -7,60 +7,43 @@ from typing import TYPE_CHECKING
 
 import click
 
-from treceval_py.cli.compare import gathered
-from treceval_py.cli.options import decimal, digits_option, flag, format_option, output_option, scoring_options
-from treceval_py.cli.printing import note, put, say, style_for
+from treceval_py.cli.commands import Command
+from treceval_py.cli.compare import file_faults, gathered
+from treceval_py.cli.options import FORCE, NAMES, decimal, named, option, output_options, scoring_options
+from treceval_py.cli.printing import Output, say
 from treceval_py.rendering import FORMATS, text_of
 
 if TYPE_CHECKING:
     from treceval_py.gating.gate import Verdict
     from treceval_py.scoring.planning import Reading, Scoring
 
-HELP = """Decide whether a run may replace another: a gate for continuous integration.
-
-The candidate passes if it is shown in every measure that it is not lower than the baseline by more than the margin
-(one-sided paired t-tests), and if it reaches its floors. Runs are run files, or results saved with -q; if both are
-saved, omit QRELS. A judged query that a run lacks counts as an empty ranking. A higher value is taken to be better.
-
-\b
-treceval gate qrels.txt main.run branch.run -m nDCG@10 -m map
-treceval gate qrels.txt main.run branch.run --margin 0.005 --margin nDCG@10=2%
-treceval gate qrels.txt main.json branch.run --format github
-treceval gate qrels.txt main.run branch.run --floor map=0.30
-
-Exit status: 0: pass. 3: worse. 4: cannot tell, as there are too few queries. 1: a file is unreadable, or the runs do
-not compare. 2: wrong usage.
-"""
-
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """The environment variable that holds the path of a workflow's summary."""
 
 
-@click.command("gate", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("gate", cls=Command, check=lambda ctx: file_faults(ctx.params["files"]))
 @click.argument("files", metavar="[QRELS] BASELINE CANDIDATE", nargs=-1)
 @scoring_options("those with a margin or floor; else map, ndcg_cut.10, recip_rank, P.10")
-@click.option(
-    "--margin",
-    "margins",
-    multiple=True,
-    metavar="[MEASURE=]X",
-    help="How much lower the candidate may be: 0.01, or 5% of the baseline's mean. Repeatable [0.01 where there is no "
+@option(
+    "--margin margins",
+    "[MEASURE=]X",
+    "How much lower the candidate may be: 0.01, or 5% of the baseline's mean. Repeatable [0.01 where there is no "
     "floor].",
-)
-@click.option(
-    "--floor",
-    "floors",
     multiple=True,
-    metavar="MEASURE=X",
-    help="Lowest mean that the candidate may have, compared without a test. Repeatable.",
+    shell_complete=named("measure"),
 )
-@decimal("--alpha", default=0.05, help="Significance level [0.05].")
-@decimal("--power", default=0.8, help="Power for the number of queries needed [0.8].")
-@click.option("--names", "by", type=click.Choice(["tag", "file"]), help="Name runs by tag or by file [tag if unique].")
-@flag("--force", help="Compare even values that were computed differently.")
-@format_option("table", [*FORMATS, "github"])
-@digits_option
-@output_option
+@option(
+    "--floor floors",
+    "MEASURE=X",
+    "Lowest mean that the candidate may have, compared without a test. Repeatable.",
+    multiple=True,
+    shell_complete=named("measure"),
+)
+@decimal("--alpha", "Significance level [0.05].", 0.05)
+@decimal("--power", "Power for the number of queries needed [0.8].", 0.8)
+@NAMES
+@FORCE
+@output_options("table", [*FORMATS, "github"])
 @click.pass_context
 def gate(
     ctx: click.Context,
@@ -73,44 +56,55 @@ def gate(
     power: float,
     by: str | None,
     force: bool,
-    output_format: str,
-    digits: int | None,
-    output: str | None,
+    output: Output,
 ) -> None:
-    """Gather, test and print; the exit status is the verdict."""
+    r"""Decide whether a run may replace another: a gate for continuous integration.
+
+    The candidate passes if it is shown in every measure that it is not lower than the baseline by more than the margin
+    (one-sided paired t-tests), and if it reaches its floors. Runs are run files, or results saved with -q; if both are
+    saved, omit QRELS. A judged query that a run lacks counts as an empty ranking. A higher value is taken to be better.
+
+    \b
+    treceval gate qrels.txt main.run branch.run -m nDCG@10 -m map
+    treceval gate qrels.txt main.run branch.run --margin 0.005 --margin nDCG@10=2%
+    treceval gate qrels.txt main.json branch.run --format github
+    treceval gate qrels.txt main.run branch.run --floor map=0.30
+
+    Exit status: 0: pass. 3: worse. 4: cannot tell, as there are too few queries. 1: a file is unreadable, or the runs
+    do not compare. 2: wrong usage.
+    """
     from treceval_py.comparing.saved.reading import is_saved
     from treceval_py.gating.gate import gate_gathered, gate_settings, scoring_for
     from treceval_py.gating.show import finding, workflow_commands
 
     settings = gate_settings(_by_measure("--margin", margins), _by_measure("--floor", floors), alpha, power)
     scoring = scoring_for(scoring, settings, saved=any(map(is_saved, files)))
-    found = gathered(files, scoring, reading, by=by, force=force, outputs=[output])
-    verdict = gate_gathered(found, settings, force=force)
-    if output_format == "github":
-        put(workflow_commands(verdict, next((file for file in files[-1:] if file != "-"), None)), output)
+    runs = gathered(files, scoring, reading, by=by, force=force, outputs=[output.path])
+    verdict = gate_gathered(runs, settings, force=force)
+    if output.format == "github":
+        output.put(workflow_commands(verdict, next((file for file in files[-1:] if file != "-"), None)))
         _summarise(verdict)
     else:
-        put(text_of(verdict, output_format, style_for(output, digits)), output, styled=output_format == "table")
-    if output_format in ("csv", "tsv", "github"):
-        note(*verdict.notes)
-    if output_format != "table" or output is not None:
+        output.put(text_of(verdict, output.format, output.style))
+    output.note(*verdict.notes, also="github")
+    if output.format != "table" or output.path is not None:
         say(finding(verdict))
     ctx.exit(verdict.status)
 
 
 def _by_measure(option: str, given: tuple[str, ...]) -> dict[str, str]:
     """Return values by measure; a value without a measure is for all of them."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for text in given:
         measure, equals, value = text.rpartition("=")
         if option == "--floor" and not equals:
             raise click.UsageError(f"{option} needs a measure: {option} map={value}.")
         if equals and not measure:
             raise click.UsageError(f"{option} {text} lacks the measure before '='.")
-        if measure in found:
+        if measure in values:
             raise click.UsageError(f"{option} is given twice for {measure or 'all measures'}.")
-        found[measure] = value
-    return found
+        values[measure] = value
+    return values
 
 
 def _summarise(verdict: Verdict) -> None:
@@ -120,7 +114,7 @@ def _summarise(verdict: Verdict) -> None:
         return
     from treceval_py.errors import OutputError
 
-    text = text_of(verdict, "markdown", style_for(path))
+    text = text_of(verdict, "markdown", Output(output=path).style)
     try:
         with open(path, "ab") as stream:
             stream.write(text.encode() + b"\n")

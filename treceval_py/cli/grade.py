@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from treceval_py.cli.options import flag, given, number
+from treceval_py.cli.commands import Command
+from treceval_py.cli.options import choice, flag, given, number, option
 from treceval_py.cli.printing import note, put
 from treceval_py.cli.progress import counting
 from treceval_py.errors import visible
 
 if TYPE_CHECKING:
-    from treceval_py.grading.grades import Entry, Grades
-    from treceval_py.grading.rule_keys import Rules
+    from treceval_py.grading.grades import Grades
 
 BELOW = 3
 """The exit status of a single submission that was scored and is below the mark to pass."""
@@ -26,85 +26,91 @@ BELOW = 3
 SHOWN = 20
 """Most submissions that could not be scored to list on the terminal; the overview lists all."""
 
-HELP = """Grade a class: check and score the run in every submission, and verify the claimed values.
 
-SUBMISSIONS is the export of Moodle, Canvas, Blackboard, Gradescope or another platform (zip, tar or tar.gz), or a
-folder with a file or folder per student. OUT is a folder for a gradebook (CSV and XLSX), a feedback file per student
-and an overview to open in a browser. Claims are read from the reports, notebooks and tables of each submission, or
-from a CSV of the class (student, measure, value).
-
-\b
-treceval grade qrels.txt submissions.zip -o graded
-treceval grade qrels.txt submissions/ -o graded --claims claims.csv --baseline bm25.txt --rules rules.toml
-treceval grade qrels.txt submissions.zip -o graded --roster participants.csv
-treceval grade submissions/ --rules course.toml -o graded       a course: the rules name the judgments of each task
-treceval grade --example-rules > rules.toml
-treceval grade qrels.txt submission.zip --single        one submission as JSON, for an autograder
-
-A submission that cannot be scored does not stop the others. To resume an interrupted grading, repeat the command.
-Exit status: 0: graded. 1: an input file is unreadable, or the single submission cannot be scored. 2: wrong usage.
-3: the single submission fails.
-"""
+def _check(ctx: click.Context) -> dict[str, object]:
+    """Return what is wrong: other arguments beside --example-rules, and standard input."""
+    chosen = ctx.params
+    names = ("qrels", "submissions", "claims", "baseline", "rules_file", "roster", "output")
+    others = given(ctx) - {"example_rules", "output"}
+    if chosen["example_rules"]:
+        return {"--example-rules only prints rules; remove the other arguments.": others}
+    return {
+        "Grading cannot read standard input (-); name files.": "-" in [chosen[name] for name in names],
+        "Missing argument 'QRELS'.": chosen["qrels"] is None and chosen["rules_file"] is None,
+    }
 
 
-@click.command("grade", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("grade", cls=Command, check=_check)
 @click.argument("qrels", metavar="QRELS", required=False)
 @click.argument("submissions", metavar="SUBMISSIONS", required=False)
-@click.option("-o", "--output", metavar="OUT", help="Folder to write to: a new one, or that of an earlier grading.")
-@click.option("--claims", metavar="FILE", help="Values claimed by students: CSV with student, measure, value.")
-@click.option("--baseline", metavar="RUN", help="Run to compare the submissions with.")
-@click.option("--rules", "rules_file", metavar="FILE", help="Measures, thresholds, points and tasks (TOML).")
-@click.option(
-    "--roster",
-    metavar="FILE",
-    help="Everybody in the class: CSV of Moodle, Canvas, Gradescope or GitHub Classroom, or a plain one.",
+@option("-o --output", "OUT", "Folder to write to: a new one, or that of an earlier grading.")
+@option("--claims", "FILE", "Values claimed by students: CSV with student, measure, value.")
+@option("--baseline", "RUN", "Run to compare the submissions with.")
+@option("--rules rules_file", "FILE", "Measures, thresholds, points and tasks (TOML).")
+@option(
+    "--roster", "FILE", "Everybody in the class: CSV of Moodle, Canvas, Gradescope or GitHub Classroom, or a plain one."
 )
-@flag("--example-rules", help="Print the default rules, with comments, as a starting point.")
-@flag("--single", help="SUBMISSIONS is one submission: print its grade as JSON and write nothing.")
-@click.option("--student", metavar="NAME", help="With --single: the student's name, as in the table of claims.")
-@click.option(
+@flag("--example-rules", "Print the default rules, with comments, as a starting point.")
+@flag("--single", "SUBMISSIONS is one submission: print its grade as JSON and write nothing.")
+@option("--student", "NAME", "With --single: the student's name, as in the table of claims.")
+@choice(
     "--to",
+    ["moodle", "canvas", "gradescope"],
+    "Also write an import file for this platform. Repeatable. With --single: print Gradescope's results.json.",
     multiple=True,
-    type=click.Choice(("moodle", "canvas", "gradescope")),
-    help="Also write an import file for this platform. Repeatable. With --single: print Gradescope's results.json.",
 )
-@number("--workers", least=1, most=256, help="Grade with N processes [one per core].")
+@number("--workers", "Grade with N processes [one per core].", least=1, most=256)
 @click.pass_context
 def grade(
     ctx: click.Context,
+    /,
     qrels: str | None,
     submissions: str | None,
     output: str | None,
-    claims: str | None,
-    baseline: str | None,
     rules_file: str | None,
-    roster: str | None,
     example_rules: bool,
     single: bool,
     student: str | None,
     to: tuple[str, ...],
-    workers: int | None,
+    **chosen: Any,
 ) -> None:
-    """Grade: read the rules, grade in processes, write."""
+    r"""Grade a class: check and score the run in every submission, and verify the claimed values.
+
+    SUBMISSIONS is the export of Moodle, Canvas, Blackboard, Gradescope or another platform (zip, tar or tar.gz), or a
+    folder with a file or folder per student. OUT is a folder for a gradebook (CSV and XLSX), a feedback file per
+    student and an overview to open in a browser. Claims are read from the reports, notebooks and tables of each
+    submission, or from a CSV of the class (student, measure, value).
+
+    \b
+    treceval grade qrels.txt submissions.zip -o graded
+    treceval grade qrels.txt submissions/ -o graded --claims claims.csv --baseline bm25.txt --rules rules.toml
+    treceval grade qrels.txt submissions.zip -o graded --roster participants.csv
+    treceval grade submissions/ --rules course.toml -o graded       a course: the rules name the judgments of each task
+    treceval grade --example-rules > rules.toml
+    treceval grade qrels.txt submission.zip --single        one submission as JSON, for an autograder
+
+    A submission that cannot be scored does not stop the others. To resume an interrupted grading, repeat the command.
+    Exit status: 0: graded. 1: an input file is unreadable, or the single submission cannot be scored. 2: wrong usage.
+    3: the single submission fails.
+    """
+    from treceval_py.grading import grading
     from treceval_py.grading.rule_keys import DEFAULT_RULES
     from treceval_py.grading.rule_keys import example_rules as example
     from treceval_py.grading.rules import read_rules
 
     if example_rules:
-        if given(ctx) - {"example_rules", "output"}:
-            raise click.UsageError("--example-rules only prints rules; remove the other arguments.")
         put(example(), output)
         return
-    _check_files(qrels, submissions, claims, baseline, rules_file, roster, output)
     rules = DEFAULT_RULES if rules_file is None else read_rules(rules_file)
     if rules.tasks:
         _check_course(given(ctx))
         qrels, submissions = "", qrels
     if qrels is None or submissions is None:
         raise click.UsageError("Missing argument 'QRELS'." if qrels is None else "Missing argument 'SUBMISSIONS'.")
+    files = {name: chosen[name] for name in ("claims", "baseline")}
     if single:
-        _check_single(output, workers, roster, to)
-        ctx.exit(_print_one(qrels, submissions, claims, baseline, rules, student, results=bool(to)))
+        _check_single(output, chosen["workers"], chosen["roster"], to)
+        ctx.exit(_print_one(qrels, submissions, results=bool(to), rules=rules, student=student, **files))
     if student is not None:
         raise click.UsageError("--student names the student of a single submission; add --single.")
     if not output:
@@ -112,42 +118,22 @@ def grade(
     _note_packages()
     shared: dict[str, Any] = {
         "rules": rules,
-        "roster": roster,
-        "workers": workers,
+        "roster": chosen["roster"],
+        "workers": chosen["workers"],
         "without": [] if rules_file is None else [rules_file],
         "to": tuple(dict.fromkeys(to)),
     }
-    if rules.tasks:
-        put(_course(submissions, output, shared), None)
-    else:
-        put(_class(qrels, submissions, output, {**shared, "claims": claims, "baseline": baseline}), None)
-
-
-def _class(qrels: str, submissions: str, output: str, options: Mapping[str, Any]) -> str:
-    """Grade a class, print notes, and return the summary."""
-    from treceval_py.grading.grading import grade
-
     with counting("submissions graded") as after:
-        book = grade(qrels, submissions, output, after=after, **options)
-    for line in book.notes:
+        if rules.tasks:
+            course = grading.grade_course(submissions, output, after=after, **shared)
+            books = {f"{name}: ": book for name, book in zip(course.names, course.tasks, strict=True)}
+            notes = course.notes
+        else:
+            books, notes = {"": grading.grade(qrels, submissions, output, after=after, **shared, **files)}, ()
+    for line in (*(f"{task}{line}" for task, book in books.items() for line in book.notes), *notes):
         note(f"{line}.")
-    return _summary(book, "") + _written(output)
-
-
-def _course(submissions: str, output: str, options: Mapping[str, Any]) -> str:
-    """Grade a course; arguments and result as of `_class`."""
-    from treceval_py.grading.grading import grade_course
-
-    with counting("submissions graded") as after:
-        course = grade_course(submissions, output, after=after, **options)
-    books = dict(zip(course.names, course.tasks, strict=True))
-    for line in (*(f"{name}: {line}" for name, book in books.items() for line in book.notes), *course.notes):
-        note(f"{line}.")
-    return "".join(_summary(book, f"{name}: ") for name, book in books.items()) + _written(output)
-
-
-def _written(output: str) -> str:
-    return visible(f"written to {os.path.join(output, '')}") + "\n"
+    written = visible(f"written to {os.path.join(output, '')}") + "\n"
+    put("".join(_summary(book, task) for task, book in books.items()) + written, None)
 
 
 def _check_course(options: Collection[str]) -> None:
@@ -172,38 +158,19 @@ def _check_single(output: str | None, workers: int | None, roster: str | None, t
         raise click.UsageError("With --single, only --to gradescope is possible.")
 
 
-def _check_files(*files: str | None) -> None:
-    if "-" in files:
-        raise click.UsageError("Grading cannot read standard input (-); name files.")
-
-
-def _print_one(
-    qrels: str,
-    submission: str,
-    claims: str | None,
-    baseline: str | None,
-    rules: Rules,
-    student: str | None,
-    *,
-    results: bool,
-) -> int:
+def _print_one(qrels: str, submission: str, *, results: bool, **options: Any) -> int:
     """Print the grade of one submission, as Gradescope takes results or in full, and return its exit status."""
     from treceval_py.grading.grading import grade_one
     from treceval_py.grading.outputs.feedback import feedback
     from treceval_py.grading.outputs.gradebook import graded_json
     from treceval_py.grading.outputs.imports import gradescope_results
+    from treceval_py.grading.records import REPAIRED, SCORED
 
-    entry, book = grade_one(qrels, submission, claims=claims, baseline=baseline, rules=rules, student=student)
+    entry, book = grade_one(qrels, submission, **options)
     for line in (*book.notes, *book.strays):
         note(f"{line}.")
     made = gradescope_results(entry, feedback(entry, book)) if results else graded_json(entry, book)
     put(json.dumps(made, indent=1, allow_nan=False) + "\n", None)
-    return _status(entry)
-
-
-def _status(entry: Entry) -> int:
-    from treceval_py.grading.records import REPAIRED, SCORED
-
     if entry.graded.status not in (SCORED, REPAIRED):
         return 1
     return BELOW if entry.marks.passed is False else 0

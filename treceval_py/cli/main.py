@@ -24,7 +24,6 @@ def main() -> NoReturn:
         if hasattr(signal, "SIGPIPE"):
             # A closed pipe (`treceval … | head`) ends the program, as usual.
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-        _import_numpy()
         if "_TRECEVAL_COMPLETE" in os.environ:
             from treceval_py.cli.completion import complete
 
@@ -44,17 +43,6 @@ def main() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
     _leave(status)
-
-
-def _import_numpy() -> None:
-    """Import numpy without a thread for each core, which its linear algebra starts and scoring never uses."""
-    variable = "OPENBLAS_NUM_THREADS"
-    if variable in os.environ:
-        return
-    os.environ[variable] = "1"
-    import numpy  # noqa: F401 - only to be loaded
-
-    del os.environ[variable]  # programs started or modules imported later may need their threads
 
 
 def _leave(status: int) -> NoReturn:

@@ -2,108 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-from itertools import accumulate
-
 import click
 
-from treceval_py.cli.options import format_option, output_option
-from treceval_py.cli.printing import put_list
-from treceval_py.errors import MeasureError, UnknownMeasureError
-from treceval_py.measures import NICKNAMES, Family, by_section, parse_measures
-from treceval_py.measures.documentation import documentation
-from treceval_py.measures.spelling import spellings_of
-from treceval_py.rendering.envelope import Made
-from treceval_py.rendering.tables import Column, Document, Table
+from treceval_py.cli.commands import Command
+from treceval_py.cli.options import PLUGIN, load_plugins, named, output_options
+from treceval_py.cli.printing import Output, put_list
 
 
-@click.command("measures", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("names", metavar="[NAME]…", nargs=-1)
-@click.option(
-    "--plugin",
-    "plugins",
-    multiple=True,
-    metavar="MODULE",
-    help="Import your own measures from a Python module or .py file. Repeatable.",
-)
-@format_option()
-@output_option
-def measures(names: tuple[str, ...], plugins: tuple[str, ...], output_format: str, output: str | None) -> None:
+@click.command("measures", cls=Command)
+@click.argument("names", metavar="[NAME]…", nargs=-1, shell_complete=named("measure"))
+@PLUGIN
+@output_options(digits=False)
+def measures(names: tuple[str, ...], plugins: tuple[str, ...], output: Output) -> None:
     """List all measures, or explain the given ones: formula, parameters, value of the empty case, reference."""
-    for plugin in plugins:
-        from treceval_py.measures.plugins import load_plugin
+    from treceval_py.cli.measure_tables import explained, tables
 
-        load_plugin(plugin)
-    put_list(Document("measures", [_list(), _sets()], lambda _: Made()), names, explained, output_format, output)
-
-
-def _list() -> Table:
-    sections = by_section()
-    families = [family for each in sections.values() for family in each]
-    starts = accumulate([len(each) for each in sections.values()], initial=0)
-    return Table(
-        (
-            Column("measure", [family.name for family in families], text=True, head=True),
-            Column("also written", [_written(family) for family in families], text=True),
-            Column("what it is", [family.title for family in families], text=True),
-            Column("section", [title for title, each in sections.items() for _ in each], text=True, people=False),
-        ),
-        "measures",
-        naming=3,
-        breaks=dict(zip(starts, sections, strict=False)),
-    )
-
-
-def _sets() -> Table:
-    return Table(
-        (
-            Column("set", list(NICKNAMES), text=True, head=True),
-            Column("measures", [", ".join(members) for members in NICKNAMES.values()], text=True),
-        ),
-        "sets",
-        "Sets of measures",
-        naming=2,
-        notes=("'treceval measures NAME' explains one.",),
-    )
-
-
-def _written(family: Family) -> str:
-    if not family.notation:
-        return ""
-    return family.notation[0] + ("@k" if family.at is not None else "")
-
-
-def explained(name: str) -> str:
-    """Return the explanation of a measure or of a set of measures."""
-    if name in NICKNAMES:
-        return f"{name}: {', '.join(NICKNAMES[name])}\n"
-    family = _family_of(name)
-    head = [family.name, *(f"{each}@k" if family.at else each for each in family.notation)]
-    lines = [" = ".join(dict.fromkeys(head)), *_usage(family), "", documentation(family), ""]
-    return "\n".join(lines)
-
-
-def _family_of(name: str) -> Family:
-    """Return the family of a name, which may lack its cutoff."""
-    try:
-        return parse_measures(name)[0].family
-    except UnknownMeasureError:
-        raise
-    except MeasureError:
-        with contextlib.suppress(MeasureError):
-            return parse_measures(f"{name}@1")[0].family
-        raise
-
-
-def _usage(family: Family) -> list[str]:
-    lines = [f"averaged by {family.average.name}"] if family.average.name != "none" else []
-    named = [f"{each.key}= {each.range}" for each in family.parameters if each.key != "@"]
-    if named:
-        lines.append(f"parameters in parentheses: {'; '.join(named)}")
-    written = spellings_of(family)
-    if written:
-        shown = (name + (f" (with {given})" if given else "") for name, given in written.items())
-        lines.append(f"also written: {'; '.join(shown)}")
-    if family.cutoffs:
-        lines.append(f"cutoffs unless given: {', '.join(map(str, family.cutoffs))}")
-    return lines
+    load_plugins(plugins)
+    put_list("measures", tables, names, explained, output)

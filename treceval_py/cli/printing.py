@@ -10,72 +10,115 @@ from typing import TYPE_CHECKING, Any, cast
 
 from click import UsageError, get_current_context
 
-from treceval_py.data.ids import encode
 from treceval_py.errors import OutputError, shortened
 from treceval_py.rendering import render
 from treceval_py.rendering.style import Style
 
 if TYPE_CHECKING:
-    from treceval_py.rendering.tables import Document
+    from treceval_py.rendering.tables import Table
 
 SILENT = "treceval_py.silent"
 """The key that a command sets in its context's `meta` to suppress notes."""
 
 
-def put(text: str, path: str | None, *, styled: bool = False) -> None:
-    """Write text to a file, whole or not at all, or to standard output.
+class Output:
+    """Where and how a command prints.
 
     Parameters
     ----------
-    text : str
-        The text.
-    path : str or None
+    output_format : str
+        The format; empty for the command to decide.
+    digits : int, optional
+        Decimals of values. Default: the format's own.
+    output : str, optional
         The file; None or ``-`` for standard output.
-    styled : bool
-        Whether the text has terminal styles, and data in it is escaped. Other text is escaped here for a terminal;
-        files and pipes get it as it is.
 
-    Raises
-    ------
-    OutputError
-        It cannot be written.
+    Attributes
+    ----------
+    style : Style
+        How tables are drawn: a terminal has a width, and colour unless turned off.
     """
-    if path is not None and path != "-":
-        from treceval_py.io.target import written_whole
 
-        with written_whole(path) as stream:
-            stream.write(encode(text))
-        return
-    if sys.stdout is None:
-        raise OutputError("standard output is closed", "Use -o FILE.")
-    if not styled and sys.stdout.isatty():
-        from treceval_py.rendering.escaping import on_terminal
+    def __init__(self, output_format: str = "", digits: int | None = None, output: str | None = None) -> None:
+        self.format = output_format
+        self.path = output
+        self.style = Style(digits)
+        if output is None and sys.stdout is not None and sys.stdout.isatty():
+            import shutil
 
-        text = on_terminal(text)
-    try:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(encode(text))
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise lost(error) from None
+            colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+            if sys.platform == "win32":  # the old console shows style codes as text
+                colour = colour and bool(os.environ.get("WT_SESSION") or os.environ.get("TERM"))
+            self.style = Style(digits, colour, shutil.get_terminal_size().columns)
+
+    def put(self, text: str) -> None:
+        """Write text to the file, whole or not at all, or to standard output.
+
+        Tables have terminal styles, and data in them is escaped. Other text is escaped here for a terminal; files and
+        pipes get it as it is.
+
+        Raises
+        ------
+        OutputError
+            It cannot be written.
+        """
+        from treceval_py.data.ids import encode
+
+        if self.path is not None and self.path != "-":
+            from treceval_py.io.target import written_whole
+
+            with written_whole(self.path) as stream:
+                stream.write(encode(text))
+            return
+        if sys.stdout is None:
+            raise OutputError("standard output is closed", "Use -o FILE.")
+        if self.format != "table" and sys.stdout.isatty():
+            from treceval_py.rendering.escaping import on_terminal
+
+            text = on_terminal(text)
+        try:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(encode(text))
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise lost(error) from None
+
+    def note(self, *notes: str, also: str = "") -> None:
+        """Write notes, which other formats show themselves, beside plain rows of values, and beside another format."""
+        if self.format in ("csv", "tsv", also):
+            note(*notes)
+
+
+def put(text: str, path: str | None) -> None:
+    """Write plain text to a file or to standard output."""
+    Output(output=path).put(text)
 
 
 def put_list(
-    document: Document, names: Sequence[str], explained: Callable[[str], str], output_format: str, path: str | None
+    kind: str,
+    tables: Callable[[], Sequence[Table]],
+    names: Sequence[str],
+    explained: Callable[[str], str],
+    output: Output,
 ) -> None:
-    """Write a list in a format, or explain each of the names.
+    """Write tables of a kind, or explain those that are named.
 
     Raises
     ------
     UsageError
         A format was given with names; explanations have one format.
     """
-    if names and output_format != "table":
+    if names and output.format != "table":
         raise UsageError("--format applies to the list; remove the names.")
-    text = "\n".join(map(explained, names)) if names else render(document, output_format, style_for(path))
-    put(text, path, styled=not names and output_format == "table")
+    if names:
+        put("\n".join(map(explained, names)), output.path)
+        return
+    from treceval_py.rendering.envelope import Made
+    from treceval_py.rendering.tables import Document
+
+    output.put(render(Document(kind, tables(), lambda _: Made()), output.format, output.style))
 
 
 def lost(error: OSError) -> OutputError:
@@ -100,18 +143,6 @@ def say(line: str) -> None:
         with contextlib.suppress(OSError):
             sys.stderr.buffer.write(line.encode("utf-8", "backslashreplace") + b"\n")
             sys.stderr.buffer.flush()
-
-
-def style_for(path: str | None, digits: int | None = None) -> Style:
-    """Return the style of tables for the output: a terminal has a width, and colour unless turned off."""
-    if path is not None or sys.stdout is None or not sys.stdout.isatty():
-        return Style(digits)
-    import shutil
-
-    colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    if sys.platform == "win32":  # the old console shows style codes as text
-        colour = colour and bool(os.environ.get("WT_SESSION") or os.environ.get("TERM"))
-    return Style(digits, colour, shutil.get_terminal_size().columns)
 
 
 def check_targets(targets: Sequence[str | None], sources: Iterable[str | None]) -> None:

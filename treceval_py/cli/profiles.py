@@ -4,91 +4,19 @@ from __future__ import annotations
 
 import click
 
-from treceval_py.cli.options import format_option, output_option
-from treceval_py.cli.printing import put_list
-from treceval_py.rendering.envelope import Made
-from treceval_py.rendering.tables import Column, Document, Table
-from treceval_py.scoring.conventions import CONVENTIONS
-from treceval_py.scoring.profiles import PROFILES, Profile, profile_named
+from treceval_py.cli.commands import Command
+from treceval_py.cli.options import named, output_options
+from treceval_py.cli.printing import Output, put_list
 
 
-@click.command("profiles", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("names", metavar="[NAME]…", nargs=-1)
-@format_option()
-@output_option
-def profiles(names: tuple[str, ...], output_format: str, output: str | None) -> None:
+@click.command("profiles", cls=Command)
+@click.argument("names", metavar="[NAME]…", nargs=-1, shell_complete=named("profile"))
+@output_options(digits=False)
+def profiles(names: tuple[str, ...], output: Output) -> None:
     """Show all profiles side by side, or explain the given ones.
 
     A profile describes how a program ranks documents and averages queries, and what its measure names mean.
     """
-    tables = [_side_by_side(), _exceptions()]
-    document = Document("profiles", tables, lambda _: Made())
-    put_list(document, names, lambda name: _explained(profile_named(name)), output_format, output)
+    from treceval_py.cli.profile_tables import explained, tables
 
-
-def _side_by_side() -> Table:
-    profiles = list(PROFILES.values())
-    texts = [profile.conventions.texts() for profile in profiles]
-    return Table(
-        (
-            Column("profile", [profile.name for profile in profiles], text=True, head=True),
-            *(Column(each.key, [text[each.key] for text in texts], text=True) for each in CONVENTIONS.values()),
-            Column("complete", [profile.when_complete for profile in profiles], "-c", text=True),
-            Column("level", [profile.level for profile in profiles], "-l"),
-        ),
-        "profiles",
-        notes=(
-            *(f"{each.key}: {each.question} …" for each in CONVENTIONS.values()),
-            "-c: value of a judged query that the run lacks, when all judged queries are averaged (-c)",
-            "-l: lowest relevant judgment, unless set by -l or rel=",
-        ),
-    )
-
-
-def _exceptions() -> Table:
-    rows = [(profile, *each) for profile in PROFILES.values() for each in profile.kinds_of_exceptions]
-    changed = [name for name in CONVENTIONS if any(name in changes for _, _, changes in rows)]
-    columns = [
-        Column(
-            CONVENTIONS[name].key,
-            [CONVENTIONS[name].show(changes[name]) if name in changes else None for _, _, changes in rows],
-            text=True,
-        )
-        for name in changed
-    ]
-    return Table(
-        (
-            Column("profile", [profile.name for profile, _, _ in rows], text=True, head=True),
-            *columns,
-            Column("measures", [", ".join(names) for _, names, _ in rows], text=True),
-        ),
-        "exceptions",
-        "Measures that a program treats differently",
-        naming=len(columns) + 2,
-        notes=("'treceval profiles NAME' explains one.",),
-    )
-
-
-def _explained(profile: Profile) -> str:
-    lines = [f"{profile.name}: {profile.title}", ""]
-    written = profile.conventions.written()
-    for convention in (each for each in CONVENTIONS.values() if each.key in written):
-        says = convention.says(getattr(profile.conventions, convention.name))
-        lines.append(f"  {convention.key + ':' + written[convention.key]:18}{convention.question} {says}")
-    lines.append(f"  {'level:' + str(profile.level):18}documents judged {profile.level} or more are relevant")
-    if profile.conventions.missing == "out":
-        says = CONVENTIONS["missing"].says(profile.when_complete)
-        lines.append(f"  {'-c:' + profile.when_complete:18}with -c, a judged query that the run lacks {says}")
-    for names, changes in profile.kinds_of_exceptions:
-        lines += ["", f"  For {', '.join(names)}:"]
-        for name, value in changes.items():
-            convention = CONVENTIONS[name]
-            lines.append(
-                f"    {convention.key + ':' + convention.show(value):16}{convention.question} {convention.says(value)}"
-            )
-    if profile.meanings:
-        lines += ["", "  Named without parameters,"]
-        lines += [f"    {family} means {meaning}" for family, meaning in profile.meanings.items()]
-    lines += ["", f"  Computes {', '.join(profile.measures)} unless measures are named."]
-    lines += [f"  Note: {remark}." for remark in profile.remarks]
-    return "\n".join([*lines, ""])
+    put_list("profiles", tables, names, explained, output)

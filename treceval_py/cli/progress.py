@@ -78,12 +78,12 @@ def progress(files: Sequence[str]) -> Iterator[Bar | None]:
 
 
 @contextmanager
-def counting(what: str) -> Iterator[Callable[[], None] | None]:
+def counting(unit: str) -> Iterator[Callable[[], None] | None]:
     """Yield a callback to call after each of many steps; their number is shown after a while.
 
     Parameters
     ----------
-    what : str
+    unit : str
         The unit that is counted.
     """
     if sys.stderr is None or not sys.stderr.isatty():
@@ -95,7 +95,7 @@ def counting(what: str) -> Iterator[Callable[[], None] | None]:
         nonlocal done
         done += 1
         if time.monotonic() - begun >= PATIENCE and sys.stderr is not None:
-            sys.stderr.write(f"\r{done} {what}")
+            sys.stderr.write(f"\r{done} {unit}")
             sys.stderr.flush()
 
     try:

@@ -5,21 +5,34 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from treceval_py.cli.commands import Command
+from treceval_py.cli.options import (
+    PATHS,
+    PROFILE,
+    choice,
+    flag,
+    named,
+    number,
+    option,
+    rerank_options,
+    running_options,
+    tag_of,
+)
 from treceval_py.cli.options import given as given_by_user
-from treceval_py.cli.options import number, paths_option, rerank_options, running_options, tag_of
 from treceval_py.cli.printing import note, put, say
+from treceval_py.cli.rerank import reranker_of
 from treceval_py.cli.stages import Stages, long_work
 from treceval_py.errors import OutputError
 
 if TYPE_CHECKING:
+    from treceval_py.measures import Measure
     from treceval_py.retrieval.collection import Collection
-    from treceval_py.retrieval.pipeline import Request, Retriever
-    from treceval_py.retrieval.planning import Forecast
-    from treceval_py.retrieval.reranking import Outcome, Reranker
+    from treceval_py.retrieval.pipeline import Retriever
+    from treceval_py.retrieval.reranking import Outcome
     from treceval_py.scoring.profiles import Profile
 
 MODEL = {"dense": "BAAI/bge-base-en-v1.5", "sparse": "BAAI/bge-m3"}
@@ -27,26 +40,6 @@ MODEL = {"dense": "BAAI/bge-base-en-v1.5", "sparse": "BAAI/bge-m3"}
 
 MEASURES = ("AP", "RR@10", "nDCG@10", "R@10", "R@100", "R@1000")
 """Measures printed unless a profile or -m sets others."""
-
-HELP = """Make a run: rank the passages of COLLECTION for its queries, and write RUN in TREC's format.
-
-COLLECTION is a folder in MS MARCO's layout (collection.tsv, queries*.tsv, qrels*.tsv), a BEIR folder (corpus.jsonl,
-queries.jsonl, qrels/), datasets:NAME (on the hub, or a folder) or ir_datasets:NAME. By default, passages and queries
-are encoded with a BGE model and searched with Faiss; --model takes any model that sentence-transformers runs,
---retriever another method. Embeddings are kept in a work folder; to resume an interrupted run, repeat the command.
-RUN.json, next to RUN, records its inputs and settings. If there are judgments, scores are printed.
-
-\b
-treceval retrieve msmarco/ --split dev.small -o bge.txt
-treceval retrieve msmarco/ --split dev.small -o bm25.txt.gz --retriever bm25
-treceval retrieve datasets:namespace-Pt/msmarco --protocol truncated -o bge.txt --profile flagembedding-tutorial
-treceval retrieve beir/scifact -o run.txt --model intfloat/e5-base-v2
-treceval retrieve msmarco/ --split dev.small -o ivf.txt --index IVF4096,Flat --search-parameters nprobe=64
-treceval retrieve msmarco/ --split dev.small -o reranked.txt --rerank BAAI/bge-reranker-v2-m3
-treceval retrieve msmarco/ --split dev.small -o bge.txt --dry-run     show the plan and its times
-
-Needs: pip install 'treceval-py[retrieve]'
-"""
 
 ENCODERS = (
     "model", "revision", "instruction", "passage_instruction", "passage_max_length", "query_max_length", "shard_size",
@@ -56,6 +49,11 @@ ENCODERS = (
 
 DENSE = ("pooling", "dimensions", "normalise", "storage")
 """Options of dense vectors of a model."""
+
+SETTINGS = (
+    "pooling", "normalise", "precision", "dimensions", "passage_instruction", "query_max_length", "passage_max_length",
+)  # fmt: skip
+"""Options of how texts are encoded, as `settings_for` takes them."""
 
 VECTORS = ("index", "similarity", "search_parameters", "training", "passage_embeddings")
 """Options of search by dense vectors."""
@@ -82,206 +80,9 @@ INDEX = ("search_parameters", "training")
 """Options of an index."""
 
 
-@click.command("retrieve", help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("source", metavar="COLLECTION", default="")
-@click.option("-o", "--output", metavar="RUN", help="Run file; its extension selects compression (.gz, …).")
-@click.option("--corpus", metavar="FILE", help="Passages to use instead of the collection's; also datasets:NAME.")
-@click.option("--queries", metavar="FILE", help="Queries to use instead of the collection's.")
-@click.option("--qrels", metavar="FILE", help="Judgments to use instead of the collection's.")
-@click.option("--split", metavar="NAME", help="Split of the collection's queries: dev.small, test, … [the only one].")
-@click.option(
-    "--protocol",
-    type=click.Choice(["full", "truncated"]),
-    default="full",
-    help="truncated: only the first 100 queries, and the relevant passages of the first 5,000 as corpus [full].",
-)
-@click.option(
-    "--retriever",
-    type=click.Choice(["dense", "sparse", "bm25", "jaccard"]),
-    default="dense",
-    help="Ranking method [dense]; sparse: word weights of SPLADE or bge-m3.",
-)
-@number("-k", "--depth", default=1000, help="Documents per query [1000].", least=1)
-@click.option("--tag", help="The last column of RUN [the model's or the retriever's name].")
-@click.option(
-    "--model", metavar="NAME", help=f"Model on the hub, or a folder [{MODEL['dense']}; sparse: {MODEL['sparse']}]."
-)
-@click.option("--revision", metavar="REV", help="Commit, branch or tag of a hub model [main].")
-@click.option(
-    "--pooling", metavar="NAME", help="How to pool token vectors: cls, mean, lasttoken [the model's setting]."
-)
-@click.option("--instruction", metavar="TEXT", help="Text put before each query [the model's own, or none].")
-@click.option("--passage-instruction", metavar="TEXT", help="Text put before each passage [the model's own, or none].")
-@number("--passage-max-length", help="Most tokens of a passage [512, or the model's own limit if less].", least=1)
-@number("--query-max-length", help="Most tokens of a query [512, or the model's own limit if less].", least=1)
-@number("--dimensions", help="Use the first N dimensions of each vector, for models trained for this [all].", least=1)
-@click.option("--normalise/--no-normalise", default=None, help="Scale vectors to length 1 [the model's setting].")
-@number(
-    "--shard-size",
-    default=10_000,
-    help="Most texts per shard: the work that an interruption can lose [10000].",
-    least=1,
-)
-@click.option(
-    "--storage",
-    type=click.Choice(["float32", "float16"]),
-    default="float32",
-    help="Number type of stored embeddings; float16 takes half the space [float32].",
-)
-@click.option(
-    "--reuse",
-    type=click.Choice(["shards", "passages"]),
-    default="shards",
-    help="Vectors to keep when the corpus changed: of unchanged shards, or of all unchanged passages [shards].",
-)
-@click.option("--embeddings-only", is_flag=True, help="Encode passages and queries into the work folder, and stop.")
-@click.option(
-    "--passage-embeddings",
-    metavar="PATH",
-    help="Search these vectors instead of encoding: .npy with .ids, Parquet, a folder.",
-)
-@click.option("--query-embeddings", metavar="PATH", help="Vectors of the queries for --passage-embeddings.")
-@click.option("--work", metavar="FOLDER", help="Folder for embeddings and indexes [RUN.work].")
-@click.option(
-    "--shared-work", is_flag=True, help="With --ray: nodes write embeddings themselves; all must see the work folder."
-)
-@click.option("--index", metavar="FACTORY", help="A Faiss index (IVF4096,Flat; HNSW32; …) [exact search].")
-@click.option(
-    "--similarity",
-    type=click.Choice(["inner-product", "cosine", "l2"]),
-    default="inner-product",
-    help="Similarity of vectors; l2 scores by the negative squared distance [inner-product].",
-)
-@click.option(
-    "--search-parameters", default="", metavar="LIST", help="Search settings of the index: nprobe=64, efSearch=256, …."
-)
-@number("--training", help="Vectors to train the index on [39 per centroid].", least=1)
-@running_options
-@click.option(
-    "--rerank", metavar="NAME", help="Rerank the first documents with this cross-encoder, on the hub or in a folder."
-)
-@rerank_options("--rerank-")
-@click.option(
-    "--bm25",
-    type=click.Choice(["bm25s", "anserini"]),
-    default="bm25s",
-    help="BM25 preset; anserini stems, and splits words and rounds lengths as Lucene does [bm25s].",
-)
-@click.option("--k1", type=click.FloatRange(min=0), help="BM25's k1 [1.5; anserini: 0.9].")
-@click.option("--b", type=click.FloatRange(0, 1), help="BM25's b [0.75; anserini: 0.4].")
-@click.option("--method", type=click.Choice(["lucene", "robertson", "atire"]), help="Variant of BM25 [lucene].")
-@click.option("--stopwords", metavar="LANGUAGE", help="Stop words that BM25 ignores; 'none' keeps all words [en].")
-@click.option("--stemmer", metavar="LANGUAGE", help="Stemmer for BM25, or 'none' [none; anserini: porter].")
-@click.option("--profile", metavar="NAME", help="Scoring conventions for the printed scores.")
-@click.option("-m", "--measure", "measures", multiple=True, metavar="NAME", help="Print this measure. Repeatable.")
-@paths_option
-@click.option("--dry-run", is_flag=True, help="Show the planned steps, their sizes and times, and what exists already.")
-@click.option("--probe/--no-probe", default=True, help="Measure times for --dry-run on a sample of the texts [yes].")
-@click.pass_context
-def retrieve(ctx: click.Context, /, source: str, output: str | None, dry_run: bool, **options: Any) -> None:
-    """Make a run: inspect, encode, search, write, score."""
-    _check_together(ctx, {**options, "output": output, "dry_run": dry_run})
-    output = output or ""  # no collection is named; embeddings alone need none
-    profile = _profile(options["profile"], options["measures"])
-    long_work()
-    from treceval_py.runs.writing import check_output
-
-    stages = Stages()
-    told: Forecast | None = None
-    done: Outcome | None = None
-    try:
-        collection = _embedded(source, options) if options["passage_embeddings"] else _collection(source, options)
-        if output:
-            check_output(output, collection.sources)  # before a model is downloaded
-        _tell_first(collection, profile, options, stages)
-        request = _request(collection, output, options, dry_run)
-        if options["embeddings_only"]:
-            _embed(request, stages)
-        elif dry_run:
-            told = _forecast(request, stages, probe=options["probe"])
-        else:
-            done = _run(request, stages)
-    except KeyboardInterrupt:
-        stages.close()
-        _interrupted(output, options, dry_run=dry_run)
-    except OSError as error:  # from the work folder or a disk, not from standard output as elsewhere
-        reason = f"cannot be used: {error.strerror or error}"
-        raise OutputError(reason, "Work so far is kept.", file=str(error.filename or _work(output, options))) from None
-    finally:
-        stages.close()
-    if told is not None:
-        put(told.text(), None)
-        for sentence in told.notes:
-            note(sentence)
-    elif done is not None:
-        _print_scores(collection, output, done, profile, options)
-
-
-def _tell_first(collection: Collection, profile: Profile, options: dict[str, Any], stages: Stages) -> None:
-    """Print notes on the collection, and refuse measures that need more than its judgments."""
-    from treceval_py.scoring.opening import check_kinds
-
-    for sentence in collection.notes:
-        stages.note(sentence)
-    if collection.qrels is not None:
-        measures = options["measures"] or profile.measures
-        check_kinds(profile.parse(measures), collection.qrels)
-    elif options["measures"] or options["profile"]:
-        stages.note("There are no judgments, so nothing will be scored.")
-
-
-def _forecast(request: Request, stages: Stages, *, probe: bool) -> Forecast:
-    from treceval_py.retrieval.planning import forecast
-
-    return forecast(request, stages, probe=probe)
-
-
-def _run(request: Request, stages: Stages) -> Outcome:
-    from treceval_py.retrieval.pipeline import retrieve as run
-
-    return run(request, stages, ["treceval", *sys.argv[1:]])
-
-
-def _embed(request: Request, stages: Stages) -> None:
-    from treceval_py.retrieval.pipeline import embed
-
-    made = embed(request, stages)
-    stages.close()
-    for side in ("passages", "queries"):
-        count, dimensions = made[side]["vectors"]
-        put(f"{side}: {count:,} vectors of {dimensions} dimensions in {made[side]['folder']}\n", None)
-
-
-def _collection(source: str, options: dict[str, Any]) -> Collection:
-    from treceval_py.retrieval.collection import open_collection
-
-    return open_collection(
-        source,
-        corpus=options["corpus"],
-        queries=options["queries"],
-        qrels=options["qrels"],
-        split=options["split"],
-        protocol=options["protocol"],
-    )
-
-
-def _embedded(source: str, options: dict[str, Any]) -> Collection:
-    """Return existing vectors as a collection; a named collection supplies the judgments."""
-    from treceval_py.io.named import read_qrels
-    from treceval_py.retrieval.collection import Collection, open_collection
-    from treceval_py.retrieval.external import read_vectors
-
-    passages = read_vectors(options["passage_embeddings"])
-    queries = read_vectors(options["query_embeddings"], "query")
-    if source:
-        judged = open_collection(source, qrels=options["qrels"], split=options["split"])
-        return judged._replace(corpus=passages, queries=queries)
-    qrels = None if options["qrels"] is None else read_qrels(options["qrels"])
-    return Collection(passages.name, passages, queries, qrels, options["qrels"], ())
-
-
-def _check_together(ctx: click.Context, options: dict[str, Any]) -> None:
-    """Refuse options that would be ignored."""
+def _check(ctx: click.Context) -> dict[str, object]:
+    """Return what is wrong: options that would be ignored, and a lack of an output."""
+    options = ctx.params
     flags = {parameter.name: max(parameter.opts, key=len) for parameter in ctx.command.params}
     given = given_by_user(ctx)
     encodes = options["retriever"] in MODEL
@@ -301,58 +102,195 @@ def _check_together(ctx: click.Context, options: dict[str, Any]) -> None:
         (("shared_work",), options["reuse"] == "shards", "cannot be used with --reuse passages"),
         (("probe",), options["dry_run"], "needs --dry-run"),
     ]
-    for names, fits, why in conditions:
-        for name in names:
-            if name in given and not fits:
-                raise click.UsageError(f"{flags[name]} {why}.")
-    if options["output"] is None and not (options["embeddings_only"] and options["work"]):
-        raise click.UsageError("-o RUN is missing" + (", or --work FOLDER." if options["embeddings_only"] else "."))
+    missing = "-o RUN is missing" + (", or --work FOLDER." if options["embeddings_only"] else ".")
+    return {
+        **{f"{flags[name]} {why}.": name in given and not fits for names, fits, why in conditions for name in names},
+        missing: options["output"] is None and not (options["embeddings_only"] and options["work"]),
+    }
 
 
-def _profile(name: str | None, measures: tuple[str, ...]) -> Profile:
-    """Return the profile of the scores; names are checked now, not after hours."""
-    from treceval_py.scoring.profiles import DEFAULT_PROFILE, profile_named
+@click.command("retrieve", cls=Command, check=_check)
+@click.argument("source", metavar="COLLECTION", default="")
+@option("-o --output", "RUN", "Run file; its extension selects compression (.gz, …).")
+@option("--corpus", "FILE", "Passages to use instead of the collection's; also datasets:NAME.")
+@option("--queries", "FILE", "Queries to use instead of the collection's.")
+@option("--qrels", "FILE", "Judgments to use instead of the collection's.")
+@option("--split", "NAME", "Split of the collection's queries: dev.small, test, … [the only one].")
+@choice(
+    "--protocol",
+    ["full", "truncated"],
+    "truncated: only the first 100 queries, and the relevant passages of the first 5,000 as corpus [full].",
+    default="full",
+)
+@choice(
+    "--retriever",
+    ["dense", "sparse", "bm25", "jaccard"],
+    "Ranking method [dense]; sparse: word weights of SPLADE or bge-m3.",
+    default="dense",
+)
+@number("-k --depth", "Documents per query [1000].", 1000, least=1)
+@option("--tag", None, "The last column of RUN [the model's or the retriever's name].")
+@option("--model", "NAME", f"Model on the hub, or a folder [{MODEL['dense']}; sparse: {MODEL['sparse']}].")
+@option("--revision", "REV", "Commit, branch or tag of a hub model [main].")
+@option("--pooling", "NAME", "How to pool token vectors: cls, mean, lasttoken [the model's setting].")
+@option("--instruction", "TEXT", "Text put before each query [the model's own, or none].")
+@option("--passage-instruction", "TEXT", "Text put before each passage [the model's own, or none].")
+@number("--passage-max-length", "Most tokens of a passage [512, or the model's own limit if less].", least=1)
+@number("--query-max-length", "Most tokens of a query [512, or the model's own limit if less].", least=1)
+@number("--dimensions", "Use the first N dimensions of each vector, for models trained for this [all].", least=1)
+@click.option("--normalise/--no-normalise", default=None, help="Scale vectors to length 1 [the model's setting].")
+@number("--shard-size", "Most texts per shard: the work that an interruption can lose [10000].", 10_000, least=1)
+@choice(
+    "--storage",
+    ["float32", "float16"],
+    "Number type of stored embeddings; float16 takes half the space [float32].",
+    default="float32",
+)
+@choice(
+    "--reuse",
+    ["shards", "passages"],
+    "Vectors to keep when the corpus changed: of unchanged shards, or of all unchanged passages [shards].",
+    default="shards",
+)
+@flag("--embeddings-only", "Encode passages and queries into the work folder, and stop.")
+@option("--passage-embeddings", "PATH", "Search these vectors instead of encoding: .npy with .ids, Parquet, a folder.")
+@option("--query-embeddings", "PATH", "Vectors of the queries for --passage-embeddings.")
+@option("--work", "FOLDER", "Folder for embeddings and indexes [RUN.work].")
+@flag("--shared-work", "With --ray: nodes write embeddings themselves; all must see the work folder.")
+@option("--index", "FACTORY", "A Faiss index (IVF4096,Flat; HNSW32; …) [exact search].")
+@choice(
+    "--similarity",
+    ["inner-product", "cosine", "l2"],
+    "Similarity of vectors; l2 scores by the negative squared distance [inner-product].",
+    default="inner-product",
+)
+@option("--search-parameters", "LIST", "Search settings of the index: nprobe=64, efSearch=256, ….", default="")
+@number("--training", "Vectors to train the index on [39 per centroid].", least=1)
+@running_options
+@option("--rerank", "NAME", "Rerank the first documents with this cross-encoder, on the hub or in a folder.")
+@rerank_options("--rerank-")
+@choice(
+    "--bm25",
+    ["bm25s", "anserini"],
+    "BM25 preset; anserini stems, and splits words and rounds lengths as Lucene does [bm25s].",
+    default="bm25s",
+)
+@option("--k1", None, "BM25's k1 [1.5; anserini: 0.9].", type=click.FloatRange(min=0))
+@option("--b", None, "BM25's b [0.75; anserini: 0.4].", type=click.FloatRange(0, 1))
+@choice("--method", ["lucene", "robertson", "atire"], "Variant of BM25 [lucene].")
+@option("--stopwords", "LANGUAGE", "Stop words that BM25 ignores; 'none' keeps all words [en].")
+@option("--stemmer", "LANGUAGE", "Stemmer for BM25, or 'none' [none; anserini: porter].")
+@option("--profile", help="Scoring conventions for the printed scores.", **PROFILE)
+@option(
+    "-m --measure measures", "NAME", "Print this measure. Repeatable.", multiple=True, shell_complete=named("measure")
+)
+@PATHS
+@flag("--dry-run", "Show the planned steps, their sizes and times, and what exists already.")
+@click.option("--probe/--no-probe", default=True, help="Measure times for --dry-run on a sample of the texts [yes].")
+def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> None:
+    r"""Make a run: rank the passages of COLLECTION for its queries, and write RUN in TREC's format.
 
-    profile = profile_named(DEFAULT_PROFILE if name is None else name)
-    if measures:
-        profile.parse(measures)
-    return profile
+    COLLECTION is a folder in MS MARCO's layout (collection.tsv, queries*.tsv, qrels*.tsv), a BEIR folder (corpus.jsonl,
+    queries.jsonl, qrels/), datasets:NAME (on the hub, or a folder) or ir_datasets:NAME. By default, passages and
+    queries are encoded with a BGE model and searched with Faiss; --model takes any model that sentence-transformers
+    runs, --retriever another method. Embeddings are kept in a work folder; to resume an interrupted run, repeat the
+    command. RUN.json, next to RUN, records its inputs and settings. If there are judgments, scores are printed.
+
+    \b
+    treceval retrieve msmarco/ --split dev.small -o bge.txt
+    treceval retrieve msmarco/ --split dev.small -o bm25.txt.gz --retriever bm25
+    treceval retrieve datasets:namespace-Pt/msmarco --protocol truncated -o bge.txt --profile flagembedding-tutorial
+    treceval retrieve beir/scifact -o run.txt --model intfloat/e5-base-v2
+    treceval retrieve msmarco/ --split dev.small -o ivf.txt --index IVF4096,Flat --search-parameters nprobe=64
+    treceval retrieve msmarco/ --split dev.small -o reranked.txt --rerank BAAI/bge-reranker-v2-m3
+    treceval retrieve msmarco/ --split dev.small -o bge.txt --dry-run     show the plan and its times
+
+    Needs: pip install 'treceval-py[retrieve]'
+    """
+    from treceval_py.retrieval import pipeline
+    from treceval_py.retrieval.planning import forecast
+    from treceval_py.runs.writing import check_output
+    from treceval_py.scoring.profiles import profile_of
+
+    output = output or ""  # no collection is named; embeddings alone need none
+    work = str(options["work"] or f"{output}.work")
+    profile = profile_of(options["profile"])
+    measures = profile.parse(options["measures"] or profile.measures)  # names are checked now, not after hours
+    long_work()
+    stages = Stages()
+    try:
+        collection = _collection(source, options)
+        if output:
+            check_output(output, collection.sources)  # before a model is downloaded
+        _tell_first(collection, measures, options, stages)
+        retriever, name = _retriever(collection, options, dry_run)
+        request = pipeline.Request(
+            collection=collection,
+            output=output,
+            work=work,
+            retriever=retriever,
+            k=options["depth"],
+            tag=name if options["tag"] is None else options["tag"],
+            paths=options["paths"],
+            reranker=reranker_of(options, options["rerank"], weights=not dry_run) if options["rerank"] else None,
+        )
+        if options["embeddings_only"]:
+            made = pipeline.embed(request, stages)
+        elif dry_run:
+            told = forecast(request, stages, probe=options["probe"])
+        else:
+            done = pipeline.retrieve(request, stages, ["treceval", *sys.argv[1:]])
+    except KeyboardInterrupt:
+        stages.close()
+        again = shlex.join(["treceval", *sys.argv[1:]])
+        keeps = (options["retriever"] in MODEL or options["rerank"]) and not dry_run
+        kept = f"work so far is kept in {work}. To resume" if keeps else "nothing was written. To start again"
+        say(f"interrupted: {kept}: {again}")
+        raise
+    except OSError as error:  # from the work folder or a disk, not from standard output as elsewhere
+        reason = f"cannot be used: {error.strerror or error}"
+        raise OutputError(reason, "Work so far is kept.", file=str(error.filename or work)) from None
+    finally:
+        stages.close()
+    if options["embeddings_only"]:
+        for side in ("passages", "queries"):
+            count, dimensions = made[side]["vectors"]
+            put(f"{side}: {count:,} vectors of {dimensions} dimensions in {made[side]['folder']}\n", None)
+    elif dry_run:
+        put(told.text(), None)
+        note(*told.notes)
+    else:
+        _print_scores(collection, output, done, profile, options)
 
 
-def _request(collection: Collection, output: str, options: dict[str, Any], dry_run: bool) -> Request:
-    from treceval_py.retrieval.pipeline import Request
+def _tell_first(collection: Collection, measures: list[Measure], options: dict[str, Any], stages: Stages) -> None:
+    """Print notes on the collection, and refuse measures that need more than its judgments."""
+    from treceval_py.scoring.opening import check_kinds
 
-    retriever, name = _retriever(collection, options, dry_run)
-    reranker = _reranker(options, dry_run) if options["rerank"] else None
-    return Request(
-        collection=collection,
-        output=output,
-        work=_work(output, options),
-        retriever=retriever,
-        k=options["depth"],
-        tag=name if options["tag"] is None else options["tag"],
-        paths=options["paths"],
-        reranker=reranker,
-    )
+    for sentence in collection.notes:
+        stages.note(sentence)
+    if collection.qrels is not None:
+        check_kinds(measures, collection.qrels)
+    elif options["measures"] or options["profile"]:
+        stages.note("There are no judgments, so nothing will be scored.")
 
 
-def _reranker(options: dict[str, Any], dry_run: bool) -> Reranker:
-    from treceval_py.retrieval.devices import devices_for
-    from treceval_py.retrieval.models import find_model
-    from treceval_py.retrieval.reranking import Reranker
+def _collection(source: str, options: dict[str, Any]) -> Collection:
+    """Return the collection; existing vectors take the place of its texts."""
+    from treceval_py.io.named import read_qrels
+    from treceval_py.retrieval.collection import Collection, open_collection
+    from treceval_py.retrieval.external import read_vectors
 
-    return Reranker(
-        model=find_model(options["rerank"], wanted="reranker", weights=not dry_run),
-        devices=devices_for(options["devices"]) if options["ray"] is None else (),
-        depth=options["rerank_depth"],
-        below=options["rerank_below"],
-        max_length=options["rerank_max_length"],
-        **{name: options[name] for name in ("precision", "batch_size", "ray")},
-    )
-
-
-def _work(output: str, options: dict[str, Any]) -> str:
-    return str(options["work"] or f"{output}.work")
+    if not options["passage_embeddings"]:
+        files = {name: options[name] for name in ("corpus", "queries", "qrels", "split", "protocol")}
+        return open_collection(source, **files)
+    passages = read_vectors(options["passage_embeddings"])
+    queries = read_vectors(options["query_embeddings"], "query")
+    if source:
+        judged = open_collection(source, qrels=options["qrels"], split=options["split"])
+        return judged._replace(corpus=passages, queries=queries)
+    qrels = None if options["qrels"] is None else read_qrels(options["qrels"])
+    return Collection(passages.name, passages, queries, qrels, options["qrels"], ())
 
 
 def _retriever(collection: Collection, options: dict[str, Any], dry_run: bool) -> tuple[Retriever, str]:
@@ -389,45 +327,17 @@ def _retriever(collection: Collection, options: dict[str, Any], dry_run: bool) -
     name = options["model"] or MODEL[options["retriever"]]
     model = find_model(name, options["revision"], wanted=options["retriever"], weights=not dry_run)
     settings = settings_for(
-        model,
-        pooling=options["pooling"],
-        normalise=options["normalise"],
-        precision=options["precision"],
-        dimensions=options["dimensions"],
-        query_instruction=options["instruction"],
-        passage_instruction=options["passage_instruction"],
-        query_max_length=options["query_max_length"],
-        passage_max_length=options["passage_max_length"],
+        model, query_instruction=options["instruction"], **{name: options[name] for name in SETTINGS}
     )
     devices: list[str] = []
     if options["ray"] is None:  # a cluster has its own devices
         devices = devices_for(options["devices"])
         for device in devices:
             check_precision(settings.precision, device)
-    dense = Dense(
-        model=model,
-        settings=settings,
-        devices=devices,
-        batch_size=options["batch_size"],
-        shard_size=options["shard_size"],
-        storage=options["storage"],
-        reuse=options["reuse"],
-        similarity=options["similarity"],
-        index=index,
-        ray=options["ray"],
-        shared_work=options["shared_work"],
-    )
+    names = ("batch_size", "shard_size", "storage", "reuse", "similarity", "ray", "shared_work")
+    kept = {name: options[name] for name in names}
+    dense = Dense(model=model, settings=settings, devices=devices, index=index, **kept)
     return dense, tag_of(name)
-
-
-def _interrupted(output: str, options: dict[str, Any], *, dry_run: bool) -> NoReturn:
-    """Print how to resume, and end like an interrupted program."""
-    again = shlex.join(["treceval", *sys.argv[1:]])
-    if (options["retriever"] in MODEL or options["rerank"]) and not dry_run:
-        say(f"interrupted: work so far is kept in {_work(output, options)}. To resume: {again}")
-    else:
-        say(f"interrupted: nothing was written. To start again: {again}")
-    raise KeyboardInterrupt
 
 
 def _keep_judgments(collection: Collection, output: str, *, whole: bool) -> str | None:
@@ -468,13 +378,12 @@ def _print_scores(
     if not done.written.lines:
         note(f"{output}: no query found any document; the run is empty and is not scored.")
         return
-    measures = options["measures"]
     usual = MEASURES if profile.measures == DEFAULT_MEASURES else profile.measures
-    wanted = in_print_order(profile.parse(measures or usual))
+    measures = in_print_order(profile.parse(options["measures"] or usual))
     asked = {qid for qid, _ in collection.queries}
     # A query that was searched without result counts; one that was not searched does not.
     complete = set(qrels) <= asked
-    scoring = Scoring(wanted, profile, level=level, complete=complete)
+    scoring = Scoring(measures, profile, level=level, complete=complete)
     results = Evaluator(qrels, scoring, Reading("trec_results")).scored(output)
     put(results_text([results], "trec", Options(), Style()), None)
     note(*about(results))

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
 from treceval_py.cli.commands import COMMANDS, PrefixCommand
-from treceval_py.cli.options import digits_option, flag, format_option, groups_option, output_option, scoring_options
-from treceval_py.cli.printing import check_targets, note, put, style_for
+from treceval_py.cli.names import RESULT_FORMATS
+from treceval_py.cli.options import GROUPS, TWICE, flag, option, output_options, scoring_options
+from treceval_py.cli.printing import Output, check_targets, note, put
 from treceval_py.cli.progress import progress
-from treceval_py.measures import in_print_order
-from treceval_py.scan import reader_name, why_python
-from treceval_py.scoring.evaluation import Evaluator
-from treceval_py.scoring.planning import Reading, Scoring
-from treceval_py.scoring.profiles import DEFAULT_MEASURES, profile_of
-from treceval_py.scoring.results import Results
-from treceval_py.scoring.show import RESULT_FORMATS, Options, about, about_groups, results_text
-from treceval_py.scoring.zscores import read_norms
+from treceval_py.rendering import FORMATS
 from treceval_py.version import __version__
 
 if TYPE_CHECKING:
     from treceval_py.data.query_groups import QueryGroups
+    from treceval_py.scoring.planning import Reading, Scoring
+    from treceval_py.scoring.results import Results
 
 RANGED = ("map", "recip_rank", "ndcg", "ndcg_cut.10")
 """Default measures of --ties and --unjudged."""
 
-_OTHERS = "\n".join(f"  {name:10} {what}" for name, what in COMMANDS.items())
+_OTHERS = "\n".join(f"  {name:10} {title}" for name, title in COMMANDS.items())
 
 HELP = f"""Score RUNs against the judgments in QRELS, with trec_eval's measures and numbers.
 
@@ -52,36 +47,61 @@ This command is 'score'; its name may be omitted.
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
+        from treceval_py.scan import reader_name, why_python
+
         reader = reader_name() + (f", as {why}" if (why := why_python()) else "")
         put(f"treceval_py {__version__} (agrees with trec_eval 10.0 and 9.0.8; reader: {reader})\n", None)
         ctx.exit()
 
 
-@click.command("score", cls=PrefixCommand, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+def _check(ctx: click.Context) -> dict[str, object]:
+    """Return what is wrong: files that lack, and options that do not go together."""
+    chosen = ctx.params
+    qrels, judged_rankings = chosen["qrels"], chosen["judged_rankings"]
+    signature = chosen["signature"] or chosen["long_signature"]
+    norms, ranges = chosen["norms"] is not None, chosen["ties"] or chosen["unjudged"]
+    own = "-R" if chosen["judgment_format"] else "-T"
+    return {
+        "--judged-ranking FILE replaces QRELS and RUN; remove them.": judged_rankings and qrels is not None,
+        "Missing argument 'QRELS'.": not judged_rankings and qrels is None,
+        "Missing argument 'RUN [RUN…]'.": not judged_rankings and not chosen["runs"],
+        TWICE: (judged_rankings or (qrels, *chosen["runs"])).count("-") > 1,
+        "Signatures describe values, not z-scores; remove -Z.": norms and (chosen["signatures"] or signature),
+        f"--judged-ranking has its own format; remove {own}.": judged_rankings
+        and (chosen["judgment_format"] or chosen["run_format"]),
+        "--groups prints the averages of groups; remove -n.": chosen["groups"] and chosen["no_summary"] and not ranges,
+        **{
+            f"--ties and --unjudged print ranges of values; remove {option}.": ranges and there
+            for option, there in (
+                ("-Z", norms),
+                ("--signature", signature),
+                ("--judged-ranking", judged_rankings),
+                ("--groups", chosen["groups"]),
+            )
+        },
+    }
+
+
+@click.command("score", cls=PrefixCommand, help=HELP, check=_check)
 @click.argument("qrels", metavar="QRELS", required=False)
 @click.argument("runs", metavar="RUN [RUN…]", nargs=-1)
 @scoring_options("official, ndcg, ndcg_cut.10, or the profile's")
-@flag("-q", "--query_eval_wanted", "per_query", help="Print each query too.")
-@flag("-n", "--nosummary", "no_summary", help="Do not print the average over queries.")
-@click.option(
-    "-Z", "--Zscore", "norms", metavar="FILE", help="Print z-scores; lines of FILE: qid measure mean deviation."
-)
-@click.option(
-    "--judged-ranking",
-    "judged_rankings",
+@flag("-q --query_eval_wanted per_query", "Print each query too.")
+@flag("-n --nosummary no_summary", "Do not print the average over queries.")
+@option("-Z --Zscore norms", "FILE", "Print z-scores; lines of FILE: qid measure mean deviation.")
+@option(
+    "--judged-ranking judged_rankings",
+    "FILE",
+    "Score FILE of lines 'qid Q0 docid rel', both ranking and judgments; replaces QRELS RUN. Repeatable. The default "
+    "profile is then coursework.",
     multiple=True,
-    metavar="FILE",
-    help="Score FILE of lines 'qid Q0 docid rel', both ranking and judgments; replaces QRELS RUN. Repeatable. The "
-    "default profile is then coursework.",
 )
-@groups_option
-@flag("--signature", help="Print how each value was computed, as one line that --repeat accepts.")
-@flag("--long-signature", help="Like --signature, with every parameter and convention spelled out.")
-@flag("--ties", help="Print the lowest, expected and highest value over all orders of documents with equal scores.")
-@flag("--unjudged", help="Print the lowest and highest value over all labels of unjudged retrieved documents.")
-@format_option(None, RESULT_FORMATS, "trec for one run, table for several")
-@digits_option
-@output_option
+@GROUPS
+@flag("--signature", "Print how each value was computed, as one line that --repeat accepts.")
+@flag("--long-signature", "Like --signature, with every parameter and convention spelled out.")
+@flag("--ties", "Print the lowest, expected and highest value over all orders of documents with equal scores.")
+@flag("--unjudged", "Print the lowest and highest value over all labels of unjudged retrieved documents.")
+@output_options(None, RESULT_FORMATS, "trec for one run, table for several")
 @click.option(
     "-v",
     "--version",
@@ -105,97 +125,72 @@ def score(
     long_signature: bool,
     ties: bool,
     unjudged: bool,
-    output_format: str | None,
-    digits: int | None,
-    output: str | None,
+    output: Output,
 ) -> None:
     """Score runs: read, evaluate, print."""
-    _check_arguments(qrels, runs, judged_rankings)
+    from treceval_py.measures import in_print_order
+    from treceval_py.scoring.evaluation import Evaluator
+    from treceval_py.scoring.profiles import DEFAULT_MEASURES, profile_of
+    from treceval_py.scoring.show import Options, about, about_groups, results_text
+    from treceval_py.scoring.zscores import read_norms
+
+    files = judged_rankings or runs
+    if output.path is not None:
+        check_targets([output.path], [qrels, *files, norms])
     ranges = ties or unjudged
-    if norms is not None and (scoring.signatures or signature or long_signature):
-        raise click.UsageError("Signatures describe values, not z-scores; remove -Z.")
-    if judged_rankings and (reading.judgment_format or reading.run_format):
-        option = "-R" if reading.judgment_format else "-T"
-        raise click.UsageError(f"--judged-ranking has its own format; remove {option}.")
-    for option, there in (
-        ("-Z", norms),
-        ("--signature", signature or long_signature),
-        ("--judged-ranking", judged_rankings),
-        ("--groups", groups),
-    ):
-        if ranges and there:
-            raise click.UsageError(f"--ties and --unjudged print ranges of values; remove {option}.")
-    if output is not None:
-        check_targets([output], [qrels, *runs, *judged_rankings, norms])
     if scoring.signatures is None:
-        scoring = _resolved(scoring, "coursework" if judged_rankings else None, RANGED if ranges else None)
-    style = style_for(output, digits)
+        profile = profile_of(scoring.profile or ("coursework" if judged_rankings else None))
+        usual = RANGED if ranges and profile.measures == DEFAULT_MEASURES else profile.measures
+        measures = profile.parse(scoring.measures or usual)
+        scoring = replace(
+            scoring, profile=profile, measures=in_print_order(measures) if len(measures) > 1 else measures
+        )
+    by_group: tuple[QueryGroups, ...] = ()
+    if groups:
+        from treceval_py.io.query_groups import read_query_groups
+
+        by_group = read_query_groups(groups)
+        check_targets([output.path], [each.name for each in by_group])
     form = "long" if long_signature else "short" if signature else ""
     # Each judged ranking has its own judgments.
-    by_group = _read_groups(groups, output, no_summary=no_summary) if groups else ()
     options = Options(per_query, not no_summary, form, bool(judged_rankings), by_group)
+    output.format = output.format or ("trec" if len(files) == 1 and not ranges else "table")
     if ranges:
-        from treceval_py.cli.ranges import print_ranges
+        from treceval_py.ranges.assessment import ranges_of
+        from treceval_py.ranges.show import ranges_text
 
-        print_ranges(
-            *(scoring, reading, qrels or "", runs, options, style, output_format, output), ties=ties, unjudged=unjudged
-        )
-        return
-    table = read_norms(norms) if norms is not None else None
-    scored: list[Results] = []
-    files = judged_rankings or runs
-    with progress(files) as bar:
-        watch = None if bar is None else bar.watch
-        evaluator = None if qrels is None else Evaluator(qrels, scoring, reading)
-        for file in files:
-            results = _of_judged_ranking(file, scoring, reading) if evaluator is None else evaluator.scored(file, watch)
-            scored.append(results if table is None else results.standardise(table))
-            if bar is not None:
-                bar.next()
-    name = output_format or ("trec" if len(files) == 1 else "table")
-    notes = [line for results in scored for line in about(results)]
-    notes += about_groups(scored, options) if groups else []
-    put(results_text(scored, name, options, style, notes), output, styled=name == "table")
-    # Only now, so that output that cannot be written gives a single line.
-    note(*notes)
-
-
-def _read_groups(files: Sequence[str], output: str | None, *, no_summary: bool) -> tuple[QueryGroups, ...]:
-    """Return the groups of queries in some files; refuse a file that is also an output."""
-    from treceval_py.io.query_groups import read_query_groups
-
-    if no_summary:
-        raise click.UsageError("--groups prints the averages of groups; remove -n.")
-    groups = read_query_groups(files)
-    check_targets([output], [each.name for each in groups])
-    return groups
-
-
-def _check_arguments(qrels: str | None, runs: tuple[str, ...], judged_rankings: tuple[str, ...]) -> None:
-    if judged_rankings:
-        if qrels is not None:
-            raise click.UsageError("--judged-ranking FILE replaces QRELS and RUN; remove them.")
-        files = list(judged_rankings)
+        if output.format not in FORMATS:
+            raise click.UsageError(f"Ranges cannot be printed as {output.format}; choose {', '.join(FORMATS)}.")
+        ranging = Evaluator(qrels or "", scoring, reading)
+        assessed = [ranges_of(ranging, run, ties=ties, unjudged=unjudged) for run in runs]
+        notes = [line for each in assessed for line in about(each.results)]
+        text = ranges_text(assessed, output.format, options, output.style, notes)
     else:
-        if qrels is None:
-            raise click.UsageError("Missing argument 'QRELS'.")
-        if not runs:
-            raise click.UsageError("Missing argument 'RUN [RUN…]'.")
-        files = [qrels, *runs]
-    if files.count("-") > 1:
-        raise click.UsageError("Standard input (-) can be read only once.")
-
-
-def _resolved(scoring: Scoring, profile: str | None, usual: Sequence[str] | None) -> Scoring:
-    """Return scoring with its profile and its measures in the order of output; defaults are this command's."""
-    named = profile_of(scoring.profile or profile)
-    asked = scoring.measures or (usual if usual and named.measures == DEFAULT_MEASURES else named.measures)
-    return replace(scoring, profile=named, measures=in_print_order(named.parse(asked)))
+        table = None if norms is None else read_norms(norms)
+        scored: list[Results] = []
+        with progress(files) as bar:
+            evaluator = None if qrels is None else Evaluator(qrels, scoring, reading)
+            for file in files:
+                if evaluator is not None:
+                    results = evaluator.scored(file, None if bar is None else bar.watch)
+                else:
+                    results = _of_judged_ranking(file, scoring, reading)
+                scored.append(results if table is None else results.standardise(table))
+                if bar is not None:
+                    bar.next()
+        notes = [line for results in scored for line in about(results)]
+        notes += about_groups(scored, options) if groups else []
+        text = results_text(scored, output.format, options, output.style, notes)
+    output.put(text)
+    # Only now, so that output that cannot be written gives a single line.
+    if notes:
+        note(*notes)
 
 
 def _of_judged_ranking(file: str, scoring: Scoring, reading: Reading) -> Results:
     """Score a judged ranking against its own judgments."""
     from treceval_py.io.judged_ranking import read_judged_ranking
+    from treceval_py.scoring.evaluation import Evaluator
 
     qrels, run = read_judged_ranking(file, reading.threads)
     return Evaluator(qrels, scoring).scored(run)

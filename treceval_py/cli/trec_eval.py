@@ -13,14 +13,10 @@ from typing import Any
 import click
 
 from treceval_py.cli.commands import PrefixCommand
-from treceval_py.cli.measures import explained
-from treceval_py.cli.options import READING_OPTIONS, SCORING_OPTIONS, within
+from treceval_py.cli.options import READING_OPTIONS, SCORING_OPTIONS, TWICE, flag, option, within
 from treceval_py.cli.printing import SILENT, put, say
 from treceval_py.cli.score import score
 from treceval_py.errors import EvaluationError, InputError, RepeatedDocumentError, TrecevalError, UnknownMeasureError
-from treceval_py.measures import FAMILIES, in_print_order
-from treceval_py.scan import reader_name
-from treceval_py.scoring.profiles import profile_of
 from treceval_py.version import __version__
 
 DEFAULT = "official"
@@ -37,19 +33,24 @@ TAKEN = ("-q", "-m", "-c", "-l", "-n", "-J", "-N", "-M", "-R", "-T", "-Z")
 
 def _whole_cutoffs(ctx: click.Context, parameter: click.Parameter, measures: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG001 - click's
     """Truncate cutoffs with decimals (``ndcg_cut.10,23.4``), as trec_eval's own test needs; other junk is refused."""
-    return tuple(_whole(name) for name in measures)
+    if not any("." in measure for measure in measures):
+        return measures
+    from treceval_py.measures import FAMILIES
 
+    def whole(measure: str) -> str:
+        name, dot, cutoffs = measure.partition(".")
+        family = FAMILIES.get(name)
+        if family is None or family.at is None or family.at.name != "cutoff":
+            return measure
+        return name + dot + re.sub(r"(?<![^,])([0-9]+)\.[0-9]+(?![^,])", r"\1", cutoffs)
 
-def _whole(measure: str) -> str:
-    name, dot, cutoffs = measure.partition(".")
-    family = FAMILIES.get(name)
-    if family is None or family.at is None or family.at.name != "cutoff":
-        return measure
-    return name + dot + re.sub(r"(?<![^,])([0-9]+)\.[0-9]+(?![^,])", r"\1", cutoffs)
+    return tuple(map(whole, measures))
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
+        from treceval_py.scan import reader_name
+
         say(f"trec_eval version 10.0 (treceval_py {__version__}; reader: {reader_name()})")
         ctx.exit()
 
@@ -103,8 +104,8 @@ def _status(error: TrecevalError, norms: str | None, measures: Sequence[str]) ->
 @click.argument("files", metavar="QRELS RUN", nargs=-1)
 @click.option("-D", "--Debug_level", type=within(), metavar="N", expose_value=False, help="Ignored.")
 @click.option("-o", is_flag=True, expose_value=False, help="Ignored.")
-@click.option("--Output_old_results_format", metavar="X", expose_value=False, help="Ignored.")
-@click.option("-h", "--help", "helping", is_flag=True, help="Print this help, and explain the measures of -m.")
+@option("--Output_old_results_format", "X", "Ignored.", expose_value=False)
+@flag("-h --help helping", "Print this help, and explain the measures of -m.")
 @click.option(
     "-v",
     "--version",
@@ -120,22 +121,23 @@ def trec_eval(
 ) -> None:
     """Score one run, or print help."""
     if helping:
+        from treceval_py.cli.measure_tables import explained
+        from treceval_py.measures import in_print_order
+        from treceval_py.scoring.profiles import profile_of
+
         named = in_print_order(profile_of(None).parse(measures))
         families = dict.fromkeys(each.family.name for each in named)
         put("\n".join([ctx.get_help(), "", *map(explained, families)]), None)
         return
     if len(files) != 2:
         raise click.UsageError(f"Give two files, QRELS and RUN, not {len(files)}.")
+    if files == ("-", "-"):
+        raise click.UsageError(TWICE)
     ctx.invoke(score, qrels=files[0], runs=files[1:], measures=measures or (DEFAULT,), **others)
 
 
-def _taken() -> list[click.Parameter]:
-    found = [copy(each) for each in score.params if not set(TAKEN).isdisjoint(each.opts)]
-    for each in found:
-        if isinstance(each, click.Option) and each.name == "measures":
-            each.callback = _whole_cutoffs
-            each.help = SCORING_OPTIONS[each.name].help.format(usual=DEFAULT)
-    return found
-
-
-trec_eval.params[1:1] = _taken()
+trec_eval.params[1:1] = [copy(parameter) for parameter in score.params if not set(TAKEN).isdisjoint(parameter.opts)]
+for parameter in trec_eval.params:
+    if isinstance(parameter, click.Option) and parameter.name == "measures":
+        parameter.callback = _whole_cutoffs
+        parameter.help = SCORING_OPTIONS["measures"].help.format(usual=DEFAULT)

@@ -59,9 +59,8 @@ def evaluate(
     TrecevalError
         As for `te.evaluate`.
     """
-    ndcg, map_, recall, precision = _scored(
-        qrels, results, [("NDCG", "nDCG"), ("MAP", "AP"), ("Recall", "R"), ("P", "P")], k_values, ignore_identical_ids
-    )
+    pairs = [("NDCG", "nDCG"), ("MAP", "AP"), ("Recall", "R"), ("P", "P")]
+    ndcg, map_, recall, precision = _scored(qrels, results, pairs, k_values, ignore_identical_ids)
     return ndcg, map_, recall, precision
 
 
@@ -88,9 +87,8 @@ def evaluate_custom(
     for pair, names in _CUSTOM.items():
         if metric.lower() in names.split():
             return _scored(qrels, results, [pair], k_values, ignore_identical_ids)[0]
-    raise MeasureError(
-        f"BEIR has no metric '{metric}'", f"Choose one of {', '.join(' '.join(_CUSTOM.values()).split())}."
-    )
+    names = ", ".join(" ".join(_CUSTOM.values()).split())
+    raise MeasureError(f"BEIR has no metric '{metric}'", f"Choose one of {names}.")
 
 
 def _scored(
@@ -99,5 +97,5 @@ def _scored(
     profile, cutoffs = PROFILES["beir"], list(k_values)
     if not without_self:
         profile = profile._replace(conventions=profile.conventions._replace(self_hits="keep"))
-    found = score(qrels, results, [f"{ours}@{k}" for _, ours in pairs for k in cutoffs], profile=profile)
-    return [{f"{theirs}@{k}": round(found.mean[f"{ours}@{k}"], DIGITS) for k in cutoffs} for theirs, ours in pairs]
+    means = score(qrels, results, [f"{ours}@{k}" for _, ours in pairs for k in cutoffs], profile=profile).mean
+    return [{f"{theirs}@{k}": round(means[f"{ours}@{k}"], DIGITS) for k in cutoffs} for theirs, ours in pairs]

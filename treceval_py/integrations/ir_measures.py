@@ -90,12 +90,12 @@ def measure(name: str) -> TheirMeasure:
     >>> measure("R_cap@10")
     R_cap@10
     """
-    found = parse_measures(name)
-    if len(found) != 1:
-        raise MeasureError(f"'{name}' stands for {len(found)} measures", "Name one, such as P@10 instead of P.")
-    if not found[0].family.per_query:
+    meant = parse_measures(name)
+    if len(meant) != 1:
+        raise MeasureError(f"'{name}' stands for {len(meant)} measures", "Name one, such as P@10 instead of P.")
+    if not meant[0].family.per_query:
         raise MeasureError(f"{name} has no per-query values for ir_measures to average", "Name another one.")
-    return _Ours(name=found[0].name)
+    return _Ours(name=meant[0].name)
 
 
 _LEFT = {
@@ -157,7 +157,7 @@ class TrecevalProvider(providers.Provider):
 
     def qrel_inputs(self, measures: Iterable[TheirMeasure]) -> list[str]:
         """Return the columns of judgments that measures need; measures of subtopics also need the iteration."""
-        subtopics = any(_of_subtopics(found) for each in measures if (found := _here(each)) is not None)
+        subtopics = any(_of_subtopics(ours) for each in measures if (ours := _here(each)) is not None)
         return ["query_id", "doc_id", "relevance", *(["iteration"] if subtopics else [])]
 
 
@@ -172,11 +172,11 @@ def _here(measure: TheirMeasure) -> Measure | None:
     if measure.NAME in _LEFT or (measure.NAME == "RBP" and "rel" not in measure.params):
         return None  # in ir_measures, RBP is then graded; here it is binary
     try:
-        found = parse_measures(str(measure))
+        meant = parse_measures(str(measure))
     except MeasureError:
         return None
     # Names have ir_measures' meaning, so no note about other meanings is needed.
-    return replace(found[0], note="") if len(found) == 1 else None
+    return replace(meant[0], note="") if len(meant) == 1 else None
 
 
 def _of_subtopics(measure: Measure) -> bool:
@@ -192,10 +192,10 @@ class _Evaluator(providers.Evaluator):
         subtopics: dict[str, dict[str, dict[str, int]]] = {}
         wanted: dict[tuple[bool, bool], list[tuple[TheirMeasure, Measure]]] = {}
         for each in measures:
-            found = _here(each)
-            if found is None:
+            ours = _here(each)
+            if ours is None:
                 raise ValueError(f"unsupported measure {each}")
-            wanted.setdefault((_of_subtopics(found), found.family.of_judgments), []).append((each, found))
+            wanted.setdefault((_of_subtopics(ours), ours.family.of_judgments), []).append((each, ours))
         if any(of_subtopics for of_subtopics, _ in wanted):
             for qrel in converter.as_namedtuple_iter():
                 judged.setdefault(qrel.query_id, {})[qrel.doc_id] = qrel.relevance

@@ -61,8 +61,8 @@ def scores(
     cutoffs = list(k_values)
     names = {f"{key}_at_{k}": f"{ours}@{k}" for key, ours in _NOTATION.items() for k in cutoffs}
     mean = evaluate(qrels, results, list(names.values()), profile="mteb").mean
-    found = {key: mean[name] if key[:4] == "mrr_" else round(mean[name], DIGITS) for key, name in names.items()}
-    return {**found, "accuracy": found["recall_at_1"]} if 1 in cutoffs else found
+    means = {key: mean[name] if key[:4] == "mrr_" else round(mean[name], DIGITS) for key, name in names.items()}
+    return {**means, "accuracy": means["recall_at_1"]} if 1 in cutoffs else means
 
 
 def claims(result: Any, split: str | None = None, subset: str | None = None) -> list[str]:
@@ -85,33 +85,31 @@ def claims(result: Any, split: str | None = None, subset: str | None = None) -> 
     DataError
         There are no such scores, or there are several and none was chosen.
     """
-    found = getattr(result, "scores", result)
-    if isinstance(found, Mapping) and isinstance(found.get("scores"), Mapping):
-        found = found["scores"]
-    if not isinstance(found, Mapping):
-        raise DataError(
-            f"scores of type {type(found).__name__}", "Give a TaskResult, or the contents of its JSON file."
-        )
-    if not any(map(_KEY.fullmatch, map(str, found))):
-        rows = _one(found, split, "split")
+    scored = getattr(result, "scores", result)
+    if isinstance(scored, Mapping) and isinstance(scored.get("scores"), Mapping):
+        scored = scored["scores"]
+    if not isinstance(scored, Mapping):
+        given = f"scores of type {type(scored).__name__}"
+        raise DataError(given, "Give a TaskResult, or the contents of its JSON file.")
+    if not any(map(_KEY.fullmatch, map(str, scored))):
+        rows = _one(scored, split, "split")
         if isinstance(rows, Mapping):
             rows = [{**row, "hf_subset": name} for name, row in rows.items() if isinstance(row, Mapping)]
         rows = rows if isinstance(rows, list) else []
-        found = _one({row.get("hf_subset", ""): row for row in rows if isinstance(row, Mapping)}, subset, "subset")
-    values = {key: value for key, value in found.items() if _KEY.fullmatch(str(key)) and isinstance(value, Real)}
+        scored = _one({row.get("hf_subset", ""): row for row in rows if isinstance(row, Mapping)}, subset, "subset")
+    values = {key: value for key, value in scored.items() if _KEY.fullmatch(str(key)) and isinstance(value, Real)}
     claimed = [f"{key}={float(value)!r}" for key, value in values.items() if math.isfinite(value)]
     if not claimed:
         raise DataError("there are no retrieval scores", "Give the result of a retrieval task.")
     return claimed
 
 
-def _one(found: Mapping[str, Any], name: str | None, kind: str) -> Any:
+def _one(named: Mapping[str, Any], name: str | None, kind: str) -> Any:
     """Return the only entry, or the one with a given name."""
-    if name is None and len(found) == 1:
-        return next(iter(found.values()))
-    if name is None or name not in found:
-        has = ", ".join(map(str, found)) or "none"
-        raise DataError(
-            f"no {kind} was chosen" if name is None else f"there is no {kind} {name!r}", f"There are: {has}."
-        )
-    return found[name]
+    if name is None and len(named) == 1:
+        return next(iter(named.values()))
+    if name is None or name not in named:
+        has = ", ".join(map(str, named)) or "none"
+        problem = f"no {kind} was chosen" if name is None else f"there is no {kind} {name!r}"
+        raise DataError(problem, f"There are: {has}.")
+    return named[name]

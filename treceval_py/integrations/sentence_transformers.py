@@ -119,9 +119,10 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
         if not self.queries:
             raise DataError("no query has judgments", "Check that the ids of queries and judgments are the same.")
         self.corpus = dict(corpus)
-        scoring = Scoring(measures, profile)
-        self._measures = scoring.checked().named
-        self.depth = _deepest(self._measures) if depth is None else depth
+        self._measures = Scoring(measures, profile).checked().named
+        # A measure without a cutoff needs the whole list.
+        cutoffs = [dict(measure.parameters).get("cutoff") or DEEPEST for measure in self._measures]
+        self.depth = max(map(int, cutoffs), default=DEEPEST) if depth is None else depth
         kept = Scoring(self._measures, profile, depth=self.depth)
         self._evaluator = Evaluator({qid: judged[qid] for qid in self.queries}, kept)
         self.name = name
@@ -184,13 +185,13 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
     def get_config_dict(self) -> dict[str, Any]:
         """Return the evaluation's settings for the model card."""
         prompts = {f"{role}_{key}": value for role, given in self._prompts.items() for key, value in given.items()}
-        found = {**self._config, **prompts, "profile": self._evaluator.profile.name, "depth": self.depth}
-        return {key: value for key, value in found.items() if value is not None}
+        settings = {**self._config, **prompts, "profile": self._evaluator.profile.name, "depth": self.depth}
+        return {key: value for key, value in settings.items() if value is not None}
 
     def _ranked(self, model: Any, similarities: Mapping[str, Similarity]) -> dict[str, dict[str, dict[str, float]]]:
         """Return a run for each similarity: each query's best documents, and all that are tied with the last one."""
         runs: dict[str, dict[str, dict[str, float]]] = {
-            function: {qid: {} for qid in self.queries} for function in similarities
+            name: {qid: {} for qid in self.queries} for name in similarities
         }
         asked = self._encoded(model, "query", list(self.queries.values()))
         docids = list(self.corpus)
@@ -199,9 +200,12 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
             vectors = self._encoded(model, "document", [self.corpus[docid] for docid in chunk])
             for function, similarity in similarities.items():
                 best = _best(similarity(asked, vectors), self.depth)
-                for found, (columns, scores) in zip(runs[function].values(), best, strict=True):
-                    found.update(zip([chunk[column] for column in columns], scores, strict=True))
-                    _cut(found, self.depth)
+                for ranking, (columns, scores) in zip(runs[function].values(), best, strict=True):
+                    ranking.update(zip([chunk[column] for column in columns], scores, strict=True))
+                    if len(ranking) > self.depth:
+                        last = sorted(ranking.values(), reverse=True)[self.depth - 1]
+                        for docid in [docid for docid, score in ranking.items() if score < last]:
+                            del ranking[docid]
         return runs
 
     def _encoded(self, model: Any, role: str, texts: Sequence[str]) -> Any:
@@ -220,8 +224,7 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
                 there = next(csv.reader(stream), None)
                 if there is not None and there != header:
                     raise OutputError("the file has other columns", "Move it, or give another name.", file=path)
-                writer = csv.writer(stream)
-                writer.writerows([*([header] if there is None else []), [epoch, steps, *values.values()]])
+                csv.writer(stream).writerows([*([] if there else [header]), [epoch, steps, *values.values()]])
         except OSError as error:
             raise OutputError(f"cannot write: {error.strerror}", "Choose another folder.", file=path) from None
 
@@ -241,11 +244,6 @@ def _labels(relevant: Any) -> Mapping[str, Mapping[str, int]]:
     return table
 
 
-def _deepest(measures: Iterable[Measure]) -> int:
-    cutoffs = [dict(measure.parameters).get("cutoff") for measure in measures]
-    return max((DEEPEST if cutoff is None else int(cutoff) for cutoff in cutoffs), default=DEEPEST)
-
-
 def _best(scores: Any, depth: int) -> list[tuple[list[int], list[float]]]:
     """Return columns and scores of the best `depth` of each row of (Q, D) scores, and of those tied with the last."""
     import torch
@@ -256,11 +254,3 @@ def _best(scores: Any, depth: int) -> list[tuple[list[int], list[float]]]:
     return [
         (kept.nonzero()[:, 0].tolist(), row[kept].tolist()) for row, kept in zip(scores, scores >= last, strict=True)
     ]
-
-
-def _cut(found: dict[str, float], depth: int) -> None:
-    """Remove documents below the last one that counts."""
-    if len(found) > depth:
-        last = sorted(found.values(), reverse=True)[depth - 1]
-        for docid in [docid for docid, score in found.items() if score < last]:
-            del found[docid]

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from treceval_py.data.numbers import integer
 from treceval_py.errors import MeasureError
 
 Tail = Callable[[str], dict[str, Any]]
@@ -44,21 +45,6 @@ class Gains(Mapping[int, float]):
 
     def __repr__(self) -> str:
         return "{" + ",".join(f"{level}:{gain:.17g}" for level, gain in self._gains.items()) + "}"
-
-
-def integer(text: str) -> int:
-    """Read a whole number written in decimal.
-
-    Raises
-    ------
-    MeasureError
-        The text is not a whole number, or has more than 18 digits.
-    """
-    if not re.fullmatch(r"\s*[+-]?[0-9]+\s*", text):
-        raise MeasureError(f"'{text}' is not a whole number")
-    if len(re.sub(r"\D", "", text)) > 18:
-        raise MeasureError(f"'{text}' has more than 18 digits")
-    return int(text)
 
 
 def number(text: str) -> float:

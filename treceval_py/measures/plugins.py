@@ -25,6 +25,9 @@ def load_plugin(name: str) -> None:
     MeasureError
         The module does not exist, cannot be imported or declares no measure.
     """
+    hint = "Give the name of a module or the path of a .py file that calls treceval_py.declare."
+    if not name.endswith(".py") and (name.startswith(".") or os.path.basename(name) != name):
+        raise MeasureError(f"plugin '{name}' is not a .py file", hint)
     before = dict(FAMILIES)
     try:
         if name.endswith(".py"):
@@ -36,10 +39,7 @@ def load_plugin(name: str) -> None:
     except TrecevalError as error:
         raise MeasureError(f"plugin '{name}': {error.what}", error.todo) from None
     except (Exception, SystemExit) as error:  # a user's module may raise anything
-        raise MeasureError(
-            f"plugin '{name}' cannot be imported: {type(error).__name__}: {error}",
-            "Give the name of a module or the path of a .py file that calls treceval_py.declare.",
-        ) from error
+        raise MeasureError(f"plugin '{name}' cannot be imported: {type(error).__name__}: {error}", hint) from error
     if not any(
         family is not before.get(name) or f"{family.function.__module__}.".startswith(f"{module.__name__}.")
         for name, family in FAMILIES.items()

@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from treceval_py.data.numbers import integer
 from treceval_py.errors import MeasureError, UnknownMeasureError
-from treceval_py.measures.parameters import MOST_MAX_REL, arguments_of, integer, translated
+from treceval_py.measures.parameters import MOST_MAX_REL, arguments_of, translated
 from treceval_py.measures.registry import FAMILIES, NICKNAMES, NOT_COMPUTED, Family, folded
 
 MARKS: Mapping[str, str] = {

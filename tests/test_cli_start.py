@@ -1,0 +1,72 @@
+"""What is imported before the arguments are understood: help and refusals need no numpy."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from treceval_py.cli import commands
+
+HEAVY = {"numpy", "scipy", "pandas", "yaml", "rich", "csv", "tempfile", "gzip"}
+
+CODE = "import sys; from treceval_py.cli.commands import run; status = run(sys.argv[1:]); print(status, *sys.modules)"
+
+
+def started(arguments: list[str], folder: Path) -> tuple[str, str, set[str]]:
+    """Call the command in a process of its own; return its status, its messages, and the modules that it imported."""
+    command = [sys.executable, "-c", CODE, *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", check=False)
+    status, *modules = done.stdout.splitlines()[-1].split()
+    return status, done.stderr, set(modules)
+
+
+@pytest.mark.both_readers
+@pytest.mark.parametrize("name", [[], *([name] for name in commands.COMMANDS)], ids=" ".join)
+def test_help_needs_no_numpy(name: list[str], tmp_path: Path) -> None:
+    status, said, modules = started([*name, "--help"], tmp_path)
+    assert (status, said) == ("0", "")
+    assert modules.isdisjoint(HEAVY)
+
+
+REFUSED = {
+    "--nonsense": "No such option",
+    "compare --nonsense": "No such option",
+    "check --nonsense": "No such option",
+    "": "Missing argument 'QRELS'.",
+    "qrels": "Missing argument 'RUN [RUN…]'.",
+    "convert in": "Missing argument 'OUT'.",
+    "compare": "Missing argument 'QRELS'.",
+    "gate": "Missing argument 'QRELS'.",
+    "report -o page.html": "Missing argument 'QRELS'.",
+    "grade": "Missing argument 'QRELS'.",
+    "board qrels": "Missing argument 'RUNS…'.",
+    "fuse a b": "Missing option '-o'",
+    "check": "Name a FILE to check",
+    "--format nosuch qrels run": "'nosuch' is not one of",
+    "-R nosuch qrels run": "'nosuch' is not one of",
+    "fuse a b -o c --method nosuch": "'nosuch' is not one of",
+    "--digits x qrels run": "'x' is not a whole number.",
+    "--threads 0 qrels run": "0 is not 1 or more.",
+    "agree a b --alpha x": "'x' is not a valid float",
+    "compare a b c --seed -1": "-1 is not 0 or more.",
+    "--ties --signature qrels run": "remove --signature.",
+    "retrieve x -o y --k1 -1": "-1.0 is not in the range",
+}
+
+
+@pytest.mark.both_readers
+@pytest.mark.parametrize("line", REFUSED)
+def test_a_refusal_needs_no_numpy(line: str, tmp_path: Path) -> None:
+    status, said, modules = started(line.split(), tmp_path)
+    assert status == "2"
+    assert REFUSED[line] in said
+    assert modules.isdisjoint(HEAVY)
+
+
+def test_what_needs_numpy_has_it(tmp_path: Path) -> None:
+    status, said, modules = started(["profiles", "ranx"], tmp_path)
+    assert (status, said) == ("0", "")
+    assert "numpy" in modules
