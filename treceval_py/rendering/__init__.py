@@ -1,12 +1,11 @@
 """Draw tables in every format, with the escaping that each format needs.
 
-A format is a module in `rendering.formats` with a function ``draw(document, style)`` that returns text. Formats are
-found by their files, so a new file adds a format. A format is imported when something is drawn in it.
+A format is a module in `rendering.formats` with a function ``draw(document, style)`` that returns text, and an entry of
+`FORMATS`. It is imported when something is drawn in it.
 """
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -18,19 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "left_out", "render", "show_of", "text_of"]
 
-_FIRST = ("table", "csv", "tsv", "json", "markdown", "latex", "html")
-
-FORMATS: tuple[str, ...] = tuple(
-    sorted(
-        (
-            name[:-3]
-            for name in os.listdir(os.path.join(__path__[0], "formats"))
-            if name[-3:] == ".py" and name[0] != "_"
-        ),
-        key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name),
-    )
-)
-"""The formats, in display order."""
+FORMATS = ("table", "csv", "tsv", "json", "markdown", "latex", "html")
+"""The formats, in display order. They are named here because a package in a zip has no folder to list."""
 
 
 def render(document: Document, format: str, style: Style) -> str:
