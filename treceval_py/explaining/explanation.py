@@ -31,7 +31,7 @@ from treceval_py.scoring.profiles import Profile, profile_of
 from treceval_py.scoring.signatures import Signature
 
 if TYPE_CHECKING:
-    from treceval_py.plots.plots import Plot
+    from treceval_py.plots.images import Plot
 
 DEFAULT_MEASURES = ("RR@10", "nDCG@10", "AP")
 CUT_OFF = "cut off, not rounded"

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from treceval_py.errors import OutputError
-from treceval_py.plots.plots import INSTALL
+from treceval_py.plots.images import INSTALL
 
 FOLDER = files("treceval_py.report")
 

@@ -30,7 +30,7 @@ from treceval_py.grading.records import (
     VERDICTS,
 )
 from treceval_py.grading.rule_keys import Rules
-from treceval_py.plots.plots import THEMES
+from treceval_py.plots.themes import THEMES
 from treceval_py.version import __version__
 
 FOLDER = files("treceval_py.grading.outputs")
