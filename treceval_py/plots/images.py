@@ -145,10 +145,10 @@ class Plot:
 
     def _repr_html_(self) -> str:
         words = escape(str(self.spec["description"]))
-        images = [
-            f'<img class="tp-{theme}" alt="{words}" src="data:image/svg+xml;base64,{b64encode(drawn).decode()}">'
-            for theme, drawn in ((theme, _drawn(self.spec, "svg", theme)) for theme in THEMES)
-        ]
+        images = []
+        for theme in THEMES:
+            drawn = b64encode(_drawn(self.spec, "svg", theme)).decode()
+            images.append(f'<img class="tp-{theme}" alt="{words}" src="data:image/svg+xml;base64,{drawn}">')
         return f'<div class="treceval-plot"><style>{STYLE}</style>{"".join(images)}</div>'
 
     def save(self, path: str | os.PathLike[str], *, theme: str = "light", scale: float = 2) -> None:
@@ -176,9 +176,8 @@ class Plot:
             raise MeasureError(f"a plot cannot be saved as '{brief(os.fspath(path))}'", f"End it in {_either(FILES)}.")
         if theme not in THEMES:
             raise MeasureError(f"unknown theme {brief(repr(theme))}", f"Choose {_either(tuple(THEMES))}.")
-        raw = (
-            json.dumps(self._coloured(theme)).encode() if ending == "json" else _drawn(self.spec, ending, theme, scale)
-        )
+        spec = self._coloured(theme)
+        raw = json.dumps(spec).encode() if ending == "json" else _drawn(self.spec, ending, theme, scale)
         from treceval_py.io.target import written_whole
 
         with written_whole(path) as stream:

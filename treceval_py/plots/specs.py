@@ -63,10 +63,10 @@ def specs(payload: Payload, *, measure: str | None = None, runs: tuple[int, int]
     place = 0 if measure is None else measures.index(measure)
     bars = [means_plot(payload, at) for at in (range(len(measures)) if measure is None else [place])]
     if len(bars) > 1:
-        parts = [{key: part for key, part in plot.items() if key != "$schema"} for plot in bars]
-        bars = [
-            {"$schema": SCHEMA, "description": "Mean of each run, measure by measure", "columns": 2, "concat": parts}
-        ]
+        for plot in bars:
+            del plot["$schema"]
+        top = {"$schema": SCHEMA, "description": "Mean of each run, measure by measure", "columns": 2}
+        bars = [{**top, "concat": bars}]
     plots = {"bars": bars[0], **_pair_plots(payload, place, runs)}
     if payload["pr"] is not None:
         plots["precision-recall"] = _precision_recall(names, payload["pr"])
@@ -77,7 +77,7 @@ def specs(payload: Payload, *, measure: str | None = None, runs: tuple[int, int]
     return plots
 
 
-def _plot(description: str, height: int, rows: Sequence[Spec] | None = None, **parts: Any) -> Spec:
+def _plot(description: str, rows: Sequence[Spec] | None = None, *, height: int = 400, **parts: Any) -> Spec:
     """Return a plot as wide as its container."""
     head = {"$schema": SCHEMA, "description": description, "width": "container", "height": height}
     data = {} if rows is None else {"data": {"values": rows}}
@@ -126,7 +126,7 @@ def means_plot(payload: Payload, place: int) -> Spec:
     layer.append(_layer("text", label, style="number", align="left", dx=8, aria=False))
     description = f"Mean {measure['name']} of {len(rows)} runs" + (", with confidence intervals" if between else "")
     encoding = {"y": _name("name", sort=None, title=None, axis={"ticks": False})}
-    return _plot(description, 24 * len(rows), rows, title=measure["name"], encoding=encoding, layer=layer)
+    return _plot(description, rows, height=24 * len(rows), title=measure["name"], encoding=encoding, layer=layer)
 
 
 def _pair_plots(payload: Payload, place: int, runs: tuple[int, int]) -> dict[str, Spec]:
@@ -172,17 +172,10 @@ def _pair_plots(payload: Payload, place: int, runs: tuple[int, int]) -> dict[str
         },
     ]
     diagonal = {"x": x | lowest, "x2": highest, "y": y | lowest, "y2": highest}
-    scatter = _plot(
-        f"{measure} of {first} against {second}, query by query; above the line {first} is better",
-        400,
-        params=params,
-        transform=transform,
-        layer=[
-            {"transform": ends, **_layer("rule", diagonal, style="even", aria=False)},
-            _layer("point", point, filled=True, opacity=0.9),
-        ],
-        data=data,
-    )
+    line = {"transform": ends, **_layer("rule", diagonal, style="even", aria=False)}
+    points = _layer("point", point, filled=True, opacity=0.9)
+    description = f"{measure} of {first} against {second}, query by query; above the line {first} is better"
+    scatter = _plot(description, params=params, transform=transform, layer=[line, points], data=data)
 
     order = [{"field": "delta", "order": "descending"}, {"field": "qid", "order": "ascending"}]
     rank: list[Spec] = [
@@ -200,14 +193,8 @@ def _pair_plots(payload: Payload, place: int, runs: tuple[int, int]) -> dict[str
         "strokeWidth": {"value": 0.4},  # a difference of zero is a bar without height: only its outline is visible
         "tooltip": tooltip,
     }
-    deltas = _plot(
-        f"Difference in {measure} between {first} and {second} of each query, in order",
-        400,
-        params=params,
-        transform=transform + rank,
-        layer=[_layer("rect", bar)],
-        data=data,
-    )
+    description = f"Difference in {measure} between {first} and {second} of each query, in order"
+    deltas = _plot(description, params=params, transform=transform + rank, layer=[_layer("rect", bar)], data=data)
     return {"scatter": scatter, "deltas": deltas}
 
 
@@ -234,7 +221,7 @@ def _curves(names: Sequence[str], curves: Payload, x: Spec, y: Spec, description
     points = _layer("point", {"shape": shape, "tooltip": tooltip}, filled=True, size=46)
     dim = {"condition": {"param": "chosen", "value": 1}, "value": 0.12}
     encoding = {"x": x, "y": y, "color": colour, "opacity": dim}
-    return _plot(description, 400, rows, encoding=encoding, layer=[line, points])
+    return _plot(description, rows, encoding=encoding, layer=[line, points])
 
 
 def _precision_recall(names: Sequence[str], curves: Payload) -> Spec:
@@ -270,4 +257,4 @@ def _overlap(names: Sequence[str], rbo: Sequence[Sequence[float | None]]) -> Spe
         text = _layer("text", number, style=style, aria=False, fontSize=11)
         layer.append({"transform": [{"filter": side}], **text})
     description = f"Rank-biased overlap of each pair of {len(names)} runs"
-    return _plot(description, 30 * len(names), rows, encoding=encoding, layer=layer)
+    return _plot(description, rows, height=30 * len(names), encoding=encoding, layer=layer)

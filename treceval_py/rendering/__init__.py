@@ -46,32 +46,32 @@ def render(document: Document, format: str, style: Style) -> str:
 
 def left_out(document: Document, format: str, style: Style) -> list[str]:
     """Return one sentence per table on what the format had to leave out; most formats leave out nothing."""
-    found = getattr(import_module(f"treceval_py.rendering.formats.{format}"), "left_out", None)
-    return [] if found is None else found(document, style)
+    sentences = getattr(import_module(f"treceval_py.rendering.formats.{format}"), "left_out", None)
+    return [] if sentences is None else sentences(document, style)
 
 
-def text_of(found: object, format: str, style: Style | None = None) -> str:
+def text_of(value: object, format: str, style: Style | None = None) -> str:
     """Return an object in a format, as the command that computes it prints it.
 
     Parameters
     ----------
-    found : object
-        Results, a board and so on: any argument of the function ``document_of(found, style)`` in its package's `show`.
+    value : object
+        Results, a board and so on: any argument of the function ``document_of(value, style)`` in its package's `show`.
     format : str
         One of `FORMATS`.
     style : Style, optional
         How to draw it. Default: four decimals for people, and all digits for programs.
     """
     style = style or Style()
-    return render(show_of(found).document_of(found, style), format, style)
+    return render(show_of(value).document_of(value, style), format, style)
 
 
-def show_of(found: object) -> Any:
+def show_of(value: object) -> Any:
     """Return the module that displays an object: `show` in the package of its class.
 
     It is looked up by name, as formats are, because it imports the class.
     """
     home = __name__.split(".")[0]
-    names = (each.__module__.split(".") for each in type(found).__mro__)
+    names = (parent.__module__.split(".") for parent in type(value).__mro__)
     package = next(name[1] for name in names if name[0] == home)
     return import_module(f"{home}.{package}.show")

@@ -226,13 +226,10 @@ class Table(NamedTuple):
 
     def spread(self) -> list[Column]:
         """Return the columns that people see, with separate marks in their own columns."""
-        return [
-            part
-            for column in self.for_people()
-            for part in (
-                (column._replace(marks=()), Column("", column.marks, sign=True)) if column.apart else (column,)
-            )
-        ]
+        columns: list[Column] = []
+        for column in self.for_people():
+            columns += [column._replace(marks=()), Column("", column.marks, sign=True)] if column.apart else [column]
+        return columns
 
     def for_programs(self) -> list[Column]:
         """Return the columns that programs see."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import NamedTuple
 
 from treceval_py.errors import visible
@@ -138,10 +138,8 @@ class Layout(NamedTuple):
 
     Attributes
     ----------
-    columns : list of Typeset
-        Its columns.
-    blocks : list of range
-        The numbers of the columns placed side by side, after the naming columns.
+    blocks : list of list of Typeset
+        The columns placed side by side, one block below another; each begins with the naming columns.
     without : list of str
         The parts that are left out.
     unsaid : set of str
@@ -154,8 +152,7 @@ class Layout(NamedTuple):
         Its gaps.
     """
 
-    columns: list[Typeset]
-    blocks: list[range]
+    blocks: list[list[Typeset]]
     without: list[str]
     unsaid: set[str]
     page: Page = PAGES[2]
@@ -213,22 +210,18 @@ def _layout(table: Table, style: Style) -> Layout:
     naming = table.naming
     versions = []
     for columns, broken, without, unsaid in _versions(_columns(table)):
-        drawn = [_typeset(column, style, broken=broken) for column in columns]
-        versions.append(Layout(drawn, [range(naming, len(drawn))], without, unsaid))
+        block = [_typeset(column, style, broken=broken) for column in columns]
+        versions.append(Layout([block], without, unsaid))
     layouts = list(versions)
-    whole = next(layout.columns for layout in reversed(versions) if not layout.without)
+    whole = next(layout.blocks[0] for layout in reversed(versions) if not layout.without)
     if not table.tight and len({column.form for column in whole[naming:]}) <= 1:
         for count in range(2, len(whole) - naming + 1):
             size = math.ceil((len(whole) - naming) / count)
-            blocks = [range(at, min(at + size, len(whole))) for at in range(naming, len(whole), size)]
-            layouts.append(Layout(whole, blocks, [], set()))
+            blocks = [[*whole[:naming], *whole[at : at + size]] for at in range(naming, len(whole), size)]
+            layouts.append(Layout(blocks, [], set()))
     for page in [page for columns, page in PAGES.items() if columns >= style.columns]:
         for layout in layouts:
-            places = [[column] for column in layout.columns[:naming]]
-            places += [
-                [layout.columns[block[at]] for block in layout.blocks if at < len(block)]
-                for at in range(len(layout.blocks[0]))
-            ]
+            places = [[column for column in place if column] for place in zip_longest(*layout.blocks)]
             for number, gap in SETTINGS:
                 if all(_fits(places, paper, number, gap) for paper in page.papers):
                     return layout._replace(page=page, size=SIZES[number], gap=gap)
@@ -267,24 +260,23 @@ def _versions(columns: list[Column]) -> Iterator[tuple[list[Column], bool, list[
 def _float(table: Table, style: Style) -> list[str]:
     """Return a table under its caption; a table with many rows becomes several floats under one number."""
     layout = _layout(table, style)
-    naming, columns, environment = table.naming, layout.columns, layout.page.environment
-    shown = [[*columns[:naming], *(columns[at] for at in block)] for block in layout.blocks]
-    form = "".join(column.form for column in max(shown, key=len))
+    environment = layout.page.environment
+    form = "".join(column.form for column in layout.blocks[0])
     setting = ["\\smallskip", layout.size] if layout.size else ["\\smallskip"]
     if layout.gap < GAP:
         form = f"@{{}}{form}@{{}}"
         setting.append(f"\\setlength{{\\tabcolsep}}{{{layout.gap:g}pt}}")
     setting += ["\\sisetup{detect-weight=true, retain-explicit-plus=true}"] if style.siunitx else []
     said = table.caption or (table.lead, table.title, *table.sentences())
-    caption = _breakable(" ".join(line for line in said if line and line not in layout.unsaid))
+    text = _breakable(" ".join(line for line in said if line and line not in layout.unsaid))
+    caption = f"\\caption{{{text}}}\\label{{{table.label}}}"
     lines: list[str] = []
-    tall = max(column.lines for column in columns)
-    for number, rows in enumerate(_floats([_body(table, block) for block in shown], layout.page.most, tall)):
+    tall = max(column.lines for block in layout.blocks for column in block)
+    for number, rows in enumerate(_floats([_body(table, block) for block in layout.blocks], layout.page.most, tall)):
         lines += [""] if number else []
         lines += ["\\clearpage", ""] if number and number % MOST_FLOATS == 0 else []
         lines += [f"\\begin{{{environment}}}", "\\centering"]
-        lines += ["\\addtocounter{table}{-1}"] if number else []
-        lines += ["\\caption{Continued.}" if number else f"\\caption{{{caption}}}\\label{{{table.label}}}"]
+        lines += ["\\addtocounter{table}{-1}", "\\caption{Continued.}"] if number else [caption]
         lines += [*setting, *_tabular(form, rows), f"\\end{{{environment}}}"]
     return lines
 
@@ -341,30 +333,22 @@ def _body(table: Table, columns: Sequence[Typeset]) -> tuple[list[str], list[str
             rules += [f"\\cmidrule(lr){{{place}-{place + wide - 1}}}"] if title else []
             place += wide
         head = [" & ".join(groups) + r" \\", " ".join(rules), *head]
-    if table.sections is not None:
-        return head, _sections(table, rows, len(columns) if rows else 0)
-    lines = ["\\midrule"]
-    for at, row in enumerate(rows):
-        if title := table.breaks.get(at) or table.above.get(at):
+    lines = ["\\midrule"] if table.sections is None else []
+    for section, numbers in table.parts():
+        # Letters that LaTeX lacks have no spaces between them, but their text must still break.
+        text = typeset(section.text).replace("\\textgreater{}\\textless{}", "\\textgreater{}\\allowbreak{}\\textless{}")
+        wide = len(columns) if rows else len(section.values) + 1
+        title = f"\\textbf{{{typeset(section.name)}}} {text}".rstrip()
+        lines += ["\\midrule", f"\\multicolumn{{{wide}}}{{p{{0.8\\linewidth}}}}{{{title}}} \\\\"]
+        values = [typeset(value.replace("-", "−")) for value in section.values]
+        lines.append(" & ".join([""] * (wide - len(values)) + values) + r" \\")
+        lines += [f"\\quad {rows[at]}" for at in numbers]
+    for at, row in enumerate(rows if table.sections is None else ()):
+        if title := table.breaks.get(at) or table.above.get(at, ""):
             lines += ["\\midrule"] * (at > 0)
             lines.append(f"\\multicolumn{{{sum(places)}}}{{@{{}}l}}{{\\emph{{{typeset(title)}}}}} \\\\")
         lines.append(row)
     return head, lines
-
-
-def _sections(table: Table, rows: Sequence[str], columns: int) -> list[str]:
-    """Return rows below the headings of their sections."""
-    lines: list[str] = []
-    for section, numbers in table.parts():
-        # Letters that LaTeX lacks have no spaces between them, but their text must still break.
-        text = typeset(section.text).replace("\\textgreater{}\\textless{}", "\\textgreater{}\\allowbreak{}\\textless{}")
-        wide = columns or len(section.values) + 1
-        head = f"\\textbf{{{typeset(section.name)}}} {text}".rstrip()
-        lines += ["\\midrule", f"\\multicolumn{{{wide}}}{{p{{0.8\\linewidth}}}}{{{head}}} \\\\"]
-        values = [typeset(value.replace("-", "−")) for value in section.values]
-        lines.append(" & ".join([""] * (wide - len(values)) + values) + r" \\")
-        lines += [f"\\quad {rows[at]}" for at in numbers]
-    return lines
 
 
 def _typeset(column: Column, style: Style, *, broken: bool = False) -> Typeset:
