@@ -125,3 +125,33 @@ def portions(widths: IntArray) -> Iterator[IntArray]:
         stop = min(near, start + most)
         yield order[start:stop]
         start = stop
+
+
+def rectangle(
+    rows: IntArray, of: IntArray, place: IntArray, entries: FloatArray | float, width: int, empty: float
+) -> FloatArray:
+    """Lay out the entries of some rows side by side.
+
+    Parameters
+    ----------
+    rows : (M,) int array
+        The rows, at least one.
+    of, place : (N,) int arrays
+        The row of each entry, and its column from 0. Entries of other rows are left out.
+    entries : (N,) float array or float
+        The entries.
+    width : int
+        The number of columns.
+    empty : float
+        What is where no entry is.
+
+    Returns
+    -------
+    (M, width) float array
+    """
+    line = np.full(max(int(rows.max()), int(of.max(initial=0))) + 1, -1)
+    line[rows] = np.arange(len(rows))
+    mine = line[of] >= 0
+    cells = np.full((len(rows), width), empty)
+    cells[line[of[mine]], place[mine]] = np.broadcast_to(entries, len(of))[mine]
+    return cells
