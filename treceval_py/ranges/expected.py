@@ -42,44 +42,34 @@ class _Case(NamedTuple):
         The amount of each hit in the property that the measure promotes.
     depth : int or None
         Number of documents of each query that count.
+    num_ret : (Q,) int array
+        Number of documents of each query, up to the depth.
+    hits, tied, groups : Hits, Tied, Groups
+        The judged documents, and their ties.
+    level : int
+        The measure's level.
+    deepest, limit : int
+        The last rank that counts, by depth, and by cutoff too; at most the last rank of a hit.
     """
 
     judged: JudgedRun
     measure: Measure
     key: FloatArray
     depth: int | None
-
-    @property
-    def hits(self) -> Hits:
-        return self.judged.hits
-
-    @property
-    def tied(self) -> Tied:
-        return self.judged.tied or Tied(self.hits.rank, self.hits.rank)
-
-    @property
-    def groups(self) -> Groups:
-        return groups_of(self.hits, self.tied)
-
-    @property
-    def level(self) -> int:
-        return max(int(parameter(self.measure, "level", 1)), 0)
-
-    @property
-    def limit(self) -> int:
-        """The last rank that counts, by cutoff or depth; a rank below all others if there is none."""
-        ends = [end for end in (parameter(self.measure, "cutoff"), self.depth) if end is not None]
-        return min([int(self.tied.last.max(initial=0)), *ends])
+    num_ret: IntArray
+    hits: Hits
+    tied: Tied
+    groups: Groups
+    level: int
+    deepest: int
+    limit: int
 
     def alone(self, rel: int | None) -> FloatArray:
         """Return the value of each query with one document of that judgment, at rank 1. (Q,)."""
-        num_ret = self.judged.num_ret
-        if self.depth is not None:
-            num_ret = np.minimum(num_ret, self.depth)
-        query = np.flatnonzero((num_ret > 0) & (rel is not None))
+        query = np.flatnonzero((self.num_ret > 0) & (rel is not None))
         ones = np.ones(len(query), dtype=np.int64)
-        hits = Hits(query, ones, ones * (rel or 0))
-        return values(self.measure, JudgedRun(self.judged.qids, hits, self.judged.ideal, num_ret, "", Tied(ones, ones)))
+        hits, tied = Hits(query, ones, ones * (rel or 0)), Tied(ones, ones)
+        return values(self.measure, JudgedRun(self.judged.qids, hits, self.judged.ideal, self.num_ret, "", tied))
 
     def from_top(self, count: FloatArray, top: int) -> FloatArray:
         """Scale sums, in which a top document at rank 1 counts 1, to values. (Q,)."""
@@ -106,10 +96,15 @@ def expected_values(judged: JudgedRun, measure: Measure, key: FloatArray, depth:
     (Q,) float array
         NaN if there is no closed form and there are more than `MOST_ORDERS` orders.
     """
-    case = _Case(judged, measure, key, depth)
+    hits, num_ret = judged.hits, judged.num_ret
+    tied = judged.tied or Tied(hits.rank, hits.rank)
+    deepest = int(tied.last.max(initial=0))
+    if depth is not None:
+        deepest, num_ret = min(deepest, depth), np.minimum(num_ret, depth)
+    limit = min(deepest, parameter(measure, "cutoff") or deepest)
+    level = max(int(parameter(measure, "level", 1)), 0)
+    case = _Case(judged, measure, key, depth, num_ret, hits, tied, groups_of(hits, tied), level, deepest, limit)
     sums = measure.family.sums
-    sums = measure.family.sums
-    case = _Case(judged, measure, key, depth)
     mean = _CLOSED[sums](case) if sums in _CLOSED else None
     return _over_all_orders(case) if mean is None else mean
 
@@ -118,14 +113,11 @@ def expected_values(judged: JudgedRun, measure: Measure, key: FloatArray, depth:
 
 
 def _additive(case: _Case) -> FloatArray | None:
-    judged, hits, (first, last) = case.judged, case.hits, case.tied
+    judged, hits, (first, last), deepest = case.judged, case.hits, case.tied, case.deepest
     if parameter(case.measure, "ideal") == "retrieved":  # as the ideal of all judged documents, it stays fixed
         ideal = Hits(hits.query, nth_of(hits.query) + 1, hits.rel[np.lexsort((-hits.rel, hits.query))])
         judged = JudgedRun(judged.qids, hits, ideal, judged.num_ret, judged.tag, judged.tied)
         case = case._replace(judged=judged, measure=with_fixed_ideal(case.measure))
-    deepest = int(last.max(initial=0))
-    if case.depth is not None:
-        deepest = min(deepest, case.depth)
     worth = shares(case.measure, hits.rel, deepest)
     summed = np.concatenate([[0.0], np.cumsum(rank_weights(case.measure, worth, deepest))])
     # The average weight of the ranks that a hit can have; ranks beyond the deepest weigh 0.
@@ -136,10 +128,8 @@ def _additive(case: _Case) -> FloatArray | None:
 def _within(case: _Case) -> FloatArray | None:
     """Return the average of a measure that counts the documents above a rank that depends on the query."""
     worth = shares(case.measure, case.hits.rel)
-    limit: IntArray = np.rint(ratio(np.ones(case.judged.num_queries), case.alone(worth.top))).astype(np.int64)
-    if case.depth is not None:
-        limit = np.minimum(limit, case.depth)
-    groups = case.groups
+    limit = np.rint(ratio(np.ones(case.judged.num_queries), case.alone(worth.top))).astype(np.int64)
+    limit, groups = np.minimum(limit, case.deepest), case.groups
     mean = (groups.inside(limit[groups.query]) / groups.size)[groups.of]
     return case.from_top(case.judged.sum(case.hits.query, mean * worth.of(case.hits.rel)), worth.top)
 
@@ -296,7 +286,7 @@ def _expected_reciprocal_rank(case: _Case) -> FloatArray | None:
     rows = np.flatnonzero((number > 0) & (inside > 0))
     for portion in portions(np.maximum(inside, number)[rows]):
         some = np.sort(rows[portion])
-        q = rectangle(some, by_group, nth_of(by_group), 1.0 - stops[counted], int(number[some].max()), 1.0)
+        q = 1.0 - rectangle(some, by_group, nth_of(by_group), int(number[some].max()), stops[counted])
         passed = _symmetric_means(q, number[some], groups.size[some], int(inside[some].max()))
         place = np.arange(1, passed.shape[1])
         stopped = (passed[:, :-1] - passed[:, 1:]) / (groups.first[some][:, None] + place - 1)
@@ -364,9 +354,7 @@ def _binary_g(case: _Case) -> FloatArray | None:
     return ratio(total, case.judged.num_rel(case.level))
 
 
-def _over_others(
-    case: _Case, others: IntArray, above: IntArray, value: Callable[[int, IntArray], FloatArray]
-) -> FloatArray:
+def _over_others(case: _Case, others: IntArray, above: IntArray, value: Callable[..., FloatArray]) -> FloatArray:
     """Sum, over relevant documents, the average of a value that depends on the number of others above. (Q,).
 
     Parameters
@@ -457,17 +445,16 @@ def _over_all_orders(case: _Case) -> FloatArray:
         ranks, rels, orders = [], [], 1
         for group in range(starts[query], starts[query + 1]):
             here, size = rows[members[group] : members[group + 1]], int(groups.size[group])
-            if groups.first[group] > case.limit:  # whatever the order, nobody looks there
-                ranks.append(case.hits.rank[here][None, :])
-                rels.append(case.hits.rel[here])
-                continue
-            here = here[np.argsort(case.key[here], kind="stable")]
-            counts = tuple(np.unique(case.key[here], return_counts=True)[1].tolist())
-            left = size - np.cumsum([0, *counts])
-            orders *= math.prod(map(math.comb, left.tolist(), counts))
-            if orders > MOST_ORDERS:
-                break
-            ranks.append(_placings(size, counts) + groups.first[group])
+            placings = case.hits.rank[here][None, :]
+            if groups.first[group] <= case.limit:  # below it nobody looks, whatever the order
+                here = here[np.argsort(case.key[here], kind="stable")]
+                counts = tuple(np.unique(case.key[here], return_counts=True)[1].tolist())
+                left = size - np.cumsum([0, *counts])
+                orders *= math.prod(map(math.comb, left.tolist(), counts))
+                if orders > MOST_ORDERS:
+                    break
+                placings = _placings(size, counts) + groups.first[group]
+            ranks.append(placings)
             rels.append(case.hits.rel[here])
         if orders <= MOST_ORDERS:
             means[query] = _mean_over(case, query, ranks, rels, orders)
@@ -476,19 +463,18 @@ def _over_all_orders(case: _Case) -> FloatArray:
 
 def _mean_over(case: _Case, query: int, ranks: list[IntArray], rels: list[IntArray], orders: int) -> float:
     """Average the measure over all combinations of the orders of a query's ties."""
-    choices = np.unravel_index(np.arange(orders), [len(placings) for placings in ranks]) if ranks else ()
+    choices = np.unravel_index(np.arange(orders), [len(placings) for placings in ranks])
     rank = np.concatenate([placings[of] for placings, of in zip(ranks, choices, strict=True)], axis=1)
     order = np.argsort(rank, axis=1)
     rank, rel = np.take_along_axis(rank, order, axis=1), np.concatenate(rels)[order]
     hits = Hits(np.repeat(np.arange(orders), rank.shape[1]), rank.ravel(), rel.ravel())
-    num_ret = int(case.judged.num_ret[query])
     if case.depth is not None:
-        hits, num_ret = hits.where(hits.rank <= case.depth), min(num_ret, case.depth)
+        hits = hits.where(hits.rank <= case.depth)
     start, stop = np.searchsorted(case.judged.ideal.query, [query, query + 1])
     best = case.judged.ideal.rel[start:stop]
     number, nth = np.divmod(np.arange(orders * len(best)), max(len(best), 1))
     ideal = Hits(number, nth + 1, np.tile(best, orders))
-    lengths = np.full(orders, num_ret, dtype=np.int64)
+    lengths = np.full(orders, case.num_ret[query], dtype=np.int64)
     run = JudgedRun(("",) * orders, hits, ideal, lengths, "", Tied(hits.rank, hits.rank))
     return math.fsum(values(case.measure, run).tolist()) / orders
 

@@ -21,7 +21,7 @@ from treceval_py.measures.gains import gain_of
 from treceval_py.measures.probes import parameter, values
 from treceval_py.measures.registry import Measure
 from treceval_py.ranges.expected import expected_values
-from treceval_py.ranges.groups import groups_of, of_relevant, relevant_alone
+from treceval_py.ranges.groups import groups_of, nth_of, of_relevant, relevant_alone
 
 ROUNDING = 1e-12
 """Values with a smaller relative difference are considered equal; their sums were added in another order."""
@@ -183,44 +183,36 @@ def _range(judged: JudgedRun, measure: Measure, depth: int | None) -> TieRange:
     else:
         seen = of_relevant(judged) if relevant_alone(measure) else judged
         key = promoted(seen.hits.rel, measure)
-        down, up = (values(measure, _arranged_once(seen, each, depth)) for each in (key, -key))
+        down, up = (values(measure, _arranged_once(seen, order, depth)) for order in (key, -key))
         lowest, highest = np.minimum(down, up), np.maximum(down, up)
     touched = highest - lowest > ROUNDING * np.maximum(np.abs(lowest), np.abs(highest))
     expected = lowest.copy()
     if touched.any():
         key = promoted(judged.hits.rel, measure)
-        found = expected_values(judged.select(touched), measure, key[touched[judged.hits.query]], depth)
+        means = expected_values(judged.select(touched), measure, key[touched[judged.hits.query]], depth)
         # A sum added in another order may be beyond the extremes by a rounding error; NaN stays.
-        expected[touched] = np.clip(found, lowest[touched], highest[touched])
+        expected[touched] = np.clip(means, lowest[touched], highest[touched])
     average, count = measure.family.average, judged.num_queries
-    means = [average(column, count) for column in (lowest, expected, highest)]
-    return TieRange(measure, lowest, expected, highest, means[0], means[1], means[2], touched)
+    low, middle, high = (average(column, count) for column in (lowest, expected, highest))
+    return TieRange(measure, lowest, expected, highest, low, middle, high, touched)
 
 
 def _check(measure: Measure, depth: int | None) -> None:
     """Check that the measure supports ranges."""
-    family = measure.family
+    family, refused = measure.family, f"--ties does not support {measure.name}"
     if family.promotes in (None, Promotes.UNKNOWN):
         alike = ", which counts tied documents alike whatever their order" if family.needs == "tied" else ""
-        raise MeasureError(
-            f"--ties does not support {measure.name}{alike}",
-            family.or_declare(family.promotes, "Choose another measure, such as map, P_10, recip_rank or ndcg_cut_10."),
+        cure = family.or_declare(
+            family.promotes, "Choose another measure, such as map, P_10, recip_rank or ndcg_cut_10."
         )
+        raise MeasureError(f"{refused}{alike}", cure)
     if parameter(measure, "stop") == "label":
-        raise MeasureError(
-            f"--ties does not support {measure.name}, as judgments above 1 are not probabilities",
-            "Use stop=grade.",
-        )
+        raise MeasureError(f"{refused}, as judgments above 1 are not probabilities", "Use stop=grade.")
     if parameter(measure, "steps") == "together":
-        raise MeasureError(
-            f"{measure.name} treats tied documents as one step, so their order has no effect",
-            "Use AP to see the effect of ties.",
-        )
+        problem = f"{measure.name} treats tied documents as one step, so their order has no effect"
+        raise MeasureError(problem, "Use AP to see the effect of ties.")
     if depth is not None and parameter(measure, "ideal") == "retrieved":
-        raise MeasureError(
-            f"--ties does not support {measure.name} at a depth",
-            "Remove the depth, or use ideal=judged.",
-        )
+        raise MeasureError(f"{refused} at a depth", "Remove the depth, or use ideal=judged.")
 
 
 def promoted(rel: IntArray, measure: Measure) -> FloatArray:
@@ -300,19 +292,18 @@ def _extremes_of_shares(judged: JudgedRun, measure: Measure, depth: int | None) 
     One tie straddles the last rank that counts. For any number of its relevant documents that count, the best order has
     them first, and the worst order has them last.
     """
-    last_rank = min(each for each in (depth, parameter(measure, "cutoff")) if each is not None)
-    found = promoted(judged.hits.rel, measure) > 0
-    hits, tied = judged.hits.where(found), _tied_of(judged).where(found)
+    last_rank = min(end for end in (depth, parameter(measure, "cutoff")) if end is not None)
+    relevant = promoted(judged.hits.rel, measure) > 0
+    hits, tied = judged.hits.where(relevant), _tied_of(judged).where(relevant)
     judged = JudgedRun(judged.qids, hits, judged.ideal, judged.num_ret, judged.tag, tied)
-    straddling = (tied.first <= last_rank) & (tied.last > last_rank)
-    rows = np.flatnonzero(straddling)
+    rows = np.flatnonzero((tied.first <= last_rank) & (tied.last > last_rank))
     query, first = hits.query[rows], tied.first[rows]
-    nth = np.arange(len(rows)) - np.searchsorted(query, query)
-    count, size, inside = (np.zeros(judged.num_queries, dtype=np.int64) for _ in range(3))
-    count += judged.count(query)
-    size[query], inside[query] = tied.last[rows] - first + 1, last_rank - first + 1
-    fewest, most = np.maximum(count - (size - inside), 0), np.minimum(count, inside)
-    lowest, highest = np.full(judged.num_queries, np.inf), np.full(judged.num_queries, -np.inf)
+    nth = nth_of(query)
+    count = judged.count(query)
+    outside, inside = np.zeros_like(count), np.zeros_like(count)
+    outside[query], inside[query] = tied.last[rows] - last_rank, last_rank - first + 1
+    fewest, most = np.maximum(count - outside, 0), np.minimum(count, inside)
+    lowest, highest = np.full(len(count), np.inf), np.full(len(count), -np.inf)
     for number in range(int(fewest.min(initial=0)), int(most.max(initial=0)) + 1):
         come_in = np.clip(number, fewest, most)[query]
         for best in (True, False):

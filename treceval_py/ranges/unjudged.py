@@ -21,7 +21,7 @@ from treceval_py.measures.counts import share_judged
 from treceval_py.measures.facts import Labels
 from treceval_py.measures.gains import gain_of
 from treceval_py.measures.parameters import PARAMETERS
-from treceval_py.measures.probes import has, parameter, rank_weights, shares, values, with_fixed_ideal
+from treceval_py.measures.probes import parameter, rank_weights, shares, values, with_fixed_ideal
 from treceval_py.measures.registry import Measure
 from treceval_py.ranges.groups import nth_of, of_relevant, portions, rectangle, relevant_alone
 
@@ -72,8 +72,6 @@ class _Case(NamedTuple):
         The run with its judged documents only.
     query, rank : (U,) int arrays
         The unjudged documents, sorted by query and rank.
-    nth : (U,) int array
-        Number of unjudged documents above each.
     measure : Measure
         The measure.
     top : int
@@ -83,19 +81,8 @@ class _Case(NamedTuple):
     judged: JudgedRun
     query: IntArray
     rank: IntArray
-    nth: IntArray
     measure: Measure
     top: int
-
-    @property
-    def number(self) -> IntArray:
-        """Number of unjudged documents of each query. (Q,)."""
-        return self.judged.count(self.query)
-
-    @property
-    def labels(self) -> IntArray:
-        """All labels that a document can get."""
-        return np.arange(self.top + 1)
 
     def where(self, mask: BoolArray) -> IntArray:
         """Give the highest label to the unjudged documents of a mask (U,), and 0 to the others."""
@@ -104,10 +91,9 @@ class _Case(NamedTuple):
     def value(self, labels: IntArray) -> FloatArray:
         """Compute the measure with these labels (U,) of the unjudged documents. Returns (Q,)."""
         bare = relevant_alone(self.measure)
+        make = functools.partial(self._labelled, labels, bare=bare)
         # Other measures use the same labels. With millions of documents, keeping them would take too much memory.
-        if len(labels) > MOST_KEPT:
-            return values(self.measure, self._labelled(labels, bare=bare))
-        run = self.judged.once((bare, labels.tobytes()), lambda: self._labelled(labels, bare=bare))
+        run = make() if len(labels) > MOST_KEPT else self.judged.once((bare, labels.tobytes()), make)
         return values(self.measure, run)
 
     def _labelled(self, labels: IntArray, *, bare: bool) -> JudgedRun:
@@ -168,20 +154,16 @@ def unjudged_ranges(judged: JudgedRun, measures: Sequence[Measure], max_rel: int
     """
     top = PARAMETERS["max_rel"].check(max_rel, "max_rel")
     rest, query, rank = judged.once("unjudged", lambda: _unjudged(judged))
-    nth = nth_of(query)
-    return [
-        _range(_Case(rest, query, rank, nth, measure, parameter(measure, "max_rel", top)), judged)
-        for measure in measures
-    ]
+    cases = (_Case(rest, query, rank, measure, parameter(measure, "max_rel", top)) for measure in measures)
+    return [_range(case, judged) for case in cases]
 
 
 def _unjudged(judged: JudgedRun) -> tuple[JudgedRun, IntArray, IntArray]:
     """Return the run with its judged documents only, and the query and rank of the others."""
     hits, ideal = judged.hits.where(judged.hits.rel >= 0), judged.ideal.where(judged.ideal.rel >= 0)
     if (hits.rank > judged.num_ret[hits.query]).any():
-        raise EvaluationError(
-            "the rank column has gaps, so that it is not known where unjudged documents stand", "Rank by scores."
-        )
+        problem = "the rank column has gaps, so that it is not known where unjudged documents stand"
+        raise EvaluationError(problem, "Rank by scores.")
     ends = np.cumsum(judged.num_ret)
     free = np.ones(int(judged.num_ret.sum()), dtype=bool)
     free[(ends - judged.num_ret)[hits.query] + hits.rank - 1] = False
@@ -196,10 +178,10 @@ def _range(case: _Case, judged: JudgedRun) -> UnjudgedRange:
     labels = measure.family.labels
     averaged = parameter(measure, "ties") == "average" or parameter(measure, "steps") == "together"
     if labels not in _SEARCHES or averaged or parameter(measure, "stop") == "label":
-        raise MeasureError(
-            f"--unjudged does not support {measure.name}",
-            measure.family.or_declare(labels, "Choose another measure, such as map, P_10, ndcg_cut_10 or rbp_binary."),
+        cure = measure.family.or_declare(
+            labels, "Choose another measure, such as map, P_10, ndcg_cut_10 or rbp_binary."
         )
+        raise MeasureError(f"--unjudged does not support {measure.name}", cure)
     low, high = _SEARCHES[labels](case)
     lows = [case.value(labels) for labels in low]
     lowest = functools.reduce(np.minimum, lows)
@@ -218,8 +200,8 @@ Labellings = tuple[Iterable[IntArray], Iterable[IntArray]]
 def _all_or_none(case: _Case) -> Labellings:
     """Label all documents alike: for measures that never fall, or never rise, if a document gets a higher label."""
     least, most = 0, case.top
-    if has(case.measure, "gains"):
-        worth = shares(case.measure, case.labels).worth
+    if case.measure.family.takes("gains"):
+        worth = shares(case.measure, np.arange(case.top + 1)).worth
         least, most = int(np.argmin(worth)), int(np.argmax(worth))
     alike = np.ones_like(case.query)
     both = [alike * least, alike * most]
@@ -237,7 +219,7 @@ def _above_or_below(case: _Case) -> Labellings:
     return both, both
 
 
-def _first_or_last(case: _Case, value: Callable[[_Counts, Measure], FloatArray]) -> Labellings:
+def _first_or_last(case: _Case) -> Labellings:
     """Label the first or the last documents, in the number that gives the extreme value.
 
     For any number of relevant unjudged documents, a measure that rewards higher ranks is highest if they are the first
@@ -250,49 +232,36 @@ def _first_or_last(case: _Case, value: Callable[[_Counts, Measure], FloatArray])
     relevant = judged.hits.where(judged.hits.rel >= level)
     for rows in portions(judged.num_ret):
         depth = max(int(judged.num_ret[rows].max()), 1)
-        known = rectangle(rows, relevant.query, relevant.rank - 1, 1.0, depth, 0.0)
-        open_ = rectangle(rows, case.query, case.rank - 1, 1.0, depth, 0.0)
-        cutoff = parameter(case.measure, "cutoff", depth)
-        high[rows] = np.argmax(value(_counts(known, open_, fewest[rows], cutoff, first=True), case.measure), axis=1)
-        low[rows] = np.argmin(value(_counts(known, open_, fewest[rows], cutoff, first=False), case.measure), axis=1)
+        known = rectangle(rows, relevant.query, relevant.rank - 1, depth)
+        open_ = rectangle(rows, case.query, case.rank - 1, depth)
+        high[rows] = np.argmax(_by_number(case.measure, known, open_, fewest[rows], first=True), axis=1)
+        low[rows] = np.argmin(_by_number(case.measure, known, open_, fewest[rows], first=False), axis=1)
     return [case.where(case.rank > low[case.query])], [case.where(case.rank <= high[case.query])]
 
 
-class _Counts(NamedTuple):
-    """Counts if the unjudged documents down to some rank, or from there on, are relevant.
+def _by_number(measure: Measure, known: FloatArray, open_: FloatArray, fewest: IntArray, *, first: bool) -> FloatArray:
+    """Return the values if the unjudged documents down to some rank, or from there on, are relevant.
 
-    Attributes
+    Parameters
     ----------
-    precisions : (N, L + 1) float array
-        The sum of precisions at relevant documents within the cutoff, for ranks 0..L.
-    retrieved : (N, L + 1) float array
-        Number of relevant documents within the cutoff.
-    relevant : (N, L + 1) float array
-        Number of relevant documents, R.
-    early : (N, L + 1) float array
-        Number of relevant documents within rank R.
+    measure : Measure
+        The measure.
+    known, open_ : (N, L) float arrays
+        Marks of relevant and of unjudged documents.
+    fewest : (N,) int array
+        Number of documents judged relevant, retrieved or not.
+    first : bool
+        Whether the documents down to a rank are relevant, or those from there on.
+
+    Returns
+    -------
+    (N, L + 1) float array
+        For ranks 0..L.
     """
-
-    precisions: FloatArray
-    retrieved: FloatArray
-    relevant: FloatArray
-    early: FloatArray
-
-
-def _counts(known: FloatArray, open_: FloatArray, fewest: IntArray, cutoff: int, *, first: bool) -> _Counts:
-    """Count for all ranks; ``known`` and ``open_`` (N, L) mark relevant and unjudged documents."""
     depth = known.shape[1]
     rank = np.arange(1, depth + 1)
-    within = rank <= cutoff
-    inverse = np.where(within, 1.0 / rank, 0.0)
-    above = _running(known)
-    seen = _running(open_)
-    # One more relevant document adds its own precision, and one document above each relevant one below it.
-    if first:
-        ahead, below = above[:, 1:] + seen[:, 1:], known * inverse
-    else:
-        ahead, below = above[:, 1:] + 1, (known + open_) * inverse
-    added = ahead * inverse + np.cumsum(below[:, ::-1], axis=1)[:, ::-1] - below
+    within = rank <= parameter(measure, "cutoff", depth)
+    above, seen = _running(known), _running(open_)
 
     def total(parts: FloatArray) -> FloatArray:
         """Add up over the documents labelled relevant."""
@@ -300,25 +269,28 @@ def _counts(known: FloatArray, open_: FloatArray, fewest: IntArray, cutoff: int,
         return down if first else down[:, -1:] - down
 
     relevant = fewest[:, None] + total(open_)
-    row, place = np.arange(len(known))[:, None], np.minimum(relevant, depth).astype(np.int64)
-    among = seen[row, place]
-    early = above[row, place] + (np.minimum(seen, among) if first else np.maximum(among - seen, 0.0))
+    if measure.family.labels is Labels.WITHIN_R:
+        row, place = np.arange(len(known))[:, None], np.minimum(relevant, depth).astype(np.int64)
+        among = seen[row, place]
+        early = above[row, place] + (np.minimum(seen, among) if first else np.maximum(among - seen, 0.0))
+        return ratio(early, relevant)
+    # One more relevant document adds its own precision, and one document above each relevant one below it.
+    inverse = np.where(within, 1.0 / rank, 0.0)
+    ahead = above[:, 1:] + (seen[:, 1:] if first else 1)
+    below = (known if first else known + open_) * inverse
+    added = ahead * inverse + np.cumsum(below[:, ::-1], axis=1)[:, ::-1] - below
     precisions = (known * above[:, 1:] * inverse).sum(axis=1)[:, None] + total(open_ * added)
-    retrieved = (known * within).sum(axis=1)[:, None] + total(open_ * within)
-    return _Counts(precisions, retrieved, relevant, early)
+    if measure.family.labels is Labels.ODDS:
+        return ratio(1.0 + precisions, 1.0 + relevant - precisions)
+    norm = parameter(measure, "norm")
+    if norm == "retrieved":
+        return ratio(precisions, (known * within).sum(axis=1)[:, None] + total(open_ * within))
+    return ratio(precisions, np.minimum(relevant, parameter(measure, "cutoff", np.inf) if norm == "capped" else np.inf))
 
 
 def _running(parts: FloatArray) -> FloatArray:
     """Add up the first 0..L entries of each row. (N, L + 1)."""
     return np.concatenate([np.zeros((len(parts), 1)), np.cumsum(parts, axis=1)], axis=1)
-
-
-def _share_of_precisions(counts: _Counts, measure: Measure) -> FloatArray:
-    norm = parameter(measure, "norm")
-    if norm == "retrieved":
-        return ratio(counts.precisions, counts.retrieved)
-    most = parameter(measure, "cutoff", np.inf) if norm == "capped" else np.inf
-    return ratio(counts.precisions, np.minimum(counts.relevant, most))
 
 
 def _scaled(case: _Case) -> Labellings:
@@ -328,15 +300,16 @@ def _scaled(case: _Case) -> Labellings:
     it. Without custom gains, a label above all others only lowers the gains of the others.
     """
     gains = parameter(case.measure, "gains")
-    last = case.nth == case.number[case.query] - 1
+    last = np.diff(case.query, append=-1) != 0
     alike = np.ones_like(case.query)
     if not gains:
         highest = np.zeros_like(case.judged.num_ret)
         np.maximum.at(highest, case.judged.ideal.query, case.judged.ideal.rel)
         return [0 * alike, case.where(last)], [np.clip(highest, 1, case.top)[case.query]]
-    gain = gain_of(case.labels, gains)
-    low = (np.where(last, label, int(np.argmin(gain[: label + 1]))) for label in case.labels.tolist())
-    return low, (alike * label for label in case.labels.tolist())
+    labels = np.arange(case.top + 1)
+    gain = gain_of(labels, gains)
+    low = (np.where(last, label, int(np.argmin(gain[: label + 1]))) for label in labels.tolist())
+    return low, (alike * label for label in labels.tolist())
 
 
 # nDCG -----------------------------------------------------------------------------------------------
@@ -384,11 +357,12 @@ def _ratio_of_gains(case: _Case) -> Labellings:
     judged = of_relevant(case.judged) if relevant_alone(case.measure) else case.judged
     source = judged.hits if parameter(case.measure, "ideal") == "retrieved" else judged.ideal
     probed = with_fixed_ideal(case.measure)
-    worth = shares(probed, np.concatenate([case.labels, judged.ideal.rel]))
+    labels, number = np.arange(case.top + 1), judged.count(case.query)
+    worth = shares(probed, np.concatenate([labels, judged.ideal.rel]))
     deepest = int((judged.num_ret + judged.count(judged.ideal.query)).max(initial=1))
     weights = np.concatenate([[0.0], rank_weights(probed, worth, deepest)])
     # Labels in ascending order of gain, no two with the same gain, and all gains that occur.
-    gains, labels = np.unique(worth.of(case.labels), return_index=True)
+    gains, labels = np.unique(worth.of(labels), return_index=True)
     known = worth.of(source.rel)
     ends = np.unique(np.concatenate([gains, known]))
     ends = ends[ends > 0]
@@ -397,7 +371,6 @@ def _ratio_of_gains(case: _Case) -> Labellings:
         reaching[:, step] = judged.count(source.query[known >= end])
     steps = _Steps(np.diff(ends, prepend=0.0), np.searchsorted(gains, ends), reaching, np.cumsum(weights))
     base = judged.sum(judged.hits.query, worth.of(judged.hits.rel) * weights[judged.hits.rank])
-    number = case.number
     low, high = np.zeros_like(case.query), np.zeros_like(case.query)
     starts = np.searchsorted(case.query, np.arange(judged.num_queries + 1))
     for rows in portions(number * len(gains)):
@@ -473,11 +446,7 @@ def _extremes(
 _SEARCHES: dict[Labels, Callable[[_Case], Labellings]] = {
     Labels.ALIKE: _all_or_none,
     Labels.ABOVE_CUTOFF: _above_or_below,
-    Labels.PRECISIONS: functools.partial(_first_or_last, value=_share_of_precisions),
-    Labels.ODDS: functools.partial(
-        _first_or_last, value=lambda counts, _: (1.0 + counts.precisions) / (1.0 + counts.relevant - counts.precisions)
-    ),
-    Labels.WITHIN_R: functools.partial(_first_or_last, value=lambda counts, _: ratio(counts.early, counts.relevant)),
+    **dict.fromkeys([Labels.PRECISIONS, Labels.ODDS, Labels.WITHIN_R], _first_or_last),
     Labels.GAINS_OF_IDEAL: _ratio_of_gains,
     Labels.SHARE_OF_HIGHEST: _scaled,
 }
