@@ -199,20 +199,22 @@ def _range(judged: JudgedRun, measure: Measure, depth: int | None) -> TieRange:
 
 def _check(measure: Measure, depth: int | None) -> None:
     """Check that the measure supports ranges."""
-    family, refused = measure.family, f"--ties does not support {measure.name}"
+    family = measure.family
     if family.promotes in (None, Promotes.UNKNOWN):
         alike = ", which counts tied documents alike whatever their order" if family.needs == "tied" else ""
-        cure = family.or_declare(
-            family.promotes, "Choose another measure, such as map, P_10, recip_rank or ndcg_cut_10."
+        raise MeasureError(
+            f"--ties does not support {measure.name}{alike}",
+            family.or_declare(family.promotes, "Choose another measure, such as map, P_10, recip_rank or ndcg_cut_10."),
         )
-        raise MeasureError(f"{refused}{alike}", cure)
     if parameter(measure, "stop") == "label":
-        raise MeasureError(f"{refused}, as judgments above 1 are not probabilities", "Use stop=grade.")
+        problem = f"--ties does not support {measure.name}, as judgments above 1 are not probabilities"
+        raise MeasureError(problem, "Use stop=grade.")
     if parameter(measure, "steps") == "together":
         problem = f"{measure.name} treats tied documents as one step, so their order has no effect"
         raise MeasureError(problem, "Use AP to see the effect of ties.")
     if depth is not None and parameter(measure, "ideal") == "retrieved":
-        raise MeasureError(f"{refused} at a depth", "Remove the depth, or use ideal=judged.")
+        problem = f"--ties does not support {measure.name} at a depth"
+        raise MeasureError(problem, "Remove the depth, or use ideal=judged.")
 
 
 def promoted(rel: IntArray, measure: Measure) -> FloatArray:
@@ -235,9 +237,7 @@ def promoted(rel: IntArray, measure: Measure) -> FloatArray:
         return (rel >= (0 if parameter(measure, "negative", "unjudged") == "unjudged" else rel)).astype(np.float64)
     if kind in (Promotes.GAIN, Promotes.BOTH):
         gain = gain_of(rel, parameter(measure, "gains"), parameter(measure, "gain", "linear"))
-        if kind is Promotes.GAIN:
-            return gain
-        return np.where(rel >= max(level, 1), 1.0 + gain, 0.0)
+        return gain if kind is Promotes.GAIN else np.where(rel >= max(level, 1), 1.0 + gain, 0.0)
     relevant = (rel >= level).astype(np.float64)
     if kind is not Promotes.PREFERENCE:
         return relevant
@@ -257,20 +257,18 @@ def arranged_by(judged: JudgedRun, key: FloatArray, depth: int | None = None) ->
     depth : int, optional
         Number of documents of each query that count.
     """
-    tied = _tied_of(judged)
+    first, last = tied = _tied_of(judged)
     groups = judged.once("groups", lambda: groups_of(judged.hits, tied))
-    first, last = tied
     rows = np.arange(len(key))
     starts = np.searchsorted(groups.of, np.arange(len(groups.size) + 1))
     # A tie is within one query, and its rows are adjacent; a single row stays where it is.
     some = np.flatnonzero((np.diff(starts) > 1)[groups.of])
     order = rows.copy()
     order[some] = some[np.lexsort((-key[some], groups.of[some]))]
-    query, rel = judged.hits.query, judged.hits.rel[order]
     # Documents worse than unjudged ones are below them, at the end of the tie.
     below = key[order] < 0
     rank = np.where(below, last - (starts[groups.of + 1] - 1 - rows), first + rows - starts[groups.of])
-    return _cut(judged, Hits(query, rank, rel), Tied(first, last), depth)
+    return _cut(judged, judged.hits._replace(rank=rank, rel=judged.hits.rel[order]), tied, depth)
 
 
 def _arranged_once(judged: JudgedRun, key: FloatArray, depth: int | None) -> JudgedRun:
@@ -306,10 +304,9 @@ def _extremes_of_shares(judged: JudgedRun, measure: Measure, depth: int | None) 
     lowest, highest = np.full(len(count), np.inf), np.full(len(count), -np.inf)
     for number in range(int(fewest.min(initial=0)), int(most.max(initial=0)) + 1):
         come_in = np.clip(number, fewest, most)[query]
-        for best in (True, False):
-            arranged = arranged_by(judged, np.full(len(hits.query), 1.0 if best else -1.0))
+        for best, top in ((1.0, first), (-1.0, last_rank - come_in + 1)):
+            arranged = arranged_by(judged, np.full(len(hits.query), best))
             rank = arranged.hits.rank.copy()
-            top = first if best else last_rank - come_in + 1
             rank[rows] = np.where(nth < come_in, top + nth, last_rank + 1 + nth - come_in)
             shares = values(measure, _cut(judged, arranged.hits._replace(rank=rank), tied, depth))
             lowest, highest = np.minimum(lowest, shares), np.maximum(highest, shares)
