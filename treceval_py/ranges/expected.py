@@ -104,8 +104,7 @@ def expected_values(judged: JudgedRun, measure: Measure, key: FloatArray, depth:
     limit = min(deepest, parameter(measure, "cutoff") or deepest)
     level = max(int(parameter(measure, "level", 1)), 0)
     case = _Case(judged, measure, key, depth, num_ret, hits, tied, groups_of(hits, tied), level, deepest, limit)
-    sums = measure.family.sums
-    mean = _CLOSED[sums](case) if sums in _CLOSED else None
+    mean = _CLOSED.get(measure.family.sums, _over_all_orders)(case)
     return _over_all_orders(case) if mean is None else mean
 
 
@@ -393,8 +392,7 @@ def _chances_above(size: int, others: int, inside: int) -> FloatArray:
         The sum is inside / size.
     """
     number = np.arange(others + 1)
-    drawn = np.zeros(others + 1)  # how many others are among the documents above
-    drawn[0] = 1.0
+    drawn = np.where(number == 0, 1.0, 0.0)  # how many others are among the documents above
     total = drawn / size
     for above in range(1, inside):
         more = drawn * (others - number) / (size - above)
@@ -479,7 +477,7 @@ def _mean_over(case: _Case, query: int, ranks: list[IntArray], rels: list[IntArr
     return math.fsum(values(case.measure, run).tolist()) / orders
 
 
-_CLOSED: dict[Sums, Callable[[_Case], FloatArray | None]] = {
+_CLOSED: dict[Sums | None, Callable[[_Case], FloatArray | None]] = {
     **dict.fromkeys([Sums.EACH, Sums.GAINS, Sums.GAINS_OF_IDEAL, Sums.POWERS], _additive),
     **dict.fromkeys([Sums.SHARE_OF_CUTOFF, Sums.SHARE_OF_RELEVANT, Sums.SHARE_OF_BEST], _additive),
     **dict.fromkeys([Sums.CASCADE, Sums.CASCADE_OF_IDEAL], _expected_reciprocal_rank),

@@ -52,8 +52,7 @@ class Groups(NamedTuple):
 
     def inside(self, limit: int | IntArray) -> IntArray:
         """Count the ranks of each tie that are at most ``limit``. Returns (G,)."""
-        ranks: IntArray = np.clip(limit - self.first + 1, 0, self.size)
-        return ranks
+        return (limit - self.first + 1).clip(0, self.size)
 
 
 def relevant_alone(measure: Measure) -> bool:

@@ -229,10 +229,8 @@ def promoted(rel: IntArray, measure: Measure) -> FloatArray:
     """
     kind = measure.family.promotes
     level = max(int(parameter(measure, "level", 1)), 0)
-    if kind is Promotes.NOTHING:
-        return np.zeros(len(rel))
-    if kind is Promotes.LABEL:
-        return np.ones(len(rel))
+    if kind in (Promotes.NOTHING, Promotes.LABEL):
+        return np.full(len(rel), 1.0 if kind is Promotes.LABEL else 0.0)
     if kind is Promotes.JUDGMENT:
         return (rel >= (0 if parameter(measure, "negative", "unjudged") == "unjudged" else rel)).astype(np.float64)
     if kind in (Promotes.GAIN, Promotes.BOTH):

@@ -178,16 +178,15 @@ def _range(case: _Case, judged: JudgedRun) -> UnjudgedRange:
     labels = measure.family.labels
     averaged = parameter(measure, "ties") == "average" or parameter(measure, "steps") == "together"
     if labels not in _SEARCHES or averaged or parameter(measure, "stop") == "label":
-        cure = measure.family.or_declare(
-            labels, "Choose another measure, such as map, P_10, ndcg_cut_10 or rbp_binary."
+        raise MeasureError(
+            f"--unjudged does not support {measure.name}",
+            measure.family.or_declare(labels, "Choose another measure, such as map, P_10, ndcg_cut_10 or rbp_binary."),
         )
-        raise MeasureError(f"--unjudged does not support {measure.name}", cure)
     low, high = _SEARCHES[labels](case)
     lows = [case.value(labels) for labels in low]
     lowest = functools.reduce(np.minimum, lows)
     highest = functools.reduce(np.maximum, lows if high is low else map(case.value, high))
-    deepest = int(judged.num_ret.max(initial=1))
-    share = share_judged(judged, cutoff=int(parameter(measure, "cutoff", max(deepest, 1))))
+    share = share_judged(judged, cutoff=int(parameter(measure, "cutoff", judged.num_ret.max(initial=1))))
     average, count = measure.family.average, judged.num_queries
     means = average(lowest, count), average(highest, count)
     return UnjudgedRange(measure, lowest, highest, *means, share, float(share.mean()) if count else 0.0)
@@ -306,10 +305,9 @@ def _scaled(case: _Case) -> Labellings:
         highest = np.zeros_like(case.judged.num_ret)
         np.maximum.at(highest, case.judged.ideal.query, case.judged.ideal.rel)
         return [0 * alike, case.where(last)], [np.clip(highest, 1, case.top)[case.query]]
-    labels = np.arange(case.top + 1)
-    gain = gain_of(labels, gains)
-    low = (np.where(last, label, int(np.argmin(gain[: label + 1]))) for label in labels.tolist())
-    return low, (alike * label for label in labels.tolist())
+    gain = gain_of(np.arange(case.top + 1), gains)
+    low = (np.where(last, label, int(np.argmin(gain[: label + 1]))) for label in range(case.top + 1))
+    return low, (alike * label for label in range(case.top + 1))
 
 
 # nDCG -----------------------------------------------------------------------------------------------
@@ -413,15 +411,15 @@ def _extremes(
     """
     line, size = np.arange(len(rows)), len(gains) - 1
     count = np.arange(first.shape[1])
-    n = np.minimum(count, number[:, None])
+    some = np.minimum(count, number[:, None])
     everything = first[line, number]
     # What does not depend on the labels, and what those at each label add.
     sure = base + gains[0] * everything
     fixed = steps.ideal(rows, 0, number) + steps.ideal(rows, size + 1, np.zeros_like(number))
-    ideals = [steps.ideal(rows, label, n) for label in range(1, size + 1)]
-    last_ones = everything[:, None] - first[line[:, None], number[:, None] - n]
+    ideals = [steps.ideal(rows, label, some) for label in range(1, size + 1)]
+    last_ones = everything[:, None] - first[line[:, None], number[:, None] - some]
     gained = sure[:, None] + (gains[-1] - gains[0]) * last_ones
-    last = np.argmin(ratio(gained, fixed[:, None] + sum(ideals, np.zeros(n.shape))), axis=1)
+    last = np.argmin(ratio(gained, fixed[:, None] + sum(ideals, np.zeros(some.shape))), axis=1)
     best = np.zeros((len(rows), size), dtype=np.int64)
     value = np.full(len(rows), -1.0)
     here = np.repeat(number[:, None], size, axis=1)
