@@ -277,7 +277,7 @@ def _by_number(measure: Measure, known: FloatArray, open_: FloatArray, fewest: I
     inverse = np.where(within, 1.0 / rank, 0.0)
     ahead = above[:, 1:] + (seen[:, 1:] if first else 1)
     below = (known if first else known + open_) * inverse
-    added = ahead * inverse + np.cumsum(below[:, ::-1], axis=1)[:, ::-1] - below
+    added = ahead * inverse + (np.cumsum(below[:, ::-1], axis=1)[:, ::-1] - below)
     precisions = (known * above[:, 1:] * inverse).sum(axis=1)[:, None] + total(open_ * added)
     if measure.family.labels is Labels.ODDS:
         return ratio(1.0 + precisions, 1.0 + relevant - precisions)
