@@ -140,6 +140,7 @@ def rectangle(rows: IntArray, of: IntArray, at: IntArray, width: int, entries: F
     Returns
     -------
     (M, width) float array
+        The entries of each row, in its line.
     """
     line = np.full(max(int(rows.max()), int(of.max(initial=0))) + 1, -1)
     line[rows] = np.arange(len(rows))
