@@ -11,7 +11,9 @@ import pytest
 from report_payloads import drawn_payload
 
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.plots.plots import PLOTS, THEMES, image, specs
+from treceval_py.plots.images import image
+from treceval_py.plots.specs import PLOTS, specs
+from treceval_py.plots.themes import THEMES
 
 pytest.importorskip("vl_convert", reason="plots need vl-convert-python: .[report] has it")
 

@@ -10,7 +10,7 @@ import pytest
 from modules import module_at
 from syrupy.assertion import SnapshotAssertion
 
-from treceval_py.plots.plots import PLOTS
+from treceval_py.plots.specs import PLOTS
 
 HOME = Path(__file__).parent.parent
 

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tomllib
+import zipfile
 from collections.abc import Iterator
 from configparser import ConfigParser
 from pathlib import Path
@@ -23,6 +24,7 @@ from packaging.utils import canonicalize_name
 
 import treceval_py
 from treceval_py.cli import main
+from treceval_py.rendering import FORMATS
 
 yaml = pytest.importorskip("yaml", reason="reads the workflows, which needs PyYAML: .[test] has it")
 
@@ -104,6 +106,81 @@ def test_a_compiled_reader_that_is_demanded_says_why_there_is_none(
     done = version(package, "compiled")
     assert (done.returncode, done.stdout) == (1, "")
     assert re.fullmatch(rf"treceval: TRECEVAL_READER is compiled, but the compiled reader {message}\n", done.stderr)
+
+
+# --- a package in a zip, as zipapp makes it and Spark's --py-files has it ---
+
+
+EXAMPLE = [str(ROOT / "data" / name) for name in ("qrels.tsv", "runs/bm25.txt", "runs/minilm.txt")]
+
+SCORING = """
+import sys, warnings, treceval_py as te
+qrels, run = {"1": {"a": 1}, "2": {"b": 1}}, {"1": {"b": 2.0, "a": 1.0}}
+with warnings.catch_warnings(record=True) as caught:
+    print(te.evaluate(qrels, run, ["RR"]).mean["RR"], [warning.filename for warning in caught])
+print(te.evaluate(sys.argv[1], sys.argv[2], ["RR"]).mean["RR"])
+print(te.__file__)
+"""
+
+
+@pytest.fixture(scope="module")
+def zipped(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a zip with the copy of the package and a main module."""
+    path = shutil.make_archive(str(tmp_path_factory.mktemp("zipped") / "treceval"), "zip", package)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("__main__.py", "from treceval_py.cli.main import main\nmain()\n")
+    return Path(path)
+
+
+TOGETHER: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+
+
+def printed(place: Path, *arguments: object, folder: Path | None = None) -> str:
+    """Return what Python prints that imports the package from a place."""
+    command = [sys.executable, "-P", *map(str, arguments)]
+    environment = {**os.environ, "PYTHONPATH": str(place), "TRECEVAL_READER": ""}
+    done = subprocess.run(command, env=environment, cwd=folder or place.parent, check=True, **TOGETHER)
+    return str(done.stdout)
+
+
+@pytest.mark.both_readers
+def test_a_package_in_a_zip_scores_and_prints(zipped: Path, tmp_path: Path) -> None:
+    qrels, run = tmp_path / "qrels.txt", tmp_path / "run.txt"
+    qrels.write_text("1 0 a 1\n")
+    run.write_text("1 Q0 b 1 2.0 mine\n1 Q0 a 2 1.0 mine\n")
+    home = zipped / "treceval_py" / "__init__.py"
+    # The relevant document is at rank 2; the run in memory lacks a query, which the line that scores is told.
+    assert printed(zipped, "-c", SCORING, qrels, run).splitlines() == ["0.5 ['<string>']", "0.5", str(home)]
+    table = printed(zipped, zipped, "--format", "tsv", "-m", "RR", qrels, run)
+    assert table.split() == ["query", "measure", "mine", "all", "RR", "0.5"]
+
+
+@pytest.mark.slow
+@pytest.mark.both_readers
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--version"],
+        *(["--format", name, *EXAMPLE[:2]] for name in ("trec", *FORMATS)),
+        ["--ties", *EXAMPLE[:2]],
+        ["compare", *EXAMPLE],
+        ["report", *EXAMPLE, "-o", "OUT"],
+        ["check", EXAMPLE[1]],
+        ["grade", EXAMPLE[0], str(ROOT / "data/runs"), "-o", "OUT"],
+    ],
+    ids=lambda arguments: " ".join(word for word in arguments if word not in EXAMPLE),
+)
+def test_a_command_does_the_same_from_a_zip(arguments: list[str], package: Path, zipped: Path, tmp_path: Path) -> None:
+    done = []
+    for place in (package, zipped):
+        folder = tmp_path / place.name
+        folder.mkdir()
+        said = printed(place, "-m", "treceval_py", *arguments, folder=folder)
+        paths = [
+            path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix != ".xlsx"
+        ]  # has the time
+        done.append((said, {path.relative_to(folder): path.read_bytes() for path in paths}))
+    assert done[0] == done[1]
 
 
 # --- other systems ---

@@ -20,7 +20,8 @@ from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
 from treceval_py.grading.grades import Person
-from treceval_py.plots.plots import Plot, specs
+from treceval_py.plots.images import Plot
+from treceval_py.plots.specs import specs
 
 DATA = Path(__file__).parent.parent / "data"
 QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1}, "3": {"z": 1}}

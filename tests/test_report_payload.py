@@ -32,7 +32,7 @@ from treceval_py.comparing.outcome import Tested as Found  # pytest takes names 
 from treceval_py.comparing.show import sentences
 from treceval_py.comparing.simultaneous import simultaneous
 from treceval_py.errors import DataError, EvaluationError, OutputError
-from treceval_py.plots.plots import PLOTS
+from treceval_py.plots.specs import PLOTS
 from treceval_py.report import report_payload, write_report
 from treceval_py.report.curves import Curves, basis_of, curves_of
 from treceval_py.report.documents import Rankings

@@ -50,7 +50,7 @@ from treceval_py.threads import in_order
 from treceval_py.version import __version__
 
 if TYPE_CHECKING:
-    from treceval_py.plots.plots import Plot
+    from treceval_py.plots.images import Plot
 
 JUDGED = "judged_10"
 """The measure of how complete the judgments are."""

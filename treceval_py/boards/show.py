@@ -15,7 +15,8 @@ from treceval_py.comparing.simultaneous import SIMULTANEOUS
 from treceval_py.comparing.tests import LETTERS
 from treceval_py.errors import visible
 from treceval_py.io.digests import named
-from treceval_py.plots.plots import Plot, means_plot
+from treceval_py.plots.images import Plot
+from treceval_py.plots.specs import means_plot
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.escaping import typeset

@@ -11,7 +11,7 @@ from treceval_py.comparing.show.figures import plot_of
 from treceval_py.comparing.show.tables import document_of, records
 from treceval_py.data.ids import encode, shown
 from treceval_py.errors import MeasureError, brief, listed
-from treceval_py.plots.plots import Plot
+from treceval_py.plots.images import Plot
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import json_safe
 from treceval_py.rendering.style import Style

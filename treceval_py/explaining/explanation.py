@@ -31,7 +31,7 @@ from treceval_py.scoring.planning import Options, Scoring, settled, takes_option
 from treceval_py.scoring.profiles import Profile, profile_of
 
 if TYPE_CHECKING:
-    from treceval_py.plots.plots import Plot
+    from treceval_py.plots.images import Plot
 
 DEFAULT_MEASURES = ("RR@10", "nDCG@10", "AP")
 CUT_OFF = "cut off, not rounded"

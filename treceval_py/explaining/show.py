@@ -11,7 +11,8 @@ from treceval_py.explaining.terms import Arithmetic
 from treceval_py.explaining.variants import CHANGE, MISTAKE, OPTION, PAIR
 from treceval_py.explaining.walking import Step
 from treceval_py.measures import Measure
-from treceval_py.plots.plots import Plot, means_plot
+from treceval_py.plots.images import Plot
+from treceval_py.plots.specs import means_plot
 from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.style import Style
 from treceval_py.rendering.tables import Column, Document, Table

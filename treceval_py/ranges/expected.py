@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import operator
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from treceval_py.measures.facts import Sums
 from treceval_py.measures.gains import gain_of
 from treceval_py.measures.probes import parameter, rank_weights, shares, values, with_fixed_ideal
 from treceval_py.measures.registry import Measure
-from treceval_py.ranges.groups import MOST_CELLS, Groups, groups_of, portions
+from treceval_py.ranges.groups import MOST_CELLS, Groups, groups_of, nth_of, portions, rectangle
 
 MOST_ORDERS = 1000
 """Most distinct orders of a query that are tried."""
@@ -41,45 +42,39 @@ class _Case(NamedTuple):
         The amount of each hit in the property that the measure promotes.
     depth : int or None
         Number of documents of each query that count.
+    num_ret : (Q,) int array
+        Number of documents of each query, up to the depth.
+    hits, tied, groups : Hits, Tied, Groups
+        The judged documents, and their ties.
+    level : int
+        The measure's level.
+    deepest, limit : int
+        The last rank that counts, by depth, and by cutoff too; at most the last rank of a hit.
     """
 
     judged: JudgedRun
     measure: Measure
     key: FloatArray
     depth: int | None
-
-    @property
-    def hits(self) -> Hits:
-        return self.judged.hits
-
-    @property
-    def tied(self) -> Tied:
-        return self.judged.tied or Tied(self.hits.rank, self.hits.rank)
-
-    @property
-    def groups(self) -> Groups:
-        return groups_of(self.hits, self.tied)
-
-    @property
-    def level(self) -> int:
-        return max(int(parameter(self.measure, "level", 1)), 0)
-
-    @property
-    def limit(self) -> int:
-        """The last rank that counts, by cutoff or depth; a rank below all others if there is none."""
-        ends = [each for each in (parameter(self.measure, "cutoff"), self.depth) if each is not None]
-        return min([int(self.tied.last.max(initial=0)), *ends])
+    num_ret: IntArray
+    hits: Hits
+    tied: Tied
+    groups: Groups
+    level: int
+    deepest: int
+    limit: int
 
     def alone(self, rel: int | None) -> FloatArray:
         """Return the value of each query with one document of that judgment, at rank 1. (Q,)."""
-        num_ret = self.judged.num_ret
-        if self.depth is not None:
-            num_ret = np.minimum(num_ret, self.depth)
-        query = np.flatnonzero((num_ret > 0) & (rel is not None))
+        query = np.flatnonzero((self.num_ret > 0) & (rel is not None))
         ones = np.ones(len(query), dtype=np.int64)
-        hits = Hits(query, ones, ones * (rel or 0))
-        run = JudgedRun(self.judged.qids, hits, self.judged.ideal, num_ret, "", Tied(ones, ones))
-        return values(self.measure, run)
+        hits, tied = Hits(query, ones, ones * (rel or 0)), Tied(ones, ones)
+        return values(self.measure, JudgedRun(self.judged.qids, hits, self.judged.ideal, self.num_ret, "", tied))
+
+    def from_top(self, count: FloatArray, top: int) -> FloatArray:
+        """Scale sums, in which a top document at rank 1 counts 1, to values. (Q,)."""
+        none = self.alone(None)
+        return none + (self.alone(top) - none) * count
 
 
 def expected_values(judged: JudgedRun, measure: Measure, key: FloatArray, depth: int | None) -> FloatArray:
@@ -101,35 +96,41 @@ def expected_values(judged: JudgedRun, measure: Measure, key: FloatArray, depth:
     (Q,) float array
         NaN if there is no closed form and there are more than `MOST_ORDERS` orders.
     """
-    case = _Case(judged, measure, key, depth)
-    sums = measure.family.sums
-    found = _CLOSED[sums](case) if sums in _CLOSED else None
-    return _over_all_orders(case) if found is None else found
+    hits, num_ret = judged.hits, judged.num_ret
+    tied = judged.tied or Tied(hits.rank, hits.rank)
+    deepest = int(tied.last.max(initial=0))
+    if depth is not None:
+        deepest, num_ret = min(deepest, depth), np.minimum(num_ret, depth)
+    limit = min(deepest, parameter(measure, "cutoff") or deepest)
+    level = max(int(parameter(measure, "level", 1)), 0)
+    case = _Case(judged, measure, key, depth, num_ret, hits, tied, groups_of(hits, tied), level, deepest, limit)
+    mean = _CLOSED.get(measure.family.sums, _over_all_orders)(case)
+    return _over_all_orders(case) if mean is None else mean
 
 
 # Sums of independent contributions ------------------------------------------------------------------
 
 
 def _additive(case: _Case) -> FloatArray | None:
-    case = _with_ideal(case)
-    deepest = int(case.tied.last.max(initial=0))
-    if case.depth is not None:
-        deepest = min(deepest, case.depth)
-    of = shares(case.measure, case.hits.rel, deepest)
-    weights = rank_weights(case.measure, of, deepest)
-    mean = _mean_weights(case, np.concatenate([[0.0], np.cumsum(weights)]), deepest)
-    return _from_top(case, case.judged.sum(case.hits.query, mean * of.of(case.hits.rel)), of.top)
+    judged, hits, (first, last), deepest = case.judged, case.hits, case.tied, case.deepest
+    if parameter(case.measure, "ideal") == "retrieved":  # as the ideal of all judged documents, it stays fixed
+        ideal = Hits(hits.query, nth_of(hits.query) + 1, hits.rel[np.lexsort((-hits.rel, hits.query))])
+        judged = JudgedRun(judged.qids, hits, ideal, judged.num_ret, judged.tag, judged.tied)
+        case = case._replace(judged=judged, measure=with_fixed_ideal(case.measure))
+    worth = shares(case.measure, hits.rel, deepest)
+    summed = np.concatenate([[0.0], np.cumsum(rank_weights(case.measure, worth, deepest))])
+    # The average weight of the ranks that a hit can have; ranks beyond the deepest weigh 0.
+    mean = (summed[np.minimum(last, deepest)] - summed[np.minimum(first - 1, deepest)]) / (last - first + 1)
+    return case.from_top(judged.sum(hits.query, mean * worth.of(hits.rel)), worth.top)
 
 
 def _within(case: _Case) -> FloatArray | None:
     """Return the average of a measure that counts the documents above a rank that depends on the query."""
-    of = shares(case.measure, case.hits.rel)
-    limit: IntArray = np.rint(ratio(np.ones(case.judged.num_queries), case.alone(of.top))).astype(np.int64)
-    if case.depth is not None:
-        limit = np.minimum(limit, case.depth)
-    groups = case.groups
+    worth = shares(case.measure, case.hits.rel)
+    limit = np.rint(ratio(np.ones(case.judged.num_queries), case.alone(worth.top))).astype(np.int64)
+    limit, groups = np.minimum(limit, case.deepest), case.groups
     mean = (groups.inside(limit[groups.query]) / groups.size)[groups.of]
-    return _from_top(case, case.judged.sum(case.hits.query, mean * of.of(case.hits.rel)), of.top)
+    return case.from_top(case.judged.sum(case.hits.query, mean * worth.of(case.hits.rel)), worth.top)
 
 
 def _residual(case: _Case) -> FloatArray | None:
@@ -140,55 +141,24 @@ def _residual(case: _Case) -> FloatArray | None:
 def _squared(case: _Case) -> FloatArray | None:
     """Return the average of a measure that squares the number of relevant documents above the depth."""
     groups = case.groups
-    inside, drawn = groups.inside(case.limit), groups.tally(case.key > 0)
-    share = drawn / groups.size
+    inside, share = groups.inside(case.limit), groups.tally(case.key > 0) / groups.size
     sure, spread = inside * share, inside * share * (1 - share) * (groups.size - inside)
-    variance = spread / np.maximum(groups.size - 1, 1)
     total = case.judged.sum(groups.query, sure)
-    square = total * total + case.judged.sum(groups.query, variance)
-    return _from_top(case, square, case.level)
-
-
-def _with_ideal(case: _Case) -> _Case:
-    """Use the ideal that the case asks for as the ideal of all judged documents, so that it stays fixed."""
-    if parameter(case.measure, "ideal") != "retrieved":
-        return case
-    order = np.lexsort((-case.hits.rel, case.hits.query))
-    query = case.hits.query
-    rank = np.arange(len(query)) - np.searchsorted(query, query) + 1
-    judged = case.judged
-    ideal = Hits(query, rank, case.hits.rel[order])
-    run = JudgedRun(judged.qids, judged.hits, ideal, judged.num_ret, judged.tag, judged.tied)
-    return case._replace(judged=run, measure=with_fixed_ideal(case.measure))
-
-
-def _mean_weights(case: _Case, summed: FloatArray, deepest: int) -> FloatArray:
-    """Return the average weight of the possible ranks of each hit; ranks beyond the deepest weigh 0. (H,)."""
-    first, last = np.minimum(case.tied.first - 1, deepest), np.minimum(case.tied.last, deepest)
-    mean: FloatArray = (summed[last] - summed[first]) / (case.tied.last - case.tied.first + 1)
-    return mean
-
-
-def _from_top(case: _Case, count: FloatArray, top: int) -> FloatArray:
-    """Scale sums, in which a top document at rank 1 counts 1, to values. (Q,)."""
-    none = case.alone(None)
-    found: FloatArray = none + (case.alone(top) - none) * count
-    return found
+    variance = case.judged.sum(groups.query, spread / np.maximum(groups.size - 1, 1))
+    return case.from_top(total * total + variance, case.level)
 
 
 # Average precision and related measures -------------------------------------------------------------
 
 
-class _Places(NamedTuple):
-    """The ranks of ties, one after the other: the tie, the position in it from 1, and the rank; all (N,)."""
+def _places(groups: Groups, some: BoolArray, limit: int) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+    """Yield the ranks of some ties (G,) up to ``limit``, as many at once as fit in memory.
 
-    of: IntArray
-    place: IntArray
-    rank: IntArray
-
-
-def _places(groups: Groups, some: BoolArray, limit: int) -> Iterator[_Places]:
-    """Yield the ranks of some ties (G,) up to ``limit``, as many at once as fit in memory."""
+    Yields
+    ------
+    of, place, rank : (N,) int arrays
+        The tie, the position in it from 1, and the rank.
+    """
     inside = np.where(some, groups.inside(limit), 0)
     ends = np.cumsum(inside)
     start = 0
@@ -197,7 +167,7 @@ def _places(groups: Groups, some: BoolArray, limit: int) -> Iterator[_Places]:
         stop = max(int(np.searchsorted(ends, begun + MOST_CELLS)), start + 1)
         of = np.repeat(np.arange(start, stop), inside[start:stop])
         place = np.arange(len(of)) - (ends - inside)[of] + begun + 1
-        yield _Places(of, place, groups.first[of] + place - 1)
+        yield of, place, groups.first[of] + place - 1
         start = stop
 
 
@@ -218,30 +188,29 @@ def _sum_of_precisions(case: _Case, relevant: BoolArray) -> FloatArray:
 def _average_precision(case: _Case) -> FloatArray | None:
     total = _sum_of_precisions(case, case.key > 0)
     if parameter(case.measure, "norm") != "retrieved":
-        return _from_top(case, total, case.level)
+        return case.from_top(total, case.level)
     if case.depth is not None or parameter(case.measure, "cutoff"):
         return None
     return ratio(total, case.judged.num_rel_ret(case.level))
 
 
 def _graded_average_precision(case: _Case) -> FloatArray | None:
-    of = shares(case.measure, case.hits.rel)
-    worth = of.of(of.labels)
+    worth = shares(case.measure, case.hits.rel)
+    rises = np.diff(worth.of(worth.labels), prepend=0.0)
     total = np.zeros(case.judged.num_queries)
-    for label, more in zip(of.labels.tolist(), np.diff(worth, prepend=0.0).tolist(), strict=True):
+    for label, more in zip(worth.labels.tolist(), rises.tolist(), strict=True):
         if more > 0:
             total += more * _sum_of_precisions(case, case.hits.rel >= label)
-    return _from_top(case, total, of.top)
+    return case.from_top(total, worth.top)
 
 
 def _q_measure(case: _Case) -> FloatArray | None:
-    judged, groups = case.judged, case.groups
+    judged, groups, level = case.judged, case.groups, max(case.level, 1)
     beta, gains = float(parameter(case.measure, "beta")), parameter(case.measure, "gains")
-    level = max(case.level, 1)
     relevant = case.hits.rel >= level
-    gain = np.where(relevant, gain_of(case.hits.rel, gains), 0.0)
-    number, gained = groups.tally(relevant), groups.sum(gain)
-    above = groups.above(number) + beta * _above(groups, gained)
+    number = groups.tally(relevant)
+    gained = groups.sum(np.where(relevant, gain_of(case.hits.rel, gains), 0.0))
+    above = groups.above(number) + beta * _joined_above(groups, gained, operator.add, 0.0)
     best = judged.ideal.where(judged.ideal.rel >= level)
     best_gain = gain_of(best.rel, gains)
     best_gain = best_gain[np.lexsort((-best_gain, best.query))]
@@ -249,66 +218,49 @@ def _q_measure(case: _Case) -> FloatArray | None:
     starts, lengths = judged.starts(best)[:-1], judged.count(best.query)
     total = np.zeros(judged.num_queries)
     for of, place, rank in _places(groups, number > 0, case.limit):
-        query, here, gains_here = groups.query[of], number[of], gained[of]
+        query, here = groups.query[of], number[of]
         begin = starts[query]
         possible = running[begin + np.minimum(rank, lengths[query]) - 1] - running[begin] + best_gain[begin]
-        own = here * (above[of] + 1) + beta * gains_here
-        others = (here - 1) * (here + beta * gains_here)
+        own = here * (above[of] + 1) + beta * gained[of]
+        others = (here - 1) * (here + beta * gained[of])
         others = others * (place - 1) / np.maximum(groups.size[of] - 1, 1)
         total += judged.sum(query, (own + others) / groups.size[of] / (rank + beta * possible))
     return ratio(total, lengths)
 
 
-def _above(groups: Groups, each: FloatArray) -> FloatArray:
-    """Add up the values of the ties of the same query above each tie (G,). Returns (G,)."""
-    totals = np.zeros(int(groups.query.max(initial=-1)) + 1)
-    running = np.zeros(len(each))
-    for row, (query, value) in enumerate(zip(groups.query.tolist(), each.tolist(), strict=True)):
-        running[row] = totals[query]
-        totals[query] += value
-    return running
+def _joined_above(groups: Groups, parts: FloatArray, join: Callable[[float, float], float], start: float) -> FloatArray:
+    """Join the values of the ties of the same query above each tie (G,), one after the other. Returns (G,)."""
+    joined = np.full(len(parts), start)
+    for row in np.flatnonzero(groups.query[1:] == groups.query[:-1]).tolist():
+        joined[row + 1] = join(joined[row], parts[row])
+    return joined
 
 
 # The first relevant document ------------------------------------------------------------------------
 
 
-def _none_of_the_first(size: IntArray, number: IntArray, most: int) -> FloatArray:
-    """Return the probability of no relevant document among the first 0..most of a tie. Returns (G, most + 1)."""
-    drawn = np.arange(most)
-    left = np.maximum((size - number)[:, None] - drawn, 0) / np.maximum(size[:, None] - drawn, 1)
-    return np.concatenate([np.ones((len(size), 1)), np.cumprod(left, axis=1)], axis=1)
+def _first_relevant(case: _Case, *, rank: bool) -> FloatArray | None:
+    """Return the average of reciprocal rank, or of success.
 
-
-def _first_ties(case: _Case) -> tuple[Groups, IntArray, IntArray, IntArray]:
-    """Return ties, their numbers of relevant documents and of ranks that count, and the first tie of each query."""
+    If the first tie with relevant documents is wholly above the last rank, success is certain.
+    """
     groups = case.groups
     number, inside = groups.tally(case.key > 0), groups.inside(case.limit)
-    return groups, number, inside, np.flatnonzero((number > 0) & (groups.above(number) == 0) & (inside > 0))
-
-
-def _reciprocal_rank(case: _Case) -> FloatArray | None:
-    groups, number, inside, first = _first_ties(case)
+    first = np.flatnonzero((number > 0) & (groups.above(number) == 0) & (inside > 0))
     total = np.zeros(case.judged.num_queries)
     for portion in portions(inside[first]):
         rows = first[portion]
-        most = int(inside[rows].max())
-        none = _none_of_the_first(groups.size[rows], number[rows], most)
-        place = np.arange(1, most + 1)
-        chance = none[:, :-1] * number[rows][:, None] / np.maximum(groups.size[rows][:, None] - place + 1, 1)
-        chance[place > inside[rows][:, None]] = 0.0
-        total[groups.query[rows]] = (chance / (groups.first[rows][:, None] + place - 1)).sum(axis=1)
-    return total
-
-
-def _success(case: _Case) -> FloatArray | None:
-    groups, number, inside, first = _first_ties(case)
-    total = np.zeros(case.judged.num_queries)
-    for portion in portions(inside[first]):
-        rows = first[portion]
-        none = _none_of_the_first(groups.size[rows], number[rows], int(inside[rows].max()))
-        total[groups.query[rows]] = 1.0 - none[np.arange(len(rows)), inside[rows]]
-    # If the first tie is wholly above the last rank, it certainly has a relevant document, and ties further down count,
-    # too.
+        place = np.arange(1, int(inside[rows].max()) + 1)
+        here, left = number[rows][:, None], groups.size[rows][:, None] - place + 1
+        # The probability of no relevant document among the first 0, 1, … of a tie.
+        passed = np.cumprod(np.maximum(left - here, 0) / np.maximum(left, 1), axis=1)
+        none = np.concatenate([np.ones((len(rows), 1)), passed], axis=1)
+        if rank:
+            chance = none[:, :-1] * here / np.maximum(left, 1)
+            chance[place > inside[rows][:, None]] = 0.0
+            total[groups.query[rows]] = (chance / (groups.first[rows][:, None] + place - 1)).sum(axis=1)
+        else:
+            total[groups.query[rows]] = 1.0 - none[np.arange(len(rows)), inside[rows]]
     return total
 
 
@@ -323,37 +275,24 @@ def _expected_reciprocal_rank(case: _Case) -> FloatArray | None:
     """
     stops = stopping(case.hits.rel, parameter(case.measure, "max_rel"))
     groups, inside = case.groups, case.groups.inside(case.limit)
-    reached = _reached(groups, 1.0 - stops)
+    through = np.ones(len(groups.size))
+    np.multiply.at(through, groups.of, 1.0 - stops)
+    reached = _joined_above(groups, through, operator.mul, 1.0)
     counted = stops > 0
     number = groups.tally(counted)
     by_group = groups.of[counted]
-    nth = np.arange(len(by_group)) - np.searchsorted(by_group, by_group)
     total = np.zeros(case.judged.num_queries)
     rows = np.flatnonzero((number > 0) & (inside > 0))
     for portion in portions(np.maximum(inside, number)[rows]):
         some = np.sort(rows[portion])
-        q = np.ones((len(some), int(number[some].max())))
-        at = np.searchsorted(some, by_group)
-        mine = (at < len(some)) & (some[np.minimum(at, len(some) - 1)] == by_group)
-        q[at[mine], nth[mine]] = 1.0 - stops[counted][mine]
+        q = 1.0 - rectangle(some, by_group, nth_of(by_group), int(number[some].max()), stops[counted])
         passed = _symmetric_means(q, number[some], groups.size[some], int(inside[some].max()))
         place = np.arange(1, passed.shape[1])
         stopped = (passed[:, :-1] - passed[:, 1:]) / (groups.first[some][:, None] + place - 1)
         stopped[place > inside[some][:, None]] = 0.0
         total += case.judged.sum(groups.query[some], stopped.sum(axis=1) * reached[some])
     top = stops.max(initial=0.0)
-    return _from_top(case, total / top, int(case.hits.rel.max())) if top > 0 else total
-
-
-def _reached(groups: Groups, passes: FloatArray) -> FloatArray:
-    """Return the probability of passing all documents of the ties above. (G,)."""
-    through = np.ones(len(groups.size))
-    np.multiply.at(through, groups.of, passes)
-    reached = np.ones(len(through))
-    for row in range(1, len(through)):
-        if groups.query[row] == groups.query[row - 1]:
-            reached[row] = reached[row - 1] * through[row - 1]
-    return reached
+    return case.from_top(total / top, int(case.hits.rel.max())) if top > 0 else total
 
 
 def _symmetric_means(q: FloatArray, number: IntArray, size: IntArray, most: int) -> FloatArray:
@@ -382,9 +321,8 @@ def _symmetric_means(q: FloatArray, number: IntArray, size: IntArray, most: int)
         # stable.
         chance = np.minimum(j / count, 1.0)
         old = means[more]
-        new = (1.0 - chance) * old
-        new[:, 1:] += chance[:, 1:] * q[more, column][:, None] * old[:, :-1]
-        means[more] = new
+        means[more] = (1.0 - chance) * old
+        means[more, 1:] += chance[:, 1:] * q[more, column][:, None] * old[:, :-1]
     return means
 
 
@@ -398,59 +336,43 @@ def _binary_preference(case: _Case) -> FloatArray | None:
         nonrelevant = judged.count(judged.ideal.query) - relevant
     most, enough = np.minimum(relevant, nonrelevant)[groups.query], relevant[groups.query]
 
-    def penalty(row: int, above: int, others: int) -> FloatArray:
-        if not most[row]:
-            return np.ones(others + 1)
-        lost: FloatArray = np.minimum(above + np.arange(others + 1), enough[row]) / most[row]
-        return 1.0 - lost
+    def credit(row: int, above: IntArray) -> FloatArray:
+        return 1.0 - np.minimum(above, enough[row]) / most[row] if most[row] else np.ones(len(above))
 
-    total = _over_others(case, groups.tally(case.key < 0), penalty)
-    return ratio(total, relevant)
+    others = groups.tally(case.key < 0)
+    return ratio(_over_others(case, others, groups.above(others), credit), relevant)
 
 
 def _binary_g(case: _Case) -> FloatArray | None:
     groups = case.groups
     logs = np.array([math.log2(2 + above) for above in range(int(groups.last.max(initial=0)) + 1)])
-
-    def share(_: int, above: int, others: int) -> FloatArray:
-        shares: FloatArray = 1.0 / logs[above : above + others + 1]
-        return shares
-
     number = groups.tally(case.key > 0)
     # The ranks above a tie that relevant documents do not take up, including those of ties without a row.
-    total = _over_others(case, groups.size - number, share, groups.first - 1 - groups.above(number))
+    above = groups.first - 1 - groups.above(number)
+    total = _over_others(case, groups.size - number, above, lambda _, above: 1.0 / logs[above])
     return ratio(total, case.judged.num_rel(case.level))
 
 
-def _over_others(
-    case: _Case,
-    others: IntArray,
-    value: Callable[[int, int, int], FloatArray],
-    above: IntArray | None = None,
-) -> FloatArray:
+def _over_others(case: _Case, others: IntArray, above: IntArray, value: Callable[..., FloatArray]) -> FloatArray:
     """Sum, over relevant documents, the average of a value that depends on the number of others above. (Q,).
 
     Parameters
     ----------
     case : _Case
         The case.
-    others : (G,) int array
-        Number of others in each tie.
+    others, above : (G,) int arrays
+        Number of others in each tie, and above it.
     value : callable
-        Takes the row of a tie, the number of others above it and of others in it; returns the values with 0..others of
-        the latter above.
-    above : (G,) int array, optional
-        Number of others above each tie. Default: those of the ties above.
+        Takes the row of a tie and numbers of others above a document; returns the value with each number.
     """
     groups = case.groups
     number, inside = groups.tally(case.key > 0), groups.inside(case.limit)
-    before = groups.above(others) if above is None else above
     total = np.zeros(case.judged.num_queries)
     for row in np.flatnonzero((number > 0) & (inside > 0)).tolist():
-        here = int(others[row])
-        size, within = int(groups.size[row]), int(inside[row])
+        here, size, within = int(others[row]), int(groups.size[row]), int(inside[row])
         chances = np.full(here + 1, 1 / (here + 1)) if within == size else _chances_above(size, here, within)
-        total[groups.query[row]] += number[row] * float(chances @ value(row, int(before[row]), here))
+        worth = value(row, int(above[row]) + np.arange(here + 1))
+        total[groups.query[row]] += number[row] * float(chances @ worth)
     return total
 
 
@@ -470,12 +392,10 @@ def _chances_above(size: int, others: int, inside: int) -> FloatArray:
         The sum is inside / size.
     """
     number = np.arange(others + 1)
-    drawn = np.zeros(others + 1)  # how many others are among the documents above
-    drawn[0] = 1.0
+    drawn = np.where(number == 0, 1.0, 0.0)  # how many others are among the documents above
     total = drawn / size
     for above in range(1, inside):
-        left = size - 1 - (above - 1)
-        more = drawn * (others - number) / left
+        more = drawn * (others - number) / (size - above)
         drawn = drawn - more
         drawn[1:] += more[:-1]
         total += drawn / size
@@ -501,27 +421,19 @@ def _placings(size: int, counts: tuple[int, ...]) -> IntArray:
     (N, sum of counts) int array
         The positions of the documents, from 0, kind by kind.
     """
-    found: list[tuple[int, ...]] = [()]
+    orders: list[tuple[int, ...]] = [()]
     for count in counts:
-        found = [
+        orders = [
             (*taken, *more)
-            for taken in found
-            for more in itertools.combinations([each for each in range(size) if each not in taken], count)
+            for taken in orders
+            for more in itertools.combinations([place for place in range(size) if place not in taken], count)
         ]
-    return np.array(found, dtype=np.int64).reshape(len(found), sum(counts))
-
-
-def _number_of_placings(size: int, counts: tuple[int, ...]) -> int:
-    number = 1
-    for count in counts:
-        number *= math.comb(size, count)
-        size -= count
-    return number
+    return np.array(orders, dtype=np.int64).reshape(len(orders), sum(counts))
 
 
 def _over_all_orders(case: _Case) -> FloatArray:
     """Average over all distinct orders, query by query, if there are few."""
-    found = np.full(case.judged.num_queries, np.nan)
+    means = np.full(case.judged.num_queries, np.nan)
     counted = case.key != 0
     rows = np.flatnonzero(counted)
     groups = groups_of(case.hits.where(counted), case.tied.where(counted))
@@ -530,46 +442,42 @@ def _over_all_orders(case: _Case) -> FloatArray:
     for query in range(case.judged.num_queries):
         ranks, rels, orders = [], [], 1
         for group in range(starts[query], starts[query + 1]):
-            here = rows[members[group] : members[group + 1]]
-            if groups.first[group] > case.limit:  # whatever the order, nobody looks there
-                ranks.append(case.hits.rank[here][None, :])
-                rels.append(case.hits.rel[here])
-                continue
-            here = here[np.argsort(case.key[here], kind="stable")]
-            counts = tuple(np.unique(case.key[here], return_counts=True)[1].tolist())
-            orders *= _number_of_placings(int(groups.size[group]), counts)
-            if orders > MOST_ORDERS:
-                break
-            ranks.append(_placings(int(groups.size[group]), counts) + groups.first[group])
+            here, size = rows[members[group] : members[group + 1]], int(groups.size[group])
+            placings = case.hits.rank[here][None, :]
+            if groups.first[group] <= case.limit:  # below it nobody looks, whatever the order
+                here = here[np.argsort(case.key[here], kind="stable")]
+                counts = tuple(np.unique(case.key[here], return_counts=True)[1].tolist())
+                left = size - np.cumsum([0, *counts])
+                orders *= math.prod(map(math.comb, left.tolist(), counts))
+                if orders > MOST_ORDERS:
+                    break
+                placings = _placings(size, counts) + groups.first[group]
+            ranks.append(placings)
             rels.append(case.hits.rel[here])
         if orders <= MOST_ORDERS:
-            found[query] = _mean_over(case, query, ranks, rels, orders)
-    return found
+            means[query] = _mean_over(case, query, ranks, rels, orders)
+    return means
 
 
 def _mean_over(case: _Case, query: int, ranks: list[IntArray], rels: list[IntArray], orders: int) -> float:
     """Average the measure over all combinations of the orders of a query's ties."""
-    choices = np.unravel_index(np.arange(orders), [len(each) for each in ranks]) if ranks else ()
-    rank = np.concatenate([each[of] for each, of in zip(ranks, choices, strict=True)], axis=1)
-    rel = np.tile(np.concatenate(rels), (orders, 1))
+    choices = np.unravel_index(np.arange(orders), [len(placings) for placings in ranks])
+    rank = np.concatenate([placings[of] for placings, of in zip(ranks, choices, strict=True)], axis=1)
     order = np.argsort(rank, axis=1)
-    rank, rel = np.take_along_axis(rank, order, axis=1), np.take_along_axis(rel, order, axis=1)
-    number = np.repeat(np.arange(orders), rank.shape[1])
-    hits = Hits(number, rank.ravel(), rel.ravel())
-    num_ret = int(case.judged.num_ret[query])
+    rank, rel = np.take_along_axis(rank, order, axis=1), np.concatenate(rels)[order]
+    hits = Hits(np.repeat(np.arange(orders), rank.shape[1]), rank.ravel(), rel.ravel())
     if case.depth is not None:
-        hits, num_ret = hits.where(hits.rank <= case.depth), min(num_ret, case.depth)
+        hits = hits.where(hits.rank <= case.depth)
     start, stop = np.searchsorted(case.judged.ideal.query, [query, query + 1])
     best = case.judged.ideal.rel[start:stop]
-    ideal = Hits(
-        np.repeat(np.arange(orders), len(best)), np.tile(np.arange(1, len(best) + 1), orders), np.tile(best, orders)
-    )
-    lengths = np.full(orders, num_ret, dtype=np.int64)
+    number, nth = np.divmod(np.arange(orders * len(best)), max(len(best), 1))
+    ideal = Hits(number, nth + 1, np.tile(best, orders))
+    lengths = np.full(orders, case.num_ret[query], dtype=np.int64)
     run = JudgedRun(("",) * orders, hits, ideal, lengths, "", Tied(hits.rank, hits.rank))
     return math.fsum(values(case.measure, run).tolist()) / orders
 
 
-_CLOSED: dict[Sums, Callable[[_Case], FloatArray | None]] = {
+_CLOSED: dict[Sums | None, Callable[[_Case], FloatArray | None]] = {
     **dict.fromkeys([Sums.EACH, Sums.GAINS, Sums.GAINS_OF_IDEAL, Sums.POWERS], _additive),
     **dict.fromkeys([Sums.SHARE_OF_CUTOFF, Sums.SHARE_OF_RELEVANT, Sums.SHARE_OF_BEST], _additive),
     **dict.fromkeys([Sums.CASCADE, Sums.CASCADE_OF_IDEAL], _expected_reciprocal_rank),
@@ -579,8 +487,8 @@ _CLOSED: dict[Sums, Callable[[_Case], FloatArray | None]] = {
     Sums.PRECISIONS: _average_precision,
     Sums.GRADED_PRECISIONS: _graded_average_precision,
     Sums.BLENDED_RATIOS: _q_measure,
-    Sums.FIRST: _reciprocal_rank,
-    Sums.ANY: _success,
+    Sums.FIRST: functools.partial(_first_relevant, rank=True),
+    Sums.ANY: functools.partial(_first_relevant, rank=False),
     Sums.JUDGED_ABOVE: _binary_preference,
     Sums.OTHERS_ABOVE: _binary_g,
 }

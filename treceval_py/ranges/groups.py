@@ -38,24 +38,21 @@ class Groups(NamedTuple):
 
     def tally(self, mask: BoolArray) -> IntArray:
         """Count the hits of a mask (H,) in each tie. Returns (G,)."""
-        counts: IntArray = np.bincount(self.of[mask], minlength=len(self.size)).astype(np.int64)
-        return counts
+        return np.bincount(self.of[mask], minlength=len(self.size)).astype(np.int64)
 
-    def sum(self, each: FloatArray) -> FloatArray:
+    def sum(self, values: FloatArray) -> FloatArray:
         """Add up values (H,) in each tie. Returns (G,)."""
-        totals: FloatArray = np.bincount(self.of, weights=each, minlength=len(self.size)).astype(np.float64)
-        return totals
+        return np.bincount(self.of, weights=values, minlength=len(self.size)).astype(np.float64)
 
     def above(self, counts: IntArray) -> IntArray:
         """Add up the values of the ties of the same query above each tie (G,). Returns (G,)."""
         before = np.cumsum(counts) - counts
-        passed: IntArray = before - before[np.arange(len(before)) - nth_of(self.query)]
-        return passed
+        above: IntArray = before - before[np.arange(len(before)) - nth_of(self.query)]
+        return above
 
     def inside(self, limit: int | IntArray) -> IntArray:
         """Count the ranks of each tie that are at most ``limit``. Returns (G,)."""
-        ranks: IntArray = np.clip(limit - self.first + 1, 0, self.size)
-        return ranks
+        return (limit - self.first + 1).clip(0, self.size)
 
 
 def relevant_alone(measure: Measure) -> bool:
@@ -83,8 +80,7 @@ def of_relevant(judged: JudgedRun) -> JudgedRun:
 def nth_of(query: IntArray) -> IntArray:
     """Return the number of rows of the same query above each row of a table sorted by query. (N,)."""
     begins = np.flatnonzero(np.diff(query, prepend=-1))
-    nth: IntArray = np.arange(len(query)) - np.repeat(begins, np.diff(begins, append=len(query)))
-    return nth
+    return np.arange(len(query)) - np.repeat(begins, np.diff(begins, append=len(query)))
 
 
 def groups_of(hits: Hits, tied: Tied) -> Groups:
@@ -125,3 +121,30 @@ def portions(widths: IntArray) -> Iterator[IntArray]:
         stop = min(near, start + most)
         yield order[start:stop]
         start = stop
+
+
+def rectangle(rows: IntArray, of: IntArray, at: IntArray, width: int, entries: FloatArray | None = None) -> FloatArray:
+    """Lay out the entries of some rows side by side; 0 where there is none.
+
+    Parameters
+    ----------
+    rows : (M,) int array
+        The rows, at least one.
+    of, at : (N,) int arrays
+        The row of each entry, and its column from 0. Entries of other rows are left out.
+    width : int
+        The number of columns.
+    entries : (N,) float array, optional
+        The entries. Default: 1 each.
+
+    Returns
+    -------
+    (M, width) float array
+        The entries of each row, in its line.
+    """
+    line = np.full(max(int(rows.max()), int(of.max(initial=0))) + 1, -1)
+    line[rows] = np.arange(len(rows))
+    mine = line[of] >= 0
+    cells = np.zeros((len(rows), width))
+    cells[line[of[mine]], at[mine]] = 1.0 if entries is None else entries[mine]
+    return cells

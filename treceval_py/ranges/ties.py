@@ -21,7 +21,7 @@ from treceval_py.measures.gains import gain_of
 from treceval_py.measures.probes import parameter, values
 from treceval_py.measures.registry import Measure
 from treceval_py.ranges.expected import expected_values
-from treceval_py.ranges.groups import groups_of, of_relevant, relevant_alone
+from treceval_py.ranges.groups import groups_of, nth_of, of_relevant, relevant_alone
 
 ROUNDING = 1e-12
 """Values with a smaller relative difference are considered equal; their sums were added in another order."""
@@ -183,18 +183,18 @@ def _range(judged: JudgedRun, measure: Measure, depth: int | None) -> TieRange:
     else:
         seen = of_relevant(judged) if relevant_alone(measure) else judged
         key = promoted(seen.hits.rel, measure)
-        down, up = (values(measure, _arranged_once(seen, each, depth)) for each in (key, -key))
+        down, up = (values(measure, _arranged_once(seen, order, depth)) for order in (key, -key))
         lowest, highest = np.minimum(down, up), np.maximum(down, up)
     touched = highest - lowest > ROUNDING * np.maximum(np.abs(lowest), np.abs(highest))
     expected = lowest.copy()
     if touched.any():
         key = promoted(judged.hits.rel, measure)
-        found = expected_values(judged.select(touched), measure, key[touched[judged.hits.query]], depth)
+        means = expected_values(judged.select(touched), measure, key[touched[judged.hits.query]], depth)
         # A sum added in another order may be beyond the extremes by a rounding error; NaN stays.
-        expected[touched] = np.clip(found, lowest[touched], highest[touched])
+        expected[touched] = np.clip(means, lowest[touched], highest[touched])
     average, count = measure.family.average, judged.num_queries
-    means = [average(column, count) for column in (lowest, expected, highest)]
-    return TieRange(measure, lowest, expected, highest, means[0], means[1], means[2], touched)
+    low, middle, high = (average(column, count) for column in (lowest, expected, highest))
+    return TieRange(measure, lowest, expected, highest, low, middle, high, touched)
 
 
 def _check(measure: Measure, depth: int | None) -> None:
@@ -207,20 +207,14 @@ def _check(measure: Measure, depth: int | None) -> None:
             family.or_declare("Choose another measure, such as map, P_10, recip_rank or ndcg_cut_10."),
         )
     if parameter(measure, "stop") == "label":
-        raise MeasureError(
-            f"--ties does not support {measure.name}, as judgments above 1 are not probabilities",
-            "Use stop=grade.",
-        )
+        problem = f"--ties does not support {measure.name}, as judgments above 1 are not probabilities"
+        raise MeasureError(problem, "Use stop=grade.")
     if parameter(measure, "steps") == "together":
-        raise MeasureError(
-            f"{measure.name} treats tied documents as one step, so their order has no effect",
-            "Use AP to see the effect of ties.",
-        )
+        problem = f"{measure.name} treats tied documents as one step, so their order has no effect"
+        raise MeasureError(problem, "Use AP to see the effect of ties.")
     if depth is not None and parameter(measure, "ideal") == "retrieved":
-        raise MeasureError(
-            f"--ties does not support {measure.name} at a depth",
-            "Remove the depth, or use ideal=judged.",
-        )
+        problem = f"--ties does not support {measure.name} at a depth"
+        raise MeasureError(problem, "Remove the depth, or use ideal=judged.")
 
 
 def promoted(rel: IntArray, measure: Measure) -> FloatArray:
@@ -235,17 +229,13 @@ def promoted(rel: IntArray, measure: Measure) -> FloatArray:
     """
     kind = measure.family.promotes
     level = max(int(parameter(measure, "level", 1)), 0)
-    if kind is Promotes.NOTHING:
-        return np.zeros(len(rel))
-    if kind is Promotes.LABEL:
-        return np.ones(len(rel))
+    if kind in (Promotes.NOTHING, Promotes.LABEL):
+        return np.full(len(rel), 1.0 if kind is Promotes.LABEL else 0.0)
     if kind is Promotes.JUDGMENT:
         return (rel >= (0 if parameter(measure, "negative", "unjudged") == "unjudged" else rel)).astype(np.float64)
     if kind in (Promotes.GAIN, Promotes.BOTH):
         gain = gain_of(rel, parameter(measure, "gains"), parameter(measure, "gain", "linear"))
-        if kind is Promotes.GAIN:
-            return gain
-        return np.where(rel >= max(level, 1), 1.0 + gain, 0.0)
+        return gain if kind is Promotes.GAIN else np.where(rel >= max(level, 1), 1.0 + gain, 0.0)
     relevant = (rel >= level).astype(np.float64)
     if kind is not Promotes.PREFERENCE:
         return relevant
@@ -265,20 +255,18 @@ def arranged_by(judged: JudgedRun, key: FloatArray, depth: int | None = None) ->
     depth : int, optional
         Number of documents of each query that count.
     """
-    tied = _tied_of(judged)
+    first, last = tied = _tied_of(judged)
     groups = judged.once("groups", lambda: groups_of(judged.hits, tied))
-    first, last = tied
     rows = np.arange(len(key))
     starts = np.searchsorted(groups.of, np.arange(len(groups.size) + 1))
     # A tie is within one query, and its rows are adjacent; a single row stays where it is.
     some = np.flatnonzero((np.diff(starts) > 1)[groups.of])
     order = rows.copy()
     order[some] = some[np.lexsort((-key[some], groups.of[some]))]
-    query, rel = judged.hits.query, judged.hits.rel[order]
     # Documents worse than unjudged ones are below them, at the end of the tie.
     below = key[order] < 0
     rank = np.where(below, last - (starts[groups.of + 1] - 1 - rows), first + rows - starts[groups.of])
-    return _cut(judged, Hits(query, rank, rel), Tied(first, last), depth)
+    return _cut(judged, judged.hits._replace(rank=rank, rel=judged.hits.rel[order]), tied, depth)
 
 
 def _arranged_once(judged: JudgedRun, key: FloatArray, depth: int | None) -> JudgedRun:
@@ -300,25 +288,23 @@ def _extremes_of_shares(judged: JudgedRun, measure: Measure, depth: int | None) 
     One tie straddles the last rank that counts. For any number of its relevant documents that count, the best order has
     them first, and the worst order has them last.
     """
-    last_rank = min(each for each in (depth, parameter(measure, "cutoff")) if each is not None)
-    found = promoted(judged.hits.rel, measure) > 0
-    hits, tied = judged.hits.where(found), _tied_of(judged).where(found)
+    last_rank = min(end for end in (depth, parameter(measure, "cutoff")) if end is not None)
+    relevant = promoted(judged.hits.rel, measure) > 0
+    hits, tied = judged.hits.where(relevant), _tied_of(judged).where(relevant)
     judged = JudgedRun(judged.qids, hits, judged.ideal, judged.num_ret, judged.tag, tied)
-    straddling = (tied.first <= last_rank) & (tied.last > last_rank)
-    rows = np.flatnonzero(straddling)
+    rows = np.flatnonzero((tied.first <= last_rank) & (tied.last > last_rank))
     query, first = hits.query[rows], tied.first[rows]
-    nth = np.arange(len(rows)) - np.searchsorted(query, query)
-    count, size, inside = (np.zeros(judged.num_queries, dtype=np.int64) for _ in range(3))
-    count += judged.count(query)
-    size[query], inside[query] = tied.last[rows] - first + 1, last_rank - first + 1
-    fewest, most = np.maximum(count - (size - inside), 0), np.minimum(count, inside)
-    lowest, highest = np.full(judged.num_queries, np.inf), np.full(judged.num_queries, -np.inf)
+    nth = nth_of(query)
+    count = judged.count(query)
+    outside, inside = np.zeros_like(count), np.zeros_like(count)
+    outside[query], inside[query] = tied.last[rows] - last_rank, last_rank - first + 1
+    fewest, most = np.maximum(count - outside, 0), np.minimum(count, inside)
+    lowest, highest = np.full(len(count), np.inf), np.full(len(count), -np.inf)
     for number in range(int(fewest.min(initial=0)), int(most.max(initial=0)) + 1):
         come_in = np.clip(number, fewest, most)[query]
-        for best in (True, False):
-            arranged = arranged_by(judged, np.full(len(hits.query), 1.0 if best else -1.0))
+        for best, top in ((1.0, first), (-1.0, last_rank - come_in + 1)):
+            arranged = arranged_by(judged, np.full(len(hits.query), best))
             rank = arranged.hits.rank.copy()
-            top = first if best else last_rank - come_in + 1
             rank[rows] = np.where(nth < come_in, top + nth, last_rank + 1 + nth - come_in)
             shares = values(measure, _cut(judged, arranged.hits._replace(rank=rank), tied, depth))
             lowest, highest = np.minimum(lowest, shares), np.maximum(highest, shares)

@@ -23,7 +23,7 @@ from treceval_py.measures.gains import gain_of
 from treceval_py.measures.parameters import PARAMETERS
 from treceval_py.measures.probes import parameter, rank_weights, shares, values, with_fixed_ideal
 from treceval_py.measures.registry import Measure
-from treceval_py.ranges.groups import nth_of, of_relevant, portions, relevant_alone
+from treceval_py.ranges.groups import nth_of, of_relevant, portions, rectangle, relevant_alone
 
 MOST_STEPS = 100
 """Most iterations for the highest nDCG; about five are needed."""
@@ -72,8 +72,6 @@ class _Case(NamedTuple):
         The run with its judged documents only.
     query, rank : (U,) int arrays
         The unjudged documents, sorted by query and rank.
-    nth : (U,) int array
-        Number of unjudged documents above each.
     measure : Measure
         The measure.
     top : int
@@ -83,19 +81,8 @@ class _Case(NamedTuple):
     judged: JudgedRun
     query: IntArray
     rank: IntArray
-    nth: IntArray
     measure: Measure
     top: int
-
-    @property
-    def number(self) -> IntArray:
-        """Number of unjudged documents of each query. (Q,)."""
-        return self.judged.count(self.query)
-
-    @property
-    def labels(self) -> IntArray:
-        """All labels that a document can get."""
-        return np.arange(self.top + 1)
 
     def where(self, mask: BoolArray) -> IntArray:
         """Give the highest label to the unjudged documents of a mask (U,), and 0 to the others."""
@@ -104,34 +91,25 @@ class _Case(NamedTuple):
     def value(self, labels: IntArray) -> FloatArray:
         """Compute the measure with these labels (U,) of the unjudged documents. Returns (Q,)."""
         bare = relevant_alone(self.measure)
-
-        def make() -> JudgedRun:
-            return (
-                self._labelled(of_relevant(self.judged), labels > 0, labels)
-                if bare
-                else self._labelled(self.judged, slice(None), labels)
-            )
-
+        make = functools.partial(self._labelled, labels, bare=bare)
         # Other measures use the same labels. With millions of documents, keeping them would take too much memory.
-        if len(labels) > MOST_KEPT:
-            return values(self.measure, make())
-        return values(self.measure, self.judged.once((bare, labels.tobytes()), make))
+        run = make() if len(labels) > MOST_KEPT else self.judged.once((bare, labels.tobytes()), make)
+        return values(self.measure, run)
 
-    def _labelled(self, judged: JudgedRun, rows: BoolArray | slice, labels: IntArray) -> JudgedRun:
-        """Return a judged run in which some of the unjudged documents have labels (U,)."""
+    def _labelled(self, labels: IntArray, *, bare: bool) -> JudgedRun:
+        """Return the run with these labels (U,) of the unjudged documents; if bare, with relevant documents alone."""
+        judged = of_relevant(self.judged) if bare else self.judged
+        rows = labels > 0 if bare else slice(None)
         more = Hits(self.query[rows], self.rank[rows], labels[rows])
-        query = np.concatenate([judged.hits.query, more.query])
-        rank = np.concatenate([judged.hits.rank, more.rank])
+        hits = Hits.concatenate([judged.hits, more])
         # A single key with both parts sorted (or nearly so): merging is faster than sorting by two keys.
-        order = np.argsort(query * (int(rank.max(initial=0)) + 1) + rank, kind="stable")
-        found = Hits(query[order], rank[order], np.concatenate([judged.hits.rel, more.rel])[order])
-        query = np.concatenate([judged.ideal.query, more.query])
-        rel = np.concatenate([judged.ideal.rel, more.rel])
-        highest = int(rel.max(initial=0))
-        order = np.argsort(query * (highest + 1) + highest - rel, kind="stable")
-        query, rel = query[order], rel[order]
-        ideal = Hits(query, nth_of(query) + 1, rel)
-        return JudgedRun(judged.qids, found, ideal, judged.num_ret, judged.tag)
+        order = np.argsort(hits.query * (int(hits.rank.max(initial=0)) + 1) + hits.rank, kind="stable")
+        best = Hits.concatenate([judged.ideal, more])
+        highest = int(best.rel.max(initial=0))
+        down = np.argsort(best.query * (highest + 1) + highest - best.rel, kind="stable")
+        hits, best = (Hits(*(column[at] for column in table)) for table, at in ((hits, order), (best, down)))
+        ideal = best._replace(rank=nth_of(best.query) + 1)
+        return JudgedRun(judged.qids, hits, ideal, judged.num_ret, judged.tag)
 
 
 def unjudged_ranges(judged: JudgedRun, measures: Sequence[Measure], max_rel: int) -> list[UnjudgedRange]:
@@ -176,20 +154,16 @@ def unjudged_ranges(judged: JudgedRun, measures: Sequence[Measure], max_rel: int
     """
     top = PARAMETERS["max_rel"].check(max_rel, "max_rel")
     rest, query, rank = judged.once("unjudged", lambda: _unjudged(judged))
-    nth = nth_of(query)
-    return [
-        _range(_Case(rest, query, rank, nth, measure, parameter(measure, "max_rel", top)), judged)
-        for measure in measures
-    ]
+    cases = (_Case(rest, query, rank, measure, parameter(measure, "max_rel", top)) for measure in measures)
+    return [_range(case, judged) for case in cases]
 
 
 def _unjudged(judged: JudgedRun) -> tuple[JudgedRun, IntArray, IntArray]:
     """Return the run with its judged documents only, and the query and rank of the others."""
     hits, ideal = judged.hits.where(judged.hits.rel >= 0), judged.ideal.where(judged.ideal.rel >= 0)
     if (hits.rank > judged.num_ret[hits.query]).any():
-        raise EvaluationError(
-            "the rank column has gaps, so that it is not known where unjudged documents stand", "Rank by scores."
-        )
+        problem = "the rank column has gaps, so that it is not known where unjudged documents stand"
+        raise EvaluationError(problem, "Rank by scores.")
     ends = np.cumsum(judged.num_ret)
     free = np.ones(int(judged.num_ret.sum()), dtype=bool)
     free[(ends - judged.num_ret)[hits.query] + hits.rank - 1] = False
@@ -209,11 +183,10 @@ def _range(case: _Case, judged: JudgedRun) -> UnjudgedRange:
             measure.family.or_declare("Choose another measure, such as map, P_10, ndcg_cut_10 or rbp_binary."),
         )
     low, high = _SEARCHES[labels](case)
-    found = [case.value(labels) for labels in low]
-    lowest = functools.reduce(np.minimum, found)
-    highest = functools.reduce(np.maximum, found if high is low else (case.value(labels) for labels in high))
-    deepest = int(judged.num_ret.max(initial=1))
-    share = share_judged(judged, cutoff=int(parameter(measure, "cutoff", max(deepest, 1))))
+    lows = [case.value(labels) for labels in low]
+    lowest = functools.reduce(np.minimum, lows)
+    highest = functools.reduce(np.maximum, lows if high is low else map(case.value, high))
+    share = share_judged(judged, cutoff=int(parameter(measure, "cutoff", judged.num_ret.max(initial=1))))
     average, count = measure.family.average, judged.num_queries
     means = average(lowest, count), average(highest, count)
     return UnjudgedRange(measure, lowest, highest, *means, share, float(share.mean()) if count else 0.0)
@@ -227,7 +200,7 @@ def _all_or_none(case: _Case) -> Labellings:
     """Label all documents alike: for measures that never fall, or never rise, if a document gets a higher label."""
     least, most = 0, case.top
     if case.measure.family.takes("gains"):
-        worth = shares(case.measure, case.labels).worth
+        worth = shares(case.measure, np.arange(case.top + 1)).worth
         least, most = int(np.argmin(worth)), int(np.argmax(worth))
     alike = np.ones_like(case.query)
     both = [alike * least, alike * most]
@@ -245,7 +218,7 @@ def _above_or_below(case: _Case) -> Labellings:
     return both, both
 
 
-def _first_or_last(case: _Case, value: Callable[[_Counts, Measure], FloatArray]) -> Labellings:
+def _first_or_last(case: _Case) -> Labellings:
     """Label the first or the last documents, in the number that gives the extreme value.
 
     For any number of relevant unjudged documents, a measure that rewards higher ranks is highest if they are the first
@@ -258,97 +231,65 @@ def _first_or_last(case: _Case, value: Callable[[_Counts, Measure], FloatArray])
     relevant = judged.hits.where(judged.hits.rel >= level)
     for rows in portions(judged.num_ret):
         depth = max(int(judged.num_ret[rows].max()), 1)
-        known = _rectangle(rows, relevant.query, relevant.rank, depth)
-        open_ = _rectangle(rows, case.query, case.rank, depth)
-        down = _Counts.of(case.measure, known, open_, fewest[rows], first=True)
-        high[rows] = np.argmax(value(down, case.measure), axis=1)
-        up = _Counts.of(case.measure, known, open_, fewest[rows], first=False)
-        low[rows] = np.argmin(value(up, case.measure), axis=1)
+        known = rectangle(rows, relevant.query, relevant.rank - 1, depth)
+        open_ = rectangle(rows, case.query, case.rank - 1, depth)
+        high[rows] = np.argmax(_by_number(case.measure, known, open_, fewest[rows], first=True), axis=1)
+        low[rows] = np.argmin(_by_number(case.measure, known, open_, fewest[rows], first=False), axis=1)
     return [case.where(case.rank > low[case.query])], [case.where(case.rank <= high[case.query])]
 
 
-def _rectangle(rows: IntArray, query: IntArray, rank: IntArray, depth: int) -> FloatArray:
-    """Mark the ranks of documents of some queries. Returns (rows, depth)."""
-    order = np.argsort(rows)
-    at = np.minimum(np.searchsorted(rows[order], query), len(rows) - 1)
-    mine = rows[order][at] == query
-    marked = np.zeros((len(rows), depth))
-    marked[order[at[mine]], rank[mine] - 1] = 1.0
-    return marked
+def _by_number(measure: Measure, known: FloatArray, open_: FloatArray, fewest: IntArray, *, first: bool) -> FloatArray:
+    """Return the values if the unjudged documents down to some rank, or from there on, are relevant.
 
-
-class _Counts(NamedTuple):
-    """Counts if the unjudged documents down to some rank, or from there on, are relevant.
-
-    Attributes
+    Parameters
     ----------
-    precisions : (N, L + 1) float array
-        The sum of precisions at relevant documents within the cutoff, for ranks 0..L.
-    found : (N, L + 1) float array
-        Number of relevant documents within the cutoff.
-    relevant : (N, L + 1) float array
-        Number of relevant documents, R.
-    early : (N, L + 1) float array
-        Number of relevant documents within rank R.
+    measure : Measure
+        The measure.
+    known, open_ : (N, L) float arrays
+        Marks of relevant and of unjudged documents.
+    fewest : (N,) int array
+        Number of documents judged relevant, retrieved or not.
+    first : bool
+        Whether the documents down to a rank are relevant, or those from there on.
+
+    Returns
+    -------
+    (N, L + 1) float array
+        For ranks 0..L.
     """
+    depth = known.shape[1]
+    rank = np.arange(1, depth + 1)
+    within = rank <= parameter(measure, "cutoff", depth)
+    above, seen = _running(known), _running(open_)
 
-    precisions: FloatArray
-    found: FloatArray
-    relevant: FloatArray
-    early: FloatArray
+    def total(parts: FloatArray) -> FloatArray:
+        """Add up over the documents labelled relevant."""
+        down = _running(parts)
+        return down if first else down[:, -1:] - down
 
-    @classmethod
-    def of(cls, measure: Measure, known: FloatArray, open_: FloatArray, fewest: IntArray, *, first: bool) -> _Counts:
-        """Count for all ranks; ``known`` and ``open_`` (N, L) mark relevant and unjudged documents."""
-        depth = known.shape[1]
-        rank = np.arange(1, depth + 1)
-        within = rank <= parameter(measure, "cutoff", depth)
-        inverse = np.where(within, 1.0 / rank, 0.0)
-        above = np.cumsum(known, axis=1)
-        if first:
-            # One more relevant document adds its own precision, and one document above each relevant one below it.
-            added = (above + np.cumsum(open_, axis=1)) * inverse + _after(known * inverse)
-        else:
-            added = (above + 1) * inverse + _after((known + open_) * inverse)
-        plain = (known * above * inverse).sum(axis=1)
-
-        def total(each: FloatArray) -> FloatArray:
-            """Add up over the documents labelled relevant."""
-            down = np.concatenate([np.zeros((len(each), 1)), np.cumsum(each, axis=1)], axis=1)
-            return down if first else down[:, -1:] - down
-
-        more = total(open_)
-        relevant = fewest[:, None] + more
-        place = np.minimum(relevant, depth).astype(np.int64)
-        row = np.arange(len(known))[:, None]
-        seen = np.concatenate([np.zeros((len(known), 1)), np.cumsum(open_, axis=1)], axis=1)
-        sure = np.concatenate([np.zeros((len(known), 1)), above], axis=1)[row, place]
+    relevant = fewest[:, None] + total(open_)
+    if measure.family.labels is Labels.WITHIN_R:
+        row, place = np.arange(len(known))[:, None], np.minimum(relevant, depth).astype(np.int64)
         among = seen[row, place]
-        early = sure + (np.minimum(seen, among) if first else np.maximum(among - seen, 0.0))
-        found = (known * within).sum(axis=1)[:, None] + total(open_ * within)
-        return cls(plain[:, None] + total(open_ * added), found, relevant, early)
-
-
-def _share_of_precisions(counts: _Counts, measure: Measure) -> FloatArray:
+        early = above[row, place] + (np.minimum(seen, among) if first else np.maximum(among - seen, 0.0))
+        return ratio(early, relevant)
+    # One more relevant document adds its own precision, and one document above each relevant one below it.
+    inverse = np.where(within, 1.0 / rank, 0.0)
+    ahead = above[:, 1:] + (seen[:, 1:] if first else 1)
+    below = (known if first else known + open_) * inverse
+    added = ahead * inverse + (np.cumsum(below[:, ::-1], axis=1)[:, ::-1] - below)
+    precisions = (known * above[:, 1:] * inverse).sum(axis=1)[:, None] + total(open_ * added)
+    if measure.family.labels is Labels.ODDS:
+        return ratio(1.0 + precisions, 1.0 + relevant - precisions)
     norm = parameter(measure, "norm")
     if norm == "retrieved":
-        return ratio(counts.precisions, counts.found)
-    most = parameter(measure, "cutoff", np.inf) if norm == "capped" else np.inf
-    return ratio(counts.precisions, np.minimum(counts.relevant, most))
+        return ratio(precisions, (known * within).sum(axis=1)[:, None] + total(open_ * within))
+    return ratio(precisions, np.minimum(relevant, parameter(measure, "cutoff", np.inf) if norm == "capped" else np.inf))
 
 
-def _odds(counts: _Counts, _: Measure) -> FloatArray:
-    return (1.0 + counts.precisions) / (1.0 + counts.relevant - counts.precisions)
-
-
-def _share_within(counts: _Counts, _: Measure) -> FloatArray:
-    return ratio(counts.early, counts.relevant)
-
-
-def _after(each: FloatArray) -> FloatArray:
-    """Add up the entries to the right of each position. (N, L)."""
-    summed: FloatArray = np.cumsum(each[:, ::-1], axis=1)[:, ::-1] - each
-    return summed
+def _running(parts: FloatArray) -> FloatArray:
+    """Add up the first 0..L entries of each row. (N, L + 1)."""
+    return np.concatenate([np.zeros((len(parts), 1)), np.cumsum(parts, axis=1)], axis=1)
 
 
 def _scaled(case: _Case) -> Labellings:
@@ -358,15 +299,15 @@ def _scaled(case: _Case) -> Labellings:
     it. Without custom gains, a label above all others only lowers the gains of the others.
     """
     gains = parameter(case.measure, "gains")
-    last = case.nth == case.number[case.query] - 1
+    last = np.diff(case.query, append=-1) != 0
     alike = np.ones_like(case.query)
     if not gains:
         highest = np.zeros_like(case.judged.num_ret)
         np.maximum.at(highest, case.judged.ideal.query, case.judged.ideal.rel)
         return [0 * alike, case.where(last)], [np.clip(highest, 1, case.top)[case.query]]
-    gain = gain_of(case.labels, gains)
-    low = (np.where(last, label, int(np.argmin(gain[: label + 1]))) for label in case.labels.tolist())
-    return low, (alike * label for label in case.labels.tolist())
+    gain = gain_of(np.arange(case.top + 1), gains)
+    low = (np.where(last, label, int(np.argmin(gain[: label + 1]))) for label in range(case.top + 1))
+    return low, (alike * label for label in range(case.top + 1))
 
 
 # nDCG -----------------------------------------------------------------------------------------------
@@ -377,10 +318,6 @@ class _Steps(NamedTuple):
 
     Attributes
     ----------
-    labels : (C,) int array
-        Labels in ascending order of gain, no two with the same gain.
-    gains : (C,) float array
-        Their gains.
     rises : (T,) float array
         The rise of the gain at each step, over all gains that occur.
     label_of : (T,) int array
@@ -391,8 +328,6 @@ class _Steps(NamedTuple):
         The sum of the weights of the first 0..N-1 ranks.
     """
 
-    labels: IntArray
-    gains: FloatArray
     rises: FloatArray
     label_of: IntArray
     judged: IntArray
@@ -420,84 +355,79 @@ def _ratio_of_gains(case: _Case) -> Labellings:
     judged = of_relevant(case.judged) if relevant_alone(case.measure) else case.judged
     source = judged.hits if parameter(case.measure, "ideal") == "retrieved" else judged.ideal
     probed = with_fixed_ideal(case.measure)
-    of = shares(probed, np.concatenate([case.labels, judged.ideal.rel]))
+    labels, number = np.arange(case.top + 1), judged.count(case.query)
+    worth = shares(probed, np.concatenate([labels, judged.ideal.rel]))
     deepest = int((judged.num_ret + judged.count(judged.ideal.query)).max(initial=1))
-    weights = np.concatenate([[0.0], rank_weights(probed, of, deepest)])
-    steps = _steps(case, source, of.of(case.labels), of.of(source.rel), np.cumsum(weights))
-    base = judged.sum(judged.hits.query, of.of(judged.hits.rel) * weights[judged.hits.rank])
-    number = case.number
+    weights = np.concatenate([[0.0], rank_weights(probed, worth, deepest)])
+    # Labels in ascending order of gain, no two with the same gain, and all gains that occur.
+    gains, labels = np.unique(worth.of(labels), return_index=True)
+    known = worth.of(source.rel)
+    ends = np.unique(np.concatenate([gains, known]))
+    ends = ends[ends > 0]
+    reaching = np.zeros((judged.num_queries, len(ends)), dtype=np.int64)
+    for step, end in enumerate(ends.tolist()):
+        reaching[:, step] = judged.count(source.query[known >= end])
+    steps = _Steps(np.diff(ends, prepend=0.0), np.searchsorted(gains, ends), reaching, np.cumsum(weights))
+    base = judged.sum(judged.hits.query, worth.of(judged.hits.rel) * weights[judged.hits.rank])
     low, high = np.zeros_like(case.query), np.zeros_like(case.query)
     starts = np.searchsorted(case.query, np.arange(judged.num_queries + 1))
-    for rows in portions(number * len(steps.gains)):
-        most = int(number[rows].max())
-        at = starts[rows][:, None] + np.arange(most)
-        there = np.arange(most) < number[rows][:, None]
-        at = at[there]
-        first = np.zeros((len(rows), most + 1))
+    for rows in portions(number * len(gains)):
+        nth = np.arange(int(number[rows].max()))
+        there = nth < number[rows][:, None]
+        at = (starts[rows][:, None] + nth)[there]
+        first = np.zeros((len(rows), len(nth) + 1))
         first[:, 1:][there] = weights[case.rank[at]]
-        first = np.cumsum(first, axis=1)
-        last_high = _lowest(steps, rows, number[rows], base[rows], first)
-        nth = np.broadcast_to(np.arange(most), there.shape)
-        in_end = nth >= (number[rows] - last_high)[:, None]
-        low[at] = np.where(in_end, steps.labels[-1], steps.labels[0])[there]
-        reached = _highest(steps, rows, number[rows], base[rows], first)
-        high[at] = steps.labels[(reached[:, :, None] > nth[:, None, :]).sum(axis=1)][there]
+        last, reached = _extremes(steps, gains, rows, number[rows], base[rows], np.cumsum(first, axis=1))
+        in_end = nth >= (number[rows] - last)[:, None]
+        low[at] = np.where(in_end, labels[-1], labels[0])[there]
+        high[at] = labels[(reached[:, :, None] > nth).sum(axis=1)][there]
     return [low], [high]
 
 
-def _steps(case: _Case, source: Hits, gains: FloatArray, judged: FloatArray, summed: FloatArray) -> _Steps:
-    """Divide the gains of labels (C,) and of the documents of the ideal (I,) into steps."""
-    distinct, labels = np.unique(gains, return_index=True)
-    ends = np.unique(np.concatenate([distinct, judged]))
-    ends = ends[ends > 0]
-    count = np.array([case.judged.count(source.query[judged >= end]) for end in ends.tolist()], dtype=np.int64)
-    return _Steps(
-        labels,
-        distinct,
-        np.diff(ends, prepend=0.0),
-        np.searchsorted(distinct, ends),
-        count.reshape(len(ends), case.judged.num_queries).T,
-        summed,
-    )
+def _extremes(
+    steps: _Steps, gains: FloatArray, rows: IntArray, number: IntArray, base: FloatArray, first: FloatArray
+) -> tuple[IntArray, IntArray]:
+    """Return how many unjudged documents have which labels if nDCG is lowest, and if it is highest.
 
+    Parameters
+    ----------
+    steps : _Steps
+        The steps between gains.
+    gains : (C,) float array
+        The gains of the labels, ascending.
+    rows, number : (N,) int arrays
+        The queries, and their numbers of unjudged documents.
+    base : (N,) float array
+        The DCG of their judged documents.
+    first : (N, M + 1) float array
+        The sum of the weights of their first 0..M unjudged documents.
 
-def _lowest(steps: _Steps, rows: IntArray, number: IntArray, base: FloatArray, first: FloatArray) -> IntArray:
-    """Return the number of last documents with the highest label for which nDCG is lowest. (N,)."""
-    line = np.arange(len(rows))
-    n = np.minimum(np.arange(first.shape[1]), number[:, None])
-    highest = len(steps.gains) - 1
+    Returns
+    -------
+    last : (N,) int array
+        The number of last documents with the highest label.
+    reached : (N, C - 1) int array
+        The number of first documents that reach each label except the lowest.
+    """
+    line, size = np.arange(len(rows)), len(gains) - 1
+    count = np.arange(first.shape[1])
+    some = np.minimum(count, number[:, None])
     everything = first[line, number]
-    gained = (base + steps.gains[0] * everything)[:, None]
-    gained = gained + (steps.gains[-1] - steps.gains[0]) * (
-        everything[:, None] - first[line[:, None], number[:, None] - n]
-    )
-    ideal = _fixed(steps, rows, number)[:, None] + sum(
-        (steps.ideal(rows, label, n) for label in range(1, highest + 1)), np.zeros(n.shape)
-    )
-    found: IntArray = np.argmin(ratio(gained, ideal), axis=1)
-    return found
-
-
-def _fixed(steps: _Steps, rows: IntArray, number: IntArray) -> FloatArray:
-    """Return the part of the ideal that does not depend on the labels. (N,)."""
-    fixed: FloatArray = steps.ideal(rows, 0, number) + steps.ideal(rows, len(steps.gains), np.zeros_like(number))
-    return fixed
-
-
-def _highest(steps: _Steps, rows: IntArray, number: IntArray, base: FloatArray, first: FloatArray) -> IntArray:
-    """Return the number of first documents that reach each label except the lowest if nDCG is highest. (N, C-1)."""
-    line, size = np.arange(len(rows)), len(steps.gains) - 1
-    n = np.minimum(np.arange(first.shape[1]), number[:, None])
-    beyond = np.arange(first.shape[1]) > number[:, None]
-    ideals = [steps.ideal(rows, label, n) for label in range(1, size + 1)]
-    sure, fixed = base + steps.gains[0] * first[line, number], _fixed(steps, rows, number)
+    # What does not depend on the labels, and what those at each label add.
+    sure = base + gains[0] * everything
+    fixed = steps.ideal(rows, 0, number) + steps.ideal(rows, size + 1, np.zeros_like(number))
+    ideals = [steps.ideal(rows, label, some) for label in range(1, size + 1)]
+    last_ones = everything[:, None] - first[line[:, None], number[:, None] - some]
+    gained = sure[:, None] + (gains[-1] - gains[0]) * last_ones
+    last = np.argmin(ratio(gained, fixed[:, None] + sum(ideals, np.zeros(some.shape))), axis=1)
     best = np.zeros((len(rows), size), dtype=np.int64)
     value = np.full(len(rows), -1.0)
     here = np.repeat(number[:, None], size, axis=1)
+    rises = np.diff(gains)
     for _ in range(MOST_STEPS):
         gained, ideal = sure.copy(), fixed.copy()
         for label in range(size):
-            gained += (steps.gains[label + 1] - steps.gains[label]) * first[line, here[:, label]]
+            gained += rises[label] * first[line, here[:, label]]
             ideal += ideals[label][line, here[:, label]]
         now = ratio(gained, ideal)
         better = now > value
@@ -506,17 +436,15 @@ def _highest(steps: _Steps, rows: IntArray, number: IntArray, base: FloatArray, 
         value, best = np.where(better, now, value), np.where(better[:, None], here, best)
         here = np.empty_like(best)
         for label in range(size):
-            gain = (steps.gains[label + 1] - steps.gains[label]) * first - value[:, None] * ideals[label]
-            here[:, label] = np.argmax(np.where(beyond, -np.inf, gain), axis=1)
-    return best
+            gain = rises[label] * first - value[:, None] * ideals[label]
+            here[:, label] = np.argmax(np.where(count > number[:, None], -np.inf, gain), axis=1)
+    return last, best
 
 
 _SEARCHES: dict[Labels, Callable[[_Case], Labellings]] = {
     Labels.ALIKE: _all_or_none,
     Labels.ABOVE_CUTOFF: _above_or_below,
-    Labels.PRECISIONS: functools.partial(_first_or_last, value=_share_of_precisions),
-    Labels.ODDS: functools.partial(_first_or_last, value=_odds),
-    Labels.WITHIN_R: functools.partial(_first_or_last, value=_share_within),
+    **dict.fromkeys([Labels.PRECISIONS, Labels.ODDS, Labels.WITHIN_R], _first_or_last),
     Labels.GAINS_OF_IDEAL: _ratio_of_gains,
     Labels.SHARE_OF_HIGHEST: _scaled,
 }

@@ -1,12 +1,11 @@
 """Draw tables in every format, with the escaping that each format needs.
 
-A format is a module in `rendering.formats` with a function ``draw(document, style)`` that returns text. Formats are
-found by their files, so a new file adds a format. A format is imported when something is drawn in it.
+A format is a module in `rendering.formats` with a function ``draw(document, style)`` that returns text, and an entry of
+`FORMATS`. It is imported when something is drawn in it.
 """
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -18,19 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "left_out", "render", "show_of", "text_of"]
 
-_FIRST = ("table", "csv", "tsv", "json", "markdown", "latex", "html")
-
-FORMATS: tuple[str, ...] = tuple(
-    sorted(
-        (
-            name[:-3]
-            for name in os.listdir(os.path.join(__path__[0], "formats"))
-            if name[-3:] == ".py" and name[0] != "_"
-        ),
-        key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name),
-    )
-)
-"""The formats, in display order."""
+FORMATS = ("table", "csv", "tsv", "json", "markdown", "latex", "html")
+"""The formats, in display order. They are named here because a package in a zip has no folder to list."""
 
 
 def render(document: Document, format: str, style: Style) -> str:
@@ -58,32 +46,32 @@ def render(document: Document, format: str, style: Style) -> str:
 
 def left_out(document: Document, format: str, style: Style) -> list[str]:
     """Return one sentence per table on what the format had to leave out; most formats leave out nothing."""
-    found = getattr(import_module(f"treceval_py.rendering.formats.{format}"), "left_out", None)
-    return [] if found is None else found(document, style)
+    sentences = getattr(import_module(f"treceval_py.rendering.formats.{format}"), "left_out", None)
+    return [] if sentences is None else sentences(document, style)
 
 
-def text_of(found: object, format: str, style: Style | None = None) -> str:
+def text_of(value: object, format: str, style: Style | None = None) -> str:
     """Return an object in a format, as the command that computes it prints it.
 
     Parameters
     ----------
-    found : object
-        Results, a board and so on: any argument of the function ``document_of(found, style)`` in its package's `show`.
+    value : object
+        Results, a board and so on: any argument of the function ``document_of(value, style)`` in its package's `show`.
     format : str
         One of `FORMATS`.
     style : Style, optional
         How to draw it. Default: four decimals for people, and all digits for programs.
     """
     style = style or Style()
-    return render(show_of(found).document_of(found, style), format, style)
+    return render(show_of(value).document_of(value, style), format, style)
 
 
-def show_of(found: object) -> Any:
+def show_of(value: object) -> Any:
     """Return the module that displays an object: `show` in the package of its class.
 
     It is looked up by name, as formats are, because it imports the class.
     """
     home = __name__.split(".")[0]
-    names = (each.__module__.split(".") for each in type(found).__mro__)
+    names = (parent.__module__.split(".") for parent in type(value).__mro__)
     package = next(name[1] for name in names if name[0] == home)
     return import_module(f"{home}.{package}.show")

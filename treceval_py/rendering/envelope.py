@@ -58,15 +58,6 @@ class Made(NamedTuple):
     version: str = __version__
 
 
-def envelope(kind: str, made: Made) -> dict[str, Any]:
-    """Return a JSON object: its kind, inputs and settings, the payload, notes and errors; see docs/json.md."""
-    document: dict[str, Any] = {"treceval_py": made.version, "kind": kind, "judgments": made.judgments}
-    document |= {"profile": made.profile, "complete": made.complete}
-    document |= {"signatures": signature_forms(made.signatures), "runs": made.runs}
-    found: dict[str, Any] = plain({**document, **(made.payload or {}), "notes": made.notes, "errors": made.errors})
-    return found
-
-
 def signature_forms(signatures: Mapping[str, Signed]) -> dict[str, dict[str, str]]:
     """Return signatures in both forms."""
     return {name: {"short": each.short, "long": each.long} for name, each in signatures.items()}
@@ -97,13 +88,6 @@ def plain(value: Any, digits: int | None = None) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(part, digits) for part in value]
     return value
-
-
-def json_text(document: Any) -> str:
-    """Return strict JSON with a final newline."""
-    import json
-
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def json_safe(text: str) -> str:

@@ -60,8 +60,8 @@ _LATEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
     "τ": "$\\tau$",
 }
 
-# The letters of the encoding T1, from `t1enc.dfu`: most of Latin-1 and Latin Extended-A, and quotation marks.
-_LETTERS = re.compile("[ -~¡£«»¿À-ÖØ-öø-ĥĨ-ķĹ-ľŁ-ňŊ-ťŨ-ž‘’“”„—]")
+# Letters beyond the encoding T1, which has most of Latin-1 and Latin Extended-A, and quotation marks (`t1enc.dfu`).
+_OTHERS = re.compile("[^ -~¡£«»¿À-ÖØ-öø-ĥĨ-ķĹ-ľŁ-ňŊ-ťŨ-ž‘’“”„—]")
 
 
 def on_terminal(text: str) -> str:
@@ -72,7 +72,7 @@ def on_terminal(text: str) -> str:
     >>> on_terminal("map\tq\x1b[2J\t0.5\n")
     'map\tq\\x1b[2J\t0.5\n'
     """
-    return re.sub(r"[^\n\t]+", lambda found: visible(found[0]), text)
+    return re.sub(r"[^\n\t]+", lambda printed: visible(printed[0]), text)
 
 
 def inert(text: str) -> str:
@@ -104,7 +104,7 @@ def markdown(text: str) -> str:
 
 def markdown_line(text: str) -> str:
     """Escape text so that Markdown shows it literally, even at the beginning of a line."""
-    return _LIST.sub(lambda found: found[1] + "\\" if found[1].isdigit() else "\\" + found[1], markdown(text))
+    return _LIST.sub(lambda mark: mark[1] + "\\" if mark[1].isdigit() else "\\" + mark[1], markdown(text))
 
 
 def markdown_code(text: str) -> str:
@@ -116,12 +116,12 @@ def typeset(text: str) -> str:
     """Escape text so that pdfLaTeX shows it literally; characters without a letter become ``<U+6A21>``."""
     # Characters that LaTeX would combine, such as two hyphens, are kept apart.
     apart = re.split(r"(?<=[-,'`?!])(?=[-,'`])", visible(text))
-    return "{}".join("".join(_LATEX.get(each, each) for each in shown_in_latex(part)) for part in apart)
+    return "{}".join("".join(_LATEX.get(letter, letter) for letter in shown_in_latex(part)) for part in apart)
 
 
 def shown_in_latex(text: str) -> str:
     """Return text with the letters that LaTeX can show."""
-    return "".join(each if each in _LATEX or _LETTERS.fullmatch(each) else f"<U+{ord(each):04X}>" for each in text)
+    return _OTHERS.sub(lambda other: other[0] if other[0] in _LATEX else f"<U+{ord(other[0]):04X}>", text)
 
 
 def workflow_command(command: str, message: str, **properties: object) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from treceval_py.errors import visible
 from treceval_py.rendering.envelope import Made
-from treceval_py.rendering.numbers import number, unsigned_zero
+from treceval_py.rendering.numbers import number
 from treceval_py.rendering.style import Style
 
 Cell: TypeAlias = "str | float | int | None"
@@ -108,33 +108,21 @@ class Column(NamedTuple):
     def texts(self, style: Style) -> list[str]:
         """Return the cells for people, with control characters escaped."""
         digits = self.digits if self.digits is not None else DIGITS if style.digits is None else style.digits
-        texts = [self._text(cell, digits) for cell in self.cells]
+        texts = []
+        for cell in self.cells:
+            if isinstance(cell, float):
+                texts.append(self.unknown if math.isnan(cell) else number(cell, digits, signed=self.signed))
+            else:
+                texts.append("" if cell is None else visible(str(cell)))
         if not self.behind:
             return texts
         return [f"{text} {visible(more)}".rstrip() for text, more in zip(texts, self.behind, strict=True)]
-
-    def _text(self, cell: Cell, digits: int) -> str:
-        if cell is None:
-            return ""
-        if isinstance(cell, float):
-            return self.unknown if math.isnan(cell) else number(cell, digits, signed=self.signed)
-        return visible(str(cell))
 
     def signs(self, style: Style) -> list[str]:
         """Return the cells for people with a true minus in numbers, but not in other text such as relevance strings."""
         return [
             text if self.text or (isinstance(cell, str) and not self.joint) else text.replace("-", "−")
             for cell, text in zip(self.cells, self.texts(style), strict=True)
-        ]
-
-    def fields(self, style: Style) -> list[Cell]:
-        """Return the cells for programs: unknown values are None; values are text if a number of digits is set."""
-        digits = self.digits if self.fixed else None if self.exact else style.digits
-        return [
-            (None if math.isnan(cell) else cell if digits is None else unsigned_zero(f"{cell:.{digits}f}"))
-            if isinstance(cell, float)
-            else cell
-            for cell in self.cells
         ]
 
 
@@ -238,13 +226,10 @@ class Table(NamedTuple):
 
     def spread(self) -> list[Column]:
         """Return the columns that people see, with separate marks in their own columns."""
-        return [
-            part
-            for column in self.for_people()
-            for part in (
-                (column._replace(marks=()), Column("", column.marks, sign=True)) if column.apart else (column,)
-            )
-        ]
+        columns: list[Column] = []
+        for column in self.for_people():
+            columns += [column._replace(marks=()), Column("", column.marks, sign=True)] if column.apart else [column]
+        return columns
 
     def for_programs(self) -> list[Column]:
         """Return the columns that programs see."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treceval_py.plots.plots import image
+from treceval_py.plots.images import image
 from treceval_py.report.payload import report_payload, write_report
 
 __all__ = ["image", "report_payload", "write_report"]

@@ -7,13 +7,13 @@ import json
 from base64 import b64encode
 from collections.abc import Mapping
 from hashlib import sha256
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 from treceval_py.errors import OutputError
-from treceval_py.plots.plots import INSTALL
+from treceval_py.plots.images import INSTALL
 
-FOLDER = Path(__file__).parent
+FOLDER = files("treceval_py.report")
 
 LIBRARY = "vendor/d3.min.js"
 """D3 7.9.0, as published by its authors, with its licence next to it."""

@@ -11,7 +11,8 @@ from treceval_py._types import FloatArray
 from treceval_py.comparing.outcome import Compared, Outcome
 from treceval_py.data.ids import encode
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.plots.plots import PLOTS, Plot, specs
+from treceval_py.plots.images import Plot
+from treceval_py.plots.specs import PLOTS, specs
 from treceval_py.rendering.envelope import plain
 from treceval_py.scoring.signatures import concise
 

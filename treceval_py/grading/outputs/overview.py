@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from pathlib import Path
+from importlib.resources import files
 from statistics import fmean, median
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -30,10 +30,10 @@ from treceval_py.grading.records import (
     VERDICTS,
 )
 from treceval_py.grading.rule_keys import Rules
-from treceval_py.plots.plots import THEMES
+from treceval_py.plots.themes import THEMES
 from treceval_py.version import __version__
 
-FOLDER = Path(__file__).parent
+FOLDER = files("treceval_py.grading.outputs")
 # Most items of each list; the gradebook has all.
 PAIRS, GROUP, CLAIMS, MEASURES, NOTES = 200, 100, 500, 30, 100
 NAME, SENTENCE = 80, 300
@@ -139,8 +139,8 @@ def page(template: str, **given: Any) -> str:
     environment.filters.update(
         number=_number, score=score_of, name=lambda text: shown(text, NAME), shown=lambda text: shown(text, SENTENCE)
     )
-    script, style = _read(FOLDER / "overview.js"), _style()
-    made: str = environment.from_string(_read(FOLDER / "head.html") + _read(FOLDER / template)).render(
+    script, style = _read("overview.js"), _style()
+    made: str = environment.from_string(_read("head.html") + _read(template)).render(
         policy=_policy(script, style), script=script, style=style, version=__version__, **given
     )
     return made
@@ -364,8 +364,8 @@ def _pairs(grades: Grades) -> list[tuple[str, str, Any]]:
 # The page -----------------------------------------------------------------------------------------
 
 
-def _read(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
+def _read(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8")
 
 
 def _style() -> str:
@@ -373,7 +373,7 @@ def _style() -> str:
     parts = [
         f":root {{ {_colours('light')} }}",
         f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {_colours('dark')} }} }}",
-        _read(FOLDER / "overview.css"),
+        _read("overview.css"),
     ]
     return "\n".join(parts)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Iterator
 
 from treceval_py.rendering.escaping import inert
+from treceval_py.rendering.numbers import unsigned_zero
 from treceval_py.rendering.style import Style
-from treceval_py.rendering.tables import Cell, Column, Document
+from treceval_py.rendering.tables import Cell, Document
 
 
 def draw(document: Document, style: Style) -> str:
@@ -19,23 +20,22 @@ def separated(document: Document, style: Style, delimiter: str) -> str:
     """Return the tables with a delimiter between cells."""
     special = re.compile(f'[{delimiter}"\r\n]')
 
-    def line(cells: Iterable[Cell]) -> str:
-        return delimiter.join(map(written, cells)) + "\n"
-
-    def written(cell: Cell) -> str:
-        if not isinstance(cell, str):
-            return "" if cell is None else str(cell).lower() if isinstance(cell, bool) else repr(cell)
-        return '"' + cell.replace('"', '""') + '"' if special.search(cell) else cell
+    def written(cell: Cell, digits: int | None = None) -> str:
+        if isinstance(cell, str):
+            cell = inert(cell)
+            return '"' + cell.replace('"', '""') + '"' if special.search(cell) else cell
+        if cell is None or math.isnan(cell):
+            return ""
+        if isinstance(cell, float) and digits is not None:
+            return unsigned_zero(f"{cell:.{digits}f}")
+        return repr(cell).lower()
 
     parts = []
     for table in document.tables:
         if columns := table.for_programs():
-            rows = zip(*(_fields(column, style) for column in columns), strict=True)
-            parts.append(line(inert(column.key) for column in columns) + "".join(map(line, rows)))
+            texts = []
+            for column in columns:
+                digits = column.digits if column.fixed else None if column.exact else style.digits
+                texts.append([written(column.key), *(written(cell, digits) for cell in column.cells)])
+            parts.append("".join(f"{delimiter.join(cells)}\n" for cells in zip(*texts, strict=True)))
     return "\n".join(parts)
-
-
-def _fields(column: Column, style: Style) -> Iterator[Cell]:
-    # A number with few decimals is text at this point, but its minus sign does not begin a formula.
-    for cell, field in zip(column.cells, column.fields(style), strict=True):
-        yield inert(cell) if isinstance(cell, str) else field

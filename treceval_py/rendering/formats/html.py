@@ -50,26 +50,18 @@ STYLE = """
 
 
 def draw(document: Document, style: Style) -> str:
-    """Return a section with the tables, for insertion into a page."""
-    return section(document.kind, _tables(document, style))
-
-
-def _tables(document: Document, style: Style) -> list[str]:
+    """Return a section with the tables and its style, for insertion into a page."""
     shown = [table for table in document.tables if table.for_people()]
     captions = {f"{table.heading}." for table in shown if not table.folds}
-    return [_table(table, style, captions) for table in shown]
-
-
-def section(kind: str, parts: Sequence[str]) -> str:
-    """Return a section with its style."""
-    classes = " ".join(dict.fromkeys(["treceval-comparison", f"treceval-{kind}"]))
+    classes = " ".join(dict.fromkeys(["treceval-comparison", f"treceval-{document.kind}"]))
+    parts = [_table(table, style, captions) for table in shown]
     text = "\n".join([f'<section class="{classes}">\n<style>{STYLE}</style>', *parts, "</section>\n"])
     return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
 
 def _table(table: Table, style: Style, captions: Container[str]) -> str:
     columns = table.spread()
-    rows = list(zip(*(_cells(column, style) for column in columns), strict=True))
+    heads, *rows = zip(*(_filled(column, style) for column in columns), strict=True)
     lines = [] if table.sections is None else _sections(table, columns, rows)
     for at, row in enumerate(rows if table.sections is None else ()):
         if at in table.breaks:
@@ -83,7 +75,7 @@ def _table(table: Table, style: Style, captions: Container[str]) -> str:
         *([f"<p>{_shown(table.lead)}</p>"] if table.lead else []),
         f'<div class="tc-wide" role="region" aria-label="{table.name.capitalize()}" tabindex="0">\n<table>',
         *([f"<caption>{caption}</caption>"] if caption and not table.folds else []),
-        f"<thead>{_groups(columns)}<tr>{''.join(map(_title, columns))}</tr></thead>\n<tbody>",
+        f"<thead>{_groups(columns)}<tr>{''.join(heads)}</tr></thead>\n<tbody>",
         *lines,
         "</tbody>\n</table>\n</div>",
     ]
@@ -107,71 +99,56 @@ def _sections(table: Table, columns: Sequence[Column], rows: Sequence[Sequence[s
         head = f"<bdi>{_shown(section.name)}</bdi>" + (f" <span>{_shown(section.text)}</span>" if section.text else "")
         values = "".join(f"<td>{escape(value.replace('-', '−'))}</td>" for value in section.values)
         lines.append(f'<tr><th scope="rowgroup" colspan="{wide}" class="tc-text">{head}</th>{values}</tr>')
-        across = f'<th colspan="{len(columns) - 1}"'
-        shown = (
-            [rows[at][0].replace("<th", across, 1), rows[at][-1]] if at in table.across else rows[at] for at in numbers
-        )
-        lines += [f"<tr>{''.join(cells)}</tr>" for cells in shown]
+        for at in numbers:
+            cells = rows[at]
+            if at in table.across:
+                cells = [cells[0].replace("<th", f'<th colspan="{len(columns) - 1}"', 1), cells[-1]]
+            lines.append(f"<tr>{''.join(cells)}</tr>")
     return lines
-
-
-def _shown(text: str) -> str:
-    return escape(visible(text))
 
 
 def _groups(columns: Sequence[Column]) -> str:
     """Return the row of common heads."""
     if not any(column.group for column in columns):
         return ""
-    groups = [(title, len(list(each))) for title, each in groupby(columns, lambda column: column.group)]
-    heads = (
-        f'<th scope="colgroup" colspan="{wide}">{_shown(title)}</th>' if title else f'<td colspan="{wide}"></td>'
-        for title, wide in groups
-    )
-    return f"<tr>{''.join(heads)}</tr>"
+    heads = ""
+    for title, group in groupby(columns, lambda column: column.group):
+        wide = len(list(group))
+        heads += (
+            f'<th scope="colgroup" colspan="{wide}">{_shown(title)}</th>' if title else f'<td colspan="{wide}"></td>'
+        )
+    return f"<tr>{heads}</tr>"
 
 
-def _title(column: Column) -> str:
+def _filled(column: Column, style: Style) -> list[str]:
+    """Return the title and the cells of a column."""
+    kind = "tc-text" if column.text else "tc-mark" if column.sign else "tc-before" if column.apart else ""
+    kind = f' class="{kind}"' if kind else ""
     title = escape(column.heading)
-    return f'<th scope="col"{_class(column)}>{title}</th>' if title else "<td></td>"
-
-
-def _class(column: Column) -> str:
-    name = "tc-text" if column.text else "tc-mark" if column.sign else "tc-before" if column.apart else ""
-    return f' class="{name}"' if name else ""
-
-
-def _cells(column: Column, style: Style) -> list[str]:
-    texts = column._replace(behind=()).signs(style)
-    return [_cell(column, row, text) for row, text in enumerate(texts)]
-
-
-def _cell(column: Column, row: int, text: str) -> str:
-    shown = f"<bdi>{escape(text)}</bdi>" if column.text and text else escape(text)
-    if column.sign:
-        shown = _sign(text)
-    if column.behind and column.behind[row]:
-        shown += f" <small>{_shown(column.behind[row])}</small>"
-    if column.head:
-        return f'<th scope="row"{_class(column)}>{shown}</th>'
-    shown = f"<b>{shown}</b>" if row in column.best else shown
-    return f"<td{_class(column)}>{shown}{_mark(column, row)}{_letters(column, row)}</td>"
-
-
-def _mark(column: Column, row: int) -> str:
-    if not column.marks:
-        return ""
-    return f'<span class="tc-sign">{_sign(column.marks[row])}</span>'
+    drawn = [f'<th scope="col"{kind}>{title}</th>' if title else "<td></td>"]
+    # Equally wide in each row, so that the numbers are aligned.
+    wide = max(map(len, column.letters), default=0)
+    for row, text in enumerate(column._replace(behind=()).signs(style)):
+        cell = _sign(text) if column.sign else f"<bdi>{escape(text)}</bdi>" if column.text and text else escape(text)
+        if column.behind and column.behind[row]:
+            cell += f" <small>{_shown(column.behind[row])}</small>"
+        if column.head:
+            drawn.append(f'<th scope="row"{kind}>{cell}</th>')
+            continue
+        if row in column.best:
+            cell = f"<b>{cell}</b>"
+        if column.marks:
+            cell += f'<span class="tc-sign">{_sign(column.marks[row])}</span>'
+        if wide:
+            raised = f"<sup>{escape(column.letters[row])}</sup>"
+            cell += f'<span class="tc-behind" style="min-width:{0.75 * wide:g}ch">{raised}</span>'
+        drawn.append(f"<td{kind}>{cell}</td>")
+    return drawn
 
 
 def _sign(mark: str) -> str:
     return f'<span role="img" aria-label="{MARKS.get(mark, mark)}">{mark}</span>' if mark else ""
 
 
-def _letters(column: Column, row: int) -> str:
-    # Equally wide in each row, so that the numbers are aligned.
-    wide = max(map(len, column.letters), default=0)
-    if not wide:
-        return ""
-    raised = f"<sup>{escape(column.letters[row])}</sup>"
-    return f'<span class="tc-behind" style="min-width:{0.75 * wide:g}ch">{raised}</span>'
+def _shown(text: str) -> str:
+    return escape(visible(text))

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from treceval_py.rendering.envelope import envelope, json_text
+import json
+from typing import Any
+
+from treceval_py.rendering.envelope import plain, signature_forms
 from treceval_py.rendering.style import Style
-from treceval_py.rendering.tables import Document, Table
+from treceval_py.rendering.tables import Document
 
 
 def draw(document: Document, style: Style) -> str:
-    """Return the data that the document was made from, or the rows of its tables."""
+    """Return the data that the document was made from, or the rows of its tables: an object per row."""
     made = document.made(style)
-    if made.payload is None:
-        rows = {table.name: rows_of(table, style) for table in document.tables if table.for_programs()}
-        made = made._replace(payload=rows)
-    return json_text(envelope(document.kind, made))
-
-
-def rows_of(table: Table, style: Style) -> list[dict[str, object]]:
-    """Return each row as an object with a key per column; unknown values are null."""
-    columns = table.for_programs()
-    return [
-        {
-            column.key: round(cell, style.digits) + 0.0  # avoids minus zero
-            if isinstance(cell, float) and not column.exact and style.digits is not None and cell - cell == 0
-            else cell
-            for column, cell in zip(columns, cells, strict=True)
-        }
-        for cells in zip(*(column.cells for column in columns), strict=True)
-    ]
+    whole: dict[str, Any] = {"treceval_py": made.version, "kind": document.kind, "judgments": made.judgments}
+    whole |= {"profile": made.profile, "complete": made.complete}
+    whole |= {"signatures": signature_forms(made.signatures), "runs": made.runs, **(made.payload or {})}
+    for table in document.tables if made.payload is None else ():
+        if columns := table.for_programs():
+            keys = [column.key for column in columns]
+            digits = [None if column.exact else style.digits for column in columns]
+            cells = ([plain(cell, most) for cell in column.cells] for column, most in zip(columns, digits, strict=True))
+            whole[table.name] = [dict(zip(keys, row, strict=True)) for row in zip(*cells, strict=True)]
+    whole |= {"notes": made.notes, "errors": made.errors}
+    return json.dumps(plain(whole), indent=2, ensure_ascii=False, allow_nan=False) + "\n"

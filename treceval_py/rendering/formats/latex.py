@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import NamedTuple
 
 from treceval_py.errors import visible
@@ -134,33 +134,30 @@ class Typeset(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The layout of a floating table.
+    """The layout of a floating table; what has a default is the tightest.
 
     Attributes
     ----------
+    blocks : list of list of Typeset
+        The columns placed side by side, one block below another; each begins with the naming columns.
+    without : list of str
+        The parts that are left out.
+    unsaid : set of str
+        The notes that explain those parts.
     page : Page
         The place where it floats.
-    columns : list of Typeset
-        Its columns.
-    blocks : list of range
-        The numbers of the columns placed side by side, after the naming columns.
     size : str
         The size of its letters.
     gap : float
         Its gaps.
-    without : tuple of str
-        The parts that are left out.
-    unsaid : frozenset of str
-        The notes that explain those parts.
     """
 
-    page: Page
-    columns: list[Typeset]
-    blocks: list[range]
-    size: str
-    gap: float
-    without: tuple[str, ...]
-    unsaid: frozenset[str]
+    blocks: list[list[Typeset]]
+    without: list[str]
+    unsaid: set[str]
+    page: Page = PAGES[2]
+    size: str = SIZES[SETTINGS[-1][0]]
+    gap: float = SETTINGS[-1][1]
 
 
 def draw(document: Document, style: Style) -> str:
@@ -170,9 +167,9 @@ def draw(document: Document, style: Style) -> str:
     made = [visible(line) for table in tables if table.label for line in (*table.made, table.version) if line]
     made += [line for table in tables for _, line in table.asides()] + left_out(document, style)
     head = [f"% \\usepackage{package}" for package in packages] + [f"% {line}" for line in made]
-    parts = ["\n".join(_float(table, style) if table.label else _bare(table, style)) for table in tables]
-    text = [f"{{\\sloppy {_breakable(' '.join(document.text))}\\par}}"] if document.text else []
-    return "\n".join([*head, "\n\n".join([*parts, *text]), ""])
+    parts = ["\n".join((_float if table.label else _bare)(table, style)) for table in tables]
+    parts += [f"{{\\sloppy {_breakable(' '.join(document.text))}\\par}}"] if document.text else []
+    return "\n".join([*head, "\n\n".join(parts), ""])
 
 
 def left_out(document: Document, style: Style) -> list[str]:
@@ -198,133 +195,111 @@ def _columns(table: Table) -> list[Column]:
 
 def _bare(table: Table, style: Style) -> list[str]:
     columns = [_typeset(column, style) for column in _columns(table)]
-    head = [f"% {visible(line)}" for line in (table.lead, table.title, *table.sentences()) if line]
+    said = [f"% {visible(line)}" for line in (table.lead, table.title, *table.sentences()) if line]
+    head, rows = _body(table, columns)
     made = [f"% {visible(line)}" for line in table.made]
-    form = "".join(each.form for each in columns)
-    return [*head, f"\\begin{{tabular}}{{{form}}}", *_body(table, columns), "\\end{tabular}", *made]
+    return [*said, *_tabular("".join(column.form for column in columns), [*head, *rows]), *made]
+
+
+def _tabular(form: str, lines: Sequence[str]) -> list[str]:
+    return [f"\\begin{{tabular}}{{{form}}}", "\\toprule", *lines, "\\bottomrule", "\\end{tabular}"]
 
 
 def _layout(table: Table, style: Style) -> Layout:
     """Return the largest and fullest layout that fits; one of two text columns if none fits into one."""
     naming = table.naming
+    versions = []
+    for columns, broken, without, unsaid in _versions(_columns(table)):
+        block = [_typeset(column, style, broken=broken) for column in columns]
+        versions.append(Layout([block], without, unsaid))
+    layouts = list(versions)
+    whole = next(layout.blocks[0] for layout in reversed(versions) if not layout.without)
+    if not table.tight and len({column.form for column in whole[naming:]}) <= 1:
+        for count in range(2, len(whole) - naming + 1):
+            size = math.ceil((len(whole) - naming) / count)
+            blocks = [[*whole[:naming], *whole[at : at + size]] for at in range(naming, len(whole), size)]
+            layouts.append(Layout(blocks, [], set()))
     for page in [page for columns, page in PAGES.items() if columns >= style.columns]:
-        versions = [*_versions(table, style)]
-        for columns, without, unsaid in versions:
-            blocks = [range(naming, len(columns))]
-            if (setting := _setting(columns, naming, blocks, page)) is not None:
-                return Layout(page, columns, blocks, *setting, tuple(without), frozenset(unsaid))
-        columns, *_ = next(each for each in reversed(versions) if not each[1])
-        if table.tight or len({each.form for each in columns[naming:]}) > 1:
-            continue
-        others = len(columns) - naming
-        for count in range(2, others + 1):
-            size = math.ceil(others / count)
-            blocks = [range(at, min(at + size, len(columns))) for at in range(naming, len(columns), size)]
-            if (setting := _setting(columns, naming, blocks, page)) is not None:
-                return Layout(page, columns, blocks, *setting, (), frozenset())
-    columns, without, unsaid = versions[-1]
-    number, gap = SETTINGS[-1]
-    return Layout(page, columns, [range(naming, len(columns))], SIZES[number], gap, tuple(without), frozenset(unsaid))
+        for layout in layouts:
+            places = [[column for column in place if column] for place in zip_longest(*layout.blocks)]
+            for number, gap in SETTINGS:
+                if all(_fits(places, paper, number, gap) for paper in page.papers):
+                    return layout._replace(page=page, size=SIZES[number], gap=gap)
+    return versions[-1]
 
 
-def _setting(columns: Sequence[Typeset], naming: int, blocks: Sequence[range], page: Page) -> tuple[str, float] | None:
-    """Return the largest size and gap in which blocks of columns fit one below another, or None."""
-    places = [[each] for each in columns[:naming]]
-    places += [[columns[block[at]] for block in blocks if at < len(block)] for at in range(len(blocks[0]))]
-    for number, gap in SETTINGS:
-        for paper in page.papers:
-            wide = sum(_wide(place, paper.bold) for place in places)
-            if paper.sizes[number] * wide + 2 * gap * len(places) > _room(paper, gap):
-                break
-        else:
-            return SIZES[number], gap
-    return None
+def _fits(places: Sequence[Sequence[Typeset]], paper: Paper, size: int, gap: float) -> bool:
+    """Return whether columns, some of them one below another, fit on a paper in a size of letters and with gaps."""
+    wide = 0.0
+    for columns in places:
+        numbers = max(max(regular, best * paper.bold) for regular, best, _ in (column.widths for column in columns))
+        wide += max(*(column.heading for column in columns), numbers + max(column.widths[2] for column in columns))
+    # The room includes the gaps at the sides, except small ones.
+    return paper.sizes[size] * wide + 2 * gap * len(places) <= paper.room + (2 * gap if gap < GAP else 0)
 
 
-def _wide(place: Sequence[Typeset], bold: float) -> float:
-    """Return the approximate width of vertically aligned columns, in points at a letter size of ten points."""
-    numbers = max(max(regular, best * bold) for regular, best, _ in (each.widths for each in place))
-    return max(*(each.heading for each in place), numbers + max(each.widths[2] for each in place))
-
-
-def _room(paper: Paper, gap: float) -> float:
-    """Return the available width; it includes the gaps at the sides, except small ones."""
-    return paper.room + (2 * gap if gap < GAP else 0)
-
-
-def _versions(table: Table, style: Style) -> Iterator[tuple[list[Typeset], list[str], set[str]]]:
-    """Yield columns, the fullest set first, with the parts left out and the notes that explain those."""
-    columns = _columns(table)
+def _versions(columns: list[Column]) -> Iterator[tuple[list[Column], bool, list[str], set[str]]]:
+    """Yield columns, the fullest set first, whether names are broken, the parts left out and the notes on those."""
     without: list[str] = []
     unsaid: set[str] = set()
-    yield [_typeset(column, style) for column in columns], without, unsaid
+    yield columns, False, without, unsaid
     if any(column.behind for column in columns):  # the caption has the same information
         columns = [column._replace(behind=()) for column in columns]
-        yield [_typeset(column, style) for column in columns], without, unsaid
-    yield [_typeset(column, style, broken=True) for column in columns], without, unsaid
+        yield columns, False, without, unsaid
+    yield columns, True, without, unsaid
     if any(any(column.marks) for column in columns) and any(any(column.letters) for column in columns):
         unsaid = {column.note for column in columns if column.letters}
         columns, without = [column._replace(letters=()) for column in columns], ["the letters of groups"]
-        yield [_typeset(column, style, broken=True) for column in columns], without, unsaid
+        yield columns, True, without, unsaid
     for spare in sorted((column for column in columns if column.spare), key=lambda column: -column.spare):
         columns = [column for column in columns if column is not spare]
         without, unsaid = [*without, spare.heading], {*unsaid, spare.note}
-        yield [_typeset(column, style, broken=True) for column in columns], without, unsaid
+        yield columns, True, without, unsaid
 
 
 def _float(table: Table, style: Style) -> list[str]:
     """Return a table under its caption; a table with many rows becomes several floats under one number."""
     layout = _layout(table, style)
-    naming, columns = table.naming, layout.columns
-    shown = [[*columns[:naming], *(columns[at] for at in block)] for block in layout.blocks]
-    form = "".join(each.form for each in max(shown, key=len))
+    environment = layout.page.environment
+    form = "".join(column.form for column in layout.blocks[0])
+    setting = ["\\smallskip", layout.size] if layout.size else ["\\smallskip"]
     if layout.gap < GAP:
         form = f"@{{}}{form}@{{}}"
-    said = [
-        line
-        for line in table.caption or (table.lead, table.title, *table.sentences())
-        if line and line not in layout.unsaid
-    ]
-    setting = [layout.size] if layout.size else []
-    setting += [f"\\setlength{{\\tabcolsep}}{{{layout.gap:g}pt}}"] if layout.gap < GAP else []
+        setting.append(f"\\setlength{{\\tabcolsep}}{{{layout.gap:g}pt}}")
     setting += ["\\sisetup{detect-weight=true, retain-explicit-plus=true}"] if style.siunitx else []
+    said = table.caption or (table.lead, table.title, *table.sentences())
+    text = _breakable(" ".join(line for line in said if line and line not in layout.unsaid))
+    caption = f"\\caption{{{text}}}\\label{{{table.label}}}"
     lines: list[str] = []
-    environment, most = layout.page.environment, layout.page.most
-    tall = max(each.lines for each in columns)
-    for number, bodies in enumerate(_floats([_body(table, each) for each in shown], most, tall)):
-        caption = f"\\caption{{{_breakable(' '.join(said))}}}\\label{{{table.label}}}" if number == 0 else ""
-        lines += [
-            *([""] if number else []),
-            *(["\\clearpage", ""] if number and number % MOST_FLOATS == 0 else []),
-            *(f"\\begin{{{environment}}}", "\\centering"),
-            *([caption] if caption else ["\\addtocounter{table}{-1}", "\\caption{Continued.}"]),
-            *("\\smallskip", *setting, f"\\begin{{tabular}}{{{form}}}"),
-            *("\\toprule", *bodies, "\\bottomrule", "\\end{tabular}", f"\\end{{{environment}}}"),
-        ]
+    tall = max(column.lines for block in layout.blocks for column in block)
+    for number, rows in enumerate(_floats([_body(table, block) for block in layout.blocks], layout.page.most, tall)):
+        lines += [""] if number else []
+        lines += ["\\clearpage", ""] if number and number % MOST_FLOATS == 0 else []
+        lines += [f"\\begin{{{environment}}}", "\\centering"]
+        lines += ["\\addtocounter{table}{-1}", "\\caption{Continued.}"] if number else [caption]
+        lines += [*setting, *_tabular(form, rows), f"\\end{{{environment}}}"]
     return lines
 
 
-def _floats(bodies: Sequence[Sequence[str]], most: int, tall: int) -> Iterator[list[str]]:
+def _floats(bodies: Sequence[tuple[list[str], list[str]]], most: int, tall: int) -> Iterator[list[str]]:
     """Yield the lines of each float: blocks one below another, with their heads, and as many rows as fit.
 
     A row with a broken name counts as `tall` lines.
     """
     lines: list[str] = []
     left = most
-    for body in bodies:
-        rule = body.index("\\midrule") + 1
-        head, rows = body[1:rule], list(body[rule:-1])
+    for head, (rule, *rows) in bodies:
         heights = [tall if "\\parbox" in row else 1 for row in rows]
         if lines and left < min(sum(heights), most):
             yield lines
             lines, left = [], most
-        lines += [*(["\\midrule"] if lines else []), *head]
+        lines += [*(["\\midrule"] if lines else []), *head, rule]
         for at, (row, height) in enumerate(zip(rows, heights, strict=True)):
             # The title of a group, which follows a rule, must not be alone at the end.
             needed = sum(heights[at : at + 3]) if row == "\\midrule" else height
             if needed > left:
                 yield lines
-                lines, left = [*head], most
+                lines, left = [*head, rule], most
                 if row == "\\midrule":
                     continue
             lines.append(row)
@@ -334,61 +309,46 @@ def _floats(bodies: Sequence[Sequence[str]], most: int, tall: int) -> Iterator[l
 
 def _breakable(text: str) -> str:
     """Return text as TeX in which long words can be broken."""
-    return " ".join(
-        "\\allowbreak{}".join(map(typeset, _pieces(word))) if len(word) > 2 * PIECE[0] else typeset(word)
-        for word in text.split(" ")
-    )
+    return " ".join(_pieces(word) if len(word) > 2 * PIECE[0] else typeset(word) for word in text.split(" "))
 
 
-def _pieces(name: str) -> list[str]:
-    """Split a name into pieces that stay on one line: ends of words, or a few letters."""
+def _pieces(name: str) -> str:
+    """Return a name as TeX that can be broken between pieces: ends of words, or a few letters."""
     usual, wide = (re.compile(rf"[^-_./:+@ ]{{1,{most}}}[-_./:+@ ]*|[-_./:+@ ]+") for most in PIECE)
     pieces = usual.findall(shown_in_latex(visible(name)))
-    return [part for each in pieces for part in ([each] if _width(each) <= 10 * LONGEST else wide.findall(each))]
+    parts = (part for piece in pieces for part in ([piece] if _width(piece) <= 10 * LONGEST else wide.findall(piece)))
+    return "\\allowbreak{}".join(map(typeset, parts))
 
 
-def _body(table: Table, columns: Sequence[Typeset]) -> list[str]:
-    """Return the lines of a table between its beginning and its end."""
-    rows = list(zip(*(each.cells for each in columns), strict=True))
-    places = sum(2 if each.behind else 1 for each in columns)
-    lines = ["\\toprule", *_groups(columns), " & ".join(each.title for each in columns) + r" \\"]
-    if table.sections is not None:
-        return [*lines, *_sections(table, rows), "\\bottomrule"]
-    lines.append("\\midrule")
-    for at, row in enumerate(rows):
-        if title := table.breaks.get(at) or table.above.get(at):
-            lines += ["\\midrule"] * (at > 0)
-            lines.append(f"\\multicolumn{{{places}}}{{@{{}}l}}{{\\emph{{{typeset(title)}}}}} \\\\")
-        lines.append(" & ".join(row) + r" \\")
-    return [*lines, "\\bottomrule"]
-
-
-def _sections(table: Table, rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows below the headings of their sections."""
-    lines: list[str] = []
+def _body(table: Table, columns: Sequence[Typeset]) -> tuple[list[str], list[str]]:
+    """Return the lines of a table's head, and those below it, the first of which is a rule."""
+    rows = [" & ".join(cells) + r" \\" for cells in zip(*(column.cells for column in columns), strict=True)]
+    places = [2 if column.behind else 1 for column in columns]
+    head = [" & ".join(column.title for column in columns) + r" \\"]
+    if any(column.column.group for column in columns):
+        groups, rules, place = [], [], 1
+        for title, group in groupby(zip(columns, places, strict=True), lambda pair: pair[0].column.group):
+            wide = sum(width for _, width in group)
+            groups.append(f"\\multicolumn{{{wide}}}{{c}}{{{typeset(title)}}}")
+            rules += [f"\\cmidrule(lr){{{place}-{place + wide - 1}}}"] if title else []
+            place += wide
+        head = [" & ".join(groups) + r" \\", " ".join(rules), *head]
+    lines = ["\\midrule"] if table.sections is None else []
     for section, numbers in table.parts():
         # Letters that LaTeX lacks have no spaces between them, but their text must still break.
         text = typeset(section.text).replace("\\textgreater{}\\textless{}", "\\textgreater{}\\allowbreak{}\\textless{}")
-        wide = len(rows[0]) if rows else len(section.values) + 1
-        head = f"\\textbf{{{typeset(section.name)}}} {text}".rstrip()
-        lines += ["\\midrule", f"\\multicolumn{{{wide}}}{{p{{0.8\\linewidth}}}}{{{head}}} \\\\"]
+        wide = len(columns) if rows else len(section.values) + 1
+        title = f"\\textbf{{{typeset(section.name)}}} {text}".rstrip()
+        lines += ["\\midrule", f"\\multicolumn{{{wide}}}{{p{{0.8\\linewidth}}}}{{{title}}} \\\\"]
         values = [typeset(value.replace("-", "−")) for value in section.values]
         lines.append(" & ".join([""] * (wide - len(values)) + values) + r" \\")
-        lines += ["\\quad " + " & ".join(rows[at]) + r" \\" for at in numbers]
-    return lines
-
-
-def _groups(columns: Sequence[Typeset]) -> list[str]:
-    """Return the line of common heads, and the rules below them."""
-    if not any(each.column.group for each in columns):
-        return []
-    heads, rules, place = [], [], 1
-    for title, each in groupby(columns, lambda one: one.column.group):
-        wide = sum(2 if one.behind else 1 for one in each)
-        heads.append(f"\\multicolumn{{{wide}}}{{c}}{{{typeset(title)}}}")
-        rules += [f"\\cmidrule(lr){{{place}-{place + wide - 1}}}"] if title else []
-        place += wide
-    return [" & ".join(heads) + r" \\", " ".join(rules)]
+        lines += [f"\\quad {rows[at]}" for at in numbers]
+    for at, row in enumerate(rows if table.sections is None else ()):
+        if title := table.breaks.get(at) or table.above.get(at, ""):
+            lines += ["\\midrule"] * (at > 0)
+            lines.append(f"\\multicolumn{{{sum(places)}}}{{@{{}}l}}{{\\emph{{{typeset(title)}}}}} \\\\")
+        lines.append(row)
+    return head, lines
 
 
 def _typeset(column: Column, style: Style, *, broken: bool = False) -> Typeset:
@@ -396,30 +356,32 @@ def _typeset(column: Column, style: Style, *, broken: bool = False) -> Typeset:
     numbers = column._replace(behind=()).texts(style) if style.siunitx and not column.text and not column.joint else []
     table_format = _table_format(numbers)
     # Intervals have no room for a plus sign.
-    shown = [typeset(text.replace("+", "") if column.joint else text) for text in column.signs(style)]
+    cells = [typeset(text.replace("+", "") if column.joint else text) for text in column.signs(style)]
     if table_format:
-        shown = [text if _NUMBER.fullmatch(text) else f"{{{cell}}}" for text, cell in zip(numbers, shown, strict=True)]
-    cells = [_marked(cell, row, column, table_format) for row, cell in enumerate(shown)]
+        cells = [text if _NUMBER.fullmatch(text) else f"{{{cell}}}" for text, cell in zip(numbers, cells, strict=True)]
+    bold, underlined = ("\\bfseries %s", "{\\underline{%s}}") if table_format else ("\\textbf{%s}", "\\underline{%s}")
+    for row, cell in enumerate(cells):
+        cells[row] = bold % cell if row in column.best else underlined % cell if row in column.second else cell
     wide = max((_width(text) for row, text in enumerate(texts) if row not in column.best), default=0.0)
     best = max((_width(texts[row]) for row in column.best), default=0.0)
     beside, lines = 0.0, 1
     if broken and column.text and wide > 10 * LONGEST:
         lines = math.ceil(1.2 * wide / (10 * LONGEST))
-        cells = [
-            _in_lines(text) if _width(text) > 10 * LONGEST else cell for text, cell in zip(texts, cells, strict=True)
-        ]
+        for row, text in enumerate(texts):
+            if _width(text) > 10 * LONGEST:
+                cells[row] = f"\\parbox[t]{{{LONGEST}em}}{{\\raggedright\\strut {_pieces(text)}\\strut}}"
         wide = 10.0 * LONGEST
     title = column.tex or typeset(column.heading)
     behind = any(column.marks) or any(column.letters)
     form = f"S[table-format={table_format}]" if table_format else "l" if column.text else "r"
     if behind:
-        marked = [*zip(column.marks or [""] * len(cells), column.letters or [""] * len(cells), strict=True)]
-        title = f"\\multicolumn{{2}}{{c}}{{{title}}}"
-        cells = [f"{cell} & {_behind(*each)}" for cell, each in zip(cells, marked, strict=True)]
-        beside = max(
-            (7.7 * len(mark) + 1.7 * bool(mark and more) + 4.6 * len(more) for mark, more in marked), default=0.0
-        )
-        form += "@{}l"
+        title, form = f"\\multicolumn{{2}}{{c}}{{{title}}}", f"{form}@{{}}l"
+        empty = [""] * len(cells)
+        for row, (mark, letters) in enumerate(zip(column.marks or empty, column.letters or empty, strict=True)):
+            space = "\\," if mark and letters else ""
+            raised = f"\\textsuperscript{{{typeset(letters)}}}" if letters else ""
+            cells[row] += f" & {typeset(mark)}{space}{raised}"
+            beside = max(beside, 7.7 * len(mark) + 1.7 * bool(mark and letters) + 4.6 * len(letters))
     elif table_format:
         title = f"{{{title}}}"
     return Typeset(column, title, cells, behind, (wide, best, beside), form, lines)
@@ -440,29 +402,9 @@ def _table_format(texts: Sequence[str]) -> str:
     return f"{sign}{whole}.{decimals}" if decimals else f"{sign}{whole}"
 
 
-def _marked(cell: str, row: int, column: Column, table_format: str) -> str:
-    """Return a cell, bold if it is the best and underlined if it is the second best."""
-    if row in column.best:
-        return f"\\bfseries {cell}" if table_format else f"\\textbf{{{cell}}}"
-    if row in column.second:
-        return f"{{\\underline{{{cell}}}}}" if table_format else f"\\underline{{{cell}}}"
-    return cell
-
-
-def _in_lines(name: str) -> str:
-    """Return a name broken over lines."""
-    pieces = "\\allowbreak{}".join(map(typeset, _pieces(name)))
-    return f"\\parbox[t]{{{LONGEST}em}}{{\\raggedright\\strut {pieces}\\strut}}"
-
-
-def _behind(mark: str, letters: str) -> str:
-    raised = f"\\textsuperscript{{{typeset(letters)}}}" if letters else ""
-    return typeset(mark) + ("\\," if mark and raised else "") + raised
-
-
 def _width(text: str) -> float:
     """Return the approximate width of text in 10-point Computer Modern; Times and Libertine are narrower."""
-    return sum(_WIDTHS.get(each, 7.6 if each.isupper() else 5.3) for each in shown_in_latex(text))
+    return sum(_WIDTHS.get(letter, 7.6 if letter.isupper() else 5.3) for letter in shown_in_latex(text))
 
 
 _WIDTHS: dict[str, float] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Iterable, Sequence
 
 from treceval_py.errors import visible
 from treceval_py.rendering.style import Style
@@ -24,58 +24,61 @@ def draw(document: Document, style: Style) -> str:
 
 
 def _table(table: Table, style: Style) -> str:
-    columns = table.for_people()
-    filled = [_filled(column, style) for column in columns]
-    widths = [float(width_of(cells[0]) + len(BETWEEN)) for cells in filled]
+    columns, naming, width = table.for_people(), table.naming, style.width
+    drawn = [(column, _filled(column, style)) for column in columns]
+    widths = [float(width_of(cells[0]) + len(BETWEEN)) for _, cells in drawn]
     below: list[str] = []
-    if style.width is not None and sum(widths) - len(BETWEEN) > style.width:
-        below = [f"{what}: {line}." for what, line in table.asides()]
-        kept = [at for at, column in enumerate(columns) if not column.aside]
-        columns, filled, widths = ([each[at] for at in kept] for each in (columns, filled, widths))  # type: ignore[assignment]
-    naming = table.naming
-    room = math.inf if style.width is None else style.width - sum(widths[:naming]) + len(BETWEEN)
+    if width is not None and sum(widths) - len(BETWEEN) > width:
+        below = [f"{name}: {line}." for name, line in table.asides()]
+        drawn = [(column, cells) for column, cells in drawn if not column.aside]
+        widths = [wide for column, wide in zip(columns, widths, strict=True) if not column.aside]
+    room = math.inf if width is None else width - sum(widths[:naming]) + len(BETWEEN)
     texts = [_lines([visible(table.lead)], style)] if table.lead else []
     texts += [f"{visible(table.title)}\n"] if table.title else []
     for block in panels(widths[naming:], room):
-        shown = [*range(naming), *(naming + at for at in block)]
-        texts.append(_block(table, [filled[at] for at in shown], [columns[at].best for at in shown], style))
+        texts.append(_block(table, [*drawn[:naming], *(drawn[naming + at] for at in block)], style))
     said = [*table.sentences(BEST), *below, *map(visible, (*table.made, table.version))]
-    said = list(filter(None, said))
-    if said:
-        texts.append(_lines(said, style))
+    texts += [_lines(filter(None, said), style)] if any(said) else []
     return "\n".join(texts)
 
 
-def _lines(said: Sequence[str], style: Style) -> str:
+def _lines(said: Iterable[str], style: Style) -> str:
     return "".join(f"{part}\n" for line in said for part in wrapped(line, style.width))
 
 
-def _block(table: Table, columns: Sequence[Sequence[str]], best: Sequence[Container[int]], style: Style) -> str:
+def _block(table: Table, drawn: Sequence[tuple[Column, Sequence[str]]], style: Style) -> str:
     """Return columns of titles and cells as lines: a header, a rule, and the rows with their groups' titles."""
     bold, plain = (BOLD, PLAIN) if style.colour else ("", "")
-    header, *rows = zip(*columns, strict=True)
+    header, *rows = zip(*(cells for _, cells in drawn), strict=True)
     rule = sum(map(width_of, header)) + len(BETWEEN) * (len(header) - 1)
     lines = [f"{bold}{BETWEEN.join(header).rstrip()}{plain}", "─" * min(rule, style.width or rule)]
     for number, row in enumerate(rows):
         if number in table.breaks:
             lines += [""] * (number > 0)
             lines += [f"{bold}{visible(title)}:{plain}"] if (title := table.breaks[number]) else []
-        cells = [f"{bold}{cell}{plain}" if number in rows else cell for cell, rows in zip(row, best, strict=True)]
+        best = [number in column.best for column, _ in drawn]
+        cells = [f"{bold}{cell}{plain}" if first else cell for cell, first in zip(row, best, strict=True)]
         lines.append(BETWEEN.join(cells).rstrip())
     return "".join(f"{line}\n" for line in lines)
 
 
 def _filled(column: Column, style: Style) -> list[str]:
-    """Return the title and cells of a column, padded to the same width."""
+    """Return the title and cells of a column, padded to the same width; with signs, marks and letters."""
     cells, title = _texts(column, style), column.heading
-    if column.apart and not any(column.marks):
-        column = column._replace(marks=())
-    if column.best or column.marks or column.letters:
-        cells, behind = _marked(column, cells)
-        title += " " * behind
-    wide = max(map(width_of, [title, *cells]))
-    spaces = [" " * (wide - width_of(cell)) for cell in (title, *cells)]
-    return [cell + space if column.text else space + cell for cell, space in zip([title, *cells], spaces, strict=True)]
+    marks = column.marks if any(column.marks) or not column.apart else ()
+    if column.best or marks or column.letters:
+        wide = max(map(width_of, cells), default=0)
+        letters = max(map(len, column.letters), default=0)
+        for row, cell in enumerate(cells):
+            sign = f"{BEST if row in column.best else ' '} " if column.best else ""
+            behind = f" {marks[row] or ' '}" if marks else ""
+            behind += f" {column.letters[row]:<{letters}}" if letters else ""
+            cells[row] = sign + " " * (wide - width_of(cell)) + cell + behind
+            title += " " * len(behind) if row == 0 else ""
+    cells = [title, *cells]
+    wide = max(map(width_of, cells))
+    spaces = [" " * (wide - width_of(cell)) for cell in cells]
+    return [cell + space if column.text else space + cell for cell, space in zip(cells, spaces, strict=True)]
 
 
 def _texts(column: Column, style: Style) -> list[str]:
@@ -96,12 +99,11 @@ def _sections(table: Table, style: Style) -> str:
     columns = table.for_people()
     cells = [_texts(column, style) for column in columns]
     titles = [column.heading for column in columns]
-    widths = [max(map(width_of, [title, *each])) for title, each in zip(titles, cells, strict=True)]
-    label, *others = cells[0], *widths[1:-1]
-    room = sum(others) + 2 * len(others)
-    own = [width_of(text) - (room if row in table.across else 0) for row, text in enumerate(label)]
+    widths = [max(map(width_of, [title, *texts])) for title, texts in zip(titles, cells, strict=True)]
+    room = sum(widths[1:-1]) + 2 * len(widths[1:-1])  # of a row's name that goes across
+    own = [width_of(text) - (room if row in table.across else 0) for row, text in enumerate(cells[0])]
     widths[0] = max(width_of(titles[0]), *own, 0)
-    heads = [(visible(each.name), *each.values) for each in table.sections or ()]
+    heads = [(visible(section.name), *section.values) for section in table.sections or ()]
     wide = [max(map(width_of, column)) for column in zip(*heads, strict=True)]
     for (section, rows), numbers in zip(table.parts(), heads, strict=True):
         head = padded(numbers, wide)
@@ -111,23 +113,7 @@ def _sections(table: Table, style: Style) -> str:
             lines.append(f"    {faint}{padded(titles, widths)}{plain}")
         for row in rows:
             if row in table.across:
-                lines.append("    " + padded((label[row], cells[-1][row]), (widths[0] + room, widths[-1])))
+                lines.append("    " + padded((cells[0][row], cells[-1][row]), (widths[0] + room, widths[-1])))
             else:
-                lines.append("    " + padded([each[row] for each in cells], widths))
+                lines.append("    " + padded([texts[row] for texts in cells], widths))
     return "".join(f"{line}\n" for line in lines)
-
-
-def _marked(column: Column, cells: Sequence[str]) -> tuple[list[str], int]:
-    """Return cells with a sign before the best, and with marks and letters; also the width of these."""
-    wide = max(map(width_of, cells), default=0)
-    letters = max(map(len, column.letters), default=0)
-    behind = [
-        (f" {column.marks[row] or ' '}" if column.marks else "")
-        + (f" {column.letters[row]:<{letters}}" if letters else "")
-        for row in range(len(cells))
-    ]
-    signs = [f"{BEST if row in column.best else ' '} " if column.best else "" for row in range(len(cells))]
-    texts = [
-        sign + " " * (wide - width_of(cell)) + cell + end for sign, cell, end in zip(signs, cells, behind, strict=True)
-    ]
-    return texts, len(behind[0]) if behind else 0

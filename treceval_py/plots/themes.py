@@ -1,0 +1,96 @@
+"""The colours of plots, and of pages with plots."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
+
+
+class Theme(NamedTuple):
+    """The colours of a page and its plots.
+
+    Attributes
+    ----------
+    paper, ink, muted, line, wash : str
+        Background, text, secondary text, thin lines, and the background of highlighted parts.
+    accent, tint : str
+        Links and marks; the bars of means.
+    series : tuple of str, length 8
+        The colours of runs, which repeat after eight.
+    ramp : tuple of str, length 2
+        The two ends of a heat map's colours, from none to all.
+    on_low, on_high : str
+        Text colours on the lower and the higher part of the heat map.
+
+    References
+    ----------
+    M. Okabe, K. Ito. Color Universal Design: How to make figures and presentations that are friendly to colorblind
+    people. 2002. The hues are theirs. On white, their yellow, orange and sky blue are too pale, so they are darker
+    here; vermilion and yellow differ in lightness.
+    """
+
+    paper: str
+    ink: str
+    muted: str
+    line: str
+    wash: str
+    accent: str
+    tint: str
+    series: tuple[str, ...]
+    ramp: tuple[str, str]
+    on_low: str
+    on_high: str
+
+
+_COLOURS: dict[str, tuple[Any, Any]] = {
+    "paper": ("#ffffff", "#15171b"),
+    "ink": ("#1b1d21", "#e8eaed"),
+    "muted": ("#5b616b", "#a3a9b3"),
+    "line": ("#d9dce1", "#353a42"),
+    "wash": ("#f5f6f8", "#1d2025"),
+    "accent": ("#0065a8", "#7cc0f0"),
+    "tint": ("#a9c9e2", "#33566f"),
+    "series": (
+        ("#0065a8", "#bb4400", "#00a06e", "#cf68a8", "#ad8b00", "#3d9ad4", "#1b1b1b", "#4f4a10"),
+        ("#2b7fd0", "#e0661a", "#10a87c", "#cc79a7", "#e69f00", "#56b4e9", "#f0f0f0", "#f0e442"),
+    ),
+    "ramp": (("#eef4fa", "#00427a"), ("#1b2530", "#62a0d0")),
+    "on_low": ("#000000", "#ffffff"),
+    "on_high": ("#ffffff", "#000000"),
+}
+
+THEMES = {
+    theme: Theme(**{part: colours[number] for part, colours in _COLOURS.items()})
+    for number, theme in enumerate(("light", "dark"))
+}
+
+
+def config_of(theme: Theme) -> dict[str, Any]:
+    """Return the configuration that gives specifications a theme's colours and fonts."""
+    axis = {"domainColor": theme.line, "gridColor": theme.line, "tickColor": theme.line, "gridOpacity": 0.7}
+    text = {"labelColor": theme.ink, "titleColor": theme.muted, "titleFontWeight": "normal"}
+    size = {"labelFontSize": 12, "titleFontSize": 12}
+    return {
+        "background": theme.paper,
+        "font": FONT,
+        "view": {"stroke": None},
+        "axis": {**axis, **text, **size, "labelPadding": 6, "titlePadding": 10, "titleLimit": 420, "labelFlush": False},
+        "legend": {**text, **size, "symbolSize": 70, "rowPadding": 5, "symbolLimit": 1000},
+        "title": {"color": theme.ink, "fontSize": 14, "anchor": "start", "fontWeight": 600, "offset": 12},
+        "text": {"fontSize": 12},
+        "range": {
+            "category": list(theme.series),
+            "diverging": [theme.series[0], theme.muted, theme.series[1]],
+            "ramp": list(theme.ramp),
+        },
+        "style": {
+            "mean": {"color": theme.tint},
+            "interval": {"color": theme.ink, "strokeWidth": 1.5},
+            "baseline": {"color": theme.ink, "strokeWidth": 1, "strokeDash": [4, 3]},
+            "even": {"color": theme.muted, "strokeWidth": 1},
+            "on-low": {"color": theme.on_low},
+            "on-high": {"color": theme.on_high},
+            "number": {"color": theme.ink},
+        },
+    }
