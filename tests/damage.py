@@ -38,7 +38,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from treceval_py.cli.commands import run
-from treceval_py.scan import reader_name
+from treceval_py.scan import reader_name, scanner
 
 SECONDS = 10
 """A case that takes longer hangs."""
@@ -328,12 +328,14 @@ def _with_other_reader(case: Case, folder: str) -> tuple[int | None, bytes, byte
         return None
     before = os.environ.get("TRECEVAL_READER")
     os.environ["TRECEVAL_READER"] = "compiled" if reader_name() == "Python" else "python"
+    scanner.cache_clear()
     try:
         return _outcome(case, folder)
     finally:
         del os.environ["TRECEVAL_READER"]
         if before is not None:
             os.environ["TRECEVAL_READER"] = before
+        scanner.cache_clear()
 
 
 def _outcome(case: Case, folder: str) -> tuple[int | None, bytes, bytes]:

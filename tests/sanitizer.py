@@ -228,7 +228,10 @@ def _grouped_numbers(rows: Any, order: Any, run: bool) -> Any:
 
 
 def _under(reader: str) -> None:
+    from treceval_py.scan import scanner
+
     os.environ["TRECEVAL_READER"] = reader
+    scanner.cache_clear()
 
 
 def _judgments(rng: random.Random, run: Any) -> Any:

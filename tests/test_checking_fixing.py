@@ -11,6 +11,7 @@ import random
 from pathlib import Path
 
 import pytest
+from readers import use_reader
 from shared import ROBUST, needs_shared
 
 import treceval_py as te
@@ -293,7 +294,7 @@ def test_duplicates_and_ranks_of_scattered_queries_are_mended(monkeypatch: pytes
 def test_a_sound_file_of_scattered_queries_stays_byte_for_byte(
     kind: str, reader: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TRECEVAL_READER", reader)
+    use_reader(monkeypatch, reader)
     monkeypatch.setattr(fixing, "PART_SIZE", 40)
     monkeypatch.setattr(fixing, "chunks", _line_by_line(fixing.chunks))
     form = {"run": "{0} Q0 d{1} {1} -{1} t", "qrels": "{0} 0 d{1} 1", "msmarco": "{0}\td{1}\t{1}"}[kind]
@@ -303,7 +304,7 @@ def test_a_sound_file_of_scattered_queries_stays_byte_for_byte(
 
 
 def test_a_sound_part_of_scattered_queries_is_not_cut_into_fields(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRECEVAL_READER", "")
+    use_reader(monkeypatch, "")
     if scanner() is None:
         pytest.skip("there is no compiled reader")
     monkeypatch.setattr(fixing, "chunks", _line_by_line(fixing.chunks))

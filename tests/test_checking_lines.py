@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from findings import READERS, brief, briefs, words
+from readers import use_reader
 from shared import SHARED, needs_shared
 from syrupy.assertion import SnapshotAssertion
 
@@ -31,7 +32,7 @@ ZEROS = b"0" * 5000
 @pytest.fixture(params=READERS, ids=["fast", "careful"])
 def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read with the compiled scanner, then with the careful reader."""
-    monkeypatch.setenv("TRECEVAL_READER", request.param)
+    use_reader(monkeypatch, request.param)
 
 
 both_readers = pytest.mark.usefixtures("reader")
@@ -268,7 +269,7 @@ def test_what_is_wrong_with_lines_is_found_by_both_readers(
     cases = {"run": RUN, **OTHERS}[kind]
     found = []
     for reader in READERS:
-        monkeypatch.setenv("TRECEVAL_READER", reader)
+        use_reader(monkeypatch, reader)
         found.append({name: check(text, kind=kind)[1] for name, (text, _) in cases.items()})
     assert found[0] == found[1]
     assert briefs(found[0]) == {name: expected for name, (_, expected) in cases.items()}

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from command import Done, treceval
+from readers import use_reader
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
@@ -142,7 +143,7 @@ def test_pyarrow_writes_the_same_lines(folder: Path, monkeypatch: pytest.MonkeyP
 def test_what_does_not_fit_in_memory_is_fused_alike(
     folder: Path, monkeypatch: pytest.MonkeyPatch, reader: str, scattered: bool
 ) -> None:
-    monkeypatch.setenv("TRECEVAL_READER", reader)
+    use_reader(monkeypatch, reader)
     runs = [run_of(seed, least=1) for seed in (1, 2, 3)]
     names = [f"run{number}.txt" for number in range(3)]
     for name, run in zip(names, runs, strict=True):

@@ -22,6 +22,7 @@ import pytest
 from command import REFUSED, table, treceval
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from readers import use_reader
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.data.groups import JudgmentGroups
@@ -88,7 +89,7 @@ def refusals(read: Callable[..., object], cases: Mapping[str, list[bytes]], patc
     """Return what is refused in each format, and how, whatever reads it."""
     found = []
     for reader in READERS:
-        patch.setenv("TRECEVAL_READER", reader)
+        use_reader(patch, reader)
         lines = {
             f"{name}: {shortened(repr(data), 120)}": refusal(read, data, name)
             for name, every in cases.items()
@@ -101,7 +102,7 @@ def refusals(read: Callable[..., object], cases: Mapping[str, list[bytes]], patc
 
 @pytest.fixture(params=READERS)
 def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("TRECEVAL_READER", request.param)
+    use_reader(monkeypatch, request.param)
     return str(request.param)
 
 
@@ -648,7 +649,7 @@ def test_both_readers_see_the_same_run_of_ms_marco(lines: list[tuple[str, str, i
     found = []
     for name in ("", "python"):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("TRECEVAL_READER", name)
+            use_reader(patch, name)
             run = read_run(io.BytesIO(text), "msmarco")
         assert run.ranks is not None
         found.append((ordered(run), run.ranks.tolist()))

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from command import treceval
+from readers import use_reader
 
 from treceval_py import Qrels, evaluate, read_qrels, scan
 from treceval_py.cli import progress
@@ -40,19 +41,19 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_python_reader_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRECEVAL_READER", "python")
+    use_reader(monkeypatch, "python")
     assert (scanner(), reader_name()) == (None, "Python")
     assert treceval(["--version"]).out.endswith(b"; reader: Python, as TRECEVAL_READER is python)\n")
 
 
 def test_the_compiled_reader_can_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("treceval_py.scan._scan", reason="the package was installed without a compiler")
-    monkeypatch.setenv("TRECEVAL_READER", "compiled")
+    use_reader(monkeypatch, "compiled")
     assert treceval(["--version"]).out.endswith(b"; reader: compiled)\n")
 
 
 def test_a_reader_that_is_none_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRECEVAL_READER", "fast")
+    use_reader(monkeypatch, "fast")
     done = treceval(["qrels", "run"], folder=folder)
     assert (done.status, done.out) == (1, b"")
     assert done.err == b"treceval: TRECEVAL_READER is 'fast'. Set it to python or compiled, or leave it out.\n"
@@ -71,9 +72,9 @@ def test_without_a_compiled_reader_it_is_clear_why(
     monkeypatch.setitem(sys.modules, "treceval_py.scan._scan", None)
     monkeypatch.setattr(scan, "_chosen", scan._chosen.__wrapped__)
     monkeypatch.setattr(scan.os, "listdir", lambda _: files)
-    monkeypatch.setenv("TRECEVAL_READER", "")
+    use_reader(monkeypatch, "")
     assert (reader_name(), why_python()) == ("Python", why)
-    monkeypatch.setenv("TRECEVAL_READER", "compiled")
+    use_reader(monkeypatch, "compiled")
     with pytest.raises(TrecevalError) as caught:
         scanner()
     assert str(caught.value) == f"TRECEVAL_READER is compiled, but {why}. {todo}, or leave the variable out."
@@ -181,10 +182,10 @@ def test_scattered_queries_are_judged_in_any_number_of_parts(
     judgments = {
         f"q{query}": {f"d{number}": number % 3 - 1 for number in range(0, 50, 3)} for query in range(0, queries, 2)
     }
-    monkeypatch.setenv("TRECEVAL_READER", "python")
+    use_reader(monkeypatch, "python")
     expected = outcome_of(data, Qrels(judgments), size=10**6)
     assert len(expected[-1].contradictions.qids) > queries / 2
-    monkeypatch.setenv("TRECEVAL_READER", "")
+    use_reader(monkeypatch, "")
     monkeypatch.setattr(streaming, "SCATTERED_SIZE", limit)
     assert outcome_of(data, Qrels(judgments), size=100, threads=threads) == expected
 
@@ -205,7 +206,7 @@ def test_a_document_twice_in_a_scattered_query_is_found_in_any_part(
 
 def test_scattered_queries_are_not_held_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("treceval_py.scan._scan", reason="the Python reader does hold them")
-    monkeypatch.setenv("TRECEVAL_READER", "compiled")
+    use_reader(monkeypatch, "compiled")
     monkeypatch.setattr(streaming, "gathered", lambda *_: pytest.fail("the run was read as a table"))
     judged, _ = judge_file(Qrels({"1": {"d1": 1}}), io.BytesIO(scattered(5, 20)), size=50)
     assert judged.hits.rank.tolist() == [2]

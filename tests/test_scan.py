@@ -32,6 +32,7 @@ from damage import NUMBER, WHOLE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_runs import random_pair
+from readers import use_reader
 from sanitizer import Case
 
 from treceval_py.data.ids import Ids, decode
@@ -72,7 +73,7 @@ TEXTS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("scan_texts
 def under(reader: str, block: int | None = None) -> Iterator[None]:
     """Read with one of the readers, and in blocks of some size."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRECEVAL_READER", reader)
+        use_reader(patch, reader)
         if block is not None:
             patch.setattr(source, "BLOCK_SIZE", block)
             patch.setattr(source, "SMALL_BLOCK_SIZE", block)
@@ -1259,14 +1260,14 @@ def test_whoever_stops_early_leaves_no_threads_behind(threads: int) -> None:
 
 
 def test_a_run_is_scanned_by_several_threads_and_read_by_the_calling_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    reading, scanning, judge_piece = set(), set(), streaming._Judging.piece
+    reading, scanning, judge_piece = set(), set(), streaming._Reading.piece
 
     def piece(*given: Any) -> Any:
         scanning.add(threading.get_ident())
         time.sleep(0.002)
         return judge_piece(*given)
 
-    monkeypatch.setattr(streaming._Judging, "piece", piece)
+    monkeypatch.setattr(streaming._Reading, "piece", piece)
     data = text_lines(lines_of({f"q{number}": 10 for number in range(60)}))
     with under("compiled"):
         watch = lambda read, size: reading.add(threading.get_ident())  # noqa: E731

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from command import treceval
 from random_runs import random_pair
+from readers import use_reader
 from refused import refusal
 from sklearn.metrics import dcg_score, ndcg_score
 from syrupy.assertion import SnapshotAssertion
@@ -435,7 +436,7 @@ class TestMsmarco:
         for form in ("1\ta\t1\n1\tb\t{}\n", "1 Q0 a 1 2.0 t\n1 Q0 b {} 1.0 t\n"):
             for reader, rank in itertools.product(READERS, ("0", "-1", "x", "1.5")):
                 (tmp_path / "run").write_text(form.format(rank))
-                monkeypatch.setenv("TRECEVAL_READER", reader)
+                use_reader(monkeypatch, reader)
                 done = treceval(["--profile", "msmarco", "qrels", "run"], folder=tmp_path)
                 assert (done.status, done.out, done.err.count(b"\n")) == (1, b"", 1)
                 said[reader][form.splitlines()[1].format(rank)] = done.err.decode()
@@ -455,7 +456,7 @@ class TestMsmarco:
     def test_three_columns_and_trec_s_format_give_the_same(
         self, reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setenv("TRECEVAL_READER", reader)
+        use_reader(monkeypatch, reader)
         names = ["MRR@10", "RR", "P@5", "AP", "R@1000"]
         for seed, qrels, run in pairs(25):
             rng = random.Random(seed)
@@ -516,7 +517,7 @@ LAST = {"ir_measures", "ranx", "beir", "flagembedding", "mteb"}
 def test_of_a_document_twice_in_a_file_the_last_line_counts_or_it_is_refused(
     qrels: bytes, run: bytes, place: str, reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TRECEVAL_READER", reader)
+    use_reader(monkeypatch, reader)
     (tmp_path / "qrels").write_bytes(qrels)
     (tmp_path / "run").write_bytes(run)
     file = place.partition(":")[0]
@@ -615,7 +616,7 @@ def test_both_readers_and_all_ways_in_agree(
         (tmp_path / "scattered").write_text("".join(scattered))
         found: list[tuple[str, te.Results]] = []
         for reader in READERS:
-            monkeypatch.setenv("TRECEVAL_READER", reader)
+            use_reader(monkeypatch, reader)
             ways: dict[str, Any] = {
                 "path": str(tmp_path / "run"),
                 "scattered": tmp_path / "scattered",

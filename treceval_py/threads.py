@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from itertools import chain, islice
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 MOST_THREADS = 256
 """Reading is serial and each thread holds a piece of a file: more threads would only use more memory."""
@@ -42,32 +42,30 @@ def in_order(
     Exception
         Whatever an item or its work raises, in place of that item's result.
     """
-    failures: list[Exception] = []
-
-    def taken() -> Iterator[Item]:
-        try:
-            yield from items
-        except Exception as error:  # noqa: BLE001 - raised after the results of the items before
-            failures.append(error)
-
     threads = available_threads() if threads is None else threads
-    rest = taken()
-    first = list(islice(rest, 2 if threads > 1 else 1))
-    several, rest = len(first) > 1, chain(first, rest)
-    del first  # or its items would be kept until the end
-    if several:
-        from concurrent.futures import ThreadPoolExecutor
+    pool: Any = None
+    ahead: deque[Callable[[], Result]] = deque()
+    failure: Exception | None = None
+    try:
+        while True:
+            while failure is None and len(ahead) < (2 * threads if threads > 1 else 1):
+                try:
+                    item = next(items)
+                except Exception as error:  # noqa: BLE001 - raised after the results of the items before
+                    failure = error
+                    break
+                if ahead and pool is None:
+                    from concurrent.futures import ThreadPoolExecutor
 
-        pool = ThreadPoolExecutor(threads)
-        try:
-            futures = (pool.submit(work, item) for item in rest)
-            ahead = deque(islice(futures, 2 * threads))
-            while ahead:
-                yield ahead.popleft().result()
-                ahead.extend(islice(futures, 1))
-        finally:
+                    pool = ThreadPoolExecutor(threads)
+                    ahead[0] = pool.submit(ahead[0]).result
+                ahead.append(partial(work, item) if pool is None else pool.submit(work, item).result)
+                del item  # or it would be kept until the end
+            if not ahead:
+                break
+            yield ahead.popleft()()
+        if failure is not None and not isinstance(failure, StopIteration):
+            raise failure
+    finally:
+        if pool is not None:
             pool.shutdown(wait=False, cancel_futures=True)
-    else:
-        yield from map(work, rest)
-    if failures:
-        raise failures[0]

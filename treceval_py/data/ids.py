@@ -6,8 +6,9 @@ sorted by their bytes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -32,9 +33,8 @@ def encode(text: str) -> bytes:
         raise DataError(f"identifier {text!a} cannot be written as UTF-8", "Use valid Unicode text.") from None
 
 
-def decode(raw: bytes) -> str:
-    """Return the text of an identifier; bytes that are not UTF-8 become lone surrogates."""
-    return raw.decode("utf-8", "surrogateescape")
+decode: Callable[[bytes], str] = partial(str, encoding="utf-8", errors="surrogateescape")
+"""Returns the text of an identifier; bytes that are not UTF-8 become lone surrogates."""
 
 
 def beginning_of(text: bytes) -> str:
@@ -83,11 +83,9 @@ class Ids(Sequence[str]):
         offsets are computed on first use: dictionaries are often scored without them.
     """
 
-    __slots__ = ("_bounds", "buffer")
-
     def __init__(self, buffer: bytes, offsets: IntArray | Sequence[str]) -> None:
         self.buffer = buffer
-        self._bounds = offsets
+        self.__dict__["offsets" if isinstance(offsets, np.ndarray) else "_ids"] = offsets
 
     @classmethod
     def from_bytes(cls, ids: Sequence[bytes]) -> Ids:
@@ -100,13 +98,10 @@ class Ids(Sequence[str]):
         text = "".join(ids)
         return cls(text.encode(), ids) if text.isascii() else cls.from_bytes(list(map(encode, ids)))
 
-    @property
+    @cached_property
     def offsets(self) -> IntArray:
         """The first byte of each identifier, and the number of bytes."""
-        bounds = self._bounds
-        if not isinstance(bounds, np.ndarray):
-            self._bounds = bounds = _bounds_of(bounds)
-        return bounds
+        return _bounds_of(self.__dict__.pop("_ids"))
 
     @classmethod
     def concatenate(cls, columns: Sequence[Ids]) -> Ids:

@@ -103,6 +103,11 @@ class Table(Mapping[str, dict[str, Value]]):
         """Return the position of a query in ``qids``, or None."""
         return self._rows.get(qid)
 
+    def rows_of(self, qids: Sequence[str]) -> IntArray:
+        """Return the positions of queries in ``qids``, negative for others. (Q,)."""
+        rows = self._rows
+        return np.array([rows.get(qid, -1) for qid in qids], dtype=np.int64)
+
     def span(self, row: int) -> tuple[int, int]:
         """Return the first row of query number ``row``, and the row after its last one."""
         return int(self.offsets[row]), int(self.offsets[row + 1])

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -139,11 +140,12 @@ def read_part(
     return part, error
 
 
-PartReader: TypeAlias = Callable[[memoryview, int, Layout, str], "tuple[Part | None, InputError | None]"]
+PartReader: TypeAlias = Callable[..., "tuple[Part | None, InputError | None]"]
 
 
-def part_of(text: memoryview, first: int, layout: Layout, name: str) -> tuple[Part | None, InputError | None]:
-    """Read a block with the compiled scanner or else the Python reader; result as for `read_part`."""
+def part_of(block: tuple[int, memoryview], layout: Layout, name: str) -> tuple[Part | None, InputError | None]:
+    """Read a numbered block with the compiled scanner or else the Python reader; result as for `read_part`."""
+    first, text = block
     part = scanned(text, first, layout)
     return (part, None) if part is not None else read_part(bytes(text), first, layout, name)
 
@@ -171,7 +173,7 @@ def gathered(
     take : callable, optional
         Receives each part; the returned rows are then empty.
     part_of : callable
-        Reads a block, as `part_of` does.
+        Reads a numbered block, as `part_of` does.
 
     Raises
     ------
@@ -180,14 +182,12 @@ def gathered(
     """
     rows, empty = Rows(name_of(source) if name is None else name), True
     take = rows.add if take is None else take
-    workers = 1 if scanner() is None else threads
-
-    def work(block: tuple[int, memoryview]) -> tuple[Part | None, InputError | None]:
-        return part_of(block[1], block[0], layout, rows.name)
-
-    with closing(in_order(numbered(source, rows.name), work, workers)) as parts:
+    work = partial(part_of, layout=layout, name=rows.name)
+    texts = numbered(source, rows.name)
+    several = threads != 1 and scanner() is not None
+    with closing(in_order(texts, work, threads)) if several else nullcontext(map(work, texts)) as parts:
         for part, error in parts:
-            if part is not None and part.docids:  # a block of comments has no tag
+            if part is not None and part.qids:  # a block of comments has no tag
                 take(part)
                 empty = False
             if error is not None:
@@ -254,7 +254,7 @@ class Rows:
         """Add the rows of a part."""
         self._parts.append(part)
         self._starts.append(self.count)
-        self.count += len(part.docids)
+        self.count += int(part.starts[-1])
 
     def qrels(self, *, duplicates: str = "refuse") -> Qrels:
         """Return the rows as judgments.
@@ -269,7 +269,7 @@ class Rows:
         InputError
             A document is judged twice for a query.
         """
-        qids, offsets, docids, order = self._arranged(last=duplicates == "last")
+        qids, offsets, docids, order = self._grouped(last=duplicates == "last", checked=True)
         rels = _joined([part.rels for part in self._parts if part.rels is not None], order)
         return Qrels.from_columns(qids, offsets, docids, rels, name=self.name)
 
@@ -289,22 +289,15 @@ class Rows:
         InputError
             A document occurs twice in a query.
         """
-        qids, offsets, docids, order = self._arranged(last=duplicates == "last", checked=checked)
+        qids, offsets, docids, order = self._grouped(last=duplicates == "last", checked=checked)
         scores = _joined([part.scores for part in self._parts if part.scores is not None], order)
         known = [part.ranks for part in self._parts if part.ranks is not None]
         ranks = _joined(known, order) if len(known) == len(self._parts) else None
         tag = decode(self._parts[-1].tag)
         return Run.from_columns(qids, offsets, docids, scores, tag=tag, name=self.name, ranks=ranks)
 
-    def _arranged(self, *, last: bool, checked: bool = True) -> Grouping:
+    def _grouped(self, *, last: bool = False, checked: bool = False) -> Grouping:
         """Return the rows by query; documents that occur twice are refused, or have only their last row."""
-        grouping = self._grouped()
-        twice = self.repetition(grouping) if checked and not last else None
-        if twice is not None:
-            raise twice.error(self.name)
-        return _last_rows(grouping) if last else grouping
-
-    def _grouped(self) -> Grouping:
         lengths = np.concatenate([np.diff(part.starts) for part in self._parts])
         numbers: dict[bytes, int] = {}
         stretches: list[IntArray] = []
@@ -314,7 +307,12 @@ class Rows:
         queries = np.concatenate(stretches)
         columns = [part.docids for part in self._parts]
         docids = columns[0] if len(columns) == 1 else Ids.concatenate(columns)
-        return by_query([decode(qid) for qid in numbers], queries, lengths, docids)
+        grouping = by_query([decode(qid) for qid in numbers], queries, lengths, docids)
+        if last:
+            return _last_rows(grouping)
+        if checked and (twice := self.repetition(grouping)) is not None:
+            raise twice.error(self.name)
+        return grouping
 
     def repetition(self, grouping: Grouping | None = None) -> Repetition | None:
         """Return the first document that occurs twice in a query."""

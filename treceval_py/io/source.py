@@ -390,7 +390,15 @@ class _Bytes(io.RawIOBase):
             self._again = False
             if self._once:
                 self._copy = None
-        count = 0 if self._ended else self._taken(buffer)
+        count = 0
+        if hasattr(self._stream, "readinto"):
+            count = (not self._ended and self._stream.readinto(buffer)) or 0
+        elif not self._ended:
+            data = self._stream.read(len(buffer)) or b""
+            if not isinstance(data, (bytes, bytearray, memoryview)):
+                raise InputError("is open as text, or not a file", "Open the file with mode 'rb', or give its path.")
+            count = len(data)
+            buffer[:count] = data
         self._ended = not count and len(buffer) > 0  # a terminal would go on
         self.count += count
         if self._copy is not None:
@@ -400,15 +408,6 @@ class _Bytes(io.RawIOBase):
                 problem = f"there is no room for a copy of the pipe: {_reason(error)}"
                 raise InputError(problem, "Write the run to a file first.", file=self.name) from None
         return count
-
-    def _taken(self, buffer: Any) -> int:
-        if hasattr(self._stream, "readinto"):
-            return self._stream.readinto(buffer) or 0
-        data = self._stream.read(len(buffer)) or b""
-        if not isinstance(data, (bytes, bytearray, memoryview)):
-            raise InputError("is open as text, or not a file", "Open the file with mode 'rb', or give its path.")
-        buffer[: len(data)] = data
-        return len(data)
 
     def rewind(self) -> None:
         """Restart at the first byte."""

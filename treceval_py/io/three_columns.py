@@ -41,9 +41,9 @@ def read_msmarco_run(source: Source) -> Run:
     return gathered(source, MSMARCO, part_of=_part_with_ranks).run()
 
 
-def _part_with_ranks(text: memoryview, first: int, layout: Layout, name: str) -> tuple[Part | None, InputError | None]:
-    part, error = _part(bytes(text), first, layout, name)
-    if part is None or not part.docids:
+def _part_with_ranks(block: tuple[int, memoryview], layout: Layout, name: str) -> tuple[Part | None, InputError | None]:
+    part, error = _part(bytes(block[1]), block[0], layout, name)
+    if part is None or not part.qids:
         return part, error
     ranks = cast("IntArray", part.rels)
     if ranks.min() < 1:
@@ -76,13 +76,13 @@ def read_beir(source: Source) -> Qrels:
     """
     begun = False
 
-    def part_of(block: memoryview, first: int, layout: Layout, name: str) -> tuple[Part | None, InputError | None]:
+    def part_of(block: tuple[int, memoryview], layout: Layout, name: str) -> tuple[Part | None, InputError | None]:
         nonlocal begun
-        text = bytes(block)
+        first, text = block[0], bytes(block[1])
         if not begun:
             text, first = _without_header(text, first)
         part, error = _part(text, first, layout, name)
-        begun = begun or bool(part and part.docids)
+        begun = begun or bool(part and part.qids)
         return part, error
 
     return gathered(source, BEIR, part_of=part_of).qrels()

@@ -277,7 +277,7 @@ def _places(qrels: Qrels, qids: Sequence[str]) -> IntArray | None:
         return None
     order = np.empty(len(qrels.qids), dtype=np.int64)
     order[qrels.ideal.rows] = np.arange(len(order))
-    rows = np.array([-1 if (row := qrels.row_of(qid)) is None else row for qid in qids], dtype=np.int64)
+    rows = qrels.rows_of(qids)
     place = np.where(rows >= 0, order[rows] if len(order) else -1, -1)
     by_place = np.argsort(place, kind="stable")
     places = np.ascontiguousarray([by_place, rows[by_place], place[by_place]], dtype=np.int64)

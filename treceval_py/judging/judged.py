@@ -151,13 +151,13 @@ class JudgedRun:
 
     def count(self, hits_query: IntArray) -> IntArray:
         """Count rows by query; ``hits_query`` (N,) holds query rows. Returns (Q,)."""
-        counts: IntArray = np.bincount(hits_query, minlength=self.num_queries).astype(np.int64, copy=False)
+        counts: IntArray = np.bincount(hits_query, minlength=len(self.qids)).astype(np.int64, copy=False)
         return counts
 
     def sum(self, hits_query: IntArray, values: FloatArray) -> FloatArray:
         """Add `values` (N,) by query, `hits_query` (N,), sequentially as a C loop does. Returns (Q,)."""
         # np.add.reduceat and np.sum add pairwise and differ in the last bits; reduceat is wrong for empty queries.
-        totals: FloatArray = np.bincount(hits_query, weights=values, minlength=self.num_queries).astype(
+        totals: FloatArray = np.bincount(hits_query, weights=values, minlength=len(self.qids)).astype(
             np.float64, copy=False
         )
         return totals
@@ -166,7 +166,8 @@ class JudgedRun:
         """Count the documents judged `level` or more per query, retrieved or not. Returns (Q,)."""
         known, key = self._known, ("num_rel", level)
         if key not in known:
-            known[key] = self.count(self.ideal.query[self.ideal.rel >= max(level, 0)])
+            queries = self.ideal.query[self.ideal.rel >= max(level, 0)]
+            known[key] = np.bincount(queries, minlength=len(self.qids)).astype(np.int64, copy=False)
         found: IntArray = known[key]
         return found
 
@@ -200,7 +201,7 @@ class JudgedRun:
 
     def starts(self, hits: Hits) -> IntArray:
         """Return the first row of each query in `hits`, a table sorted by query: (Q + 1,)."""
-        starts: IntArray = np.searchsorted(hits.query, np.arange(self.num_queries + 1)).astype(np.int64)
+        starts: IntArray = np.searchsorted(hits.query, np.arange(len(self.qids) + 1)).astype(np.int64)
         return starts
 
     def select(self, keep: BoolArray) -> JudgedRun:
@@ -313,8 +314,8 @@ class JudgedGroups(NamedTuple):
 
     def mean(self, values: FloatArray) -> FloatArray:
         """Average a value per judged ranking (G,) over the groups of each query. Returns (Q,)."""
-        totals = np.bincount(self.query, weights=values, minlength=self.num_queries)
-        return ratio(totals, np.bincount(self.query, minlength=self.num_queries))
+        totals = np.bincount(self.query, weights=values, minlength=len(self.qids))
+        return ratio(totals, np.bincount(self.query, minlength=len(self.qids)))
 
 
 def ratio(numerator: FloatArray | IntArray, denominator: FloatArray | IntArray) -> FloatArray:

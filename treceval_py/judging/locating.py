@@ -155,7 +155,7 @@ def judge_by(
     qrels: Qrels, run: Run | Mapping[str, Mapping[str, float]], ranking: Ranking, *, complete: bool
 ) -> JudgedRun:
     """Find the judged documents of a run under a ranking; otherwise like `judge`."""
-    compiled, limit = scanner(), _limit_if_plain(ranking)
+    compiled, limit = scanner(), limit_if_plain(ranking)
     if compiled is None or limit is None or isinstance(run, Run) or not isinstance(run, Mapping):
         table = run if isinstance(run, Run) else Run(run)
         located = locate(qrels, table, ranking)
@@ -173,7 +173,7 @@ def judge_arranged(qrels: Qrels, run: Run, ranking: Ranking) -> tuple[JudgedRun,
 
     Not for rankings by the rank column or of judged documents only, whose ranks are not positions in the order.
     """
-    rows = np.array([-1 if (row := qrels.row_of(qid)) is None else row for qid in run.qids], dtype=np.int64)
+    rows = qrels.rows_of(run.qids)
     run, ranking = _left(qrels, run, rows, ranking)
     ordered = arrange(run, ranking, _labels(qrels, run, rows, ranking))
     located = _located_in_order(qrels, run, rows, ranking, ordered)
@@ -307,8 +307,8 @@ def locate(qrels: Qrels, run: Run, ranking: Ranking = PLAIN) -> Located:
     """Find the ranks of the judged documents of a run."""
     if ranking.documents:
         return _with_documents(qrels, run, ranking)
-    rows = np.array([-1 if (row := qrels.row_of(qid)) is None else row for qid in run.qids], dtype=np.int64)
-    if _limit_if_plain(ranking) is not None:
+    rows = qrels.rows_of(run.qids)
+    if limit_if_plain(ranking) is not None:
         return _located(qrels, run, rows, ranking)
     run, ranking = _left(qrels, run, rows, ranking)
     return _located_in_order(qrels, run, rows, ranking, arrange(run, ranking, _labels(qrels, run, rows, ranking)))
@@ -473,7 +473,7 @@ def _located(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> Locate
 
 
 @lru_cache(maxsize=64)
-def _limit_if_plain(ranking: Ranking) -> int | None:
+def limit_if_plain(ranking: Ranking) -> int | None:
     """Return the number of documents of a query that count; None if the ranking needs a table of all documents."""
     return limit_of(ranking.depth) if ranking.plain else None
 

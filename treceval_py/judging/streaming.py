@@ -23,7 +23,7 @@ from treceval_py.io.lines import RUN, no_data
 from treceval_py.io.rows import Part, Repetition, Rows, gathered, read_part, scanned
 from treceval_py.io.source import Watch, at_line, blocks, kept, name_of
 from treceval_py.judging.judged import JudgedRun
-from treceval_py.judging.locating import Located, assemble, judge_by, locate
+from treceval_py.judging.locating import Located, assemble, judge_by, limit_if_plain, locate
 from treceval_py.scan import scanner
 from treceval_py.threads import in_order
 
@@ -97,20 +97,15 @@ def judge_file(
     InputError
         The run cannot be read, a line is malformed, or a document occurs twice in a query.
     """
-    name = name_of(source)
-    judging = _Judging(qrels, name, ranking, duplicates)
-    workers = 1 if scanner() is None else threads
     with kept(source) as (first, again):
-        reading = _Reading(judging)
-        texts = blocks(first, size, name=name, whole_queries=True, watch=watch)
-        with closing(in_order(texts, judging.piece, workers)) as results:
-            reading.take_all(results)
-        if judging.scattered and not _judged_in_parts(judging, reading, again, workers, size):
-            rows = gathered(again(), RUN, name, workers)
+        reading = _Reading(qrels, name_of(source), ranking, duplicates, 1 if scanner() is None else threads, size)
+        reading.take_all(blocks(first, size, name=reading.name, whole_queries=True, watch=watch))
+        if reading.scattered and not reading.take_parts(again):
+            rows = gathered(again(), RUN, reading.name, reading.threads)
             run = rows.run(duplicates=duplicates)
-            judged = judge_by(qrels, run, judging.ranking, complete=complete)
+            judged = judge_by(qrels, run, ranking, complete=complete)
             replaced = rows.count - len(run.docids)
-            return judged, Retrieved(run.qids, name, run.tag, rank_contradictions(run), replaced)
+            return judged, Retrieved(run.qids, run.name, run.tag, rank_contradictions(run), replaced)
     return reading.whole(complete=complete)
 
 
@@ -145,42 +140,53 @@ class _Piece(NamedTuple):
     replaced: int = 0
 
 
-class _Judging:
-    """Judges pieces, in any thread."""
+class _Reading:
+    """A run that is being read, with the results of its pieces so far."""
 
-    def __init__(self, qrels: Qrels, name: str, ranking: Ranking, duplicates: str) -> None:
-        self.qrels = qrels
+    def __init__(
+        self, qrels: Qrels, name: str, ranking: Ranking, duplicates: str, threads: int | None, size: int | None
+    ) -> None:
         self.name = name
-        self.ranking = ranking
-        self.duplicates = duplicates
+        self.threads = threads
         self.scattered = False  # whether a query occurred in two pieces; then pieces are only scanned for errors
+        self._qrels = qrels
+        self._ranking = ranking
+        self._duplicates = duplicates
+        self._size = size
+        self._plain = True  # whether the scanner accepted all pieces
+        self._lines = self._num_bytes = self._replaced = 0
+        self._twice: InputError | None = None
+        self._qids: dict[str, None] = {}
+        self._tag = ""
+        self._located: list[Located] = []
+        self._contradictions: list[RankContradictions | None] = []
 
     def piece(self, text: memoryview) -> _Piece | bytes:
         """Judge a piece; return its text if the Python reader must read it."""
         part = scanned(text, 1, RUN)
         if part is None:
             return bytes(text)
-        if not part.docids:
+        if not part.qids:
             return _Piece((), "", part.num_lines, len(text))
-        if self.ranking.order == "rank" and (part.ranks is None or int(part.ranks.min()) < 1):
+        if self._ranking.order == "rank" and (part.ranks is None or int(part.ranks.min()) < 1):
             return bytes(text)
         if self.scattered:
             return _Piece(tuple(map(decode, part.qids)), decode(part.tag), part.num_lines, len(text))
-        return self.judged(part, len(text))
+        return self._judged(part, len(text))
 
-    def judged(self, part: Part, num_bytes: int) -> _Piece:
+    def _judged(self, part: Part, num_bytes: int) -> _Piece:
         """Judge a part of a run."""
         rows = Rows(self.name)
         rows.add(part)
         run = rows.run(checked=False)
-        located = locate(self.qrels, run, self.ranking)
+        located = locate(self._qrels, run, self._ranking)
         # The scanner notices repeated documents while it judges, unless some are left out of the ranking before.
-        noticed = located.twice is not None or scanner() is None or not self.ranking.plain
+        noticed = located.twice is not None or scanner() is None or limit_if_plain(self._ranking) is None
         twice, replaced = None, 0
-        if noticed and self.duplicates == "last":
+        if noticed and self._duplicates == "last":
             run = rows.run(duplicates="last")
             replaced = len(part.docids) - len(run.docids)
-            located = locate(self.qrels, run, self.ranking) if replaced else located
+            located = locate(self._qrels, run, self._ranking) if replaced else located
         elif noticed:
             twice = rows.repetition()
         contradictions: RankContradictions | None = None
@@ -189,75 +195,73 @@ class _Judging:
             contradictions = RankContradictions() if in_place else rank_contradictions(run)
         return _Piece(run.qids, run.tag, part.num_lines, num_bytes, located, contradictions, twice, replaced)
 
-
-class _Reading:
-    """A run that is being read, with the results of its pieces so far."""
-
-    def __init__(self, judging: _Judging) -> None:
-        self._judging = judging
-        self._lines = 0
-        self._twice: InputError | None = None
-        self._contradictions: list[RankContradictions | None] = []
-        self.plain = True  # whether the scanner accepted all pieces
-        self.num_bytes = 0
-        self.qids: dict[str, None] = {}
-        self.located: list[Located] = []
-        self.tag = ""
-        self.replaced = 0
-
-    def take_all(self, results: Iterator[_Piece | bytes]) -> None:
-        """Add the pieces in order.
+    def take_all(self, texts: Iterator[memoryview]) -> None:
+        """Judge pieces, and add them in order.
 
         Raises
         ------
         InputError
             A line or the source cannot be read.
         """
-        while True:
-            try:
-                result = next(results)
-            except StopIteration:
-                return
-            except InputError as error:
-                raise at_line(error, self._lines) from None
-            piece, before = (self._by_python(result), 0) if isinstance(result, bytes) else (result, self._lines)
-            if piece.twice is not None:
-                # Reported only once all lines are known to be well formed, as when the whole run is read at once.
-                self._twice = self._twice or piece.twice.error(self._judging.name, before)
-            self._lines += piece.num_lines
-            self.num_bytes += piece.num_bytes
-            if not piece.qids:
-                continue
-            known = len(self.qids)
-            self.qids.update(dict.fromkeys(piece.qids))
-            self.tag = piece.tag
-            if len(self.qids) < known + len(piece.qids):
-                self._judging.scattered = True
-            self.keep(piece)
+        with closing(in_order(texts, self.piece, self.threads)) as results:
+            while True:
+                try:
+                    result = next(results)
+                except StopIteration:
+                    return
+                except InputError as error:
+                    raise at_line(error, self._lines) from None
+                piece, before = (self._by_python(result), 0) if isinstance(result, bytes) else (result, self._lines)
+                if piece.twice is not None:
+                    # Reported only once all lines are known to be well formed, as when the whole run is read at once.
+                    self._twice = self._twice or piece.twice.error(self.name, before)
+                self._lines += piece.num_lines
+                self._num_bytes += piece.num_bytes
+                if piece.qids:
+                    known = len(self._qids)
+                    self._qids.update(dict.fromkeys(piece.qids))
+                    self._tag = piece.tag
+                    self.scattered |= len(self._qids) < known + len(piece.qids)
+                    self._keep(piece)
 
     def _by_python(self, text: bytes) -> _Piece:
-        self.plain = False
-        part, error = read_part(
-            text, self._lines + 1, RUN, self._judging.name, by_rank=self._judging.ranking.order == "rank"
-        )
+        self._plain = False
+        part, error = read_part(text, self._lines + 1, RUN, self.name, by_rank=self._ranking.order == "rank")
         if error is not None:
             raise error
-        if part is None:
-            return _Piece((), "", text.count(b"\n"), len(text))
-        return self._judging.judged(part, len(text))
+        return _Piece((), "", text.count(b"\n"), len(text)) if part is None else self._judged(part, len(text))
 
-    def keep(self, piece: _Piece) -> None:
+    def _keep(self, piece: _Piece) -> None:
         """Store the results of a piece."""
         if piece.located is not None:
-            self.located.append(piece.located)
+            self._located.append(piece.located)
             self._contradictions.append(piece.contradictions)
-            self.replaced += piece.replaced
+            self._replaced += piece.replaced
 
-    def forget(self) -> None:
-        """Discard the results so far."""
-        self.located.clear()
+    def take_parts(self, again: Callable[[], Source]) -> bool:
+        """Judge a run with scattered queries instead, reading it once per part of its queries.
+
+        Returns False if the Python reader is needed, which must hold such a run whole.
+        """
+        compiled = scanner()
+        if compiled is None or not self._plain:
+            return False
+        self.scattered = False
+        self._located.clear()
         self._contradictions.clear()
-        self.replaced = 0
+        self._replaced = 0
+        count = self._num_bytes // SCATTERED_SIZE + 1
+        for number in range(count):
+            select = partial(compiled.select, parts=count, part=number)
+            texts = blocks(again(), self._size, name=self.name)
+            with closing(in_order(texts, select, self.threads)) as chosen:
+                text = b"".join(chosen)
+            if text:
+                piece = self.piece(memoryview(text))
+                if isinstance(piece, bytes) or piece.twice is not None:
+                    return False
+                self._keep(piece)
+        return True
 
     def whole(self, *, complete: bool) -> tuple[JudgedRun, Retrieved]:
         """Combine the pieces; queries with contradictions are in the order of the run.
@@ -267,41 +271,15 @@ class _Reading:
         InputError
             The run has no line with data, or a document occurs twice in a query.
         """
-        if not self.qids:
-            raise no_data(self._judging.name)
+        if not self._qids:
+            raise no_data(self.name)
         if self._twice is not None:
             raise self._twice
         contradictions = RankContradictions()
         known = [of_piece for of_piece in self._contradictions if of_piece is not None]
         if len(known) == len(self._contradictions):  # the ranks of all pieces are known
             contradicting = {qid for part in known for qid in part.qids}
-            qids = tuple(filter(contradicting.__contains__, self.qids))
+            qids = tuple(filter(contradicting.__contains__, self._qids))
             contradictions = RankContradictions(qids, all(part.reversed for part in known))
-        how = self._judging
-        judged = assemble(how.qrels, self.located, complete=complete, tag=self.tag, known=how.ranking.known)
-        return judged, Retrieved(tuple(self.qids), how.name, self.tag, contradictions, self.replaced)
-
-
-def _judged_in_parts(
-    judging: _Judging, reading: _Reading, again: Callable[[], Source], threads: int | None, size: int | None
-) -> bool:
-    """Judge a run with scattered queries, reading it once per part of its queries.
-
-    Returns False if the Python reader is needed, which must hold such a run whole.
-    """
-    compiled = scanner()
-    if compiled is None or not reading.plain:
-        return False
-    judging.scattered = False
-    reading.forget()
-    count = reading.num_bytes // SCATTERED_SIZE + 1
-    for number in range(count):
-        select = partial(compiled.select, parts=count, part=number)
-        with closing(in_order(blocks(again(), size, name=judging.name), select, threads)) as chosen:
-            text = b"".join(chosen)
-        if text:
-            piece = judging.piece(memoryview(text))
-            if isinstance(piece, bytes) or piece.twice is not None:
-                return False
-            reading.keep(piece)
-    return True
+        judged = assemble(self._qrels, self._located, complete=complete, tag=self._tag, known=self._ranking.known)
+        return judged, Retrieved(tuple(self._qids), self.name, self._tag, contradictions, self._replaced)

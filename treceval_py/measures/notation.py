@@ -21,6 +21,10 @@ _Parsed = tuple[list[Measure], bool, bool]
 """Measures, whether the name stands for whole families, and whether it replaces these."""
 
 
+MOST_KNOWN = 1000
+_KNOWN: dict[object, _Parsed] = {}
+"""Names that were parsed before: the same few, thousands of times in a loop. What was declared anew is parsed again."""
+
 _NOT_DECIDED: Mapping[str, str] = MappingProxyType({})
 
 
@@ -69,10 +73,17 @@ def parse_measures(
         given = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
     except TypeError:  # an array without dimensions
         given = [names]
-    parsed = [
-        (([name], False, False) if isinstance(name, Measure) else _parse(name, leaves_out, names_here))
-        for name in given
-    ]
+    parsed: list[_Parsed] = []
+    for name in given:
+        key = (name, len(FAMILIES), leaves_out, *names_here.items()) if isinstance(name, str) else None
+        known = _KNOWN.get(key)
+        if isinstance(name, Measure):
+            known = [name], False, False
+        elif known is None or [one for one in known[0] if FAMILIES.get(one.family.name) is not one.family]:
+            known = _parse(name, leaves_out, names_here)
+            if key is not None and len(_KNOWN) < MOST_KNOWN:
+                _KNOWN[key] = known
+        parsed.append(known)
     replaced = {measure.family for measures, _, replaces in parsed if replaces for measure in measures}
     wanted: dict[Measure, None] = {}
     for measures, whole, _ in parsed:

@@ -314,8 +314,8 @@ class Measure:
 
     def with_defaults(self, defaults: Mapping[str, Any]) -> Measure:
         """Return the measure with `defaults` for parameters that were not given."""
-        given = dict(self.parameters)
-        more = {name: value for name, value in defaults.items() if self.family.takes(name) and name not in given}
+        given, taken = dict(self.parameters), {parameter.name for parameter in self.family.parameters}
+        more = {name: value for name, value in defaults.items() if name in taken and name not in given}
         return replace(self, parameters=tuple({**given, **more}.items()), asked=self.name)
 
     def __call__(self, judged: Any) -> FloatArray | IntArray | list[str]:

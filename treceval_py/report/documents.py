@@ -194,7 +194,7 @@ class Rankings:
         self.runs.append(KeptRun(run.name, run.tag, judged, firsts, relevant, ties, labels, frozenset(run.qids)))
 
     def _lists(self, judged: JudgedRun, table: Run, order: IntArray) -> Iterator[_List]:
-        numbers = np.array([-1 if (number := table.row_of(qid)) is None else number for qid in self.qids])
+        numbers = table.rows_of(self.qids)
         starts = np.where(numbers >= 0, table.offsets[numbers], 0)
         lengths = np.where(numbers >= 0, table.offsets[numbers + 1] - starts, 0)
         sizes = np.minimum(lengths, np.where(self.deep, self.first, min(self.first, SHOWN)))

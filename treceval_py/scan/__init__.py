@@ -7,7 +7,7 @@ Both produce the same columns, results and messages. ``TRECEVAL_READER=python`` 
 from __future__ import annotations
 
 import os
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import ModuleType
 from typing import NamedTuple
 
@@ -20,8 +20,9 @@ VARIABLE = "TRECEVAL_READER"
 NOT_BUILT = "the compiled reader was not built"
 
 
+@cache
 def scanner() -> ModuleType | None:
-    """Return the compiled scanner, or None if the Python reader is used.
+    """Return the compiled scanner, or None if the Python reader is used. The variable is read once in a process.
 
     Raises
     ------

@@ -172,8 +172,9 @@ class Evaluator:
         if isinstance(qrels, (Qrels, JudgmentGroups, Preferences, Mapping)):
             self.judgments = load_judgments(qrels)
         else:
-            named = self._reading.judgment_format or format_for(scoring.named)
-            self.judgments = load_judgments(qrels, named, duplicates=scoring.duplicates)
+            measures, duplicates = scoring.named, scoring.duplicates
+            named = self._reading.judgment_format or format_for(measures)
+            self.judgments = load_judgments(qrels, named, duplicates=duplicates)
         self.fingerprint = Fingerprint(self.judgments)
         self.profile = cast("Profile", scoring.profile)
         self.plan: Plan = scoring.plan(self.judgments.max_rel, self.fingerprint)

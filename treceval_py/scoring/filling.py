@@ -166,6 +166,9 @@ def results_of(opened: Opened, plan: Plan, fingerprint: Fingerprint, judge: Judg
         rows = np.flatnonzero(kept).tolist()
         qids, values, counted, as_zero = tuple([qids[row] for row in rows]), values[kept], counted[kept], as_zero[kept]
         texts = {number: tuple([column[row] for row in rows]) for number, column in texts.items()}
+    unjudged: list[str] = []
+    if missing or len(retrieved.qids) != len(judgments.qids):
+        unjudged = missing_queries(retrieved.qids, (*judgments.qids, *qids) if extra else judgments.qids)
     return Results(
         tasks=tasks,
         profile=plan.profile,
@@ -177,7 +180,7 @@ def results_of(opened: Opened, plan: Plan, fingerprint: Fingerprint, judge: Judg
         # A query is listed if it counts for some measure other than as a fixed 0.
         listed=np.asarray((counted & ~as_zero).any(axis=1)) if tasks else np.ones(len(qids), dtype=bool),
         missing=tuple(missing or ()),
-        unjudged=tuple(missing_queries(retrieved.qids, (*judgments.qids, *qids) if extra else judgments.qids)),
+        unjudged=tuple(unjudged),
         contradictions=retrieved.contradictions,
         judgments_name=judgments.name,
         run_name=retrieved.name,
@@ -264,7 +267,7 @@ def _computed(measure: Measure, part: Judged, fixed: FloatArray | None) -> tuple
             column = with_fixed(measure, column, fixed)
         over = family.average.over
         if over is None:
-            average = family.average(column, part.num_queries)
+            average = family.average(column, len(part.qids))
         else:
             average = over(column, part, dict(measure.parameters))
     # An average over other things than values, such as nAUC's, may have no value.

@@ -62,11 +62,12 @@ def format_for(measures: Sequence[Measure]) -> str | None:
     needing = [measure for measure in measures if measure.family.judged in _NEEDS]
     if any(measure.family.name in of_groups for measure in needing):
         return None
-    by_kind = {measure.family.judged: measure.name for measure in needing}
+    by_kind = {measure.family.judged: measure for measure in needing}
     if JudgedGroups in by_kind and len(by_kind) > 1:
         other = next(kind for kind in by_kind if kind is not JudgedGroups)
         raise EvaluationError(
-            f"measure {by_kind[JudgedGroups]} needs {_NEEDS[JudgedGroups]}, and {by_kind[other]} {_NEEDS[other]}",
+            f"measure {by_kind[JudgedGroups].name} needs {_NEEDS[JudgedGroups]}, "
+            f"and {by_kind[other].name} {_NEEDS[other]}",
             "Compute them in two separate commands.",
         )
     return "qrels_jg" if set(by_kind) == {JudgedGroups} else None

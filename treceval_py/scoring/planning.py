@@ -14,11 +14,11 @@ import numpy as np
 from treceval_py.data.ids import shown
 from treceval_py.data.ranking import Ranking
 from treceval_py.errors import EvaluationError, MeasureError, brief, warn
-from treceval_py.measures import Measure
+from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.abstention import default_measure
 from treceval_py.measures.parameters import JUDGED_ONLY, PARAMETERS
 from treceval_py.scoring.conventions import Conventions
-from treceval_py.scoring.profiles import Profile, profile_of
+from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES, Profile, profile_of
 from treceval_py.scoring.signatures import Fingerprint, Signature, concise, ranked_apart, read_signatures
 from treceval_py.threads import MOST_THREADS
 
@@ -193,7 +193,7 @@ class Scoring:
             wrong = [f"depth must be 0 or more, not {self.depth}"]
         if wrong:
             raise MeasureError(wrong[0])
-        profile = profile_of(self.profile)
+        profile = PROFILES[DEFAULT_PROFILE] if self.profile is None else profile_of(self.profile)
         if self.signatures is not None:
             signatures = tuple(read_signatures(self.signatures))
             if self.measures is not None or replace(self, signatures=None).chosen:
@@ -201,7 +201,8 @@ class Scoring:
                     "a signature already fixes every scoring option", "Remove the measures and other options."
                 )
             return replace(self, profile=profile, signatures=signatures)
-        measures = tuple(profile.parse(profile.measures if self.measures is None else self.measures))
+        names = profile.measures if self.measures is None else self.measures
+        measures = tuple(parse_measures(names, leaves_out=profile.leaves_out, names_here=profile.names))
         for measure in measures:
             if measure.note:
                 warn(measure.note)
