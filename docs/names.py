@@ -23,7 +23,7 @@ LISTED = {
     "RUN_FORMATS": "io.named",
     "JUDGMENT_FORMATS": "io.named",
     "RESULT_FORMATS": "scoring.show",
-    "PLOTS": "plots.plots",
+    "PLOTS": "plots.specs",
     "KINDS": "checking.rows",
     "METHODS": "fusing.methods",
     "NORMS": "fusing.methods",
