@@ -160,9 +160,8 @@ def judge_by(
         table = run if isinstance(run, Run) else Run(run)
         located = locate(qrels, table, ranking)
         return assemble(qrels, [located], complete=complete, tag=table.tag, known=ranking.known)
-    hits, num_ret, some, left = compiled.judge_nested(
-        *(qrels.by_text(), run, ranking.score_type == FLOAT32, limit, ranking.judged_only)
-    )
+    narrow = ranking.score_type == FLOAT32
+    hits, num_ret, some, left = compiled.judge_nested(qrels.by_text(), run, narrow, limit, ranking.judged_only)
     # Dictionaries that are not plain (other types, other alphabets, long lists of hits) are converted to a table.
     rest = locate(qrels, Run({qid: run[qid] for qid in left}), ranking) if left else None
     return in_order(qrels, hits, num_ret, rest, some=some, complete=complete, known=ranking.known)
@@ -455,11 +454,10 @@ def _located(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> Locate
     limit = limit_of(ranking.depth)
     compiled = scanner()
     if compiled is not None:
-        *hits, num_ret, twice = compiled.judge(
-            *(run.docids.buffer, run.docids.offsets, run.scores, run.offsets, rows),
-            *(qrels.docids.buffer, qrels.docids.offsets, qrels.offsets, qrels.rels),
-            *(ranking.score_type == FLOAT32, limit, ranking.judged_only),
-        )
+        of_run = run.docids.buffer, run.docids.offsets, run.scores, run.offsets, rows
+        of_judgments = qrels.docids.buffer, qrels.docids.offsets, qrels.offsets, qrels.rels
+        narrow = ranking.score_type == FLOAT32
+        *hits, num_ret, twice = compiled.judge(*of_run, *of_judgments, narrow, limit, ranking.judged_only)
         return Located(rows, Hits(*hits), num_ret, twice if twice >= 0 else None)
     tables: list[Hits] = []
     num_ret = np.zeros(len(rows), dtype=np.int64)
