@@ -1,7 +1,6 @@
 """Compute a `JudgedRun` from judgments and a run: find the ranks of the judged documents.
 
-Within a query, documents are sorted by descending score, and documents with equal scores by descending bytes of their
-ids, which is trec_eval's rule.
+`data.ranking` has the rules by which documents are ranked.
 """
 
 from __future__ import annotations

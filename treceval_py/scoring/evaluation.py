@@ -42,7 +42,7 @@ def evaluate(
 ) -> Results:
     """Score a run against judgments.
 
-    A run file is judged while it is read and never held whole. In dictionaries, only judged documents are looked up.
+    A run file in TREC's format is judged while it is read. In dictionaries, only judged documents are looked up.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""Judge opened runs, and fill the columns of results: one for each measure, over the queries that count for it."""
+"""Judge opened runs, decide which queries count, and fill the columns of results.
+
+`queries_that_count` decides about queries that the run lacks, that have no relevant documents, or no judgments.
+"""
 
 from __future__ import annotations
 
@@ -148,7 +151,7 @@ def results_of(opened: Opened, plan: Plan, fingerprint: Fingerprint, judge: Judg
             alone = how.unrelevant != "in" and measure.family.undefined_without != "relevant"
             key = (how.missing, how.unrelevant, how.extra, number if alone else -1)
             if key not in selections:
-                selections[key] = _selected(judged, missing, judgments.qids if extra else None, how, measure)
+                selections[key] = queries_that_count(judged, missing, judgments.qids if extra else None, how, measure)
             part, kept, fixed = selections[key]
             counted[kept, number] = True
             if fixed is not None:
@@ -210,11 +213,11 @@ def part_of(
     complete, extra = opened.kept is not None or conventions.missing != "out", conventions.extra == "in"
     judged, retrieved = judge(opened, ranking, complete, extra)
     missing = missing_queries(opened.judgments.qids, retrieved.qids)
-    part, kept, fixed = _selected(judged, missing, None, conventions, measure)
+    part, kept, fixed = queries_that_count(judged, missing, None, conventions, measure)
     return part, np.full(len(part.qids), np.nan) if fixed is None else fixed[kept]
 
 
-def _selected(
+def queries_that_count(
     judged: Judged,
     missing: Sequence[str],
     known: Sequence[str] | None,
