@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -59,6 +60,9 @@ ALLOWED: dict[str, set[str]] = {
 
 MOST_FLAT = 7
 
+MOST_OF_A_NAME, ENOUGH = 0.02, 50
+"""The share of all assignments that one name may have, where there are enough of them to tell."""
+
 PRINTING = {"print", "exit", "quit"}
 LOGGING = {"basicConfig", "critical", "debug", "error", "exception", "info", "log", "warning"}
 """What the library does not call; what others log may be turned down."""
@@ -107,6 +111,18 @@ class Structure:
             f"logging.{name}" for name in LOGGING
         }
 
+    def overused(self) -> list[str]:
+        """Return the local names that are assigned so often that they say nothing."""
+        counts: Counter[str] = Counter()
+        for tree in self.trees.values():
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr):
+                    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                    names = (name for target in targets for name in ast.walk(target) if isinstance(name, ast.Name))
+                    counts.update(name.id for name in names if isinstance(name.ctx, ast.Store))
+        most = MOST_OF_A_NAME * sum(counts.values())
+        return [name for name, count in counts.items() if count > max(most, ENOUGH)]
+
 
 def cycle(graph: Mapping[str, set[str]]) -> list[str]:
     """Return the names of a cycle; none if there is none."""
@@ -140,6 +156,7 @@ def faults(package: Path = PACKAGE, allowed: Mapping[str, set[str]] = ALLOWED) -
             wrong += [
                 f"{path}: the library calls {called}. Raise, or return it." for called in structure.printing(path)
             ]
+    wrong += [f"{name} is assigned everywhere. Say what it holds." for name in structure.overused()]
     gone = sorted(set(allowed) - {name.partition(".")[0] for name in graph})
     wrong += [f"{name} is in the table of layers and not in the package. Remove it there." for name in gone]
     for circle in (cycle({name: may - {name} for name, may in allowed.items()}), cycle(graph)):

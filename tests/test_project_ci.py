@@ -61,6 +61,8 @@ def test_each_fault_of_the_structure_is_reported(tmp_path: Path) -> None:
     assert faults(low_a="__all__ = ['x']") == [
         "low/a.py: only a package says what it offers, in its __init__.py. Remove __all__."
     ]
+    assert faults(low_a="def f(a):\n" + "    ranks = a\n" * 50) == []
+    assert faults(low_a="def f(a):\n" + "    ranks = a\n" * 51) == ["ranks is assigned everywhere. Say what it holds."]
     assert faults(new="") == ["new.py: new is not in the table of layers. Add what it may import."]
     (at_top,) = [line for line in faults(**{f"m{i}": "" for i in range(8)}) if "at the top" in line]
     assert at_top.endswith("more than 7 modules at the top. Put new ones into a package.")
