@@ -7,6 +7,7 @@ several packages, BEIR ranks twice), the profile has exceptions for families of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -125,12 +126,10 @@ class Profile(NamedTuple):
     def __reduce__(self) -> tuple[object, ...]:
         if PROFILES.get(self.name) is self:
             return (profile_named, (self.name,))
-        plain = {key: dict(value) if isinstance(value, Mapping) else value for key, value in self._asdict().items()}
-        return (_profile_of, (plain,))
-
-
-def _profile_of(fields: dict[str, Any]) -> Profile:
-    return Profile(**fields)
+        plain: dict[str, Any] = {
+            key: dict(value) if isinstance(value, Mapping) else value for key, value in self._asdict().items()
+        }
+        return partial(Profile, **plain), ()
 
 
 _USUAL = Conventions()
@@ -139,13 +138,11 @@ _USUAL = Conventions()
 def _profile(name: str, title: str, conventions: Conventions = _USUAL, **facts: Any) -> Profile:
     """Return a profile. A key of its exceptions, meanings and names is several families, separated by blanks."""
     for fact in ("exceptions", "meanings", "names"):
-        by_family = {family: value for keys, value in facts.get(fact, {}).items() for family in keys.split()}
-        facts[fact] = MappingProxyType(
-            {
-                family: MappingProxyType(value) if isinstance(value, dict) else value
-                for family, value in by_family.items()
-            }
-        )
+        values = {
+            keys: MappingProxyType(value) if isinstance(value, dict) else value
+            for keys, value in facts.get(fact, {}).items()
+        }
+        facts[fact] = MappingProxyType({family: value for keys, value in values.items() for family in keys.split()})
     computes = frozenset(facts.pop("computes", "").split())
     return Profile(name, title, conventions, computes=computes, **facts)
 
