@@ -93,14 +93,10 @@ class Profile(NamedTuple):
     @property
     def kinds_of_exceptions(self) -> list[tuple[list[str], Mapping[str, Any]]]:
         """The exceptions, with families that share the same one grouped."""
-        groups: list[tuple[list[str], Mapping[str, Any]]] = []
+        families: dict[frozenset[tuple[str, Any]], list[str]] = {}
         for family, changes in self.exceptions.items():
-            alike = next((names for names, known in groups if dict(known) == dict(changes)), None)
-            if alike is None:
-                groups.append(([family], changes))
-            else:
-                alike.append(family)
-        return groups
+            families.setdefault(frozenset(changes.items()), []).append(family)
+        return [(names, self.exceptions[names[0]]) for names in families.values()]
 
     def meaning_of(self, measure: Measure) -> Measure:
         """Return the meaning of `measure` if it is named without parameters; with parameters it means itself."""

@@ -186,7 +186,7 @@ class Results(Mapping[str, ByMeasure]):
     @property
     def names(self) -> list[str]:
         """Names of the measures, as requested."""
-        return [measure.name for measure in self.measures]
+        return [task.asked.name for task in self.tasks]
 
     @property
     def _numeric(self) -> list[int]:
@@ -202,15 +202,8 @@ class Results(Mapping[str, ByMeasure]):
         """Return how the values of measure ``number`` were computed."""
         task, counted = self.tasks[number], self.counted[:, number]
         qids = [self.qids[row] for row in np.flatnonzero(counted).tolist()]
-        return Signature(
-            explicit(task.resolved),
-            task.conventions,
-            len(qids),
-            str(self.fingerprint),
-            self.version,
-            task.profile,
-            fingerprint_of_queries(qids),
-        )
+        measure, judgments, query_set = explicit(task.resolved), str(self.fingerprint), fingerprint_of_queries(qids)
+        return Signature(measure, task.conventions, len(qids), judgments, self.version, task.profile, query_set)
 
     @property
     def mean(self) -> ByMeasure:
@@ -306,9 +299,8 @@ class Results(Mapping[str, ByMeasure]):
         try:
             import polars as pl
         except ImportError:
-            raise OutputError(
-                "this needs the package polars, which is not installed", "pip install polars, or use to_pandas."
-            ) from None
+            problem = "this needs the package polars, which is not installed"
+            raise OutputError(problem, "pip install polars, or use to_pandas.") from None
         from treceval_py.rendering.envelope import plain
 
         qids, columns = self._columns()
@@ -321,11 +313,11 @@ class Results(Mapping[str, ByMeasure]):
         """Return the listed queries, and the values of each measure that has one per query."""
         rows = np.flatnonzero(self.listed)
         columns: dict[str, Sequence[Any]] = {}
-        for number, measure in enumerate(self.measures):
-            if measure.family.per_query:
+        for number, task in enumerate(self.tasks):
+            if task.asked.family.per_query:
                 texts = self.texts.get(number)
                 values = self.matrix[rows, number] if texts is None else [texts[row] for row in rows.tolist()]
-                columns[measure.name] = values
+                columns[task.asked.name] = values
         return [self.qids[row] for row in rows.tolist()], columns
 
     def by_group(self, groups: AnyGroups) -> dict[str, dict[str, Results]]:
@@ -460,9 +452,8 @@ def check_comparable(results: Iterable[Results], *, force: bool = False) -> None
     first, *others = given
     for other in () if force else others:
         if first.standardised != other.standardised:
-            raise EvaluationError(
-                f"only one of {first.run_name} and {other.run_name} has z-scores", "Standardise both or neither."
-            )
+            problem = f"only one of {first.run_name} and {other.run_name} has z-scores"
+            raise EvaluationError(problem, "Standardise both or neither.")
         names = other.names
         for number, task in enumerate(first.tasks):
             name = task.asked.name
@@ -474,8 +465,6 @@ def check_comparable(results: Iterable[Results], *, force: bool = False) -> None
             alike = alike and first.version == other.version and first.fingerprint.same_table(other.fingerprint)
             differences = [] if alike else first.signature(number).differences(other.signature(place))
             if differences:
-                raise EvaluationError(
-                    f"{name} of {first.run_name} and of {other.run_name} were made differently: "
-                    + "; ".join(differences),
-                    "Score both in the same way, or allow it with --force (force=True).",
-                )
+                problem = f"{name} of {first.run_name} and of {other.run_name} were made differently"
+                todo = "Score both in the same way, or allow it with --force (force=True)."
+                raise EvaluationError(f"{problem}: {'; '.join(differences)}", todo)

@@ -81,10 +81,9 @@ def results_text(
     EvaluationError
         A table was requested, but the runs were scored in different ways.
     """
-    if format == "trec":
-        return "".join(line for results in runs for line in _lines(results, options, style))
-    if format == "coursework":
-        return "".join(line for results in runs for line in _assignments(results, options, style))
+    if format in ("trec", "coursework"):
+        lines = _lines if format == "trec" else _assignments
+        return "".join(line for results in runs for line in lines(results, options, style))
     return render(_document([_table(runs, options)], runs, options, notes), format, style)
 
 
@@ -213,10 +212,8 @@ def _check_alike(runs: Sequence[Results], *, force: bool) -> None:
         raise EvaluationError("there are no results to print", "Give those of at least one run.")
     for run in runs[1:]:
         if run.measures != runs[0].measures:
-            raise EvaluationError(
-                f"{runs[0].run_name} and {run.run_name} were scored with different measures, or in another order",
-                "Score both with the same measures in the same order.",
-            )
+            problem = f"{runs[0].run_name} and {run.run_name} were scored with different measures, or in another order"
+            raise EvaluationError(problem, "Score both with the same measures in the same order.")
     check_comparable(runs, force=force)
 
 
