@@ -44,7 +44,7 @@ def is_arrays(given: Any) -> bool:
     return is_matrix(given) and getattr(given.dtype, "kind", "f") not in "OSU"
 
 
-def _array(given: Any, what: str) -> AnyArray:
+def _array(given: Any, content: str) -> AnyArray:
     """Convert an array of any library to NumPy, without gradients and in this process's memory."""
     if isinstance(given, np.ndarray):
         return given
@@ -59,7 +59,7 @@ def _array(given: Any, what: str) -> AnyArray:
             given = given.get()
         return np.asarray(given)
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
-        raise DataError(f"{what} of type {type(given).__name__} cannot be read: {error}", FORMS) from error
+        raise DataError(f"{content} of type {type(given).__name__} cannot be read: {error}", FORMS) from error
 
 
 @dataclass(eq=False, slots=True)

@@ -227,18 +227,18 @@ def balanced(group: GroupPreferences, retrieved: int) -> tuple[PairCounts, PairC
     relevant = [document for document, level in group.documents if level > 0]
     others = [document for document, level in group.documents if (level <= 0 if group.simple else level == 0)]
     counts = sums(group.pairs, retrieved)
-    relevant_ret = sum(document < retrieved for document in relevant)
-    others_ret = sum(document < retrieved for document in others)
-    spare = len(relevant) - len(others)
-    if spare >= 0:
-        fulfilled, possible = counts["all"]
-        everything = (fulfilled + relevant_ret * spare, possible + len(relevant) * spare)
+    relevant_ret, others_ret = (sum(document < retrieved for document in some) for some in (relevant, others))
+
+    def padded(counted: PairCounts, spare: int) -> PairCounts:
+        """Add the preferences over non-relevant documents that would have to be added to have equal numbers."""
+        return counted[0] + relevant_ret * spare, counted[1] + len(relevant) * spare
+
+    if len(relevant) >= len(others):
+        everything = padded(counts["all"], len(relevant) - len(others))
     else:
         everything = _recounted(group, retrieved, len(relevant), len(relevant))
-    spare = relevant_ret - others_ret
-    if spare >= 0:
-        fulfilled, possible = counts["ret"]
-        return everything, (fulfilled + relevant_ret * spare, possible + len(relevant) * spare)
+    if relevant_ret >= others_ret:
+        return everything, padded(counts["ret"], relevant_ret - others_ret)
     of_retrieved = GroupPreferences(
         group.pairs[:retrieved, :retrieved],
         group.simple,

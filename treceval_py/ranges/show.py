@@ -23,13 +23,13 @@ Record = dict[str, Cell]
 
 
 def ranges_text(
-    found: Sequence[Sensitivity], format: str, options: Options, style: Style, notes: Sequence[str] = ()
+    sensitivities: Sequence[Sensitivity], format: str, options: Options, style: Style, notes: Sequence[str] = ()
 ) -> str:
     """Return the ranges of one or more runs as text; one table for ties and one for unjudged documents.
 
     Parameters
     ----------
-    found : sequence of Sensitivity
+    sensitivities : sequence of Sensitivity
         The ranges of each run.
     format : str
         One of `rendering.FORMATS`.
@@ -40,28 +40,28 @@ def ranges_text(
     notes : sequence of str
         Notes for JSON.
     """
-    return render(_document(found, options, notes), format, style)
+    return render(_document(sensitivities, options, notes), format, style)
 
 
-def document_of(found: Sensitivity, _: Style) -> Document:
+def document_of(sensitivity: Sensitivity, _: Style) -> Document:
     """Return the ranges of a run as a document, with facts about its results."""
-    document = _document([found], Options(), about(found.results))
+    document = _document([sensitivity], Options(), about(sensitivity.results))
     tables = list(document.tables)
     if tables:
-        tables[-1] = tables[-1]._replace(notes=tuple(about(found.results, "complete=True")))
+        tables[-1] = tables[-1]._replace(notes=tuple(about(sensitivity.results, "complete=True")))
     return document._replace(tables=tables)
 
 
-def _document(found: Sequence[Sensitivity], options: Options, notes: Sequence[str]) -> Document:
+def _document(sensitivities: Sequence[Sensitivity], options: Options, notes: Sequence[str]) -> Document:
     tables = []
     for kind in GROUPS:
-        rows = [record for sensitivity in found for record in _records(sensitivity, kind, options)]
-        tables += [_table(kind, rows, options, many=len(found) > 1)] if rows else []
-    return Document("ranges", tables, lambda _: _made(found, notes))
+        rows = [record for sensitivity in sensitivities for record in _records(sensitivity, kind, options)]
+        tables += [_table(kind, rows, options, many=len(sensitivities) > 1)] if rows else []
+    return Document("ranges", tables, lambda _: _made(sensitivities, notes))
 
 
-def _made(found: Sequence[Sensitivity], notes: Sequence[str]) -> Made:
-    results = [each.results for each in found]
+def _made(sensitivities: Sequence[Sensitivity], notes: Sequence[str]) -> Made:
+    results = [sensitivity.results for sensitivity in sensitivities]
     first = results[0]
     runs = [{"name": run.run_name, "file": run.run_name, "tag": run.tag} for run in results]
     return Made(first.judgments_name, first.profile, first.complete, common_signatures(results), runs, notes=notes)
