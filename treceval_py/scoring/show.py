@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from treceval_py.data.ids import encode, first_of
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError, visible
-from treceval_py.measures.registry import COUNT, TEXT, Measure
+from treceval_py.measures.registry import COUNT, Measure
 from treceval_py.rendering import FORMATS, render
 from treceval_py.scoring.profiles import PROFILES, Profile
 from treceval_py.scoring.results import Results, check_comparable
@@ -105,14 +105,15 @@ def _document(tables: Sequence[Table], runs: Sequence[Results], options: Options
 def _lines(results: Results, options: Options, style: Style) -> Iterator[str]:
     """Yield lines of ``measure qid value``: the measure in 22 columns, then a tab. Signatures follow as comments."""
     digits = 4 if style.digits is None else style.digits
+    form = f"{digits + 2}.{digits}f"
+    # trec_eval adds the Z of a z-score to the 22 columns, and counts columns in bytes.
+    padding = {name: " " * (22 - len(encode(name))) for name in results.names}
     for query, measure, name, (cell,) in _rows([results], options):
-        if cell is None:
-            continue
-        value = f"{cell:{digits + 2}.{digits}f}" if isinstance(cell, float) else str(cell)
-        if measure.family.kind == TEXT and measure.family.per_query:
-            value = f"'{value}'"
-        # trec_eval adds the Z of a z-score to the 22 columns, and counts columns in bytes.
-        yield f"{name}{' ' * (22 - len(encode(measure.name)))}\t{query}\t{value}\n"
+        if isinstance(cell, float):
+            yield f"{name}{padding[measure.name]}\t{query}\t{cell:{form}}\n"
+        elif cell is not None:
+            value = f"'{cell}'" if isinstance(cell, str) and measure.family.per_query else cell
+            yield f"{name}{padding[measure.name]}\t{query}\t{value}\n"
     # As comments, so that a search for a measure at the start of a line does not find them.
     yield from (f"# {line}\n" for line in _signature_lines([results], options))
 
@@ -174,12 +175,14 @@ def _rows(runs: Sequence[Results], options: Options) -> Iterator[Row]:
     for name in dict.fromkeys(name for groups in parts for name in groups):
         numbers = [number for number in averaged if number not in first.texts]
         lines.append((name, [(groups[name], None) if name in groups else None for groups in parts], numbers))
+    measures = first.measures
+    names = [
+        f"Z{name}" if first.standardised and at not in first.texts else name for at, name in enumerate(first.names)
+    ]
     for label, sources, numbers in lines:
         columns = [_cells(*source, numbers) if source else [None] * len(numbers) for source in sources]
         for number, cells in zip(numbers, zip(*columns, strict=True), strict=True):
-            measure = first.tasks[number].asked
-            standardised = first.standardised and number not in first.texts
-            yield Row(label, measure, f"Z{measure.name}" if standardised else measure.name, cells)
+            yield Row(label, measures[number], names[number], cells)
 
 
 def _cells(results: Results, row: int | None, numbers: Sequence[int]) -> list[Cell]:
