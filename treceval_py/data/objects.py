@@ -107,9 +107,8 @@ def could_be(given: object) -> frozenset[Literal["run", "qrels"]]:
     if table is None or not table.names:
         return both
     judged = column_of(table.names, JUDGMENT._replace(last=())) is not None
-    if judged == (column_of(table.names, SCORE) is not None):
-        return both
-    return frozenset(["qrels"]) if judged else frozenset(["run"])
+    scored = column_of(table.names, SCORE) is not None
+    return both if judged == scored else frozenset(["qrels"]) if judged else frozenset(["run"])
 
 
 def flat_columns(qids: Sequence[Any], docids: Sequence[Any], rels: Any) -> Columns:

@@ -200,15 +200,9 @@ class Run(Table[float]):
     def where(self, keep: BoolArray) -> Run:
         """Return the run with only the rows where ``keep`` (D,) is true; a query may lose all documents."""
         before = np.concatenate([[0], np.cumsum(keep)]).astype(np.int64)
-        return Run.from_columns(
-            self.qids,
-            before[self.offsets],
-            self.docids.take(np.flatnonzero(keep)),
-            self.scores[keep],
-            tag=self.tag,
-            name=self.name,
-            ranks=None if self.ranks is None else self.ranks[keep],
-        )
+        offsets, docids, scores = before[self.offsets], self.docids.take(np.flatnonzero(keep)), self.scores[keep]
+        ranks = None if self.ranks is None else self.ranks[keep]
+        return Run.from_columns(self.qids, offsets, docids, scores, tag=self.tag, name=self.name, ranks=ranks)
 
     def to_arrays(self) -> tuple[list[str], AnyArray, FloatArray]:
         """Return the run like the results of a vector index: for each query its k best documents, best first.

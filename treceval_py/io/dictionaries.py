@@ -236,14 +236,10 @@ class _Gathered:
         """Return the gathered rows."""
         lines = self._lines or None
         encoded(self.numbers, self.name)  # only to refuse invalid text before a message shows it
-        records = Records(
-            list(self.numbers),
-            np.array(self._queries, dtype=np.int64),
-            np.array([*self._starts, len(self._docids)], dtype=np.int64),
-            Ids.from_bytes(encoded(self._docids, self.name, lines)),
-            self.name,
-            lines,
-        )
+        queries = np.array(self._queries, dtype=np.int64)
+        starts = np.array([*self._starts, len(self._docids)], dtype=np.int64)
+        docids = Ids.from_bytes(encoded(self._docids, self.name, lines))
+        records = Records(list(self.numbers), queries, starts, docids, self.name, lines)
         return Dictionary(records, self._values, tuple({fields[2] for fields in self._fields.values()}))
 
 

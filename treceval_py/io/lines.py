@@ -117,9 +117,9 @@ class Block(NamedTuple):
                 problem = f"{shown} is not a whole number"
                 if self._is_header(row):
                     problem, todo = f"{problem}; this looks like a header line", "Delete the header."
-                self._refuse(row, problem, todo)
+                self.refuse(row, problem, todo)
             if not -(2**63) <= integer(text) < 2**63:
-                self._refuse(row, f"{shown} is beyond 64 bits", f"Use smaller {them}.")
+                self.refuse(row, f"{shown} is beyond 64 bits", f"Use smaller {them}.")
         raise AssertionError("a column that int() refuses has a field that is not an integer")
 
     def whole_numbers(self, field: int) -> IntArray | None:
@@ -143,10 +143,11 @@ class Block(NamedTuple):
             return values
         for row, text in enumerate(self.columns[field]):
             if not re.fullmatch(rb"\+?0*[1-9]\d{0,17}", text):
-                self._refuse(row, f"rank {quoted(text)} is not a whole number from 1 on", "Ranks begin at 1.")
+                self.refuse(row, f"rank {quoted(text)} is not a whole number from 1 on", "Ranks begin at 1.")
         raise AssertionError("some field of a column with invalid ranks is not a valid rank")
 
-    def _refuse(self, row: int, problem: str, todo: str) -> NoReturn:
+    def refuse(self, row: int, problem: str, todo: str) -> NoReturn:
+        """Raise an error that names the file and the line of a row."""
         raise InputError(problem, todo, file=self.name, line=self.lines[row])
 
     def _number(self, row: int, text: bytes, kind: str, *, nan: bool) -> float:
@@ -160,13 +161,13 @@ class Block(NamedTuple):
                 problem, todo = f"{shown} has a decimal comma", f"Write {beginning_of(text.replace(b',', b'.'))}."
             elif self._is_header(row):
                 problem, todo = f"{problem}; this looks like a header line", "Delete the header."
-            self._refuse(row, problem, todo)
+            self.refuse(row, problem, todo)
         if b"_" in text:
-            self._refuse(row, f"{shown} is not a number", "Write it without underscores.")
+            self.refuse(row, f"{shown} is not a number", "Write it without underscores.")
         if math.isnan(value) and not nan:
-            self._refuse(row, f"{shown} is not a number, so it cannot be ranked", "Find its cause.")
+            self.refuse(row, f"{shown} is not a number, so it cannot be ranked", "Find its cause.")
         if math.isinf(value) and b"i" not in text.lower():
-            self._refuse(row, f"{shown} is too large for a 64-bit float", "Use smaller numbers.")
+            self.refuse(row, f"{shown} is too large for a 64-bit float", "Use smaller numbers.")
         return value
 
     def _is_header(self, row: int) -> bool:

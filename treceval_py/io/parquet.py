@@ -136,14 +136,9 @@ def read_parquet(source: Source, value: Field) -> ParquetTable:
     qids = _ids(table.column(wanted[0]), wanted[0], "query", name).dictionary_encode()
     codes = _numpy(qids.indices).astype(np.int64)
     starts = np.concatenate([[0], np.flatnonzero(np.diff(codes)) + 1, [len(codes)]])
-    records = Records(
-        [decode(qid) for qid in _raw(qids.dictionary).raw()],
-        codes[starts[:-1]],
-        starts,
-        _raw(_ids(table.column(wanted[1]), wanted[1], "document", name)),
-        name,
-        numbered=True,
-    )
+    queries = [decode(qid) for qid in _raw(qids.dictionary).raw()]
+    docids = _raw(_ids(table.column(wanted[1]), wanted[1], "document", name))
+    records = Records(queries, codes[starts[:-1]], starts, docids, name, numbered=True)
     ranks = table.column(more[0]).combine_chunks() if more[0] is not None else None
     tag = table.column(more[1])[-1].as_py() if more[1] is not None else None
     values = table.column(wanted[2]).combine_chunks()

@@ -121,10 +121,7 @@ _BEIR = _Text(re.compile(rb"[\t\r\n\0]"), "is empty or contains a tab or a line 
 def _trec_run(run: Run, tag: str) -> Iterator[bytes]:
     name = _checked(encode(tag), "tag", _TREC)
     _check_ids(run, _TREC)
-    return (
-        _trec_lines(qid, [docids[at] for at in order], scores[order], name)
-        for qid, docids, scores, order in _ranked(run)
-    )
+    return (_trec_lines(qid, docids, scores, name) for qid, docids, scores in _ranked(run))
 
 
 def _trec_lines(qid: bytes, docids: Sequence[bytes], scores: FloatArray, name: bytes) -> bytes:
@@ -194,17 +191,18 @@ def _fast_lines(qids: list[bytes], docids: list[Sequence[bytes]], scores: list[F
 def _msmarco_run(run: Run, _: str) -> Iterator[bytes]:
     _check_ids(run, _MSMARCO)
     return (
-        b"".join([b"%s\t%s\t%d\n" % (qid, docids[at], rank) for rank, at in enumerate(order, 1)])
-        for qid, docids, _, order in _ranked(run)
+        b"".join([b"%s\t%s\t%d\n" % (qid, docid, rank) for rank, docid in enumerate(docids, 1)])
+        for qid, docids, _ in _ranked(run)
     )
 
 
-def _ranked(run: Run) -> Iterator[tuple[bytes, list[bytes], np.ndarray, list[int]]]:
-    """Yield each query with its documents, their scores, and the ranking of the documents."""
+def _ranked(run: Run) -> Iterator[tuple[bytes, list[bytes], FloatArray]]:
+    """Yield each query with its documents, best first, and their scores."""
     for row, qid in enumerate(run.qids):
         start, stop = run.span(row)
         docids, scores = run.docids.raw(start, stop), run.scores[start:stop]
-        yield encode(qid), docids, scores, order_of(docids, scores).tolist()
+        order = order_of(docids, scores)
+        yield encode(qid), [docids[at] for at in order.tolist()], scores[order]
 
 
 def _trec_qrels(qrels: Qrels, _: str) -> Iterator[bytes]:

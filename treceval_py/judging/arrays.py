@@ -10,6 +10,7 @@ Arrays of any library work if NumPy can read them; no such library is imported.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,19 +36,15 @@ def is_matrix(given: object) -> bool:
     return readable and hasattr(given, "dtype") and len(getattr(given, "shape", ())) == 2
 
 
-def is_arrays(given: object) -> bool:
+def is_arrays(given: Any) -> bool:
     """Return whether this is a run as arrays: a matrix of scores, or a tuple or list of scores, ids and qids."""
     if isinstance(given, (tuple, list)):
         return 2 <= len(given) <= 3 and is_matrix(given[0]) and (given[1] is None or is_matrix(given[1]))
-    return is_matrix(given) and _is_numeric(given)
+    # A matrix of text may be a table of lines.
+    return is_matrix(given) and getattr(given.dtype, "kind", "f") not in "OSU"
 
 
-def _is_numeric(given: Any) -> bool:
-    """Return whether a matrix can hold scores; a matrix of text may be a table of lines."""
-    return getattr(given.dtype, "kind", "f") not in "OSU"
-
-
-def _array(given: Any, what: str) -> AnyArray:
+def _array(given: Any, content: str) -> AnyArray:
     """Convert an array of any library to NumPy, without gradients and in this process's memory."""
     if isinstance(given, np.ndarray):
         return given
@@ -62,9 +59,10 @@ def _array(given: Any, what: str) -> AnyArray:
             given = given.get()
         return np.asarray(given)
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
-        raise DataError(f"{what} of type {type(given).__name__} cannot be read: {error}", FORMS) from error
+        raise DataError(f"{content} of type {type(given).__name__} cannot be read: {error}", FORMS) from error
 
 
+@dataclass(eq=False, slots=True)
 class Arrays:
     """A run as arrays.
 
@@ -78,12 +76,9 @@ class Arrays:
         The query of each row.
     """
 
-    __slots__ = ("ids", "qids", "scores")
-
-    def __init__(self, scores: AnyArray, ids: IntArray | None, qids: tuple[str, ...]) -> None:
-        self.scores = scores
-        self.ids = ids
-        self.qids = qids
+    scores: AnyArray
+    ids: IntArray | None
+    qids: tuple[str, ...]
 
     def table(self, judgments: object = None) -> Run:
         """Return the run as a table.
@@ -118,11 +113,9 @@ class Arrays:
             return None
         hits, num_ret, some, wrong, empty = compiled.judge_arrays(*arguments)
         # The table reports errors. A query without documents is treated as missing from the run.
-        return (
-            None
-            if wrong is not None or empty
-            else in_order(qrels, hits, num_ret, some=some, complete=complete, known=ranking.known)
-        )
+        if wrong is not None or empty:
+            return None
+        return in_order(qrels, hits, num_ret, some=some, complete=complete, known=ranking.known)
 
     def _arguments(self, qrels: Qrels, ranking: Ranking) -> tuple[Any, ...] | None:
         """Return the scanner's arguments for judging rows; None if a query has several rows."""

@@ -60,9 +60,8 @@ def of_queries(
     """Return the documents of the judged queries in `rows`; some may be in no part."""
     ranked = {row: query for part in parts for row, query in part.items()}
     none = np.zeros(0, dtype=np.int64)
-    return tuple(
-        [
-            ranked.get(row) or RankedQuery(qid, (), none.astype(np.float64), none, (), qrels[qid])
-            for row, qid in ((row, qrels.qids[row]) for row in rows)
-        ]
-    )
+    for row in rows:
+        if row not in ranked:
+            qid = qrels.qids[row]
+            ranked[row] = RankedQuery(qid, (), none.astype(np.float64), none, (), qrels[qid])
+    return tuple([ranked[row] for row in rows])

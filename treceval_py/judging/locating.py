@@ -235,9 +235,12 @@ def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str
     ideal = qrels.ideal
     queries = len(qrels.qids)
     num_ret = np.full(queries, -1, dtype=np.int64)
+    sure = np.zeros((queries, 3)) if parts and all(part.confidence is not None for part in parts) else None
     for part in parts:
         judged = part.rows >= 0
         num_ret[part.rows[judged]] = part.num_ret[judged]
+        if sure is not None and part.confidence is not None:
+            sure[part.rows[judged]] = part.confidence[judged]
     there = num_ret >= 0
     if complete:
         num_ret[~there] = 0
@@ -245,10 +248,9 @@ def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str
     rows = ideal.rows[there[ideal.rows]]
     place = np.full(queries, -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
-    one = parts[0] if len(parts) == 1 else None
-    hits = Hits.concatenate([part.hits for part in parts]) if one is None else one.hits
-    tied = _tied_of(parts) if one is None else one.tied
-    sure = _confidence_of(parts, queries) if parts and parts[0].confidence is not None else None
+    hits = parts[0].hits if len(parts) == 1 else Hits.concatenate([part.hits for part in parts])
+    tables = [part.tied for part in parts if part.tied is not None]
+    tied = Tied(*map(np.concatenate, zip(*tables, strict=True))) if tables and len(tables) == len(parts) else None
     query = place[hits.query]
     if (query[1:] < query[:-1]).any():
         order = np.argsort(query, kind="stable")
@@ -273,17 +275,6 @@ def assemble(qrels: Qrels, parts: Sequence[Located], *, complete: bool, tag: str
     return JudgedRun(qids, hits, best, num_ret[rows], tag, tied, sure, documents)
 
 
-def _confidence_of(parts: Sequence[Located], queries: int) -> FloatArray | None:
-    """Return the confidence of all judged queries; 0 for those in no part. (Q, 3)."""
-    sure = np.zeros((queries, 3))
-    for part in parts:
-        if part.confidence is None:
-            return None
-        judged = part.rows >= 0
-        sure[part.rows[judged]] = part.confidence[judged]
-    return sure
-
-
 def _best_of_retrieved(parts: Sequence[Located], place: IntArray) -> Hits:
     """Return the judged documents that were retrieved, in the order of the best possible ranking."""
     hits = Hits.concatenate([part.hits if part.known is None else part.known for part in parts])
@@ -291,14 +282,6 @@ def _best_of_retrieved(parts: Sequence[Located], place: IntArray) -> Hits:
     order = np.lexsort((~hits.rel, query))
     query = query[order]
     return Hits(query, np.arange(1, len(order) + 1) - np.searchsorted(query, query), hits.rel[order])
-
-
-def _tied_of(parts: Sequence[Located]) -> Tied | None:
-    """Return the possible ranks of the hits of all parts."""
-    tables = [part.tied for part in parts if part.tied is not None]
-    if not tables or len(tables) < len(parts):
-        return None
-    return Tied(np.concatenate([table.first for table in tables]), np.concatenate([table.last for table in tables]))
 
 
 def locate(qrels: Qrels, run: Run, ranking: Ranking = PLAIN) -> Located:
@@ -375,20 +358,17 @@ def _labels(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> IntArra
     """Return the labels of a run's rows, 0 without a judgment, if the ranking requests them."""
     if ranking.ties != "worst" or ranking.order != "score":
         return None
-    labels = [
-        rel
-        for number, row in enumerate(rows.tolist())
-        for judged in ({} if row < 0 else qrels.judgments(row),)
-        for rel in (judged.get(docid, 0) for docid in run.docids.raw(*run.span(number)))
-    ]
+    labels: list[int] = []
+    for number, row in enumerate(rows.tolist()):
+        judged = {} if row < 0 else qrels.judgments(row)
+        labels += [judged.get(docid, 0) for docid in run.docids.raw(*run.span(number))]
     return np.array(labels, dtype=np.int64)
 
 
 def _with_pooled(qrels: Qrels, ordered: Arranged, located: Located, limit: int) -> Located:
     """Add the documents that are judged only for other queries, with the judgment -1."""
     run, rows = ordered.run, located.rows
-    known = np.fromiter(map(qrels.pool.__contains__, run.docids.raw()), dtype=bool, count=len(run.docids))
-    known = known[ordered.order]
+    known = np.array([docid in qrels.pool for docid in run.docids.raw()], dtype=bool)[ordered.order]
     query = np.repeat(np.arange(len(rows)), np.diff(run.offsets))
     rank = np.arange(len(query)) - run.offsets[query] + 1
     known &= (rank <= limit) & (rows[query] >= 0)
@@ -431,21 +411,13 @@ def _judged_part(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> Ru
     """Return the judged documents of a run within the depth."""
     limit = limit_of(ranking.depth)
     ordered = arrange(run, ranking._replace(tied=False), _labels(qrels, run, rows, ranking))
-    kept: list[int] = []
-    lengths: list[int] = []
+    keep = np.zeros(len(run.docids), dtype=bool)
     for number, row in enumerate(rows.tolist()):
-        start, stop = (int(each) for each in run.offsets[number : number + 2])
+        start, stop = run.span(number)
+        places = ordered.order[start : min(stop, start + limit)]
         judged = {} if row < 0 else qrels.judgments(row)
-        here = sorted(ordered.order[start : min(stop, start + limit)].tolist())
-        buffer, cuts = run.docids.buffer, run.docids.offsets
-        here = [each for each in here if judged.get(buffer[cuts[each] : cuts[each + 1]], -1) >= 0]
-        kept += here
-        lengths.append(len(here))
-    at = np.array(kept, dtype=np.int64)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    ranks = None if run.ranks is None else run.ranks[at]
-    docids, scores = run.docids.take(at), run.scores[at]
-    return Run.from_columns(run.qids, offsets, docids, scores, tag=run.tag, name=run.name, ranks=ranks)
+        keep[places] = [judged.get(docid, -1) >= 0 for docid in run.docids.take(places).raw()]
+    return run.where(keep)
 
 
 def _located(qrels: Qrels, run: Run, rows: IntArray, ranking: Ranking) -> Located:
@@ -482,7 +454,7 @@ def judge_groups(groups: JudgmentGroups, run: Run, *, complete: bool = True, ran
         run, ranking = arranged(run, ranking), Ranking(judged_only=ranking.judged_only, depth=ranking.depth)
     hits: list[Hits] = []
     ideals: list[Hits] = []
-    query: list[int] = []
+    query: list[int] = []  # the query of each group
     num_ret: list[int] = []
     judged: list[tuple[int, int, int, int, int]] = []
     for number, qid in enumerate(qids):
@@ -490,29 +462,22 @@ def judge_groups(groups: JudgmentGroups, run: Run, *, complete: bool = True, ran
         docids, scores = ([], np.zeros(0)) if row is None else documents(run, row, ranking.score_type)
         of_groups = groups.groups[qid].values()
         ranks = _ranks_of(docids, scores, of_groups, ranking)
-        names = sorted({docid for judgments in of_groups for docid in judgments})
-        numbers = {docid: at for at, docid in enumerate(names)}
+        numbers = {docid: at for at, docid in enumerate(sorted(set().union(*of_groups)))}
         for judgments in of_groups:
             rank, rel, kept = _judge_documents(docids, scores, judgments, limit_of(ranking.depth), ranking.judged_only)
-            hits.append(Hits(np.full(len(rank), len(query), dtype=np.int64), rank, rel))
-            best = np.array(sorted(judgments.values(), reverse=True), dtype=np.int64)
-            ideals.append(Hits(np.full(len(best), len(query), dtype=np.int64), np.arange(1, len(best) + 1), best))
-            judged += [
-                (number, numbers[docid], len(query), ranks.get(docid, 0), label) for docid, label in judgments.items()
-            ]
+            group = len(query)
+            hits.append(Hits(np.full(len(rank), group, dtype=np.int64), rank, rel))
+            labels = np.array(sorted(judgments.values(), reverse=True), dtype=np.int64)
+            ideal_of = np.full(len(labels), group, dtype=np.int64)
+            ideals.append(Hits(ideal_of, np.arange(1, len(labels) + 1), labels))
+            judged += [(number, numbers[doc], group, ranks.get(doc, 0), label) for doc, label in judgments.items()]
             query.append(number)
             num_ret.append(kept)
-    rankings = JudgedRun(
-        tuple(qids[number] for number in query),
-        Hits.concatenate(hits),
-        Hits.concatenate(ideals),
-        np.array(num_ret, dtype=np.int64),
-        run.tag,
-    )
-    table = np.array(sorted(judged), dtype=np.int64).reshape(-1, 5)
-    of, document, group, rank, rel = (table[:, column] for column in range(5))
-    judgments_of_groups = GroupJudgments(of, group, document, rank, rel)
-    return JudgedGroups(tuple(qids), np.array(query, dtype=np.int64), rankings, judgments_of_groups)
+    best, counts = Hits.concatenate(ideals), np.array(num_ret, dtype=np.int64)
+    rankings = JudgedRun(tuple([qids[number] for number in query]), Hits.concatenate(hits), best, counts, run.tag)
+    by_query, document, by_group, ranks_there, rels = np.array(sorted(judged), dtype=np.int64).reshape(-1, 5).T
+    table = GroupJudgments(by_query, by_group, document, ranks_there, rels)
+    return JudgedGroups(tuple(qids), np.array(query, dtype=np.int64), rankings, table)
 
 
 def _ranks_of(

@@ -10,7 +10,9 @@ one. In a *partial* group, the preferences of its sub-groups are combined and cl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import groupby
+from operator import attrgetter
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
@@ -119,12 +121,9 @@ def judge_preferences(
             ranked = [docids[at] for at in order.tolist() if docids[at] in judged]
         retrieved[query] = len(ranked)
         names = [*ranked, *sorted(judged - set(ranked))]
-        number = {docid: index for index, docid in enumerate(names)}
-        by_group: dict[bytes, list[Preference]] = {}
-        for line in lines:
-            by_group.setdefault(line.group, []).append(line)
-        gather = _Gatherer(preferences.name, qid, names, number)
-        groups.append([gather.group(by_group[key]) for key in sorted(by_group)])
+        gather = _Gatherer(preferences.name, qid, names, {docid: number for number, docid in enumerate(names)})
+        by_group = groupby(sorted(lines, key=attrgetter("group")), attrgetter("group"))
+        groups.append([gather.group(list(of_group)) for _, of_group in by_group])
     return JudgedPreferences(qids, retrieved, tuple(groups), run.tag)
 
 
@@ -137,24 +136,19 @@ class _Gatherer(NamedTuple):
     number: dict[bytes, int]
 
     def group(self, lines: list[Preference]) -> GroupPreferences:
-        if len({line.subgroup for line in lines}) == 1:
-            return self._simple(lines)
-        return self._partial(lines)
+        return self._simple(lines) if len({line.subgroup for line in lines}) == 1 else self._partial(lines)
 
-    def _refuse(self, line: Preference, what: str) -> EvaluationError:
-        return EvaluationError(
-            f"{what} in group {quoted(line.group)} of query {quoted(encode(self.qid))}",
-            "Give each document one level in a group.",
-            file=self.file,
-            line=line.line or None,
-        )
+    def _refuse(self, line: Preference, fault: str) -> NoReturn:
+        problem = f"{fault} in group {quoted(line.group)} of query {quoted(encode(self.qid))}"
+        todo = "Give each document one level in a group."
+        raise EvaluationError(problem, todo, file=self.file, line=line.line or None)
 
     def _simple(self, lines: list[Preference]) -> GroupPreferences:
         level_of: dict[bytes, float] = {}
         classes: dict[float, list[int]] = {}
         for line in lines:
             if level_of.setdefault(line.docid, line.level) != line.level:
-                raise self._refuse(line, f"document {quoted(line.docid)} has two levels")
+                self._refuse(line, f"document {quoted(line.docid)} has two levels")
             classes.setdefault(line.level, []).append(self.number[line.docid])
         levels = sorted(classes, reverse=True)
         ordered = [sorted(classes[level]) for level in levels]
@@ -175,7 +169,7 @@ class _Gatherer(NamedTuple):
             document = self.number[line.docid]
             before = level_of.get(document, line.level)
             if min(before, line.level) == 0 < max(before, line.level):
-                raise self._refuse(line, f"document {quoted(line.docid)} has both level 0 and another one")
+                self._refuse(line, f"document {quoted(line.docid)} has both level 0 and another one")
             level_of[document] = line.level
             by_subgroup.setdefault(line.subgroup, {}).setdefault(line.level, []).append(document)
         for classes in by_subgroup.values():
@@ -189,9 +183,9 @@ class _Gatherer(NamedTuple):
         both = np.argwhere(np.triu(preferred & preferred.T, 1))
         if len(both):
             one, other = (quoted(self.names[at]) for at in both[0].tolist())
-            raise self._refuse(lines[0], f"documents {one} and {other} are each preferred to the other")
+            self._refuse(lines[0], f"documents {one} and {other} are each preferred to the other")
         if len(itself):
-            raise self._refuse(lines[0], f"document {quoted(self.names[itself[0]])} has two levels in a sub-group")
+            self._refuse(lines[0], f"document {quoted(self.names[itself[0]])} has two levels in a sub-group")
         return GroupPreferences(preferred.astype(np.int64), False, [], sorted(level_of.items()))
 
 
@@ -233,18 +227,18 @@ def balanced(group: GroupPreferences, retrieved: int) -> tuple[PairCounts, PairC
     relevant = [document for document, level in group.documents if level > 0]
     others = [document for document, level in group.documents if (level <= 0 if group.simple else level == 0)]
     counts = sums(group.pairs, retrieved)
-    relevant_ret = sum(document < retrieved for document in relevant)
-    others_ret = sum(document < retrieved for document in others)
-    spare = len(relevant) - len(others)
-    if spare >= 0:
-        fulfilled, possible = counts["all"]
-        everything = (fulfilled + relevant_ret * spare, possible + len(relevant) * spare)
+    relevant_ret, others_ret = (sum(document < retrieved for document in some) for some in (relevant, others))
+
+    def padded(counted: PairCounts, spare: int) -> PairCounts:
+        """Add the preferences over non-relevant documents that would have to be added to have equal numbers."""
+        return counted[0] + relevant_ret * spare, counted[1] + len(relevant) * spare
+
+    if len(relevant) >= len(others):
+        everything = padded(counts["all"], len(relevant) - len(others))
     else:
         everything = _recounted(group, retrieved, len(relevant), len(relevant))
-    spare = relevant_ret - others_ret
-    if spare >= 0:
-        fulfilled, possible = counts["ret"]
-        return everything, (fulfilled + relevant_ret * spare, possible + len(relevant) * spare)
+    if relevant_ret >= others_ret:
+        return everything, padded(counts["ret"], relevant_ret - others_ret)
     of_retrieved = GroupPreferences(
         group.pairs[:retrieved, :retrieved],
         group.simple,

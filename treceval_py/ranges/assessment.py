@@ -45,10 +45,8 @@ class Sensitivity(NamedTuple):
     def __repr__(self) -> str:
         parts = []
         for name, value in self.results.mean.items():
-            ranges = {"ties": self.ties.get(name), "unjudged": self.unjudged.get(name)}
-            said = [
-                f"{kind} {r.lowest_mean:.4f} to {r.highest_mean:.4f}" for kind, r in ranges.items() if r is not None
-            ]
+            ranges = [("ties", self.ties.get(name)), ("unjudged", self.unjudged.get(name))]
+            said = [f"{kind} {ends.lowest_mean:.4f} to {ends.highest_mean:.4f}" for kind, ends in ranges if ends]
             parts.append(f"{name}={value:.4f} ({'; '.join(said)})")
         return f"<Sensitivity of {brief(self.results.run_name)!r}: {listed(parts, 3, 110)}>"
 
@@ -131,10 +129,9 @@ def range_of_ties(opened: Opened, task: Task) -> tuple[tuple[str, ...], TieRange
     (ends,) = tie_ranges(_of_qrels(part), [measure], conventions.depth)
     if np.isnan(fixed).all():
         return part.qids, ends
-    columns = (with_fixed(measure, values, fixed) for values in (ends.lowest, ends.expected, ends.highest))
-    (lowest, low), (expected, middle), (highest, high) = (
-        (values, measure.family.average(values, len(values))) for values in columns
-    )
+    ends_with_fixed = [with_fixed(measure, values, fixed) for values in (ends.lowest, ends.expected, ends.highest)]
+    low, middle, high = (measure.family.average(values, len(values)) for values in ends_with_fixed)
+    lowest, expected, highest = ends_with_fixed
     touched = ends.touched & np.isnan(fixed)
     return part.qids, TieRange(measure, lowest, expected, highest, low, middle, high, touched)
 
@@ -144,11 +141,9 @@ def range_of_labels(opened: Opened, task: Task, max_rel: int) -> tuple[tuple[str
     measure, conventions = task.resolved, task.conventions
     for convention, value, changed in _BY_LABELS:
         if getattr(conventions, convention) == value:
-            raise EvaluationError(
-                f"--unjudged does not support the profile {task.profile}: labels of unjudged documents would decide "
-                + changed,
-                "Use another profile.",
-            )
+            problem = f"--unjudged does not support the profile {task.profile}"
+            problem += f": labels of unjudged documents would decide {changed}"
+            raise EvaluationError(problem, "Use another profile.")
     part, fixed = part_of(opened, conventions, conventions.ranking(), measure)
     (ends,) = unjudged_ranges(_of_qrels(part), [measure], int(dict(measure.parameters).get("max_rel", max_rel)))
     if np.isnan(fixed).all():
@@ -162,9 +157,8 @@ def _check_ties(task: Task) -> None:
     """Check that the order of ties affects only ranks."""
     conventions, fault = task.conventions, ""
     if conventions.order == "rank":
-        raise EvaluationError(
-            f"the profile {task.profile} ranks documents by the rank column, which has no ties", "Use another profile."
-        )
+        problem = f"the profile {task.profile} ranks documents by the rank column, which has no ties"
+        raise EvaluationError(problem, "Use another profile.")
     todo = "Remove the depth (-M), or use another profile."
     if conventions.judged_only:
         fault, todo = "which unjudged documents are removed", "Remove the depth (-M) or -J (judged_only)."

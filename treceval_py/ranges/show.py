@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from treceval_py.ranges.assessment import Sensitivity
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.style import Style
 from treceval_py.rendering.tables import Cell, Column, Document, Table
 from treceval_py.scoring.show import Options, about, common_signatures
 
-if TYPE_CHECKING:
-    from treceval_py._types import FloatArray
-    from treceval_py.ranges import Sensitivity
-
 ALL = "all"
 
 GROUPS = {"ties": "over all orders of ties", "unjudged": "over all labels"}
 """The common headings of the ends of ranges."""
 
+_ENDS = {"ties": ("lowest", "expected", "highest"), "unjudged": ("lowest", "highest", "judged")}
+"""The columns of each table: attributes of ranges by query; with ``_mean``, their averages."""
+
 Record = dict[str, Cell]
 
 
 def ranges_text(
-    found: Sequence[Sensitivity], format: str, options: Options, style: Style, notes: Sequence[str] = ()
+    sensitivities: Sequence[Sensitivity], format: str, options: Options, style: Style, notes: Sequence[str] = ()
 ) -> str:
     """Return the ranges of one or more runs as text; one table for ties and one for unjudged documents.
 
     Parameters
     ----------
-    found : sequence of Sensitivity
+    sensitivities : sequence of Sensitivity
         The ranges of each run.
     format : str
         One of `rendering.FORMATS`.
@@ -41,72 +40,52 @@ def ranges_text(
     notes : sequence of str
         Notes for JSON.
     """
-    return render(_document(found, options, notes), format, style)
+    return render(_document(sensitivities, options, notes), format, style)
 
 
-def document_of(found: Sensitivity, _: Style) -> Document:
+def document_of(sensitivity: Sensitivity, _: Style) -> Document:
     """Return the ranges of a run as a document, with facts about its results."""
-    document = _document([found], Options(), about(found.results))
+    document = _document([sensitivity], Options(), about(sensitivity.results))
     tables = list(document.tables)
     if tables:
-        tables[-1] = tables[-1]._replace(notes=tuple(about(found.results, "complete=True")))
+        tables[-1] = tables[-1]._replace(notes=tuple(about(sensitivity.results, "complete=True")))
     return document._replace(tables=tables)
 
 
-def _document(found: Sequence[Sensitivity], options: Options, notes: Sequence[str]) -> Document:
-    records = {"ties": _ties(found, options), "unjudged": _unjudged(found, options)}
-    tables = [_table(name, rows, options, many=len(found) > 1) for name, rows in records.items() if rows]
-    return Document("ranges", tables, lambda _: _made(found, notes))
+def _document(sensitivities: Sequence[Sensitivity], options: Options, notes: Sequence[str]) -> Document:
+    tables = []
+    for kind in GROUPS:
+        rows = [record for sensitivity in sensitivities for record in _records(sensitivity, kind, options)]
+        tables += [_table(kind, rows, options, many=len(sensitivities) > 1)] if rows else []
+    return Document("ranges", tables, lambda _: _made(sensitivities, notes))
 
 
-def _made(found: Sequence[Sensitivity], notes: Sequence[str]) -> Made:
-    results = [each.results for each in found]
+def _made(sensitivities: Sequence[Sensitivity], notes: Sequence[str]) -> Made:
+    results = [sensitivity.results for sensitivity in sensitivities]
     first = results[0]
     runs = [{"name": run.run_name, "file": run.run_name, "tag": run.tag} for run in results]
     return Made(first.judgments_name, first.profile, first.complete, common_signatures(results), runs, notes=notes)
 
 
-def _ties(found: Sequence[Sensitivity], options: Options) -> list[Record]:
+def _records(sensitivity: Sensitivity, kind: str, options: Options) -> list[Record]:
+    """Return a record for each query that is listed, if the measure has values by query, and one for the mean."""
+    results, keys = sensitivity.results, _ENDS[kind]
     rows: list[Record] = []
-    for each in found:
-        for name, tied in each.ties.items():
-            columns = {"lowest": tied.lowest, "expected": tied.expected, "highest": tied.highest}
-            rows += _by_query(each, name, columns, options)
-            if options.summary:
-                means = {"lowest": tied.lowest_mean, "expected": tied.expected_mean, "highest": tied.highest_mean}
-                rows.append(_summary(each, name, means))
-                rows[-1] |= {"queries touched": tied.num_touched, "queries": len(tied.touched)}
+    for name, ends in getattr(sensitivity, kind).items():
+        of_measure = {"run": results.run_name, "measure": name}
+        if options.per_query and results.tasks[results.names.index(name)].asked.family.per_query:
+            rows += [
+                {"query": qid, **of_measure, "value": results[qid].get(name)}
+                | {key: float(getattr(ends, key)[row]) for key in keys}
+                for row, qid in enumerate(sensitivity.qids[name])
+                if qid in results  # one that counts as 0 may be in averages only
+            ]
+        if options.summary:
+            means = {key: getattr(ends, f"{key}_mean") for key in keys}
+            rows.append({"query": ALL, **of_measure, "value": results.mean[name], **means})
+            if kind == "ties":
+                rows[-1] |= {"queries touched": ends.num_touched, "queries": len(ends.touched)}
     return rows
-
-
-def _unjudged(found: Sequence[Sensitivity], options: Options) -> list[Record]:
-    rows: list[Record] = []
-    for each in found:
-        for name, unjudged in each.unjudged.items():
-            columns = {"lowest": unjudged.lowest, "highest": unjudged.highest, "judged": unjudged.judged}
-            rows += _by_query(each, name, columns, options)
-            if options.summary:
-                means = {"lowest": unjudged.lowest_mean, "highest": unjudged.highest_mean}
-                rows.append(_summary(each, name, {**means, "judged": unjudged.judged_mean}))
-    return rows
-
-
-def _by_query(each: Sensitivity, name: str, columns: Mapping[str, FloatArray], options: Options) -> list[Record]:
-    """Return a record for each query, if requested and if the measure has values by query."""
-    results = each.results
-    if not options.per_query or not results.measures[results.names.index(name)].family.per_query:
-        return []
-    return [
-        {"query": qid, "run": results.run_name, "measure": name, "value": results[qid].get(name)}
-        | {key: float(column[row]) for key, column in columns.items()}
-        for row, qid in enumerate(each.qids[name])
-        if qid in results  # one that counts as 0 may be in averages only
-    ]
-
-
-def _summary(each: Sensitivity, name: str, means: Mapping[str, float]) -> Record:
-    results = each.results
-    return {"query": ALL, "run": results.run_name, "measure": name, "value": results.mean[name], **means}
 
 
 def _table(name: str, rows: Sequence[Record], options: Options, *, many: bool) -> Table:

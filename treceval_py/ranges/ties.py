@@ -199,22 +199,19 @@ def _range(judged: JudgedRun, measure: Measure, depth: int | None) -> TieRange:
 
 def _check(measure: Measure, depth: int | None) -> None:
     """Check that the measure supports ranges."""
-    family = measure.family
+    family, problem, todo = measure.family, f"--ties does not support {measure.name}", ""
     if family.promotes is Promotes.UNKNOWN:
-        alike = ", which counts tied documents alike whatever their order" if family.needs == "tied" else ""
-        raise MeasureError(
-            f"--ties does not support {measure.name}{alike}",
-            family.or_declare("Choose another measure, such as map, P_10, recip_rank or ndcg_cut_10."),
-        )
-    if parameter(measure, "stop") == "label":
-        problem = f"--ties does not support {measure.name}, as judgments above 1 are not probabilities"
-        raise MeasureError(problem, "Use stop=grade.")
-    if parameter(measure, "steps") == "together":
+        problem += ", which counts tied documents alike whatever their order" if family.needs == "tied" else ""
+        todo = family.or_declare("Choose another measure, such as map, P_10, recip_rank or ndcg_cut_10.")
+    elif parameter(measure, "stop") == "label":
+        problem, todo = f"{problem}, as judgments above 1 are not probabilities", "Use stop=grade."
+    elif parameter(measure, "steps") == "together":
         problem = f"{measure.name} treats tied documents as one step, so their order has no effect"
-        raise MeasureError(problem, "Use AP to see the effect of ties.")
-    if depth is not None and parameter(measure, "ideal") == "retrieved":
-        problem = f"--ties does not support {measure.name} at a depth"
-        raise MeasureError(problem, "Remove the depth, or use ideal=judged.")
+        todo = "Use AP to see the effect of ties."
+    elif depth is not None and parameter(measure, "ideal") == "retrieved":
+        problem, todo = f"{problem} at a depth", "Remove the depth, or use ideal=judged."
+    if todo:
+        raise MeasureError(problem, todo)
 
 
 def promoted(rel: IntArray, measure: Measure) -> FloatArray:

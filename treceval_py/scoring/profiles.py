@@ -7,6 +7,7 @@ several packages, BEIR ranks twice), the profile has exceptions for families of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -92,14 +93,10 @@ class Profile(NamedTuple):
     @property
     def kinds_of_exceptions(self) -> list[tuple[list[str], Mapping[str, Any]]]:
         """The exceptions, with families that share the same one grouped."""
-        groups: list[tuple[list[str], Mapping[str, Any]]] = []
+        families: dict[frozenset[tuple[str, Any]], list[str]] = {}
         for family, changes in self.exceptions.items():
-            alike = next((names for names, known in groups if dict(known) == dict(changes)), None)
-            if alike is None:
-                groups.append(([family], changes))
-            else:
-                alike.append(family)
-        return groups
+            families.setdefault(frozenset(changes.items()), []).append(family)
+        return [(names, self.exceptions[names[0]]) for names in families.values()]
 
     def meaning_of(self, measure: Measure) -> Measure:
         """Return the meaning of `measure` if it is named without parameters; with parameters it means itself."""
@@ -125,12 +122,10 @@ class Profile(NamedTuple):
     def __reduce__(self) -> tuple[object, ...]:
         if PROFILES.get(self.name) is self:
             return (profile_named, (self.name,))
-        plain = {key: dict(value) if isinstance(value, Mapping) else value for key, value in self._asdict().items()}
-        return (_profile_of, (plain,))
-
-
-def _profile_of(fields: dict[str, Any]) -> Profile:
-    return Profile(**fields)
+        plain: dict[str, Any] = {
+            key: dict(value) if isinstance(value, Mapping) else value for key, value in self._asdict().items()
+        }
+        return partial(Profile, **plain), ()
 
 
 _USUAL = Conventions()
@@ -139,13 +134,11 @@ _USUAL = Conventions()
 def _profile(name: str, title: str, conventions: Conventions = _USUAL, **facts: Any) -> Profile:
     """Return a profile. A key of its exceptions, meanings and names is several families, separated by blanks."""
     for fact in ("exceptions", "meanings", "names"):
-        by_family = {family: value for keys, value in facts.get(fact, {}).items() for family in keys.split()}
-        facts[fact] = MappingProxyType(
-            {
-                family: MappingProxyType(value) if isinstance(value, dict) else value
-                for family, value in by_family.items()
-            }
-        )
+        values = {
+            keys: MappingProxyType(value) if isinstance(value, dict) else value
+            for keys, value in facts.get(fact, {}).items()
+        }
+        facts[fact] = MappingProxyType({family: value for keys, value in values.items() for family in keys.split()})
     computes = frozenset(facts.pop("computes", "").split())
     return Profile(name, title, conventions, computes=computes, **facts)
 

@@ -14,7 +14,7 @@ import math
 import typing
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -88,15 +88,14 @@ class RelevanceEvaluator:
                 unsupported = f"unsupported measure {measure}: it is not computed from relevance judgments"
                 raise MeasureError(unsupported, "Use te.evaluate with the judgments that it needs.")
             if ("judged_only", True) in measure.parameters:
-                raise MeasureError(
-                    f"unsupported measure {measure}", "Give judged_docs_only_flag=True, or use te.evaluate."
-                )
+                todo = "Give judged_docs_only_flag=True, or use te.evaluate."
+                raise MeasureError(f"unsupported measure {measure}", todo)
         if not isinstance(relevance_level, (int, np.integer)) or relevance_level < 1:
             unsupported = f"relevance_level must be a whole number from 1 on, not {relevance_level!r}"
             raise MeasureTypeError(unsupported, "For level 0 use te.evaluate(…, level=0).")
         # pytrec_eval leaves out queries without judgments; anything but a dictionary is refused below
         judged = {qid: row for qid, row in query_relevance.items() if not isinstance(row, Mapping) or row}
-        self._qrels = _typed(lambda: Qrels(judged))
+        self._qrels = _typed(Qrels, judged)
         defaults = {"level": int(relevance_level), "max_rel": self._qrels.max_rel, **_PROFILE.defaults}
         self._measures = [(_key(measure), measure.with_defaults(defaults)) for measure in asked]
         self._judged_only = bool(judged_docs_only_flag)
@@ -126,25 +125,14 @@ class RelevanceEvaluator:
         """
         if scores is None:
             return {}
-        judged = _typed(
-            lambda: judge(
-                self._qrels,
-                scores,
-                complete=False,
-                judged_only=self._judged_only,
-                score_type=_PROFILE.conventions.score_type,
-            )
-        )
-        columns = [(key, self._column(measure, judged)) for key, measure in self._measures]
+        width = _PROFILE.conventions.score_type
+        judged = _typed(judge, self._qrels, scores, complete=False, judged_only=self._judged_only, score_type=width)
+        columns: dict[str, list[float]] = {}
+        for key, measure in self._measures:
+            values = np.zeros(judged.num_queries) if measure.family.kind == TEXT else measure(judged)
+            columns[key] = measure.family.average.store(np.asarray(values, dtype=np.float64)).tolist()
         rows = {qid: row for row, qid in enumerate(judged.qids)}
-        return {qid: {key: column[rows[qid]] for key, column in columns} for qid in scores if qid in rows}
-
-    @staticmethod
-    def _column(measure: Measure, judged: JudgedRun) -> list[float]:
-        if measure.family.kind == TEXT:
-            return [0.0] * judged.num_queries
-        values = np.asarray(measure(judged), dtype=np.float64)
-        return typing.cast("list[float]", measure.family.average.store(values).tolist())
+        return {qid: {key: column[rows[qid]] for key, column in columns.items()} for qid in scores if qid in rows}
 
 
 def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
@@ -257,9 +245,8 @@ def _pairs(lines: Iterable[str], form: str, at: int, read: Callable[[str], Numbe
             raise DataError(f"line {number}: the {form.split()[at]} {text} {fault}") from None
         if fields[2] in pairs[fields[0]]:
             qid, docid = quoted(encode(fields[0])), quoted(encode(fields[2]))
-            raise RepeatedPairError(
-                f"line {number}: document {docid} occurs twice in query {qid}", "Keep one of the lines."
-            )
+            problem = f"line {number}: document {docid} occurs twice in query {qid}"
+            raise RepeatedPairError(problem, "Keep one of the lines.")
         pairs[fields[0]][fields[2]] = value
     return pairs
 
@@ -293,10 +280,10 @@ def _dotted(name: str) -> str:
 Made = TypeVar("Made")
 
 
-def _typed(make: Callable[[], Made]) -> Made:
-    """Return the made object. Refused data raise a TypeError, as in pytrec_eval."""
+def _typed(make: Callable[..., Made], *given: Any, **options: Any) -> Made:
+    """Return the object made of what was given. Refused data raise a TypeError, as in pytrec_eval."""
     try:
-        return make()
+        return make(*given, **options)
     except DataTypeError:
         raise
     except DataError as error:

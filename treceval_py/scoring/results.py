@@ -186,38 +186,30 @@ class Results(Mapping[str, ByMeasure]):
     @property
     def names(self) -> list[str]:
         """Names of the measures, as requested."""
-        return [measure.name for measure in self.measures]
+        return [task.asked.name for task in self.tasks]
+
+    @property
+    def _numeric(self) -> list[int]:
+        """The numbers of the measures whose values are not text."""
+        return [number for number in range(len(self.tasks)) if number not in self.texts]
 
     @property
     def signatures(self) -> dict[str, Signature]:
         """How each value was computed, by measure name."""
-        return {
-            measure.name: self.signature(number)
-            for number, measure in enumerate(self.measures)
-            if number not in self.texts
-        }
+        return {self.tasks[number].asked.name: self.signature(number) for number in self._numeric}
 
     def signature(self, number: int) -> Signature:
         """Return how the values of measure ``number`` were computed."""
         task, counted = self.tasks[number], self.counted[:, number]
         qids = [self.qids[row] for row in np.flatnonzero(counted).tolist()]
-        return Signature(
-            explicit(task.resolved),
-            task.conventions,
-            len(qids),
-            str(self.fingerprint),
-            self.version,
-            task.profile,
-            fingerprint_of_queries(qids),
-        )
+        measure, judgments, query_set = explicit(task.resolved), str(self.fingerprint), fingerprint_of_queries(qids)
+        return Signature(measure, task.conventions, len(qids), judgments, self.version, task.profile, query_set)
 
     @property
     def mean(self) -> ByMeasure:
         """The average of each measure over the queries: a mean, the sum of counts, or a geometric mean for gm_map."""
-        if not self.texts:
-            return ByMeasure(self.measures, self.averages.tolist())
-        chosen = [number for number in range(len(self.measures)) if number not in self.texts]
-        return ByMeasure([self.tasks[number].asked for number in chosen], self.averages[chosen].tolist())
+        numbers = self._numeric
+        return ByMeasure([self.tasks[number].asked for number in numbers], self.averages[numbers].tolist())
 
     def text(self, measure: str) -> dict[str, str]:
         """Return the values of `measure`, which is text (``relstring``, ``runid``), as ``{qid: text}``.
@@ -234,11 +226,8 @@ class Results(Mapping[str, ByMeasure]):
 
     def __getitem__(self, qid: str) -> ByMeasure:
         row = self._places[qid]
-        chosen = [
-            number
-            for number, measure in enumerate(self.measures)
-            if number not in self.texts and measure.family.per_query and self.counted[row, number]
-        ]
+        counted = [number for number in self._numeric if self.counted[row, number]]
+        chosen = [number for number in counted if self.tasks[number].asked.family.per_query]
         return ByMeasure([self.tasks[number].asked for number in chosen], self.matrix[row, chosen].tolist())
 
     def __iter__(self) -> Iterator[str]:
@@ -310,9 +299,8 @@ class Results(Mapping[str, ByMeasure]):
         try:
             import polars as pl
         except ImportError:
-            raise OutputError(
-                "this needs the package polars, which is not installed", "pip install polars, or use to_pandas."
-            ) from None
+            problem = "this needs the package polars, which is not installed"
+            raise OutputError(problem, "pip install polars, or use to_pandas.") from None
         from treceval_py.rendering.envelope import plain
 
         qids, columns = self._columns()
@@ -325,13 +313,11 @@ class Results(Mapping[str, ByMeasure]):
         """Return the listed queries, and the values of each measure that has one per query."""
         rows = np.flatnonzero(self.listed)
         columns: dict[str, Sequence[Any]] = {}
-        for number, measure in enumerate(self.measures):
-            if not measure.family.per_query:
-                continue
-            if number in self.texts:
-                columns[measure.name] = [self.texts[number][row] for row in rows.tolist()]
-            else:
-                columns[measure.name] = self.matrix[rows, number]
+        for number, task in enumerate(self.tasks):
+            if task.asked.family.per_query:
+                texts = self.texts.get(number)
+                values = self.matrix[rows, number] if texts is None else [texts[row] for row in rows.tolist()]
+                columns[task.asked.name] = values
         return [self.qids[row] for row in rows.tolist()], columns
 
     def by_group(self, groups: AnyGroups) -> dict[str, dict[str, Results]]:
@@ -376,10 +362,10 @@ class Results(Mapping[str, ByMeasure]):
     def _over(self, rows: Sequence[int], belongs: Callable[[str], bool]) -> Results:
         """Return the results of one group: its rows, in order, and the facts that concern its queries."""
         matrix, counted = self.matrix[rows], self.counted[rows]
-        averages = np.full(len(self.measures), np.nan)
-        for number, measure in enumerate(self.measures):
-            average, counts = measure.family.average, counted[:, number]
-            if number not in self.texts and average.over is None:
+        averages = np.full(len(self.tasks), np.nan)
+        for number in self._numeric:
+            average, counts = self.tasks[number].asked.family.average, counted[:, number]
+            if average.over is None:
                 average = average._replace(store=np.asarray) if self.standardised else average
                 averages[number] = average(matrix[counts, number], int(counts.sum()))
         return replace(
@@ -415,20 +401,14 @@ class Results(Mapping[str, ByMeasure]):
         if not isinstance(norms, Mapping):
             raise EvaluationError(f"norms cannot be {shown(norms)}", "Read them with te.read_norms.")
         values, averages = self.matrix.copy(), self.averages.copy()
-        for number, measure in enumerate(self.measures):
-            family = measure.family
-            if number in self.texts:
-                continue
-            stored = family.average.store(self.matrix[:, number])
-            counted = self.counted[:, number]
+        for number in self._numeric:
+            measure, rows = self.tasks[number].asked, np.flatnonzero(self.counted[:, number])
+            family, stored = measure.family, measure.family.average.store(self.matrix[:, number]).tolist()
             scores = [
-                _z_score(value, norms.get((qid, measure.name))) if listed else value
-                for qid, value, listed, here in zip(
-                    self.qids, stored.tolist(), self.listed.tolist(), counted.tolist(), strict=True
-                )
-                if here
+                _z_score(stored[row], norms.get((self.qids[row], measure.name))) if self.listed[row] else stored[row]
+                for row in rows.tolist()
             ]
-            values[counted, number] = scores
+            values[rows, number] = scores
             if family.of_judgments and (self.complete or not family.per_query):
                 continue  # their totals are counted from the judgments, as in trec_eval
             if scores:
@@ -470,29 +450,21 @@ def check_comparable(results: Iterable[Results], *, force: bool = False) -> None
         given_instead = shown(wrong[0]) if wrong else "nothing"
         raise EvaluationError(f"{given_instead} cannot be compared as Results", "Give what te.evaluate returned.")
     first, *others = given
-    for other in others:
-        if force:
-            return
+    for other in () if force else others:
         if first.standardised != other.standardised:
-            raise EvaluationError(
-                f"only one of {first.run_name} and {other.run_name} has z-scores", "Standardise both or neither."
-            )
-        for number, measure in enumerate(first.measures):
-            if measure.name not in other.names:
+            problem = f"only one of {first.run_name} and {other.run_name} has z-scores"
+            raise EvaluationError(problem, "Standardise both or neither.")
+        names = other.names
+        for number, task in enumerate(first.tasks):
+            name = task.asked.name
+            if name not in names or number in first.texts or names.index(name) in other.texts:
                 continue
-            place = other.names.index(measure.name)
-            if number in first.texts or place in other.texts:
-                continue
-            alike = (
-                first.resolved[number] == other.resolved[place]
-                and first.conventions[number] == other.conventions[place]
-                and first.version == other.version
-                and first.fingerprint.same_table(other.fingerprint)
-            )
+            place = names.index(name)
+            twin = other.tasks[place]
+            alike = task.resolved == twin.resolved and task.conventions == twin.conventions
+            alike = alike and first.version == other.version and first.fingerprint.same_table(other.fingerprint)
             differences = [] if alike else first.signature(number).differences(other.signature(place))
             if differences:
-                raise EvaluationError(
-                    f"{measure.name} of {first.run_name} and of {other.run_name} were made differently: "
-                    + "; ".join(differences),
-                    "Score both in the same way, or allow it with --force (force=True).",
-                )
+                problem = f"{name} of {first.run_name} and of {other.run_name} were made differently"
+                todo = "Score both in the same way, or allow it with --force (force=True)."
+                raise EvaluationError(f"{problem}: {'; '.join(differences)}", todo)

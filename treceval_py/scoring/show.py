@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from treceval_py.data.ids import encode, first_of
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError, visible
-from treceval_py.measures.registry import COUNT, TEXT, Measure
+from treceval_py.measures.registry import COUNT, Measure
 from treceval_py.rendering import FORMATS, render
 from treceval_py.scoring.profiles import PROFILES, Profile
 from treceval_py.scoring.results import Results, check_comparable
@@ -50,10 +50,11 @@ class Options(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A query (or ``all``), a measure, and one value per run; None if a run has no value."""
+    """A query (or ``all``), a measure with its name in print, and one value per run; None if a run has no value."""
 
     query: str
-    measure: str
+    measure: Measure
+    name: str
     cells: tuple[Cell, ...]
 
 
@@ -80,10 +81,9 @@ def results_text(
     EvaluationError
         A table was requested, but the runs were scored in different ways.
     """
-    if format == "trec":
-        return "".join(line for results in runs for line in _lines(results, options, style))
-    if format == "coursework":
-        return "".join(line for results in runs for line in _assignments(results, options, style))
+    if format in ("trec", "coursework"):
+        lines = _lines if format == "trec" else _assignments
+        return "".join(line for results in runs for line in lines(results, options, style))
     return render(_document([_table(runs, options)], runs, options, notes), format, style)
 
 
@@ -104,57 +104,26 @@ def _document(tables: Sequence[Table], runs: Sequence[Results], options: Options
 
 def _lines(results: Results, options: Options, style: Style) -> Iterator[str]:
     """Yield lines of ``measure qid value``: the measure in 22 columns, then a tab. Signatures follow as comments."""
-    # trec_eval adds the Z of a z-score to the 22 columns, and counts columns in bytes.
-    names = [
-        ("Z" if results.standardised and number not in results.texts else "")
-        + (measure.name + " " * (22 - len(encode(measure.name))))
-        for number, measure in enumerate(results.measures)
-    ]
-    if options.per_query:
-        shown = [number for number, measure in enumerate(results.measures) if measure.family.per_query]
-        for row, (qid, listed) in enumerate(zip(results.qids, results.listed.tolist(), strict=True)):
-            if listed:
-                values = results.matrix[row].tolist()
-                counted = results.counted[row].tolist()
-                for number in shown:
-                    if counted[number]:
-                        yield f"{names[number]}\t{qid}\t{_value(results, number, row, values[number], style)}\n"
-    if options.summary:
-        for number, (measure, average) in enumerate(zip(results.measures, results.averages.tolist(), strict=True)):
-            if measure.family.summary:
-                yield f"{names[number]}\t{ALL}\t{_value(results, number, -1, average, style)}\n"
-    yield from _group_lines(results, options, names, style) if options.groups else ()
-    # As comments, so that a search for a measure at the start of a line does not find them.
-    if options.signature:
-        yield from (f"# {line}\n" for line in _signature_lines([results], options))
-
-
-def _group_lines(results: Results, options: Options, names: Sequence[str], style: Style) -> Iterator[str]:
-    """Yield lines of the averages of groups of queries."""
-    for name, part in _by_group(results, options).items():
-        for number, measure in enumerate(part.measures):
-            if measure.family.summary and number not in part.texts:
-                yield f"{names[number]}\t{name}\t{_value(part, number, -1, float(part.averages[number]), style)}\n"
-
-
-def _value(results: Results, number: int, row: int, value: float, style: Style) -> str:
-    measure = results.tasks[number].asked
-    if number in results.texts:
-        text = results.texts[number][row] if results.texts[number] else results.tag
-        return f"'{text}'" if measure.family.per_query else text
-    if measure.family.kind == COUNT and not results.standardised:
-        return str(int(value))
     digits = 4 if style.digits is None else style.digits
-    return f"{value:{digits + 2}.{digits}f}"
+    form = f"{digits + 2}.{digits}f"
+    # trec_eval adds the Z of a z-score to the 22 columns, and counts columns in bytes.
+    padding = {name: " " * (22 - len(encode(name))) for name in results.names}
+    for query, measure, name, (cell,) in _rows([results], options):
+        if isinstance(cell, float):
+            yield f"{name}{padding[measure.name]}\t{query}\t{cell:{form}}\n"
+        elif cell is not None:
+            value = f"'{cell}'" if isinstance(cell, str) and measure.family.per_query else cell
+            yield f"{name}{padding[measure.name]}\t{query}\t{value}\n"
+    # As comments, so that a search for a measure at the start of a line does not find them.
+    yield from (f"# {line}\n" for line in _signature_lines([results], options))
 
 
 def _assignments(results: Results, options: Options, style: Style) -> Iterator[str]:
     """Yield lines of ``NAME = value`` with five decimals; for a query ``NAME(qid) = value``."""
     digits = 5 if style.digits is None else style.digits
-    for query, measure, (cell,) in _rows([results], options):
-        name = measure if query == ALL else f"{measure}({visible(query)})"
+    for query, _, name, (cell,) in _rows([results], options):
         value = f"{cell:.{digits}f}" if isinstance(cell, float) else "" if cell is None else visible(str(cell))
-        yield f"{name} = {value}\n"
+        yield f"{name if query == ALL else f'{name}({visible(query)})'} = {value}\n"
     yield from (f"# {visible(line)}\n" for line in _signature_lines([results], options))
 
 
@@ -165,36 +134,25 @@ def _table(runs: Sequence[Results], options: Options) -> Table:
     """Lay out results: a row per query and measure, a column per run, and columns for signatures."""
     from treceval_py.rendering.tables import Column, Table
 
-    rows = _rows(runs, options)
-    names = _names(runs)
-    measures = [row.measure for row in rows]
+    rows, titles = list(_rows(runs, options)), _names(runs)
+    queries, names = [row.query for row in rows], [row.name for row in rows]
+    by_query = options.per_query or bool(options.groups)
     columns = [
-        Column("query", [row.query for row in rows], text=True, people=options.per_query or bool(options.groups)),
-        Column("measure", measures, text=True, head=True),
-        *(Column(name, [row.cells[at] for row in rows]) for at, name in enumerate(names)),
+        Column("query", queries, text=True, people=by_query),
+        Column("measure", names, text=True, head=True),
+        *(Column(title, [row.cells[at] for row in rows]) for at, title in enumerate(titles)),
     ]
-    if options.signature:
-        # One run has a column "signature". Several runs have one each, as they may lack different queries.
-        titles = ["signature"] if len(runs) == 1 else [f"signature {name}" for name in names]
-        for title, run in zip(titles, runs, strict=True):
-            made = _signatures(run, options)
-            columns.append(Column(title, [made.get(measure, "") for measure in measures], text=True, people=False))
-    starts = [
-        at
-        for at in range(1, len(rows))
-        if (options.per_query or options.groups) and rows[at].query != rows[at - 1].query
-    ]
-    return Table(
-        tuple(columns),
-        "scores",
-        made=tuple(_signature_lines(runs, options)),
-        breaks=dict.fromkeys(starts, ""),
-        naming=2 if options.per_query or options.groups else 1,
-    )
+    # One run has a column "signature". Several runs have one each, as they may lack different queries.
+    for title, run in zip(titles, runs, strict=True) if options.signature else ():
+        heading, written = f"signature {title}" if len(runs) > 1 else "signature", _signatures(run, options)
+        columns.append(Column(heading, [written.get(name, "") for name in names], text=True, people=False))
+    starts = [at for at in range(1, len(rows)) if by_query and queries[at] != queries[at - 1]]
+    signatures, breaks = tuple(_signature_lines(runs, options)), dict.fromkeys(starts, "")
+    return Table(tuple(columns), "scores", made=signatures, breaks=breaks, naming=2 if by_query else 1)
 
 
-def _rows(runs: Sequence[Results], options: Options) -> list[Row]:
-    """Return the queries in byte order, then the averages, of runs scored with the same measures.
+def _rows(runs: Sequence[Results], options: Options) -> Iterator[Row]:
+    """Yield the queries in byte order, the averages, and those of groups, of runs scored with the same measures.
 
     Raises
     ------
@@ -202,44 +160,53 @@ def _rows(runs: Sequence[Results], options: Options) -> list[Row]:
         The runs were scored in different ways.
     """
     _check_alike(runs, force=options.force)
-    rows: list[Row] = []
-    measures = runs[0].measures
-    names = [_name(measure, number, runs[0]) for number, measure in enumerate(measures)]
+    first = runs[0]
+    averaged = [number for number, task in enumerate(first.tasks) if task.asked.family.summary]
+    # For each line of rows: its label, the results and their row for each run (None for averages), and the measures.
+    lines: list[tuple[str, list[tuple[Results, int | None] | None], list[int]]] = []
     if options.per_query:
-        places = [{qid: row for row, qid in enumerate(run.qids) if run.listed[row]} for run in runs]
-        for qid in sorted(set().union(*places), key=encode):
-            for number, measure in enumerate(measures):
-                if measure.family.per_query:
-                    cells = [
-                        _cell(run, number, place.get(qid)) if qid in place else None
-                        for run, place in zip(runs, places, strict=True)
-                    ]
-                    rows.append(Row(qid, names[number], tuple(cells)))
+        by_query = [number for number, task in enumerate(first.tasks) if task.asked.family.per_query]
+        places = [{qid: (run, row) for row, qid in enumerate(run.qids) if run.listed[row]} for run in runs]
+        qids = sorted(set().union(*places), key=encode)
+        lines += [(qid, [place.get(qid) for place in places], by_query) for qid in qids]
     if options.summary:
-        for number, measure in enumerate(measures):
-            if measure.family.summary:
-                rows.append(Row(ALL, names[number], tuple(_cell(run, number, None) for run in runs)))
-    return rows + _group_rows(runs, options, names) if options.groups else rows
-
-
-def _group_rows(runs: Sequence[Results], options: Options, names: Sequence[str]) -> list[Row]:
-    """Return the averages of groups of queries."""
-    rows: list[Row] = []
+        lines.append((ALL, [(run, None) for run in runs], averaged))
     parts = [_by_group(run, options) for run in runs]
-    for name in dict.fromkeys(name for each in parts for name in each):
-        for number, measure in enumerate(runs[0].measures):
-            if measure.family.summary and measure.family.kind != TEXT:
-                cells = [_cell(each[name], number, None) if name in each else None for each in parts]
-                rows.append(Row(name, names[number], tuple(cells)))
-    return rows
+    for name in dict.fromkeys(name for groups in parts for name in groups):
+        numbers = [number for number in averaged if number not in first.texts]
+        lines.append((name, [(groups[name], None) if name in groups else None for groups in parts], numbers))
+    measures = first.measures
+    names = [
+        f"Z{name}" if first.standardised and at not in first.texts else name for at, name in enumerate(first.names)
+    ]
+    for label, sources, numbers in lines:
+        columns = [_cells(*source, numbers) if source else [None] * len(numbers) for source in sources]
+        for number, cells in zip(numbers, zip(*columns, strict=True), strict=True):
+            yield Row(label, measures[number], names[number], cells)
+
+
+def _cells(results: Results, row: int | None, numbers: Sequence[int]) -> list[Cell]:
+    """Return the values of some measures for a query, or their averages; None where the query does not count."""
+    values = results.averages.tolist() if row is None else results.matrix[row].tolist()
+    counted = [] if row is None else results.counted[row].tolist()
+    cells: list[Cell] = []
+    for number in numbers:
+        if row is not None and not counted[number]:
+            cells.append(None)
+        elif number in results.texts:
+            cells.append(results.tag if row is None else results.texts[number][row])
+        else:
+            count = results.tasks[number].asked.family.kind == COUNT and not results.standardised
+            cells.append(int(values[number]) if count else values[number])
+    return cells
 
 
 def _by_group(results: Results, options: Options) -> dict[str, Results]:
     """Return the results of each group of queries, by its label in place of the query: ``all:ATTRIBUTE=LABEL``."""
     return {
-        visible(f"{ALL}:{each.attribute}={label}"): part
-        for each in options.groups
-        for label, part in results.by_group(each)[each.attribute].items()
+        visible(f"{ALL}:{attribute}={label}"): part
+        for attribute, parts in (results.by_group(options.groups) if options.groups else {}).items()
+        for label, part in parts.items()
     }
 
 
@@ -248,10 +215,8 @@ def _check_alike(runs: Sequence[Results], *, force: bool) -> None:
         raise EvaluationError("there are no results to print", "Give those of at least one run.")
     for run in runs[1:]:
         if run.measures != runs[0].measures:
-            raise EvaluationError(
-                f"{runs[0].run_name} and {run.run_name} were scored with different measures, or in another order",
-                "Score both with the same measures in the same order.",
-            )
+            problem = f"{runs[0].run_name} and {run.run_name} were scored with different measures, or in another order"
+            raise EvaluationError(problem, "Score both with the same measures in the same order.")
     check_comparable(runs, force=force)
 
 
@@ -285,21 +250,6 @@ def _names(runs: Sequence[Results]) -> tuple[str, ...]:
     return tuple(f"{run.run_name} ({number})" for number, run in enumerate(runs, 1))
 
 
-def _name(measure: Measure, number: int, results: Results) -> str:
-    return ("Z" if results.standardised and number not in results.texts else "") + measure.name
-
-
-def _cell(results: Results, number: int, row: int | None) -> Cell:
-    if row is not None and not results.counted[row, number]:
-        return None
-    if number in results.texts:
-        return results.tag if row is None else results.texts[number][row]
-    value = float(results.averages[number] if row is None else results.matrix[row, number])
-    if results.tasks[number].asked.family.kind == COUNT and not results.standardised:
-        return int(value)
-    return value
-
-
 # JSON ---------------------------------------------------------------------------------------------
 
 
@@ -308,19 +258,10 @@ def _made(runs: Sequence[Results], options: Options, style: Style, notes: Sequen
     from treceval_py.rendering.envelope import Made
 
     first = runs[0]
-    measures = {
-        measure.name: resolved.notation for measure, resolved in zip(first.measures, first.resolved, strict=True)
-    }
+    measures = {task.asked.name: task.resolved.notation for task in first.tasks}
     shown = [_run(name, results, options, style) for name, results in zip(_names(runs), runs, strict=True)]
-    return Made(
-        first.judgments_name,
-        first.profile,
-        first.complete,
-        common_signatures(runs),
-        shown,
-        {"measures": measures},
-        notes,
-    )
+    common, more = common_signatures(runs), {"measures": measures}
+    return Made(first.judgments_name, first.profile, first.complete, common, shown, more, notes)
 
 
 def common_signatures(runs: Sequence[Results]) -> dict[str, Signature]:
@@ -341,25 +282,22 @@ def _run(name: str, results: Results, options: Options, style: Style) -> dict[st
         "missing": results.missing,
         "unjudged": results.unjudged,
     }
-    rows = _rows([results], options._replace(groups=()))
-    count = len([measure for measure in results.measures if measure.family.summary]) if options.summary else 0
-    by_query, averages = rows[: len(rows) - count], rows[len(rows) - count :]
 
-    def averages_of(rows: Sequence[Row]) -> dict[str, Cell]:
-        return {row.measure: plain(row.cells[0], style.digits) for row in rows}
+    def averages_of(part: Results) -> dict[str, Cell]:
+        return {row.name: plain(row.cells[0], style.digits) for row in _rows([part], Options())}
 
     if options.summary:
-        shown["mean"] = averages_of(averages)
+        shown["mean"] = averages_of(results)
     if options.per_query:
         queries: dict[str, dict[str, Cell]] = {}
-        for query, measure, (cell,) in by_query:
-            if cell is not None:  # the query counts for the measure
-                queries.setdefault(query, {})[measure] = plain(cell, style.digits)
+        for row in _rows([results], Options(per_query=True, summary=False)):
+            if row.cells[0] is not None:  # the query counts for the measure
+                queries.setdefault(row.query, {})[row.name] = plain(row.cells[0], style.digits)
         shown["per_query"] = queries
-    for each in options.groups:
-        shown.setdefault("groups", {})[each.attribute] = {
-            label: {"queries": len(part.qids), "mean": averages_of(_rows([part], Options()))}
-            for label, part in results.by_group(each)[each.attribute].items()
+    if options.groups:
+        shown["groups"] = {
+            attribute: {label: {"queries": len(p.qids), "mean": averages_of(p)} for label, p in parts.items()}
+            for attribute, parts in results.by_group(options.groups).items()
         }
     return shown
 
@@ -415,40 +353,34 @@ def about(results: Results, counting: str = "-c") -> list[str]:
         said.append(f"{name}: {lines} replaced by a later line for the same document, as in {results.profile}.")
     if results.contradictions.qids:
         said.append(_about_ranks(results))
-    if any("max_rel" in dict(resolved.parameters) for resolved in results.resolved):
-        said += _about_scale(results)
     profile = PROFILES.get(results.profile)
+    said += _about_scale(results, profile)
     return said if profile is None or profile.level > 0 else [*said, *_about_level(results, profile)]
 
 
 def _about_level(results: Results, profile: Profile) -> list[str]:
     """Return a note on how many judgments count as relevant here but not in other profiles."""
-    judgments, levels = results.fingerprint.judgments, [dict(each.parameters).get("level") for each in results.resolved]
-    if profile.level not in levels or not isinstance(judgments, Qrels):
-        return []
-    count = int((judgments.rels == 0).sum())
+    judgments = results.fingerprint.judgments
+    levels = [dict(task.resolved.parameters).get("level") for task in results.tasks]
+    count = int((judgments.rels == 0).sum()) if profile.level in levels and isinstance(judgments, Qrels) else 0
     counts = "1 judgment of 0 counts" if count == 1 else f"{count} judgments of 0 count"
     said = f"{results.judgments_name}: {counts} as relevant in {profile.name}; with -l 1 they would not be."
     return [said] if count else []
 
 
-def _about_scale(results: Results) -> list[str]:
+def _about_scale(results: Results, profile: Profile | None) -> list[str]:
     """Return a note if the top of the scale was taken from the judgments."""
-    profile = PROFILES.get(results.profile)
-    taken = []
-    for measure, resolved in zip(results.measures, results.resolved, strict=True):
-        meant = measure if profile is None else profile.meaning_of(measure)
-        given = dict(resolved.parameters)
+    taken = {}
+    for task in results.tasks:
+        meant, given = profile.meaning_of(task.asked) if profile else task.asked, dict(task.resolved.parameters)
         unscaled = given.get("scale") == "none" or given.get("stop") == "label"  # judgments are used unscaled
         if "max_rel" in given and "max_rel" not in dict(meant.parameters) and not unscaled:
-            taken.append((measure.name, given["max_rel"]))
+            taken[task.asked.name] = given["max_rel"]
     if not taken:
         return []
-    names, top = ", ".join(name for name, _ in taken), taken[0][1]
-    assumption = (
-        f"the highest judgment, {top}, is used as the top of the scale in {names}; set max_rel={top} to fix it."
-    )
-    return [f"{results.judgments_name}: {assumption}"]
+    top = next(iter(taken.values()))
+    use = f"the highest judgment, {top}, is used as the top of the scale in {', '.join(taken)}"
+    return [f"{results.judgments_name}: {use}; set max_rel={top} to fix it."]
 
 
 def _about_ranks(results: Results) -> str:

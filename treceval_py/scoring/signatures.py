@@ -34,7 +34,7 @@ DIGITS = 8
 
 _BY_KEY = {each.key: each for each in CONVENTIONS.values()}
 _LONG = {"queries": "queries", "set": "query_set", "qrels": "judgments", "version": "version", "profile": "profile"}
-_SHORT = {"#": "queries", "q": "judgments", "v": "version", "p": "profile"}
+_SHORT = {"#": "queries", "q": "qrels", "v": "version", "p": "profile"}
 
 
 class Signature(NamedTuple):
@@ -85,9 +85,7 @@ class Signature(NamedTuple):
             f"{each.key}:{each.show(getattr(self.conventions, each.name))}"
             for each in usual.differences(self.conventions)
         ]
-        parts = [
-            f"{key}:{getattr(self, name)}" for key, name in (("#", "queries"), ("q", "judgments"), ("v", "version"))
-        ]
+        parts = [f"#:{self.queries}", f"q:{self.judgments}", f"v:{self.version}"]
         return "|".join([concise(self.measure).notation, f"p:{self.profile}", *differing, *parts])
 
     @property
@@ -125,47 +123,35 @@ class Signature(NamedTuple):
         for part in parts:
             key, colon, value = part.partition(":")
             if not colon or key in fields:
-                raise MeasureError(
-                    f"'{text}' is not a signature: '{part}' is not of the form key:value, or occurs twice"
-                )
+                raise _malformed(text, f"'{part}' is not of the form key:value, or occurs twice")
             fields[key] = value
-        for long, name_of_field in _LONG.items():
-            short = next((key for key, field in _SHORT.items() if field == name_of_field), None)
+        for short, long in _SHORT.items():
             if short in fields and long not in fields:
                 fields[long] = fields.pop(short)
         lacks = [key for key in ("profile", "queries", "qrels", "version") if key not in fields]
         if lacks:
-            raise MeasureError(f"'{text}' is not a signature: it has no {lacks[0]}", "Copy the whole signature.")
+            raise _malformed(text, f"it has no {lacks[0]}", "Copy the whole signature.")
         unknown = [key for key in fields if key not in _LONG and key not in _BY_KEY]
         if unknown:
-            raise MeasureError(
-                f"signature '{text}' has the unknown part '{unknown[0]}'", "Was it made by a later version?"
-            )
+            problem = f"signature '{text}' has the unknown part '{unknown[0]}'"
+            raise MeasureError(problem, "Was it made by a later version?")
         measures = parse_measures(name)
         if len(measures) != 1:
-            raise MeasureError(f"'{text}' is not a signature: '{name}' is not one measure")
+            raise _malformed(text, f"'{name}' is not one measure")
         measure, judged_only = ranked_apart(measures[0])
         changes = {_BY_KEY[key].name: _BY_KEY[key].parse(value) for key, value in fields.items() if key in _BY_KEY}
         changes |= {} if judged_only is None else {JUDGED_ONLY.name: judged_only}
-        if not re.fullmatch("[0-9]{1,18}", fields["queries"]):
-            raise MeasureError(f"'{text}' is not a signature: '{fields['queries']}' is not a number of queries")
-        if not re.fullmatch(r"[0-9]+(\.[0-9A-Za-z]+)+", fields["version"]):
-            raise MeasureError(
-                f"'{text}' is not a signature: '{fields['version']}' is not a version", "Copy the whole signature."
-            )
+        queries, version, profile = fields["queries"], fields["version"], fields["profile"]
+        if not re.fullmatch("[0-9]{1,18}", queries):
+            raise _malformed(text, f"'{queries}' is not a number of queries")
+        if not re.fullmatch(r"[0-9]+(\.[0-9A-Za-z]+)+", version):
+            raise _malformed(text, f"'{version}' is not a version", "Copy the whole signature.")
         # A user's own profile is unknown here, but a long signature has all its conventions. Only a rare convention
         # with its usual value is missing, also from signatures written before that convention existed.
         said = all(each.name in changes for each in CONVENTIONS.values() if not each.rare)
-        usual = Conventions() if said else profile_named(fields["profile"]).conventions_of(measure)
-        return cls(
-            explicit(measure),
-            usual.changed(changes),
-            int(fields["queries"]),
-            fields["qrels"],
-            fields["version"],
-            fields["profile"],
-            fields.get("set", ""),
-        )
+        usual = Conventions() if said else profile_named(profile).conventions_of(measure)
+        measure, conventions, query_set = explicit(measure), usual.changed(changes), fields.get("set", "")
+        return cls(measure, conventions, int(queries), fields["qrels"], version, profile, query_set)
 
     def differences(self, other: Signature) -> list[str]:
         """Return how this value and `other` were computed differently; empty if they are comparable."""
@@ -181,6 +167,10 @@ class Signature(NamedTuple):
             if here != there:
                 differing.append(f"{name} {here} and {there}")
         return differing
+
+
+def _malformed(text: str, fault: str, todo: str = "") -> MeasureError:
+    return MeasureError(f"'{text}' is not a signature: {fault}", todo)
 
 
 def read_signatures(given: str | Signature | Iterable[str | Signature]) -> list[Signature]:
@@ -274,11 +264,9 @@ def _lines(judgments: Qrels | JudgmentGroups | Preferences) -> Iterator[bytes]:
             yield from (b"%s %s %s %d\n" % (encode(qid), *line) for line in lines)
     else:
         for qid, rows in judgments.rows.items():
-            levels = (repr(each.level).encode() for each in rows)
-            parts = ((each.group, each.subgroup, each.docid) for each in rows)
-            yield from (
-                b"%s %s %s %s %s\n" % (encode(qid), *part, level) for part, level in zip(parts, levels, strict=True)
-            )
+            for judged in rows:
+                fields = judged.group, judged.subgroup, judged.docid, repr(judged.level).encode()
+                yield b"%s %s %s %s %s\n" % (encode(qid), *fields)
 
 
 def _hash(lines: Iterable[bytes]) -> str:

@@ -6,7 +6,7 @@ import math
 
 from treceval_py._types import Source
 from treceval_py.data.ids import beginning_of, decode, quoted
-from treceval_py.errors import InputError, warn
+from treceval_py.errors import warn
 from treceval_py.io.lines import Layout, read_blocks
 from treceval_py.io.source import name_of, source_of
 
@@ -49,21 +49,12 @@ def read_norms(source: Source | None = None, *, text: str | None = None) -> dict
             if math.isinf(means[row]) or math.isinf(deviations[row]) or deviations[row] < 0:
                 demand = "the mean must be finite, and the deviation finite and 0 or more"
                 numbers = f"{beginning_of(block.columns[2][row])} and {beginning_of(block.columns[3][row])}"
-                raise InputError(
-                    f"{demand}, not {numbers}",
-                    "Compute them again, from finite values.",
-                    file=name_of(given),
-                    line=block.lines[row],
-                )
+                block.refuse(row, f"{demand}, not {numbers}", "Compute them again, from finite values.")
             if math.isnan(means[row]) or math.isnan(deviations[row]):
                 undefined.append((block.lines[row], measure))
             if key in norms:
-                raise InputError(
-                    f"measure {quoted(measure)} of query {quoted(qid)} occurs twice",
-                    "Keep one of the two lines.",
-                    file=name_of(given),
-                    line=block.lines[row],
-                )
+                problem = f"measure {quoted(measure)} of query {quoted(qid)} occurs twice"
+                block.refuse(row, problem, "Keep one of the two lines.")
             norms[key] = means[row], deviations[row]
     if undefined:
         (line, measure), more = undefined[0], len(undefined) - 1
