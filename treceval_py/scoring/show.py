@@ -107,7 +107,7 @@ def _lines(results: Results, options: Options, style: Style) -> Iterator[str]:
     digits = 4 if style.digits is None else style.digits
     form = f"{digits + 2}.{digits}f"
     # trec_eval adds the Z of a z-score to the 22 columns, and counts columns in bytes.
-    padding = {name: " " * (22 - len(encode(name))) for name in results.names}
+    padding = {task.asked.name: " " * (22 - len(encode(task.asked.name))) for task in results.tasks}
     for query, measure, name, (cell,) in _rows([results], options):
         if isinstance(cell, float):
             yield f"{name}{padding[measure.name]}\t{query}\t{cell:{form}}\n"
@@ -115,7 +115,7 @@ def _lines(results: Results, options: Options, style: Style) -> Iterator[str]:
             value = f"'{cell}'" if isinstance(cell, str) and measure.family.per_query else cell
             yield f"{name}{padding[measure.name]}\t{query}\t{value}\n"
     # As comments, so that a search for a measure at the start of a line does not find them.
-    yield from (f"# {line}\n" for line in _signature_lines([results], options))
+    yield from (f"# {line}\n" for line in _signature_lines([results], options)) if options.signature else ()
 
 
 def _assignments(results: Results, options: Options, style: Style) -> Iterator[str]:
@@ -159,7 +159,8 @@ def _rows(runs: Sequence[Results], options: Options) -> Iterator[Row]:
     EvaluationError
         The runs were scored in different ways.
     """
-    _check_alike(runs, force=options.force)
+    if len(runs) != 1:
+        _check_alike(runs, force=options.force)
     first = runs[0]
     averaged = [number for number, task in enumerate(first.tasks) if task.asked.family.summary]
     # For each line of rows: its label, the results and their row for each run (None for averages), and the measures.
@@ -171,13 +172,14 @@ def _rows(runs: Sequence[Results], options: Options) -> Iterator[Row]:
         lines += [(qid, [place.get(qid) for place in places], by_query) for qid in qids]
     if options.summary:
         lines.append((ALL, [(run, None) for run in runs], averaged))
-    parts = [_by_group(run, options) for run in runs]
+    parts = [_by_group(run, options) for run in runs] if options.groups else []
     for name in dict.fromkeys(name for groups in parts for name in groups):
         numbers = [number for number in averaged if number not in first.texts]
         lines.append((name, [(groups[name], None) if name in groups else None for groups in parts], numbers))
-    measures = first.measures
+    measures = [task.asked for task in first.tasks]
     names = [
-        f"Z{name}" if first.standardised and at not in first.texts else name for at, name in enumerate(first.names)
+        f"Z{measure.name}" if first.standardised and at not in first.texts else measure.name
+        for at, measure in enumerate(measures)
     ]
     for label, sources, numbers in lines:
         columns = [_cells(*source, numbers) if source else [None] * len(numbers) for source in sources]
@@ -205,7 +207,7 @@ def _by_group(results: Results, options: Options) -> dict[str, Results]:
     """Return the results of each group of queries, by its label in place of the query: ``all:ATTRIBUTE=LABEL``."""
     return {
         visible(f"{ALL}:{attribute}={label}"): part
-        for attribute, parts in (results.by_group(options.groups) if options.groups else {}).items()
+        for attribute, parts in results.by_group(options.groups).items()
         for label, part in parts.items()
     }
 
@@ -354,7 +356,8 @@ def about(results: Results, counting: str = "-c") -> list[str]:
     if results.contradictions.qids:
         said.append(_about_ranks(results))
     profile = PROFILES.get(results.profile)
-    said += _about_scale(results, profile)
+    if any("max_rel" in dict(task.resolved.parameters) for task in results.tasks):
+        said += _about_scale(results, profile)
     return said if profile is None or profile.level > 0 else [*said, *_about_level(results, profile)]
 
 
