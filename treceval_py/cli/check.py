@@ -208,6 +208,7 @@ def _fixed(
 ) -> Checked | None:
     """Write a fixed copy and check it; return the earlier findings if nothing was written, None after a failure."""
     from treceval_py.checking.fixing import fix
+    from treceval_py.checking.show import by_severity
     from treceval_py.io.target import written_whole
 
     if before.kind is None:
@@ -232,19 +233,14 @@ def _fixed(
         return None
     note(f"{target}: {'; '.join(done.repairs) or 'nothing to fix, so this is a copy'}")
     after = checking(target, judgments, kind=before.kind.name)
-    remaining = ", ".join(filter(None, (_told(after, severity) for severity in ("error", "warning"))))
+    remaining = []
+    for severity in ("error", "warning"):
+        if count := by_severity(after.counts)[severity]:
+            codes = sorted({each.code for each in after.findings if each.severity == severity})
+            remaining.append(f"{count:,} {severity}{'' if count == 1 else 's'} ({', '.join(codes)})")
     if remaining:
-        note(f"{target}: remaining: {remaining}")
+        note(f"{target}: remaining: {', '.join(remaining)}")
     return after
-
-
-def _told(checked: Checked, severity: str) -> str:
-    """Return the number of findings of a severity and their codes; empty if there are none."""
-    from treceval_py.checking.show import by_severity
-
-    count = by_severity(checked.counts)[severity]
-    codes = sorted({each.code for each in checked.findings if each.severity == severity})
-    return f"{count:,} {severity}{'' if count == 1 else 's'} ({', '.join(codes)})" if count else ""
 
 
 # -- codes and labels ----------------------------------------------------------------------------------------------

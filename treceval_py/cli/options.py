@@ -6,7 +6,7 @@ import functools
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import click
 from click.core import ParameterSource
@@ -21,6 +21,8 @@ from treceval_py.threads import MOST_THREADS
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from treceval_py.comparing.outcome import Settings
+
 Callback: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Any], Any]
 
@@ -34,6 +36,22 @@ def given(ctx: click.Context) -> set[str]:
     # Before click 8.3, an omitted list of files is an empty one from the command line.
     absent = {name for name, value in ctx.params.items() if value == ()}
     return {name for name, source in sources.items() if source is ParameterSource.COMMANDLINE} - absent
+
+
+def version_option(show: Callable[[object], NoReturn], help: str) -> Decorator:
+    """Return the option ``--version``, which shows the version and ends the program."""
+    # Unlike a callback, a type is called only if the option is given.
+    return click.option(
+        "-v",
+        "--version",
+        is_flag=True,
+        flag_value="",
+        type=show,
+        default=None,
+        is_eager=True,
+        expose_value=False,
+        help=help,
+    )
 
 
 TWICE = "Standard input (-) can be read only once."
@@ -116,26 +134,38 @@ def stacked(options: Iterable[Decorator]) -> Decorator:
     return decorate
 
 
-def together(options: Mapping[str, Decorator], make: Callable[..., dict[str, Any]]) -> Decorator:
-    """Return a decorator that adds options to a command, which gets them as other arguments.
+def together(options: Mapping[str, Decorator], make: Callable[..., Any], made: str = "") -> Decorator:
+    """Return a decorator that adds options to a command, which gets what is made of them as other arguments.
 
     Parameters
     ----------
     options : mapping
         The options by the names of their values.
     make : callable
-        Makes these arguments of those options that are set, given by name.
+        Makes the argument of those options that are set, given by name.
+    made : str
+        The argument's name; if empty, several are made, by name.
     """
 
-    def decorate(command: Callback) -> Callback:
+    def decorate(command: Any) -> Any:
+        maker = (tuple(options), make, made)
+        if hasattr(command, "makers"):
+            command.makers.insert(0, maker)
+            return stacked(options.values())(command)
+        makers = [maker]
+
         @functools.wraps(command)
         def with_made(**values: Any) -> Any:
-            taken = {name: values.pop(name) for name in options}
-            are_set = {name: value for name, value in taken.items() if value not in (None, ()) and value is not False}
-            return command(**values, **make(**are_set))
+            for fields, build, argument in makers:
+                taken = {field: values.pop(field) for field in fields}
+                chosen = {
+                    field: value for field, value in taken.items() if value not in (None, ()) and value is not False
+                }
+                values |= {argument: build(**chosen)} if argument else build(**chosen)
+            return command(**values)
 
-        decorated: Callback = stacked(options.values())(with_made)
-        return decorated
+        with_made.makers = makers  # type: ignore[attr-defined]
+        return stacked(options.values())(with_made)
 
     return decorate
 
@@ -164,7 +194,7 @@ def output_options(
     }
     if not digits:
         del options["digits"]
-    return together(options, lambda **are_set: {"output": Output(**are_set)})
+    return together(options, Output, "output")
 
 
 def format_option(default: str | None, formats: Sequence[str], usual: str = "") -> Decorator:
@@ -338,7 +368,7 @@ STATISTICS: Mapping[str, Decorator] = {
 """How runs are compared: an option for each field of `Settings`."""
 
 
-def _settings(tests: tuple[str, ...] = (), **fields: Any) -> dict[str, Any]:
+def _settings(tests: tuple[str, ...] = (), **fields: Any) -> Settings:
     """Return how runs are compared."""
     from treceval_py.comparing.comparing import checked
     from treceval_py.comparing.outcome import Settings
@@ -350,10 +380,10 @@ def _settings(tests: tuple[str, ...] = (), **fields: Any) -> dict[str, Any]:
             raise click.UsageError(f"--test must be one of {', '.join(TESTS)} or all, not '{name}'.")
     marking = [name for name in tests if name != "all"] or [SIMULTANEOUS]
     every = dict.fromkeys((*marking, *(TESTS if "all" in tests else ())))
-    return {"settings": checked(Settings(marking[0], tuple(every), **fields))}
+    return checked(Settings(marking[0], tuple(every), **fields))
 
 
-statistics_options = together(STATISTICS, _settings)
+statistics_options = together(STATISTICS, _settings, "settings")
 """Gives a command the options of statistics, as ``settings=``."""
 
 running_options = stacked(

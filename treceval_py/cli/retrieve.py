@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +22,11 @@ from treceval_py.cli.options import (
     tag_of,
 )
 from treceval_py.cli.options import given as given_by_user
-from treceval_py.cli.printing import note, put, say
+from treceval_py.cli.printing import note, put
 from treceval_py.cli.rerank import reranker_of
-from treceval_py.cli.stages import Stages, long_work
-from treceval_py.errors import OutputError
+from treceval_py.cli.stages import long_work
 
 if TYPE_CHECKING:
-    from treceval_py.measures import Measure
     from treceval_py.retrieval.collection import Collection
     from treceval_py.retrieval.pipeline import Retriever
     from treceval_py.retrieval.reranking import Outcome
@@ -210,19 +207,25 @@ def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> 
     from treceval_py.retrieval import pipeline
     from treceval_py.retrieval.planning import forecast
     from treceval_py.runs.writing import check_output
+    from treceval_py.scoring.opening import check_kinds
     from treceval_py.scoring.profiles import profile_of
 
     output = output or ""  # no collection is named; embeddings alone need none
     work = str(options["work"] or f"{output}.work")
     profile = profile_of(options["profile"])
     measures = profile.parse(options["measures"] or profile.measures)  # names are checked now, not after hours
-    long_work()
-    stages = Stages()
-    try:
+    keeps = (options["retriever"] in MODEL or options["rerank"]) and not dry_run
+    kept = f"work so far is kept in {work}. To resume" if keeps else "nothing was written. To start again"
+    with long_work(work, kept) as stages:
         collection = _collection(source, options)
         if output:
             check_output(output, collection.sources)  # before a model is downloaded
-        _tell_first(collection, measures, options, stages)
+        for sentence in collection.notes:
+            stages.note(sentence)
+        if collection.qrels is not None:
+            check_kinds(measures, collection.qrels)
+        elif options["measures"] or options["profile"]:
+            stages.note("There are no judgments, so nothing will be scored.")
         retriever, name = _retriever(collection, options, dry_run)
         request = pipeline.Request(
             collection=collection,
@@ -240,18 +243,6 @@ def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> 
             told = forecast(request, stages, probe=options["probe"])
         else:
             done = pipeline.retrieve(request, stages, ["treceval", *sys.argv[1:]])
-    except KeyboardInterrupt:
-        stages.close()
-        again = shlex.join(["treceval", *sys.argv[1:]])
-        keeps = (options["retriever"] in MODEL or options["rerank"]) and not dry_run
-        kept = f"work so far is kept in {work}. To resume" if keeps else "nothing was written. To start again"
-        say(f"interrupted: {kept}: {again}")
-        raise
-    except OSError as error:  # from the work folder or a disk, not from standard output as elsewhere
-        reason = f"cannot be used: {error.strerror or error}"
-        raise OutputError(reason, "Work so far is kept.", file=str(error.filename or work)) from None
-    finally:
-        stages.close()
     if options["embeddings_only"]:
         for side in ("passages", "queries"):
             count, dimensions = made[side]["vectors"]
@@ -261,18 +252,6 @@ def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> 
         note(*told.notes)
     else:
         _print_scores(collection, output, done, profile, options)
-
-
-def _tell_first(collection: Collection, measures: list[Measure], options: dict[str, Any], stages: Stages) -> None:
-    """Print notes on the collection, and refuse measures that need more than its judgments."""
-    from treceval_py.scoring.opening import check_kinds
-
-    for sentence in collection.notes:
-        stages.note(sentence)
-    if collection.qrels is not None:
-        check_kinds(measures, collection.qrels)
-    elif options["measures"] or options["profile"]:
-        stages.note("There are no judgments, so nothing will be scored.")
 
 
 def _collection(source: str, options: dict[str, Any]) -> Collection:
@@ -340,22 +319,12 @@ def _retriever(collection: Collection, options: dict[str, Any], dry_run: bool) -
     return dense, tag_of(name)
 
 
-def _keep_judgments(collection: Collection, output: str, *, whole: bool) -> str | None:
-    """Write judgments that are not a whole file next to the run, and return the path."""
-    from treceval_py.io.writing import write_qrels
-
-    if collection.qrels is None or (whole and os.path.isfile(collection.qrels_name or "")):
-        return None
-    path = f"{output}.qrels"
-    write_qrels(collection.qrels, path)
-    return path
-
-
 def _print_scores(
     collection: Collection, output: str, done: Outcome, profile: Profile, options: dict[str, Any]
 ) -> None:
     """Score the run that was written, if there are judgments."""
     from treceval_py.io.named import read_run
+    from treceval_py.io.writing import write_qrels
     from treceval_py.measures import in_print_order
     from treceval_py.rendering.style import Style
     from treceval_py.retrieval.collection import judge_texts
@@ -370,11 +339,11 @@ def _print_scores(
     # The tutorial compares texts, not ids.
     if collection.copies and profile.name == "flagembedding-tutorial" and done.written.lines:
         level, qrels = 2, judge_texts(collection, read_run(output))
-        collection = collection._replace(qrels=qrels)
-    judged = _keep_judgments(collection, output, whole=options["protocol"] == "full")
-    if judged is not None:
+    if options["protocol"] != "full" or not os.path.isfile(collection.qrels_name or ""):
+        # They are not a whole file.
+        write_qrels(qrels, f"{output}.qrels")
         with_level = "" if level is None else f", with -l {level}: recall counts each text once"
-        note(f"the judgments of this run are in {judged}; use them to score it again{with_level}.")
+        note(f"the judgments of this run are in {output}.qrels; use them to score it again{with_level}.")
     if not done.written.lines:
         note(f"{output}: no query found any document; the run is empty and is not scored.")
         return
