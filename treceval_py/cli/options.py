@@ -75,6 +75,11 @@ def choice(spellings: str, values: Iterable[str], help: str, **settings: Any) ->
     return click.option(*spellings.split(), type=click.Choice([*values]), help=help, **settings)
 
 
+def usual_choice(spellings: str, values: Sequence[str], help: str) -> Decorator:
+    """Return an option that takes one of some values, by default the first."""
+    return choice(spellings, values, help, default=values[0])
+
+
 def number(spellings: str, help: str, default: int | None = None, least: int = 0, most: int | None = None) -> Decorator:
     """Return an option that takes a whole number from `least` to `most`."""
     return click.option(*spellings.split(), type=within(least, most), metavar="N", default=default, help=help)
@@ -116,6 +121,11 @@ def named(kind: str) -> Callable[[click.Context, click.Parameter, str], list[Com
         return names_of(kind, incomplete)
 
     return complete
+
+
+def repeatable(spellings: str, metavar: str, help: str, kind: str) -> Decorator:
+    """Return an option that takes names of a kind, or text that begins with them, any number of times."""
+    return option(spellings, metavar, help, multiple=True, shell_complete=named(kind))
 
 
 def tag_of(name: str) -> str:
@@ -234,70 +244,53 @@ def load_plugins(plugins: Iterable[str]) -> None:
         load_plugin(plugin)
 
 
-class SharedOption:
-    """An option that decides how runs are read or scored, with all its spellings, the short one first."""
-
-    def __init__(self, spellings: str, help: str, make: Callable[..., Decorator] = option, **settings: Any) -> None:
-        self.spellings = tuple(spellings.split())
-        self.help = help
-        self._make = make
-        self._settings = settings
-
-    def decorator(self, field: str, usual: str = "") -> Decorator:
-        """Return click's decorator; `usual` names the default measures."""
-        return self._make(" ".join((*self.spellings, field)), help=self.help.format(usual=usual), **self._settings)
+MEASURES = (
+    "Compute this measure. Repeatable. A measure (map), one with parameters (P.5,10 or nDCG@10), or a set "
+    f"({', '.join(names.NICKNAMES)}) [{{usual}}]."
+)
+"""The help of ``--measure``, with a place for the default measures."""
 
 
-SCORING_OPTIONS: Mapping[str, SharedOption] = {
-    "measures": SharedOption(
-        "-m --measure",
-        "Compute this measure. Repeatable. A measure (map), one with parameters (P.5,10 or nDCG@10), or a set "
-        f"({', '.join(names.NICKNAMES)}) [{{usual}}].",
-        metavar="NAME",
-        multiple=True,
-        shell_complete=named("measure"),
+def _measures(usual: str) -> Decorator:
+    return repeatable("-m --measure measures", "NAME", MEASURES.format(usual=usual), "measure")
+
+
+SCORING_OPTIONS: Mapping[str, Decorator] = {
+    "measures": _measures("the profile's"),
+    "profile": option(
+        "--profile",
+        help=f"Ranking and averaging conventions: {', '.join(names.PROFILES)} [{names.PROFILES[0]}].",
+        **PROFILE,
     ),
-    "profile": SharedOption(
-        "--profile", f"Ranking and averaging conventions: {', '.join(names.PROFILES)} [{names.PROFILES[0]}].", **PROFILE
-    ),
-    "level": SharedOption("-l --level --level_for_rel", "Lowest relevant judgment [the profile's, usually 1].", number),
-    "complete": SharedOption(
+    "level": number("-l --level --level_for_rel", "Lowest relevant judgment [the profile's, usually 1]."),
+    "complete": flag(
         "-c --complete --complete_rel_info_wanted",
         "Average over all judged queries, counting those that the run lacks as empty rankings.",
-        flag,
     ),
-    "depth": SharedOption(
-        "-M --depth --Max_retrieved_per_topic", "Score only the first N documents of each query.", number
+    "depth": number("-M --depth --Max_retrieved_per_topic", "Score only the first N documents of each query."),
+    "judged_only": flag("-J --judged-only --Judged_docs_only", "Remove unjudged documents from the ranking."),
+    "collection_size": number(
+        "-N --collection-size --Number_docs_in_coll", "Number of documents in the collection [0]."
     ),
-    "judged_only": SharedOption(
-        "-J --judged-only --Judged_docs_only", "Remove unjudged documents from the ranking.", flag
-    ),
-    "collection_size": SharedOption(
-        "-N --collection-size --Number_docs_in_coll", "Number of documents in the collection [0].", number
-    ),
-    "signatures": SharedOption(
-        "--repeat",
+    "signatures": option(
+        "--repeat signatures",
+        "SIGNATURE",
         "Score exactly as this signature describes; replaces measures and profile. Repeatable.",
-        metavar="SIGNATURE",
         multiple=True,
     ),
 }
 """How runs are scored: an option for each field of `Scoring`."""
 
-READING_OPTIONS: Mapping[str, SharedOption] = {
-    "judgment_format": SharedOption(
+READING_OPTIONS: Mapping[str, Decorator] = {
+    "judgment_format": choice(
         "-R --judgment-format --Rel_info_format",
+        names.JUDGMENT_FORMATS,
         "Format of QRELS [recognised, or as the measures require].",
-        choice,
-        values=names.JUDGMENT_FORMATS,
     ),
-    "run_format": SharedOption(
-        "-T --run-format --Results_format", "Format of runs [recognised].", choice, values=names.RUN_FORMATS
-    ),
-    "threads": SharedOption(
+    "run_format": choice("-T --run-format --Results_format", names.RUN_FORMATS, "Format of runs [recognised]."),
+    "threads": number(
         "--threads",
         "Use N threads [one per available core; always 1 for the pure Python reader].",
-        number,
         least=1,
         most=MOST_THREADS,
     ),
@@ -313,8 +306,9 @@ def _scored(plugins: Iterable[str] = (), **fields: Any) -> dict[str, Any]:
         load_plugins(plugins)
     reading = {field: fields.pop(field) for field in READING_OPTIONS if field in fields}
     if "signatures" in fields and len(fields) > 1:
-        other = next(option for field, option in SCORING_OPTIONS.items() if field in fields and field != "signatures")
-        raise click.UsageError(f"--repeat already fixes how to score; remove {other.spellings[0]}.")
+        options = click.get_current_context().command.params
+        other = next(each.opts[0] for each in options if each.name in fields and each.name != "signatures")
+        raise click.UsageError(f"--repeat already fixes how to score; remove {other}.")
     return {"scoring": Scoring(**fields), "reading": Reading(**reading)}
 
 
@@ -326,18 +320,17 @@ def scoring_options(usual: str) -> Decorator:
     usual : str
         The default measures, for the help.
     """
-    options = {field: each.decorator(field, usual) for field, each in {**SCORING_OPTIONS, **READING_OPTIONS}.items()}
-    return together({**options, "plugins": PLUGIN}, _scored)
+    options = {**SCORING_OPTIONS, "measures": _measures(usual), **READING_OPTIONS, "plugins": PLUGIN}
+    return together(options, _scored)
 
 
 STATISTICS: Mapping[str, Decorator] = {
-    "tests": option(
+    "tests": repeatable(
         "--test tests",
         "NAME",
         "simultaneous (all pairs of runs), t, wilcoxon, sign, randomisation, or all. Repeatable; the first decides "
         "what is marked [simultaneous].",
-        multiple=True,
-        shell_complete=named("test"),
+        "test",
     ),
     "correction": option(
         "--correction",
@@ -388,11 +381,8 @@ statistics_options = together(STATISTICS, _settings, "settings")
 
 running_options = stacked(
     [
-        choice(
-            "--precision",
-            ["fp32", "bf16", "fp16", "fp16-weights"],
-            "Arithmetic of the model [fp32]; fp16 is for GPUs.",
-            default="fp32",
+        usual_choice(
+            "--precision", ["fp32", "bf16", "fp16", "fp16-weights"], "Arithmetic of the model [fp32]; fp16 is for GPUs."
         ),
         option("--device devices", "NAME", "cpu, cuda:0, …. Repeatable [all GPUs, or cpu].", multiple=True),
         number("--batch-size", "Texts or pairs to compute at once [32 on a CPU, more on a GPU].", least=1),
@@ -408,11 +398,8 @@ def rerank_options(prefix: str) -> Decorator:
     return stacked(
         [
             number(f"{prefix}depth", "Documents per query to rerank [100].", 100, least=1),
-            choice(
-                f"{prefix}below",
-                ["keep", "drop"],
-                "Keep documents below the reranked ones, or drop them [keep].",
-                default="keep",
+            usual_choice(
+                f"{prefix}below", ["keep", "drop"], "Keep documents below the reranked ones, or drop them [keep]."
             ),
             number(f"{prefix}max-length", longest, least=1),
         ]

@@ -14,12 +14,13 @@ from treceval_py.cli.options import (
     PROFILE,
     choice,
     flag,
-    named,
     number,
     option,
+    repeatable,
     rerank_options,
     running_options,
     tag_of,
+    usual_choice,
 )
 from treceval_py.cli.options import given as given_by_user
 from treceval_py.cli.printing import note, put
@@ -113,17 +114,15 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @option("--queries", "FILE", "Queries to use instead of the collection's.")
 @option("--qrels", "FILE", "Judgments to use instead of the collection's.")
 @option("--split", "NAME", "Split of the collection's queries: dev.small, test, … [the only one].")
-@choice(
+@usual_choice(
     "--protocol",
     ["full", "truncated"],
     "truncated: only the first 100 queries, and the relevant passages of the first 5,000 as corpus [full].",
-    default="full",
 )
-@choice(
+@usual_choice(
     "--retriever",
     ["dense", "sparse", "bm25", "jaccard"],
     "Ranking method [dense]; sparse: word weights of SPLADE or bge-m3.",
-    default="dense",
 )
 @number("-k --depth", "Documents per query [1000].", 1000, least=1)
 @option("--tag", None, "The last column of RUN [the model's or the retriever's name].")
@@ -137,17 +136,13 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @number("--dimensions", "Use the first N dimensions of each vector, for models trained for this [all].", least=1)
 @click.option("--normalise/--no-normalise", default=None, help="Scale vectors to length 1 [the model's setting].")
 @number("--shard-size", "Most texts per shard: the work that an interruption can lose [10000].", 10_000, least=1)
-@choice(
-    "--storage",
-    ["float32", "float16"],
-    "Number type of stored embeddings; float16 takes half the space [float32].",
-    default="float32",
+@usual_choice(
+    "--storage", ["float32", "float16"], "Number type of stored embeddings; float16 takes half the space [float32]."
 )
-@choice(
+@usual_choice(
     "--reuse",
     ["shards", "passages"],
     "Vectors to keep when the corpus changed: of unchanged shards, or of all unchanged passages [shards].",
-    default="shards",
 )
 @flag("--embeddings-only", "Encode passages and queries into the work folder, and stop.")
 @option("--passage-embeddings", "PATH", "Search these vectors instead of encoding: .npy with .ids, Parquet, a folder.")
@@ -155,22 +150,20 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @option("--work", "FOLDER", "Folder for embeddings and indexes [RUN.work].")
 @flag("--shared-work", "With --ray: nodes write embeddings themselves; all must see the work folder.")
 @option("--index", "FACTORY", "A Faiss index (IVF4096,Flat; HNSW32; …) [exact search].")
-@choice(
+@usual_choice(
     "--similarity",
     ["inner-product", "cosine", "l2"],
     "Similarity of vectors; l2 scores by the negative squared distance [inner-product].",
-    default="inner-product",
 )
 @option("--search-parameters", "LIST", "Search settings of the index: nprobe=64, efSearch=256, ….", default="")
 @number("--training", "Vectors to train the index on [39 per centroid].", least=1)
 @running_options
 @option("--rerank", "NAME", "Rerank the first documents with this cross-encoder, on the hub or in a folder.")
 @rerank_options("--rerank-")
-@choice(
+@usual_choice(
     "--bm25",
     ["bm25s", "anserini"],
     "BM25 preset; anserini stems, and splits words and rounds lengths as Lucene does [bm25s].",
-    default="bm25s",
 )
 @option("--k1", None, "BM25's k1 [1.5; anserini: 0.9].", type=click.FloatRange(min=0))
 @option("--b", None, "BM25's b [0.75; anserini: 0.4].", type=click.FloatRange(0, 1))
@@ -178,9 +171,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @option("--stopwords", "LANGUAGE", "Stop words that BM25 ignores; 'none' keeps all words [en].")
 @option("--stemmer", "LANGUAGE", "Stemmer for BM25, or 'none' [none; anserini: porter].")
 @option("--profile", help="Scoring conventions for the printed scores.", **PROFILE)
-@option(
-    "-m --measure measures", "NAME", "Print this measure. Repeatable.", multiple=True, shell_complete=named("measure")
-)
+@repeatable("-m --measure measures", "NAME", "Print this measure. Repeatable.", "measure")
 @PATHS
 @flag("--dry-run", "Show the planned steps, their sizes and times, and what exists already.")
 @click.option("--probe/--no-probe", default=True, help="Measure times for --dry-run on a sample of the texts [yes].")
@@ -261,8 +252,8 @@ def _collection(source: str, options: dict[str, Any]) -> Collection:
     from treceval_py.retrieval.external import read_vectors
 
     if not options["passage_embeddings"]:
-        files = {name: options[name] for name in ("corpus", "queries", "qrels", "split", "protocol")}
-        return open_collection(source, **files)
+        names = ("corpus", "queries", "qrels", "split", "protocol")
+        return open_collection(source, **{name: options[name] for name in names})
     passages = read_vectors(options["passage_embeddings"])
     queries = read_vectors(options["query_embeddings"], "query")
     if source:
@@ -296,8 +287,8 @@ def _retriever(collection: Collection, options: dict[str, Any], dry_run: bool) -
         )
     if isinstance(collection.corpus, Embedded) and isinstance(collection.queries, Embedded):
         search = {name: options[name] for name in ("similarity", "ray")}
-        tag = tag_of(options["passage_embeddings"])
-        return Imported(collection.corpus, collection.queries, index=index, **search), tag
+        retriever = Imported(collection.corpus, collection.queries, index=index, **search)
+        return retriever, tag_of(options["passage_embeddings"])
     from treceval_py.retrieval.devices import check_precision, devices_for
     from treceval_py.retrieval.hub import ENCODING, check_packages
     from treceval_py.retrieval.models import find_model, settings_for
@@ -314,9 +305,8 @@ def _retriever(collection: Collection, options: dict[str, Any], dry_run: bool) -
         for device in devices:
             check_precision(settings.precision, device)
     names = ("batch_size", "shard_size", "storage", "reuse", "similarity", "ray", "shared_work")
-    kept = {name: options[name] for name in names}
-    dense = Dense(model=model, settings=settings, devices=devices, index=index, **kept)
-    return dense, tag_of(name)
+    own = {name: options[name] for name in names}
+    return Dense(model=model, settings=settings, devices=devices, index=index, **own), tag_of(name)
 
 
 def _print_scores(

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import click
 
 from treceval_py.cli.commands import PrefixCommand
-from treceval_py.cli.options import READING_OPTIONS, SCORING_OPTIONS, TWICE, flag, option, version_option, within
+from treceval_py.cli.options import MEASURES, READING_OPTIONS, TWICE, flag, option, version_option, within
 from treceval_py.cli.printing import SILENT, put, say
 from treceval_py.cli.score import score
 from treceval_py.errors import EvaluationError, InputError, RepeatedDocumentError, TrecevalError, UnknownMeasureError
@@ -131,4 +131,4 @@ trec_eval.params[1:1] = [copy(parameter) for parameter in score.params if not se
 for parameter in trec_eval.params:
     if isinstance(parameter, click.Option) and parameter.name == "measures":
         parameter.callback = _whole_cutoffs
-        parameter.help = SCORING_OPTIONS["measures"].help.format(usual=DEFAULT)
+        parameter.help = MEASURES.format(usual=DEFAULT)

@@ -107,9 +107,8 @@ def claims(result: Any, split: str | None = None, subset: str | None = None) -> 
 def _one(named: Mapping[str, Any], name: str | None, kind: str) -> Any:
     """Return the only entry, or the one with a given name."""
     if name is None and len(named) == 1:
-        return next(iter(named.values()))
+        (name,) = named
     if name is None or name not in named:
-        has = ", ".join(map(str, named)) or "none"
         problem = f"no {kind} was chosen" if name is None else f"there is no {kind} {name!r}"
-        raise DataError(problem, f"There are: {has}.")
+        raise DataError(problem, f"There are: {', '.join(map(str, named)) or 'none'}.")
     return named[name]
