@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -128,14 +129,21 @@ class PrefixCommand(Command):
         formatter.write_usage(f"treceval [{self.name}]", " ".join(self.collect_usage_pieces(ctx)))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Expand abbreviated options."""
-        known = [name for parameter in self.params for name in parameter.opts if name.startswith("--")]
+        """Write out options: abbreviated ones, and short ones, which click tries as long ones first, by an import."""
+        options = {name: option for option in self.params for name in option.opts}
         written: list[str] = []
-        for position, argument in enumerate(args):
+        for position, (before, argument) in enumerate(pairwise(["", *args])):
             if argument == "--":
                 written.extend(args[position:])
                 break
-            written.append(_written_out(argument, known) if argument.startswith("--") else argument)
+            # A short option may be the value of the option before, and click words what is wrong with the last word.
+            free = not before.startswith("-") or getattr(options.get(before), "is_flag", False)
+            if argument.startswith("--"):
+                written.append(_written_out(argument, [name for name in options if name.startswith("--")]))
+            elif argument in options and free and argument != args[-1]:
+                written.append(max(options[argument].opts, key=len))
+            else:
+                written.append(argument)
         return super().parse_args(ctx, written)
 
 

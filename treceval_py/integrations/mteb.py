@@ -89,8 +89,8 @@ def claims(result: Any, split: str | None = None, subset: str | None = None) -> 
     if isinstance(scored, Mapping) and isinstance(scored.get("scores"), Mapping):
         scored = scored["scores"]
     if not isinstance(scored, Mapping):
-        given = f"scores of type {type(scored).__name__}"
-        raise DataError(given, "Give a TaskResult, or the contents of its JSON file.")
+        fault = f"scores of type {type(scored).__name__}"
+        raise DataError(fault, "Give a TaskResult, or the contents of its JSON file.")
     if not any(map(_KEY.fullmatch, map(str, scored))):
         rows = _one(scored, split, "split")
         if isinstance(rows, Mapping):

@@ -167,14 +167,11 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
         similarities = self.score_functions or {model.similarity_fn_name: model.similarity}
         runs = self._ranked(model, similarities)
         self.results = {function: self._evaluator.score(run) for function, run in runs.items()}
-        values = {
-            f"{function}_{measure.name}": results.mean[measure.name]
-            for function, results in self.results.items()
-            for measure in self._measures
-        }
-        first = self._measures[0].name
-        best = max(self.results, key=lambda function: self.results[function].mean[first])
-        self.primary_metric = f"{best}_{first}"
+        means = {function: results.mean for function, results in self.results.items()}
+        names = [measure.name for measure in self._measures]
+        values = {f"{function}_{name}": mean[name] for function, mean in means.items() for name in names}
+        best = max(means, key=lambda function: means[function][names[0]])
+        self.primary_metric = f"{best}_{names[0]}"
         if output_path is not None and self.write_csv:
             path, header = os.path.join(output_path, self.csv_file), ["epoch", "steps", *values]
             try:
