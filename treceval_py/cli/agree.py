@@ -74,8 +74,9 @@ def agree(
         raise click.UsageError(f"There {number_of} of judgments, but agreement needs two or more.")
     if not scored:  # level and profile still decide what is relevant
         needless = given(ctx) & {*SCORING_OPTIONS, "common", "alpha"} - {"level", "profile"}
-        for option in (option for option in ctx.command.params if option.name in needless):
-            raise click.UsageError(f"{next(name for name in option.opts if name.startswith('--'))} needs runs.")
+        spellings = [name for option in ctx.command.params if option.name in needless for name in option.opts]
+        if needless:
+            raise click.UsageError(f"{next(name for name in spellings if name.startswith('--'))} needs runs.")
     check_targets([output.path], files)
     for at, file in enumerate(judgments):
         # Perhaps by different paths; and a judge always agrees with himself.
