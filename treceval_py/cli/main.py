@@ -38,12 +38,7 @@ def main() -> NoReturn:
 
             status = run(sys.argv[1:])
     except KeyboardInterrupt:
-        # The status is that of a program ended by the signal, which shells and schedulers understand.
-        if sys.platform == "win32":  # `os.kill` would end it with the signal's number, 2: our status for wrong usage
-            os._exit(CONTROL_C)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
-        sys.exit(128 + signal.SIGINT)
+        _die_of(signal.SIGINT)
     except BrokenPipeError:  # where there is no SIGPIPE
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
@@ -59,3 +54,14 @@ def _leave(status: int) -> NoReturn:
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()
     os._exit(status)
+
+
+def _die_of(number: signal.Signals) -> NoReturn:
+    """End with the status of a program ended by the signal, which shells and schedulers understand."""
+    if (
+        sys.platform == "win32"
+    ):  # `os.kill` would end it with the signal's number, 2, which is our status for wrong usage
+        os._exit(CONTROL_C)
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+    sys.exit(128 + number)
