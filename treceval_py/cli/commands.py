@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -86,23 +86,34 @@ class Command(click.Command):
         return super().invoke(ctx)
 
 
+COMMANDS = {
+    "compare": "test which differences between runs are more than chance",
+    "board": "rank all runs of a folder",
+    "gate": "decide whether a run may replace another, for continuous integration",
+    "agree": "measure how judges agree, and whether they order runs alike",
+    "report": "write a page with tables and plots that compares runs",
+    "check": "report problems in a run or judgments, line by line",
+    "grade": "grade a class: check, score and explain submissions",
+    "measures": "list and explain measures",
+    "profiles": "show the conventions of other programs side by side",
+    "explain": "explain how a value is computed, and why others differ",
+    "convert": "write judgments or a run in another format",
+    "fuse": "fuse runs into one",
+    "retrieve": "make a run: rank a collection with BGE and Faiss, or BM25",
+    "rerank": "rerank the first documents of a run with a cross-encoder",
+}
+"""The other commands with a short description each, as the help of the default command lists them."""
+
+
 class DefaultGroup(click.Group):
     """The commands, of which the default one may be called without its name: see `run`.
 
-    Parameters
-    ----------
-    name : str
-        The program's name.
-    names : collection of str
-        The commands. Each is defined in the module of `treceval_py.cli` of its name, which is imported only when the
-        command is called, so that scoring starts fast.
+    Each is defined in the module of `treceval_py.cli` of its name, which is imported only when the command is called,
+    so that scoring starts fast.
     """
 
     default = "score"
-
-    def __init__(self, name: str, names: Collection[str]) -> None:
-        super().__init__(name, add_help_option=False)
-        self.names = names
+    names = (default, *COMMANDS)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names of the commands."""
@@ -157,25 +168,7 @@ def _written_out(argument: str, known: list[str]) -> str:
     return meant[0] + equals + value if meant else argument
 
 
-COMMANDS = {
-    "compare": "test which differences between runs are more than chance",
-    "board": "rank all runs of a folder",
-    "gate": "decide whether a run may replace another, for continuous integration",
-    "agree": "measure how judges agree, and whether they order runs alike",
-    "report": "write a page with tables and plots that compares runs",
-    "check": "report problems in a run or judgments, line by line",
-    "grade": "grade a class: check, score and explain submissions",
-    "measures": "list and explain measures",
-    "profiles": "show the conventions of other programs side by side",
-    "explain": "explain how a value is computed, and why others differ",
-    "convert": "write judgments or a run in another format",
-    "fuse": "fuse runs into one",
-    "retrieve": "make a run: rank a collection with BGE and Faiss, or BM25",
-    "rerank": "rerank the first documents of a run with a cross-encoder",
-}
-"""The other commands with a short description each, as the help of the default command lists them."""
-
-treceval = DefaultGroup("treceval", (DefaultGroup.default, *COMMANDS))
+treceval = DefaultGroup("treceval", add_help_option=False)
 
 
 def run(arguments: Sequence[str], program: click.Command = treceval) -> int:
