@@ -285,6 +285,13 @@ def given(spelling: str, value: str | None) -> list[str]:
     return [spelling] if value is None else [spelling, value]
 
 
+def spellings_of(name: str) -> tuple[str, ...]:
+    """Return the spellings of a shared option, whose value has the name of its field."""
+    (option,) = {**SCORING_OPTIONS, **READING_OPTIONS}[name](lambda: None).__click_params__
+    assert option.name == name
+    return tuple(option.opts)
+
+
 def error_of(done: Done) -> str:
     assert done.status in (1, 2)
     return done.err.decode()
@@ -296,7 +303,7 @@ def error_of(done: Done) -> str:
 def test_every_field_has_an_option_and_every_option_a_field() -> None:
     assert tuple(SCORING_OPTIONS) == tuple(each.name for each in dataclasses.fields(Scoring)) == tuple(CASES)
     assert sorted(READING_OPTIONS) == sorted(Reading._fields)
-    spellings = [each for option in {**SCORING_OPTIONS, **READING_OPTIONS}.values() for each in option.spellings]
+    spellings = [each for option in {**SCORING_OPTIONS, **READING_OPTIONS} for each in spellings_of(option)]
     assert len(set(spellings)) == len(spellings)
 
 
@@ -307,7 +314,7 @@ def test_every_command_that_scores_has_every_option_in_every_spelling() -> None:
     context = click.Context(group)
     scoring = set()
     (plugin,) = PLUGIN(lambda: None).__click_params__
-    options = {name: each.spellings for name, each in {**SCORING_OPTIONS, **READING_OPTIONS}.items()}
+    options = {name: spellings_of(name) for name in {**SCORING_OPTIONS, **READING_OPTIONS}}
     options[plugin.name] = tuple(plugin.opts)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
@@ -337,7 +344,7 @@ def test_each_option_has_its_effect(name: str, folder: Path, written: list[str])
         if option == "signatures":
             asked = ["--repeat", SIGNATURES[0]]
         # That each command knows every spelling is a test of its own.
-        spellings = SCORING_OPTIONS[option].spellings
+        spellings = spellings_of(option)
         options = [*asked, *given(spellings[number % len(spellings)], case.value)]
         if (name, option) in REFUSED:
             said = error_of(treceval([*form.line.split(), *options], folder=folder))
@@ -376,7 +383,7 @@ def test_files_are_read_in_the_format_that_is_given(name: str, folder: Path) -> 
             te.evaluate(folder / "qrels", folder / "r0", **{option: "jsonl"})
         message = str(caught.value).removeprefix(str(folder) + os.sep)
         assert message.startswith(file)
-        spelling = READING_OPTIONS[option].spellings[0]
+        spelling = spellings_of(option)[0]
         assert message in error_of(treceval([*FORMS[name].line.split(), spelling, "jsonl"], folder=folder))
         assert treceval([*FORMS[name].line.split(), spelling, usual], folder=folder).status == 0
 

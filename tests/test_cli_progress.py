@@ -155,6 +155,6 @@ def test_a_bar_counts_the_bytes_of_all_files(monkeypatch: pytest.MonkeyPatch, cl
             (task,) = bar._shown.tasks
             seen.append((task.completed, task.total, task.description))
             bar.next()
-        bar.close()
+        bar.__exit__()
         first = 10 if total else 0
         assert seen == [(5, total, given[0]), (first + 6, total, given[1]), (first + 20 + 7, total, given[2])]

@@ -259,7 +259,7 @@ def test_a_bar_shows_the_file_and_how_much_of_all_files_is_read(folder: Path, mo
     bar.watch(len(RUN), len(RUN))
     bar.next()
     bar.watch(len(QRELS), len(QRELS))
-    bar.close()
+    bar.__exit__()
     assert files[1] in text_of(terminal)
     assert f"{len(RUN) + len(QRELS)}/{len(RUN) + len(QRELS)} bytes" in text_of(terminal)
 
@@ -268,7 +268,7 @@ def test_a_bar_over_a_pipe_shows_how_much_was_read(monkeypatch: pytest.MonkeyPat
     terminal = a_terminal(monkeypatch, patience=-1.0)
     bar = Bar(["-"])
     bar.watch(12345, None)
-    bar.close()
+    bar.__exit__()
     assert "12.3/? kB" in text_of(terminal)
 
 

@@ -73,15 +73,10 @@ def agree(
         number_of = "is one file" if judgments else "are no files"
         raise click.UsageError(f"There {number_of} of judgments, but agreement needs two or more.")
     if not scored:  # level and profile still decide what is relevant
-        named_here = given(ctx) - {"level", "profile"}
-        needless = [
-            next(spelling for spelling in option.spellings if spelling.startswith("--"))
-            for field, option in SCORING_OPTIONS.items()
-            if field in named_here
-        ]
-        needless += [f"--{name}" for name in ("common", "alpha") if name in named_here]
+        needless = given(ctx) & {*SCORING_OPTIONS, "common", "alpha"} - {"level", "profile"}
+        spellings = [name for option in ctx.command.params if option.name in needless for name in option.opts]
         if needless:
-            raise click.UsageError(f"{needless[0]} needs runs.")
+            raise click.UsageError(f"{next(name for name in spellings if name.startswith('--'))} needs runs.")
     check_targets([output.path], files)
     for at, file in enumerate(judgments):
         # Perhaps by different paths; and a judge always agrees with himself.

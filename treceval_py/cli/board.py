@@ -110,8 +110,26 @@ def board(
     with counting("runs scored") as after:
         statistics["after"] = after
         if runs:
-            statistics |= {"groups": groups, "no_cache": no_cache, "scoring": replace(scoring, complete=not common)}
-            ranking = _of_runs(qrels, runs, reading, cache, written, **statistics)
+            from treceval_py.boards.board import board as board_of
+            from treceval_py.boards.cache import cache_beside
+            from treceval_py.comparing.saved.files import run_files
+            from treceval_py.io.query_groups import read_query_groups
+
+            place = cache_beside(runs) if cache is None and not no_cache else cache
+            others = [path for path in (qrels, place) if path and path != "-"]
+            files = run_files(runs, without=others, written=written)
+            by_group = read_query_groups(groups) if groups else None
+            check_targets(written, [qrels, *files, *(each.name for each in by_group or ())])
+            ranking = board_of(
+                qrels,
+                runs,
+                scoring=replace(scoring, complete=not common),
+                without=[*others, *written],
+                groups=by_group,
+                cache=place,
+                **statistics,
+                **reading._asdict(),
+            )
         else:
             from treceval_py.boards.over import board_over
 
@@ -135,28 +153,3 @@ def board(
         say(each.message)
     if ranking.errors or not ranking.runs:
         ctx.exit(1)
-
-
-def _of_runs(
-    qrels: str,
-    runs: tuple[str, ...],
-    reading: Reading,
-    cache: str | None,
-    written: list[str],
-    *,
-    groups: tuple[str, ...],
-    no_cache: bool,
-    **options: Any,
-) -> Board:
-    """Make a board of the runs of one collection."""
-    from treceval_py.boards.board import board as made
-    from treceval_py.boards.cache import cache_beside
-    from treceval_py.comparing.saved.files import run_files
-    from treceval_py.io.query_groups import read_query_groups
-
-    place = cache_beside(runs) if cache is None and not no_cache else cache
-    others = [path for path in (qrels, place) if path and path != "-"]
-    files = run_files(runs, without=others, written=written)
-    by_group = read_query_groups(groups) if groups else None
-    check_targets(written, [qrels, *files, *(each.name for each in by_group or ())])
-    return made(qrels, runs, without=[*others, *written], groups=by_group, cache=place, **options, **reading._asdict())

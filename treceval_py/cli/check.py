@@ -13,7 +13,7 @@ import click
 
 from treceval_py.cli.commands import Command
 from treceval_py.cli.names import KINDS
-from treceval_py.cli.options import TWICE, choice, flag, format_option, given, named, number, option
+from treceval_py.cli.options import TWICE, choice, flag, format_option, given, named, number, option, repeatable
 from treceval_py.cli.printing import Output, check_targets, note, put, say
 from treceval_py.errors import EvaluationError, InputError, OutputError, TrecevalError, visible
 from treceval_py.rendering import FORMATS
@@ -44,14 +44,8 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @option("--explain", "CODE", "Explain a code and what to do about it, or 'all' codes.", shell_complete=named("code"))
 @choice("--as kind", KINDS, "Type of each FILE [recognised].")
 @format_option("text", ["text", *FORMATS, "github", "sarif"])
-@option(
-    "--select",
-    "CODES",
-    "Report only these codes: R104, or R1 for all that begin with R1.",
-    multiple=True,
-    shell_complete=named("code"),
-)
-@option("--ignore", "CODES", "Don't report these codes.", multiple=True, shell_complete=named("code"))
+@repeatable("--select", "CODES", "Report only these codes: R104, or R1 for all that begin with R1.", "code")
+@repeatable("--ignore", "CODES", "Don't report these codes.", "code")
 @flag("--strict", "Exit with status 1 for warnings too.")
 @number("--max most", "Show at most N findings of each code and file; 0 shows all [100].", 100)
 @option("--scale", "LOW-HIGH", "Valid labels of judgments, such as 0-3 (-1 and -2, not judged, are always valid).")
@@ -92,13 +86,18 @@ def check(
     and missing tags; it never guesses. The exit status is 1 if there are errors (with --strict, also for warnings);
     with --fix, if any remain.
     """
-    if explain is not None:
-        put(_explanation(explain), output)
-        return
     from treceval_py.checking import check as look
-    from treceval_py.checking.show import check_output, left_out
+    from treceval_py.checking.catalogue import CODES, code_or_name
+    from treceval_py.checking.show import check_output, explained, left_out
 
-    chosen, ignored = _codes(select, "--select"), _codes(ignore, "--ignore")
+    try:
+        if explain is not None:
+            codes = CODES.values() if explain.lower() == "all" else code_or_name(explain, "--explain")
+            put("\n\n".join(map(explained, codes)), output)
+            return
+        chosen, ignored = _codes(select, "--select"), _codes(ignore, "--ignore")
+    except EvaluationError as error:
+        raise click.UsageError(str(error)) from None
     checking: Checking = partial(look, most=most, select=chosen, ignore=ignored, scale=_labels(scale))
     targets = _targets(files, fix, in_place)
     read = [file for file in (qrels, *files) if file is not None]
@@ -123,10 +122,8 @@ def check(
             note(hidden)
         for place, target in enumerate(targets, -len(files)):
             fixed = _fixed(sources[place], target, checked[place], judgments, checking, in_place=in_place)
-            if fixed is None:
-                failed = True
-            else:
-                checked[place] = fixed
+            failed = failed or fixed is None
+            checked[place] = checked[place] if fixed is None else fixed
     if failed or any(each.errors or each.unread or (strict and each.warnings) for each in checked):
         ctx.exit(1)
 
@@ -208,6 +205,7 @@ def _fixed(
 ) -> Checked | None:
     """Write a fixed copy and check it; return the earlier findings if nothing was written, None after a failure."""
     from treceval_py.checking.fixing import fix
+    from treceval_py.checking.show import by_severity
     from treceval_py.io.target import written_whole
 
     if before.kind is None:
@@ -232,19 +230,14 @@ def _fixed(
         return None
     note(f"{target}: {'; '.join(done.repairs) or 'nothing to fix, so this is a copy'}")
     after = checking(target, judgments, kind=before.kind.name)
-    remaining = ", ".join(filter(None, (_told(after, severity) for severity in ("error", "warning"))))
+    remaining = []
+    for severity in ("error", "warning"):
+        if count := by_severity(after.counts)[severity]:
+            codes = sorted({each.code for each in after.findings if each.severity == severity})
+            remaining.append(f"{count:,} {severity}{'' if count == 1 else 's'} ({', '.join(codes)})")
     if remaining:
-        note(f"{target}: remaining: {remaining}")
+        note(f"{target}: remaining: {', '.join(remaining)}")
     return after
-
-
-def _told(checked: Checked, severity: str) -> str:
-    """Return the number of findings of a severity and their codes; empty if there are none."""
-    from treceval_py.checking.show import by_severity
-
-    count = by_severity(checked.counts)[severity]
-    codes = sorted({each.code for each in checked.findings if each.severity == severity})
-    return f"{count:,} {severity}{'' if count == 1 else 's'} ({', '.join(codes)})" if count else ""
 
 
 # -- codes and labels ----------------------------------------------------------------------------------------------
@@ -258,21 +251,7 @@ def _codes(texts: Iterable[str], option: str) -> tuple[str, ...]:
     for several in texts:
         parts = [each.strip() for each in several.split(",")]
         chosen += list(filter(None, parts)) or [""]  # a comma may follow the last code, but not be alone
-    try:
-        return codes_named(chosen, option)
-    except EvaluationError as error:
-        raise click.UsageError(str(error)) from None
-
-
-def _explanation(text: str) -> str:
-    from treceval_py.checking.catalogue import CODES, code_or_name
-    from treceval_py.checking.show import explained
-
-    try:
-        codes = list(CODES.values()) if text.lower() == "all" else code_or_name(text, "--explain")
-    except EvaluationError as error:
-        raise click.UsageError(str(error)) from None
-    return "\n\n".join(map(explained, codes))
+    return codes_named(chosen, option)
 
 
 def _labels(scale: str | None) -> tuple[int, int] | None:

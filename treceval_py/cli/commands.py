@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -85,80 +86,6 @@ class Command(click.Command):
         return super().invoke(ctx)
 
 
-class DefaultGroup(click.Group):
-    """A group whose command may be omitted: arguments without a command's name go to the default one.
-
-    Parameters
-    ----------
-    name : str
-        The program's name.
-    names : collection of str
-        The commands. Each is defined in the module of `treceval_py.cli` of its name, which is imported only when the
-        command is called, so that scoring starts fast.
-    """
-
-    default = "score"
-
-    def __init__(self, name: str, names: Collection[str]) -> None:
-        super().__init__(name, add_help_option=False)
-        self._names = names
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Return the names of the commands."""
-        return list(self._names)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        """Return a command by name."""
-        if cmd_name not in self._names:
-            return None
-        module = import_module(f"treceval_py.cli.{cmd_name}")
-        return cast("click.Command", getattr(module, cmd_name))
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the default command before arguments that don't name one; a first word that is completed can be both."""
-        unnamed = args[0] not in self._names if args else not ctx.resilient_parsing
-        if unnamed:
-            args = [self.default, *args]
-        return super().parse_args(ctx, args)
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's
-        """Complete the first word: the name of a command, or of a file for the default one."""
-        from click.shell_completion import CompletionItem
-
-        names = {self.default: "score runs", **COMMANDS}
-        items = [CompletionItem(name, help=title) for name, title in names.items() if name.startswith(incomplete)]
-        return [CompletionItem(incomplete, type="file"), *items]
-
-
-class PrefixCommand(Command):
-    """A command whose long options may be abbreviated if unambiguous, as in getopt_long."""
-
-    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Show that the command's name may be omitted."""
-        formatter.write_usage(f"treceval [{self.name}]", " ".join(self.collect_usage_pieces(ctx)))
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Expand abbreviated options."""
-        known = [name for parameter in self.params for name in parameter.opts if name.startswith("--")]
-        written: list[str] = []
-        for position, argument in enumerate(args):
-            if argument == "--":
-                written.extend(args[position:])
-                break
-            written.append(_written_out(argument, known) if argument.startswith("--") else argument)
-        return super().parse_args(ctx, written)
-
-
-def _written_out(argument: str, known: list[str]) -> str:
-    name, equals, value = argument.partition("=")
-    if name in known:
-        return argument
-    meant = [option for option in known if option.startswith(name)]
-    if len(meant) > 1:
-        raise click.UsageError(f"Option '{name}' is ambiguous: {' or '.join(meant)}.")
-    return meant[0] + equals + value if meant else argument
-
-
 COMMANDS = {
     "compare": "test which differences between runs are more than chance",
     "board": "rank all runs of a folder",
@@ -177,12 +104,79 @@ COMMANDS = {
 }
 """The other commands with a short description each, as the help of the default command lists them."""
 
-treceval = DefaultGroup("treceval", (DefaultGroup.default, *COMMANDS))
+
+class DefaultGroup(click.Group):
+    """The commands, of which the default one may be called without its name: see `run`.
+
+    Each is defined in the module of `treceval_py.cli` of its name, which is imported only when the command is called,
+    so that scoring starts fast.
+    """
+
+    default = "score"
+    names = (default, *COMMANDS)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names of the commands."""
+        return list(self.names)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        """Return a command by name."""
+        return getattr(import_module(f"treceval_py.cli.{cmd_name}"), cmd_name) if cmd_name in self.names else None
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's
+        """Complete the first word: the name of a command, or of a file for the default one."""
+        from click.shell_completion import CompletionItem
+
+        names = {self.default: "score runs", **COMMANDS}
+        items = [CompletionItem(name, help=title) for name, title in names.items() if name.startswith(incomplete)]
+        return [CompletionItem(incomplete, type="file"), *items]
+
+
+class PrefixCommand(Command):
+    """A command whose long options may be abbreviated if unambiguous, as in getopt_long."""
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Show that the command's name may be omitted."""
+        formatter.write_usage(f"treceval [{self.name}]", " ".join(self.collect_usage_pieces(ctx)))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Write out options: abbreviated ones, and short ones, which click tries as long ones first, by an import."""
+        options = {name: option for option in self.params for name in option.opts}
+        written: list[str] = []
+        for position, (before, argument) in enumerate(pairwise(["", *args])):
+            if argument == "--":
+                written.extend(args[position:])
+                break
+            # A short option may be the value of the option before, and click words what is wrong with the last word.
+            free = not before.startswith("-") or getattr(options.get(before), "is_flag", False)
+            if argument.startswith("--"):
+                written.append(_written_out(argument, [name for name in options if name.startswith("--")]))
+            elif argument in options and free and argument != args[-1]:
+                written.append(max(options[argument].opts, key=len))
+            else:
+                written.append(argument)
+        return super().parse_args(ctx, written)
+
+
+def _written_out(argument: str, known: list[str]) -> str:
+    name, equals, value = argument.partition("=")
+    if name in known:
+        return argument
+    meant = [option for option in known if option.startswith(name)]
+    if len(meant) > 1:
+        raise click.UsageError(f"Option '{name}' is ambiguous: {' or '.join(meant)}.")
+    return meant[0] + equals + value if meant else argument
+
+
+treceval = DefaultGroup("treceval", add_help_option=False)
 
 
 def run(arguments: Sequence[str], program: click.Command = treceval) -> int:
     """Run the command line and return the exit status: 0 done, 1 bad data, 2 usage."""
     said: set[str] = set()
+    words = list(arguments)
+    if program is treceval and (not words or words[0] not in treceval.names):
+        words.insert(0, treceval.default)
 
     def show(message: Warning | str, category: type[Warning], *others: Any) -> None:
         """Write a warning of this package as a note, once."""
@@ -197,7 +191,7 @@ def run(arguments: Sequence[str], program: click.Command = treceval) -> int:
         # Not click's own `main`, which prints a line of its own when the program is interrupted.
         with (
             warnings.catch_warnings(),
-            program.make_context(program.name, list(arguments), obj=tuple(arguments)) as context,
+            program.make_context(program.name, words, obj=tuple(arguments)) as context,
         ):
             warnings.simplefilter("always", TrecevalWarning)
             warnings.showwarning = show  # type: ignore[assignment]
@@ -208,26 +202,16 @@ def run(arguments: Sequence[str], program: click.Command = treceval) -> int:
         say(f"{program.name}: {error}" if error.file is None else str(error))
         return error.status
     except click.UsageError as error:
-        say(f"{program.name}: {_sentence(error.format_message())} See '{_command(error)} --help'.")
+        message = shortened(" ".join(error.format_message().split()))
+        stop = "" if message.endswith((".", "?", "!")) else "."
+        path = "treceval" if error.ctx is None else error.ctx.command_path
+        # The command as the user called it: the default one has no name.
+        say(f"{program.name}: {message}{stop} See '{path.removesuffix(f' {treceval.default}')} --help'.")
         return error.exit_code
     except BrokenPipeError:
         raise
     except OSError as error:  # help and usage, which click prints itself; an error with a file is about that file
-        say(f"{program.name}: {lost(error)}" if error.filename is None else _about_file(error))
+        about_file = f"{shortened(str(error.filename), 200)}: {error.strerror or error}."
+        say(f"{program.name}: {lost(error)}" if error.filename is None else about_file)
         return 1
     return 0
-
-
-def _about_file(error: OSError) -> str:
-    return f"{shortened(str(error.filename), 200)}: {error.strerror or error}."
-
-
-def _command(error: click.UsageError) -> str:
-    """Return the misused command as the user called it; the default one has no name."""
-    path = "treceval" if error.ctx is None else error.ctx.command_path
-    return path.removesuffix(f" {treceval.default}")
-
-
-def _sentence(text: str) -> str:
-    text = shortened(" ".join(text.split()))
-    return text if text.endswith((".", "?", "!")) else text + "."

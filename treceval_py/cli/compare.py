@@ -139,19 +139,17 @@ def compared(
     inputs: Sequence[str | None],
     groups: Sequence[str],
     baseline: str | None,
-    by: str | None,
     force: bool,
     pairs: bool = False,
-    again: bool = False,
-    look: Callable[[Evaluator, Run], None] | None = None,
+    **how: Any,
 ) -> tuple[Gathered, Comparison]:
-    """Gather the files of the command line, and compare them; `inputs` are other files that are read."""
+    """Gather the files of the command line (`how`, as `gathered` does), and compare them; `inputs` are read, too."""
     from treceval_py.comparing.comparing import compare_gathered
     from treceval_py.io.query_groups import read_query_groups
 
     by_group = read_query_groups(groups) if groups else ()
     check_targets(outputs, [*inputs, *(each.name for each in by_group)])
-    gathering = gathered(files, scoring, reading, by=by, force=force, outputs=outputs, again=again, look=look)
+    gathering = gathered(files, scoring, reading, force=force, outputs=outputs, **how)
     comparison = compare_gathered(
         gathering, settings, baseline=baseline, pairs=pairs, groups=by_group, force=force, threads=reading.threads
     )
@@ -305,18 +303,14 @@ def _by_query(
     for measure in comparison.measures:
         for pair in measure.differences:
             largest = largest_differences(comparison, measure.measure, pair.run, pair.other, count=count)
-            alike = _alike(gathering, measure.measure, pair.run, pair.other)
+            # With --force, the values of two runs may not have been computed alike.
+            one, other = (
+                each.signatures[each.measures.index(measure.measure)] if measure.measure in each.measures else None
+                for each in (gathering.runs[pair.run], gathering.runs[pair.other])
+            )
+            alike = one is not None and other is not None and not one.differences(other)
             if alike and runs is not None and measure.signature is not None and qrels is not None:
                 tables = runs[pair.run], runs[pair.other]
                 largest = with_documents(largest, qrels, *tables, measure.signature, count=documents)
             pairs.append(Pair(largest, measure.measure, comparison.runs[pair.run], comparison.runs[pair.other]))
     return document_of(pairs, texts, made_of(comparison), style)
-
-
-def _alike(gathering: Gathered, measure: str, run: int, other: int) -> bool:
-    """Tell whether the values of two runs were computed alike; with --force they may not be."""
-    one, two = (
-        each.signatures[each.measures.index(measure)] if measure in each.measures else None
-        for each in (gathering.runs[run], gathering.runs[other])
-    )
-    return one is not None and two is not None and not one.differences(two)

@@ -21,7 +21,7 @@ from click.shell_completion import (
     shell_complete,
 )
 
-from treceval_py.cli.commands import DefaultGroup, treceval
+from treceval_py.cli.commands import treceval
 from treceval_py.cli.names import JUDGMENT_FORMATS, RUN_FORMATS
 from treceval_py.cli.printing import say
 from treceval_py.errors import TrecevalError
@@ -82,8 +82,9 @@ class _Shell(ShellComplete):
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
         """Return completions of the piece of a word that the shell replaces."""
-        # The words before determine the command, to which the option belongs.
-        items = super().get_completions(args or [DefaultGroup.default] * incomplete.startswith("-"), incomplete)
+        # The words before determine the command, to which the option belongs; the first word may be a file.
+        named = args[0] in treceval.names if args else not incomplete.startswith("-")
+        items = super().get_completions(args if named else [treceval.default, *args], incomplete)
         option = incomplete[: incomplete.find("=") + 1] if incomplete.startswith("--") else ""
         for item in items:
             if item.type == "plain":

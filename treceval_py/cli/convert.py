@@ -43,8 +43,12 @@ def convert(
     from treceval_py.io.named import QRELS_FORMATS, RUN_FORMATS
     from treceval_py.io.writing import QRELS_WRITERS, RUN_WRITERS
 
-    _check("--from", source_format, [*RUN_FORMATS, *QRELS_FORMATS])
-    _check("--to", target_format, [*RUN_WRITERS, *QRELS_WRITERS])
+    for name, given, known in (
+        ("--from", source_format, {**RUN_FORMATS, **QRELS_FORMATS}),
+        ("--to", target_format, {**RUN_WRITERS, **QRELS_WRITERS}),
+    ):
+        if given is not None and given not in known:
+            raise click.UsageError(f"Invalid value for '{name}': '{given}' is not one of {', '.join(known)}.")
     try:
         done = conversion.convert(
             source,
@@ -66,13 +70,6 @@ def convert(
         )
     for sentence in done.lost:
         note(f"{'<stdout>' if target == '-' else target}: {sentence}.")
-
-
-def _check(option: str, format: str | None, known: list[str]) -> None:
-    if format is not None and format not in known:
-        raise click.UsageError(
-            f"Invalid value for '{option}': '{format}' is not one of {', '.join(dict.fromkeys(known))}."
-        )
 
 
 def _standard_output(format: str | None) -> BinaryIO:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from treceval_py.cli.commands import Command
-from treceval_py.cli.options import TWICE, named, option, scoring_options
+from treceval_py.cli.options import TWICE, option, repeatable, scoring_options
 from treceval_py.cli.printing import put
 
 if TYPE_CHECKING:
@@ -29,20 +29,8 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @click.command("explain", cls=Command, check=_check)
 @click.argument("qrels", metavar="QRELS")
 @click.argument("run", metavar="RUN")
-@option(
-    "--claim claims",
-    "NAME=VALUE",
-    "Value reported elsewhere, to be explained.",
-    multiple=True,
-    shell_complete=named("measure"),
-)
-@option(
-    "--against",
-    "PROFILE",
-    "Walk to this profile, one convention at a time.",
-    multiple=True,
-    shell_complete=named("profile"),
-)
+@repeatable("--claim claims", "NAME=VALUE", "Value reported elsewhere, to be explained.", "measure")
+@repeatable("--against", "PROFILE", "Walk to this profile, one convention at a time.", "profile")
 @option("--query", "QID", "Show the arithmetic of this query, term by term.")
 @scoring_options("RR@10, nDCG@10, AP")
 @option("-o --output", "FILE", "Write to FILE, whole or not at all.")

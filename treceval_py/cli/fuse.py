@@ -9,7 +9,18 @@ import click
 
 from treceval_py.cli.commands import Command
 from treceval_py.cli.names import METHODS, NORMS
-from treceval_py.cli.options import PATHS, PROFILE, READING_OPTIONS, choice, decimal, flag, given, named, number, option
+from treceval_py.cli.options import (
+    PATHS,
+    PROFILE,
+    READING_OPTIONS,
+    choice,
+    decimal,
+    flag,
+    given,
+    number,
+    option,
+    repeatable,
+)
 from treceval_py.cli.printing import Output, check_targets, note
 
 if TYPE_CHECKING:
@@ -101,20 +112,14 @@ def _weights(text: str) -> tuple[float, ...]:
 @decimal("--rbc-phi", "The persistence φ of rbc [0.8].", 0.8)
 @option("--tune", "QRELS", "Choose the weights by these judgments, and among several methods and normalisations.")
 @number("--folds", "Folds of --tune: each is fused with the setting that is best on the others [5].", least=2)
-@option(
-    "-m --measure measure",
-    "NAME",
-    "Measure for --tune, whose mean decides [ndcg_cut.10].",
-    multiple=True,
-    shell_complete=named("measure"),
-)
+@repeatable("-m --measure measure", "NAME", "Measure for --tune, whose mean decides [ndcg_cut.10].", "measure")
 @option("--profile", help="Scoring conventions for --tune.", **PROFILE)
 @option("--tuned", "JSON", "Fuse with the final setting of an earlier --tune: its FUSED.json.")
 @number("--depth", "Use only the first N documents of each list [all].", least=1)
 @number("-k k", "Documents per query of the fused run [1000].", 1000, least=1)
 @flag("--strict", "Refuse runs with different queries.")
 @option("--tag", None, "The last column of the fused run [the method and its settings].")
-@READING_OPTIONS["run_format"].decorator("run_format")
+@READING_OPTIONS["run_format"]
 @PATHS
 def fuse(runs: tuple[str, ...], output: str, run_format: str | None, **options: Any) -> None:
     """Fuse files, and print notes about them."""

@@ -9,7 +9,7 @@ import click
 
 from treceval_py.cli.commands import Command
 from treceval_py.cli.compare import file_faults, gathered
-from treceval_py.cli.options import FORCE, NAMES, decimal, named, option, output_options, scoring_options
+from treceval_py.cli.options import FORCE, NAMES, decimal, output_options, repeatable, scoring_options
 from treceval_py.cli.printing import Output, say
 from treceval_py.rendering import FORMATS, text_of
 
@@ -24,20 +24,18 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 @click.command("gate", cls=Command, check=lambda ctx: file_faults(ctx.params["files"]))
 @click.argument("files", metavar="[QRELS] BASELINE CANDIDATE", nargs=-1)
 @scoring_options("those with a margin or floor; else map, ndcg_cut.10, recip_rank, P.10")
-@option(
+@repeatable(
     "--margin margins",
     "[MEASURE=]X",
     "How much lower the candidate may be: 0.01, or 5% of the baseline's mean. Repeatable [0.01 where there is no "
     "floor].",
-    multiple=True,
-    shell_complete=named("measure"),
+    "measure",
 )
-@option(
+@repeatable(
     "--floor floors",
     "MEASURE=X",
     "Lowest mean that the candidate may have, compared without a test. Repeatable.",
-    multiple=True,
-    shell_complete=named("measure"),
+    "measure",
 )
 @decimal("--alpha", "Significance level [0.05].", 0.05)
 @decimal("--power", "Power for the number of queries needed [0.8].", 0.8)

@@ -17,10 +17,11 @@ def tables() -> list[Table]:
     sections = by_section()
     families = [family for each in sections.values() for family in each]
     starts = accumulate([len(each) for each in sections.values()], initial=0)
+    written = [f"{family.notation[0]}{'@k' if family.at else ''}" if family.notation else "" for family in families]
     measures = Table(
         (
             Column("measure", [family.name for family in families], text=True, head=True),
-            Column("also written", [_written(family) for family in families], text=True),
+            Column("also written", written, text=True),
             Column("what it is", [family.title for family in families], text=True),
             Column("section", [title for title, each in sections.items() for _ in each], text=True, people=False),
         ),
@@ -41,20 +42,24 @@ def tables() -> list[Table]:
     return [measures, sets]
 
 
-def _written(family: Family) -> str:
-    if not family.notation:
-        return ""
-    return family.notation[0] + ("@k" if family.at is not None else "")
-
-
 def explained(name: str) -> str:
     """Return the explanation of a measure or of a set of measures."""
     if name in NICKNAMES:
         return f"{name}: {', '.join(NICKNAMES[name])}\n"
     family = _family_of(name)
     head = [family.name, *(f"{each}@k" if family.at else each for each in family.notation)]
-    lines = [" = ".join(dict.fromkeys(head)), *_usage(family), "", documentation(family), ""]
-    return "\n".join(lines)
+    lines = [" = ".join(dict.fromkeys(head))]
+    if family.average.name != "none":
+        lines.append(f"averaged by {family.average.name}")
+    named = [f"{each.key}= {each.range}" for each in family.parameters if each.key != "@"]
+    if named:
+        lines.append(f"parameters in parentheses: {'; '.join(named)}")
+    if spellings := spellings_of(family):
+        shown = (name + (f" (with {given})" if given else "") for name, given in spellings.items())
+        lines.append(f"also written: {'; '.join(shown)}")
+    if family.cutoffs:
+        lines.append(f"cutoffs unless given: {', '.join(map(str, family.cutoffs))}")
+    return "\n".join([*lines, "", documentation(family), ""])
 
 
 def _family_of(name: str) -> Family:
@@ -67,17 +72,3 @@ def _family_of(name: str) -> Family:
         with contextlib.suppress(MeasureError):
             return parse_measures(f"{name}@1")[0].family
         raise
-
-
-def _usage(family: Family) -> list[str]:
-    lines = [f"averaged by {family.average.name}"] if family.average.name != "none" else []
-    named = [f"{each.key}= {each.range}" for each in family.parameters if each.key != "@"]
-    if named:
-        lines.append(f"parameters in parentheses: {'; '.join(named)}")
-    written = spellings_of(family)
-    if written:
-        shown = (name + (f" (with {given})" if given else "") for name, given in written.items())
-        lines.append(f"also written: {'; '.join(shown)}")
-    if family.cutoffs:
-        lines.append(f"cutoffs unless given: {', '.join(map(str, family.cutoffs))}")
-    return lines

@@ -6,7 +6,7 @@ import functools
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import click
 from click.core import ParameterSource
@@ -21,6 +21,8 @@ from treceval_py.threads import MOST_THREADS
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from treceval_py.comparing.outcome import Settings
+
 Callback: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Any], Any]
 
@@ -34,6 +36,22 @@ def given(ctx: click.Context) -> set[str]:
     # Before click 8.3, an omitted list of files is an empty one from the command line.
     absent = {name for name, value in ctx.params.items() if value == ()}
     return {name for name, source in sources.items() if source is ParameterSource.COMMANDLINE} - absent
+
+
+def version_option(show: Callable[[object], NoReturn], help: str) -> Decorator:
+    """Return the option ``--version``, which shows the version and ends the program."""
+    # Unlike a callback, a type is called only if the option is given.
+    return click.option(
+        "-v",
+        "--version",
+        is_flag=True,
+        flag_value="",
+        type=show,
+        default=None,
+        is_eager=True,
+        expose_value=False,
+        help=help,
+    )
 
 
 TWICE = "Standard input (-) can be read only once."
@@ -55,6 +73,11 @@ def flag(spellings: str, help: str) -> Decorator:
 def choice(spellings: str, values: Iterable[str], help: str, **settings: Any) -> Decorator:
     """Return an option that takes one of some values."""
     return click.option(*spellings.split(), type=click.Choice([*values]), help=help, **settings)
+
+
+def usual_choice(spellings: str, values: Sequence[str], help: str) -> Decorator:
+    """Return an option that takes one of some values, by default the first."""
+    return choice(spellings, values, help, default=values[0])
 
 
 def number(spellings: str, help: str, default: int | None = None, least: int = 0, most: int | None = None) -> Decorator:
@@ -100,6 +123,11 @@ def named(kind: str) -> Callable[[click.Context, click.Parameter, str], list[Com
     return complete
 
 
+def repeatable(spellings: str, metavar: str, help: str, kind: str) -> Decorator:
+    """Return an option that takes names of a kind, or text that begins with them, any number of times."""
+    return option(spellings, metavar, help, multiple=True, shell_complete=named(kind))
+
+
 def tag_of(name: str) -> str:
     """Return the tag of a run made by the model, or from the file, of this name."""
     return re.sub(r"\s", "_", os.path.basename(os.path.abspath(name)))
@@ -116,26 +144,38 @@ def stacked(options: Iterable[Decorator]) -> Decorator:
     return decorate
 
 
-def together(options: Mapping[str, Decorator], make: Callable[..., dict[str, Any]]) -> Decorator:
-    """Return a decorator that adds options to a command, which gets them as other arguments.
+def together(options: Mapping[str, Decorator], make: Callable[..., Any], made: str = "") -> Decorator:
+    """Return a decorator that adds options to a command, which gets what is made of them as other arguments.
 
     Parameters
     ----------
     options : mapping
         The options by the names of their values.
     make : callable
-        Makes these arguments of those options that are set, given by name.
+        Makes the argument of those options that are set, given by name.
+    made : str
+        The argument's name; if empty, several are made, by name.
     """
 
-    def decorate(command: Callback) -> Callback:
+    def decorate(command: Any) -> Any:
+        maker = (tuple(options), make, made)
+        if hasattr(command, "makers"):
+            command.makers.insert(0, maker)
+            return stacked(options.values())(command)
+        makers = [maker]
+
         @functools.wraps(command)
         def with_made(**values: Any) -> Any:
-            taken = {name: values.pop(name) for name in options}
-            are_set = {name: value for name, value in taken.items() if value not in (None, ()) and value is not False}
-            return command(**values, **make(**are_set))
+            for fields, build, argument in makers:
+                taken = {field: values.pop(field) for field in fields}
+                chosen = {
+                    field: value for field, value in taken.items() if value not in (None, ()) and value is not False
+                }
+                values |= {argument: build(**chosen)} if argument else build(**chosen)
+            return command(**values)
 
-        decorated: Callback = stacked(options.values())(with_made)
-        return decorated
+        with_made.makers = makers  # type: ignore[attr-defined]
+        return stacked(options.values())(with_made)
 
     return decorate
 
@@ -164,7 +204,7 @@ def output_options(
     }
     if not digits:
         del options["digits"]
-    return together(options, lambda **are_set: {"output": Output(**are_set)})
+    return together(options, Output, "output")
 
 
 def format_option(default: str | None, formats: Sequence[str], usual: str = "") -> Decorator:
@@ -204,70 +244,53 @@ def load_plugins(plugins: Iterable[str]) -> None:
         load_plugin(plugin)
 
 
-class SharedOption:
-    """An option that decides how runs are read or scored, with all its spellings, the short one first."""
-
-    def __init__(self, spellings: str, help: str, make: Callable[..., Decorator] = option, **settings: Any) -> None:
-        self.spellings = tuple(spellings.split())
-        self.help = help
-        self._make = make
-        self._settings = settings
-
-    def decorator(self, field: str, usual: str = "") -> Decorator:
-        """Return click's decorator; `usual` names the default measures."""
-        return self._make(" ".join((*self.spellings, field)), help=self.help.format(usual=usual), **self._settings)
+MEASURES = (
+    "Compute this measure. Repeatable. A measure (map), one with parameters (P.5,10 or nDCG@10), or a set "
+    f"({', '.join(names.NICKNAMES)}) [{{usual}}]."
+)
+"""The help of ``--measure``, with a place for the default measures."""
 
 
-SCORING_OPTIONS: Mapping[str, SharedOption] = {
-    "measures": SharedOption(
-        "-m --measure",
-        "Compute this measure. Repeatable. A measure (map), one with parameters (P.5,10 or nDCG@10), or a set "
-        f"({', '.join(names.NICKNAMES)}) [{{usual}}].",
-        metavar="NAME",
-        multiple=True,
-        shell_complete=named("measure"),
+def _measures(usual: str) -> Decorator:
+    return repeatable("-m --measure measures", "NAME", MEASURES.format(usual=usual), "measure")
+
+
+SCORING_OPTIONS: Mapping[str, Decorator] = {
+    "measures": _measures("the profile's"),
+    "profile": option(
+        "--profile",
+        help=f"Ranking and averaging conventions: {', '.join(names.PROFILES)} [{names.PROFILES[0]}].",
+        **PROFILE,
     ),
-    "profile": SharedOption(
-        "--profile", f"Ranking and averaging conventions: {', '.join(names.PROFILES)} [{names.PROFILES[0]}].", **PROFILE
-    ),
-    "level": SharedOption("-l --level --level_for_rel", "Lowest relevant judgment [the profile's, usually 1].", number),
-    "complete": SharedOption(
+    "level": number("-l --level --level_for_rel", "Lowest relevant judgment [the profile's, usually 1]."),
+    "complete": flag(
         "-c --complete --complete_rel_info_wanted",
         "Average over all judged queries, counting those that the run lacks as empty rankings.",
-        flag,
     ),
-    "depth": SharedOption(
-        "-M --depth --Max_retrieved_per_topic", "Score only the first N documents of each query.", number
+    "depth": number("-M --depth --Max_retrieved_per_topic", "Score only the first N documents of each query."),
+    "judged_only": flag("-J --judged-only --Judged_docs_only", "Remove unjudged documents from the ranking."),
+    "collection_size": number(
+        "-N --collection-size --Number_docs_in_coll", "Number of documents in the collection [0]."
     ),
-    "judged_only": SharedOption(
-        "-J --judged-only --Judged_docs_only", "Remove unjudged documents from the ranking.", flag
-    ),
-    "collection_size": SharedOption(
-        "-N --collection-size --Number_docs_in_coll", "Number of documents in the collection [0].", number
-    ),
-    "signatures": SharedOption(
-        "--repeat",
+    "signatures": option(
+        "--repeat signatures",
+        "SIGNATURE",
         "Score exactly as this signature describes; replaces measures and profile. Repeatable.",
-        metavar="SIGNATURE",
         multiple=True,
     ),
 }
 """How runs are scored: an option for each field of `Scoring`."""
 
-READING_OPTIONS: Mapping[str, SharedOption] = {
-    "judgment_format": SharedOption(
+READING_OPTIONS: Mapping[str, Decorator] = {
+    "judgment_format": choice(
         "-R --judgment-format --Rel_info_format",
+        names.JUDGMENT_FORMATS,
         "Format of QRELS [recognised, or as the measures require].",
-        choice,
-        values=names.JUDGMENT_FORMATS,
     ),
-    "run_format": SharedOption(
-        "-T --run-format --Results_format", "Format of runs [recognised].", choice, values=names.RUN_FORMATS
-    ),
-    "threads": SharedOption(
+    "run_format": choice("-T --run-format --Results_format", names.RUN_FORMATS, "Format of runs [recognised]."),
+    "threads": number(
         "--threads",
         "Use N threads [one per available core; always 1 for the pure Python reader].",
-        number,
         least=1,
         most=MOST_THREADS,
     ),
@@ -283,8 +306,9 @@ def _scored(plugins: Iterable[str] = (), **fields: Any) -> dict[str, Any]:
         load_plugins(plugins)
     reading = {field: fields.pop(field) for field in READING_OPTIONS if field in fields}
     if "signatures" in fields and len(fields) > 1:
-        other = next(option for field, option in SCORING_OPTIONS.items() if field in fields and field != "signatures")
-        raise click.UsageError(f"--repeat already fixes how to score; remove {other.spellings[0]}.")
+        options = click.get_current_context().command.params
+        other = next(each.opts[0] for each in options if each.name in fields and each.name != "signatures")
+        raise click.UsageError(f"--repeat already fixes how to score; remove {other}.")
     return {"scoring": Scoring(**fields), "reading": Reading(**reading)}
 
 
@@ -296,18 +320,17 @@ def scoring_options(usual: str) -> Decorator:
     usual : str
         The default measures, for the help.
     """
-    options = {field: each.decorator(field, usual) for field, each in {**SCORING_OPTIONS, **READING_OPTIONS}.items()}
-    return together({**options, "plugins": PLUGIN}, _scored)
+    options = {**SCORING_OPTIONS, "measures": _measures(usual), **READING_OPTIONS, "plugins": PLUGIN}
+    return together(options, _scored)
 
 
 STATISTICS: Mapping[str, Decorator] = {
-    "tests": option(
+    "tests": repeatable(
         "--test tests",
         "NAME",
         "simultaneous (all pairs of runs), t, wilcoxon, sign, randomisation, or all. Repeatable; the first decides "
         "what is marked [simultaneous].",
-        multiple=True,
-        shell_complete=named("test"),
+        "test",
     ),
     "correction": option(
         "--correction",
@@ -338,7 +361,7 @@ STATISTICS: Mapping[str, Decorator] = {
 """How runs are compared: an option for each field of `Settings`."""
 
 
-def _settings(tests: tuple[str, ...] = (), **fields: Any) -> dict[str, Any]:
+def _settings(tests: tuple[str, ...] = (), **fields: Any) -> Settings:
     """Return how runs are compared."""
     from treceval_py.comparing.comparing import checked
     from treceval_py.comparing.outcome import Settings
@@ -350,19 +373,16 @@ def _settings(tests: tuple[str, ...] = (), **fields: Any) -> dict[str, Any]:
             raise click.UsageError(f"--test must be one of {', '.join(TESTS)} or all, not '{name}'.")
     marking = [name for name in tests if name != "all"] or [SIMULTANEOUS]
     every = dict.fromkeys((*marking, *(TESTS if "all" in tests else ())))
-    return {"settings": checked(Settings(marking[0], tuple(every), **fields))}
+    return checked(Settings(marking[0], tuple(every), **fields))
 
 
-statistics_options = together(STATISTICS, _settings)
+statistics_options = together(STATISTICS, _settings, "settings")
 """Gives a command the options of statistics, as ``settings=``."""
 
 running_options = stacked(
     [
-        choice(
-            "--precision",
-            ["fp32", "bf16", "fp16", "fp16-weights"],
-            "Arithmetic of the model [fp32]; fp16 is for GPUs.",
-            default="fp32",
+        usual_choice(
+            "--precision", ["fp32", "bf16", "fp16", "fp16-weights"], "Arithmetic of the model [fp32]; fp16 is for GPUs."
         ),
         option("--device devices", "NAME", "cpu, cuda:0, …. Repeatable [all GPUs, or cpu].", multiple=True),
         number("--batch-size", "Texts or pairs to compute at once [32 on a CPU, more on a GPU].", least=1),
@@ -378,11 +398,8 @@ def rerank_options(prefix: str) -> Decorator:
     return stacked(
         [
             number(f"{prefix}depth", "Documents per query to rerank [100].", 100, least=1),
-            choice(
-                f"{prefix}below",
-                ["keep", "drop"],
-                "Keep documents below the reranked ones, or drop them [keep].",
-                default="keep",
+            usual_choice(
+                f"{prefix}below", ["keep", "drop"], "Keep documents below the reranked ones, or drop them [keep]."
             ),
             number(f"{prefix}max-length", longest, least=1),
         ]

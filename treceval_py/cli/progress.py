@@ -6,13 +6,13 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from treceval_py.errors import visible
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress
 
 PATIENCE = 1.0
 """Seconds of work before a bar is shown."""
@@ -35,46 +35,43 @@ class Bar:
         self._begun = time.monotonic()
         self._at = 0
         self._shown: Progress | None = None
-        self._task: TaskID | None = None
 
     def watch(self, done: int, total: int | None) -> None:  # noqa: ARG002 - already known for all files together
         """Update with the number of bytes read of the current file."""
         if time.monotonic() - self._begun < PATIENCE:
             return
-        if self._shown is None or self._task is None:
-            self._shown, self._task = self._drawn()
-        self._shown.update(self._task, completed=sum(self._sizes[: self._at]) + done, description=self._files[self._at])
+        if self._shown is None:
+            self._shown = self._drawn()
+        self._shown.update(
+            self._shown.task_ids[0], completed=sum(self._sizes[: self._at]) + done, description=self._files[self._at]
+        )
 
     def next(self) -> None:
         """Advance to the next file."""
         self._at = min(self._at + 1, len(self._files) - 1)
 
-    def _drawn(self) -> tuple[Progress, TaskID]:
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove the bar."""
+        if self._shown is not None:
+            self._shown.stop()
+
+    def _drawn(self) -> Progress:
         from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
         columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
         shown = Progress(*columns, console=Console(stderr=True), transient=True)
         shown.start()
-        return shown, shown.add_task("", total=self._total)
-
-    def close(self) -> None:
-        """Remove the bar."""
-        if self._shown is not None:
-            self._shown.stop()
+        shown.add_task("", total=self._total)
+        return shown
 
 
-@contextmanager
-def progress(files: Sequence[str]) -> Iterator[Bar | None]:
-    """Yield a progress bar for files, removed at the end; None if standard error is not a terminal."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    bar = Bar(files)
-    try:
-        yield bar
-    finally:
-        bar.close()
+def progress(files: Sequence[str]) -> AbstractContextManager[Bar | None]:
+    """Return a progress bar for files, removed at the end; None if standard error is not a terminal."""
+    return Bar(files) if sys.stderr is not None and sys.stderr.isatty() else nullcontext()
 
 
 @contextmanager

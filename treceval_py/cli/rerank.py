@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +9,7 @@ import click
 
 from treceval_py.cli.commands import Command
 from treceval_py.cli.options import PATHS, option, rerank_options, running_options, tag_of
-from treceval_py.cli.printing import say
-from treceval_py.cli.stages import Stages, long_work
-from treceval_py.errors import OutputError
+from treceval_py.cli.stages import long_work
 
 if TYPE_CHECKING:
     from treceval_py.retrieval.reranking import Reranker
@@ -46,15 +43,12 @@ def rerank(run: str, output: str, corpus: str, queries: str, **options: Any) -> 
 
     Needs: pip install 'treceval-py[retrieve]'
     """  # noqa: E501 - an example
-    long_work()
     from treceval_py.corpora.named import open_texts
     from treceval_py.retrieval.reranking import check_files
     from treceval_py.retrieval.reranking import rerank as reranked
 
     work = options["work"] or f"{output}.work"
-    command = ["treceval", *sys.argv[1:]]
-    stages = Stages()
-    try:
+    with long_work(work, f"scores so far are kept in {work}. To resume") as stages:
         documents, asked = open_texts(corpus, "document"), open_texts(queries, "query")
         check_files(run, output, documents, asked)  # before a model is downloaded
         reranked(
@@ -66,18 +60,9 @@ def rerank(run: str, output: str, corpus: str, queries: str, **options: Any) -> 
             work=work,
             tag=tag_of(options["model"]) if options["tag"] is None else options["tag"],
             reporter=stages,
-            command=command,
+            command=["treceval", *sys.argv[1:]],
             paths=options["paths"],
         )
-    except KeyboardInterrupt:
-        stages.close()
-        say(f"interrupted: scores so far are kept in {work}. To resume: {shlex.join(command)}")
-        raise
-    except OSError as error:  # from the work folder or a disk
-        reason = f"cannot be used: {error.strerror or error}"
-        raise OutputError(reason, "Work so far is kept.", file=str(error.filename or work)) from None
-    finally:
-        stages.close()
 
 
 def reranker_of(

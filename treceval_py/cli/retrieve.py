@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -15,21 +14,20 @@ from treceval_py.cli.options import (
     PROFILE,
     choice,
     flag,
-    named,
     number,
     option,
+    repeatable,
     rerank_options,
     running_options,
     tag_of,
+    usual_choice,
 )
 from treceval_py.cli.options import given as given_by_user
-from treceval_py.cli.printing import note, put, say
+from treceval_py.cli.printing import note, put
 from treceval_py.cli.rerank import reranker_of
-from treceval_py.cli.stages import Stages, long_work
-from treceval_py.errors import OutputError
+from treceval_py.cli.stages import long_work
 
 if TYPE_CHECKING:
-    from treceval_py.measures import Measure
     from treceval_py.retrieval.collection import Collection
     from treceval_py.retrieval.pipeline import Retriever
     from treceval_py.retrieval.reranking import Outcome
@@ -116,17 +114,15 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @option("--queries", "FILE", "Queries to use instead of the collection's.")
 @option("--qrels", "FILE", "Judgments to use instead of the collection's.")
 @option("--split", "NAME", "Split of the collection's queries: dev.small, test, … [the only one].")
-@choice(
+@usual_choice(
     "--protocol",
     ["full", "truncated"],
     "truncated: only the first 100 queries, and the relevant passages of the first 5,000 as corpus [full].",
-    default="full",
 )
-@choice(
+@usual_choice(
     "--retriever",
     ["dense", "sparse", "bm25", "jaccard"],
     "Ranking method [dense]; sparse: word weights of SPLADE or bge-m3.",
-    default="dense",
 )
 @number("-k --depth", "Documents per query [1000].", 1000, least=1)
 @option("--tag", None, "The last column of RUN [the model's or the retriever's name].")
@@ -140,17 +136,13 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @number("--dimensions", "Use the first N dimensions of each vector, for models trained for this [all].", least=1)
 @click.option("--normalise/--no-normalise", default=None, help="Scale vectors to length 1 [the model's setting].")
 @number("--shard-size", "Most texts per shard: the work that an interruption can lose [10000].", 10_000, least=1)
-@choice(
-    "--storage",
-    ["float32", "float16"],
-    "Number type of stored embeddings; float16 takes half the space [float32].",
-    default="float32",
+@usual_choice(
+    "--storage", ["float32", "float16"], "Number type of stored embeddings; float16 takes half the space [float32]."
 )
-@choice(
+@usual_choice(
     "--reuse",
     ["shards", "passages"],
     "Vectors to keep when the corpus changed: of unchanged shards, or of all unchanged passages [shards].",
-    default="shards",
 )
 @flag("--embeddings-only", "Encode passages and queries into the work folder, and stop.")
 @option("--passage-embeddings", "PATH", "Search these vectors instead of encoding: .npy with .ids, Parquet, a folder.")
@@ -158,22 +150,20 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @option("--work", "FOLDER", "Folder for embeddings and indexes [RUN.work].")
 @flag("--shared-work", "With --ray: nodes write embeddings themselves; all must see the work folder.")
 @option("--index", "FACTORY", "A Faiss index (IVF4096,Flat; HNSW32; …) [exact search].")
-@choice(
+@usual_choice(
     "--similarity",
     ["inner-product", "cosine", "l2"],
     "Similarity of vectors; l2 scores by the negative squared distance [inner-product].",
-    default="inner-product",
 )
 @option("--search-parameters", "LIST", "Search settings of the index: nprobe=64, efSearch=256, ….", default="")
 @number("--training", "Vectors to train the index on [39 per centroid].", least=1)
 @running_options
 @option("--rerank", "NAME", "Rerank the first documents with this cross-encoder, on the hub or in a folder.")
 @rerank_options("--rerank-")
-@choice(
+@usual_choice(
     "--bm25",
     ["bm25s", "anserini"],
     "BM25 preset; anserini stems, and splits words and rounds lengths as Lucene does [bm25s].",
-    default="bm25s",
 )
 @option("--k1", None, "BM25's k1 [1.5; anserini: 0.9].", type=click.FloatRange(min=0))
 @option("--b", None, "BM25's b [0.75; anserini: 0.4].", type=click.FloatRange(0, 1))
@@ -181,9 +171,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @option("--stopwords", "LANGUAGE", "Stop words that BM25 ignores; 'none' keeps all words [en].")
 @option("--stemmer", "LANGUAGE", "Stemmer for BM25, or 'none' [none; anserini: porter].")
 @option("--profile", help="Scoring conventions for the printed scores.", **PROFILE)
-@option(
-    "-m --measure measures", "NAME", "Print this measure. Repeatable.", multiple=True, shell_complete=named("measure")
-)
+@repeatable("-m --measure measures", "NAME", "Print this measure. Repeatable.", "measure")
 @PATHS
 @flag("--dry-run", "Show the planned steps, their sizes and times, and what exists already.")
 @click.option("--probe/--no-probe", default=True, help="Measure times for --dry-run on a sample of the texts [yes].")
@@ -210,19 +198,25 @@ def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> 
     from treceval_py.retrieval import pipeline
     from treceval_py.retrieval.planning import forecast
     from treceval_py.runs.writing import check_output
+    from treceval_py.scoring.opening import check_kinds
     from treceval_py.scoring.profiles import profile_of
 
     output = output or ""  # no collection is named; embeddings alone need none
     work = str(options["work"] or f"{output}.work")
     profile = profile_of(options["profile"])
     measures = profile.parse(options["measures"] or profile.measures)  # names are checked now, not after hours
-    long_work()
-    stages = Stages()
-    try:
+    keeps = (options["retriever"] in MODEL or options["rerank"]) and not dry_run
+    kept = f"work so far is kept in {work}. To resume" if keeps else "nothing was written. To start again"
+    with long_work(work, kept) as stages:
         collection = _collection(source, options)
         if output:
             check_output(output, collection.sources)  # before a model is downloaded
-        _tell_first(collection, measures, options, stages)
+        for sentence in collection.notes:
+            stages.note(sentence)
+        if collection.qrels is not None:
+            check_kinds(measures, collection.qrels)
+        elif options["measures"] or options["profile"]:
+            stages.note("There are no judgments, so nothing will be scored.")
         retriever, name = _retriever(collection, options, dry_run)
         request = pipeline.Request(
             collection=collection,
@@ -240,18 +234,6 @@ def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> 
             told = forecast(request, stages, probe=options["probe"])
         else:
             done = pipeline.retrieve(request, stages, ["treceval", *sys.argv[1:]])
-    except KeyboardInterrupt:
-        stages.close()
-        again = shlex.join(["treceval", *sys.argv[1:]])
-        keeps = (options["retriever"] in MODEL or options["rerank"]) and not dry_run
-        kept = f"work so far is kept in {work}. To resume" if keeps else "nothing was written. To start again"
-        say(f"interrupted: {kept}: {again}")
-        raise
-    except OSError as error:  # from the work folder or a disk, not from standard output as elsewhere
-        reason = f"cannot be used: {error.strerror or error}"
-        raise OutputError(reason, "Work so far is kept.", file=str(error.filename or work)) from None
-    finally:
-        stages.close()
     if options["embeddings_only"]:
         for side in ("passages", "queries"):
             count, dimensions = made[side]["vectors"]
@@ -263,18 +245,6 @@ def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> 
         _print_scores(collection, output, done, profile, options)
 
 
-def _tell_first(collection: Collection, measures: list[Measure], options: dict[str, Any], stages: Stages) -> None:
-    """Print notes on the collection, and refuse measures that need more than its judgments."""
-    from treceval_py.scoring.opening import check_kinds
-
-    for sentence in collection.notes:
-        stages.note(sentence)
-    if collection.qrels is not None:
-        check_kinds(measures, collection.qrels)
-    elif options["measures"] or options["profile"]:
-        stages.note("There are no judgments, so nothing will be scored.")
-
-
 def _collection(source: str, options: dict[str, Any]) -> Collection:
     """Return the collection; existing vectors take the place of its texts."""
     from treceval_py.io.named import read_qrels
@@ -282,8 +252,8 @@ def _collection(source: str, options: dict[str, Any]) -> Collection:
     from treceval_py.retrieval.external import read_vectors
 
     if not options["passage_embeddings"]:
-        files = {name: options[name] for name in ("corpus", "queries", "qrels", "split", "protocol")}
-        return open_collection(source, **files)
+        names = ("corpus", "queries", "qrels", "split", "protocol")
+        return open_collection(source, **{name: options[name] for name in names})
     passages = read_vectors(options["passage_embeddings"])
     queries = read_vectors(options["query_embeddings"], "query")
     if source:
@@ -317,8 +287,8 @@ def _retriever(collection: Collection, options: dict[str, Any], dry_run: bool) -
         )
     if isinstance(collection.corpus, Embedded) and isinstance(collection.queries, Embedded):
         search = {name: options[name] for name in ("similarity", "ray")}
-        tag = tag_of(options["passage_embeddings"])
-        return Imported(collection.corpus, collection.queries, index=index, **search), tag
+        retriever = Imported(collection.corpus, collection.queries, index=index, **search)
+        return retriever, tag_of(options["passage_embeddings"])
     from treceval_py.retrieval.devices import check_precision, devices_for
     from treceval_py.retrieval.hub import ENCODING, check_packages
     from treceval_py.retrieval.models import find_model, settings_for
@@ -335,20 +305,8 @@ def _retriever(collection: Collection, options: dict[str, Any], dry_run: bool) -
         for device in devices:
             check_precision(settings.precision, device)
     names = ("batch_size", "shard_size", "storage", "reuse", "similarity", "ray", "shared_work")
-    kept = {name: options[name] for name in names}
-    dense = Dense(model=model, settings=settings, devices=devices, index=index, **kept)
-    return dense, tag_of(name)
-
-
-def _keep_judgments(collection: Collection, output: str, *, whole: bool) -> str | None:
-    """Write judgments that are not a whole file next to the run, and return the path."""
-    from treceval_py.io.writing import write_qrels
-
-    if collection.qrels is None or (whole and os.path.isfile(collection.qrels_name or "")):
-        return None
-    path = f"{output}.qrels"
-    write_qrels(collection.qrels, path)
-    return path
+    own = {name: options[name] for name in names}
+    return Dense(model=model, settings=settings, devices=devices, index=index, **own), tag_of(name)
 
 
 def _print_scores(
@@ -356,6 +314,7 @@ def _print_scores(
 ) -> None:
     """Score the run that was written, if there are judgments."""
     from treceval_py.io.named import read_run
+    from treceval_py.io.writing import write_qrels
     from treceval_py.measures import in_print_order
     from treceval_py.rendering.style import Style
     from treceval_py.retrieval.collection import judge_texts
@@ -370,11 +329,11 @@ def _print_scores(
     # The tutorial compares texts, not ids.
     if collection.copies and profile.name == "flagembedding-tutorial" and done.written.lines:
         level, qrels = 2, judge_texts(collection, read_run(output))
-        collection = collection._replace(qrels=qrels)
-    judged = _keep_judgments(collection, output, whole=options["protocol"] == "full")
-    if judged is not None:
+    if options["protocol"] != "full" or not os.path.isfile(collection.qrels_name or ""):
+        # They are not a whole file.
+        write_qrels(qrels, f"{output}.qrels")
         with_level = "" if level is None else f", with -l {level}: recall counts each text once"
-        note(f"the judgments of this run are in {judged}; use them to score it again{with_level}.")
+        note(f"the judgments of this run are in {output}.qrels; use them to score it again{with_level}.")
     if not done.written.lines:
         note(f"{output}: no query found any document; the run is empty and is not scored.")
         return

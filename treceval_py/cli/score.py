@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from treceval_py.cli.commands import COMMANDS, PrefixCommand
 from treceval_py.cli.names import RESULT_FORMATS
-from treceval_py.cli.options import GROUPS, TWICE, flag, option, output_options, scoring_options
+from treceval_py.cli.options import GROUPS, TWICE, flag, option, output_options, scoring_options, version_option
 from treceval_py.cli.printing import Output, check_targets, note, put
 from treceval_py.cli.progress import progress
 from treceval_py.rendering import FORMATS
@@ -45,13 +45,12 @@ This command is 'score'; its name may be omitted.
 """
 
 
-def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted:
-        from treceval_py.scan import reader_name, why_python
+def _print_version(_: object) -> NoReturn:
+    from treceval_py.scan import reader_name, why_python
 
-        reader = reader_name() + (f", as {why}" if (why := why_python()) else "")
-        put(f"treceval_py {__version__} (agrees with trec_eval 10.0 and 9.0.8; reader: {reader})\n", None)
-        ctx.exit()
+    reader = reader_name() + (f", as {why}" if (why := why_python()) else "")
+    put(f"treceval_py {__version__} (agrees with trec_eval 10.0 and 9.0.8; reader: {reader})\n", None)
+    raise click.exceptions.Exit
 
 
 def _check(ctx: click.Context) -> dict[str, object]:
@@ -102,15 +101,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @flag("--ties", "Print the lowest, expected and highest value over all orders of documents with equal scores.")
 @flag("--unjudged", "Print the lowest and highest value over all labels of unjudged retrieved documents.")
 @output_options(None, RESULT_FORMATS, "trec for one run, table for several")
-@click.option(
-    "-v",
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_version,
-    help="Print the version.",
-)
+@version_option(_print_version, "Print the version.")
 def score(
     qrels: str | None,
     runs: tuple[str, ...],

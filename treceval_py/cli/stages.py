@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gc
+import shlex
 import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from treceval_py.cli.printing import note, say
+from treceval_py.errors import OutputError
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -17,12 +21,26 @@ QUIET = 60.0
 """Seconds between two lines about one stage, without a terminal."""
 
 
-def long_work() -> None:
-    """Undo settings that suit a command of a tenth of a second but not one of hours."""
+@contextmanager
+def long_work(work: str, kept: str) -> Iterator[Stages]:
+    """Yield a reporter for work of hours; `kept` says what an interruption leaves in the folder `work`."""
+    # Undo settings that suit a command of a tenth of a second.
     gc.enable()
     if hasattr(signal, "SIGPIPE"):
         # A broken connection (the hub's, Ray's) is an error of that connection and must not end the program.
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    stages = Stages()
+    try:
+        yield stages
+    except KeyboardInterrupt:
+        stages.close()
+        say(f"interrupted: {kept}: {shlex.join(['treceval', *sys.argv[1:]])}")
+        raise
+    except OSError as error:  # from the work folder or a disk, not from standard output as elsewhere
+        problem = f"cannot be used: {error.strerror or error}"
+        raise OutputError(problem, "Work so far is kept.", file=str(error.filename or work)) from None
+    finally:
+        stages.close()
 
 
 class Stages:
@@ -31,13 +49,6 @@ class Stages:
     def __init__(self) -> None:
         self._drawn = _drawn() if sys.stderr is not None and sys.stderr.isatty() else None
         self._task: TaskID | None = None
-        self._stage = ""
-        self._unit = ""
-        self._total: int | None = None
-        self._done = 0
-        self._before = 0
-        self._since = 0.0
-        self._told = 0.0
 
     def begin(self, stage: str, total: int | None, unit: str, done: int = 0) -> None:
         """Begin a stage with a new bar."""
@@ -60,11 +71,12 @@ class Stages:
 
     def end(self) -> None:
         """End the stage."""
+        told = f"{self._counted()} in {_duration(time.monotonic() - self._since)}"
         if self._drawn is not None and self._task is not None:
-            self._drawn.update(self._task, completed=self._done, total=self._done, told=self._ended())
+            self._drawn.update(self._task, completed=self._done, total=self._done, told=told)
             self._drawn.refresh()
         elif self._drawn is None:
-            say(f"{self._stage}: {self._ended()}")
+            say(f"{self._stage}: {told}")
 
     def note(self, text: str) -> None:
         """Write a note above the bars."""
@@ -81,9 +93,6 @@ class Stages:
     def _counted(self) -> str:
         of = f" of {self._total:,}" if self._total is not None and self._total > self._done else ""
         return f"{self._done:,}{of} {self._unit}"
-
-    def _ended(self) -> str:
-        return f"{self._counted()} in {_duration(time.monotonic() - self._since)}"
 
     def _left(self, now: float) -> str:
         # Units finished earlier took none of this time.

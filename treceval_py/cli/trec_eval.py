@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from copy import copy
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from treceval_py.cli.commands import PrefixCommand
-from treceval_py.cli.options import READING_OPTIONS, SCORING_OPTIONS, TWICE, flag, option, within
+from treceval_py.cli.options import MEASURES, READING_OPTIONS, TWICE, flag, option, version_option, within
 from treceval_py.cli.printing import SILENT, put, say
 from treceval_py.cli.score import score
 from treceval_py.errors import EvaluationError, InputError, RepeatedDocumentError, TrecevalError, UnknownMeasureError
@@ -47,12 +47,11 @@ def _whole_cutoffs(ctx: click.Context, parameter: click.Parameter, measures: tup
     return tuple(map(whole, measures))
 
 
-def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted:
-        from treceval_py.scan import reader_name
+def _print_version(_: object) -> NoReturn:
+    from treceval_py.scan import reader_name
 
-        say(f"trec_eval version 10.0 (treceval_py {__version__}; reader: {reader_name()})")
-        ctx.exit()
+    say(f"trec_eval version 10.0 (treceval_py {__version__}; reader: {reader_name()})")
+    raise click.exceptions.Exit
 
 
 class _Misused(click.UsageError):
@@ -106,15 +105,7 @@ def _status(error: TrecevalError, norms: str | None, measures: Sequence[str]) ->
 @click.option("-o", is_flag=True, expose_value=False, help="Ignored.")
 @option("--Output_old_results_format", "X", "Ignored.", expose_value=False)
 @flag("-h --help helping", "Print this help, and explain the measures of -m.")
-@click.option(
-    "-v",
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_version,
-    help="Print the version to standard error.",
-)
+@version_option(_print_version, "Print the version to standard error.")
 @click.pass_context
 def trec_eval(
     ctx: click.Context, /, files: tuple[str, ...], helping: bool, measures: tuple[str, ...], **others: Any
@@ -140,4 +131,4 @@ trec_eval.params[1:1] = [copy(parameter) for parameter in score.params if not se
 for parameter in trec_eval.params:
     if isinstance(parameter, click.Option) and parameter.name == "measures":
         parameter.callback = _whole_cutoffs
-        parameter.help = SCORING_OPTIONS["measures"].help.format(usual=DEFAULT)
+        parameter.help = MEASURES.format(usual=DEFAULT)

@@ -6,17 +6,20 @@ sorted by their bytes.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
 from treceval_py._types import ByteArray, IntArray
 from treceval_py.errors import DataError
 from treceval_py.scan import scanner
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 LONGEST_SHOWN = 80
 """Number of bytes of a field that a message shows."""
@@ -55,10 +58,15 @@ def shown(value: object) -> str:
         return repr(value[:LONGEST_SHOWN])
     if isinstance(value, int) and abs(value) >= 2**63:
         return "a very large number"
-    if value is None or isinstance(value, (int, float, complex, Decimal, np.generic)):
+    if value is None or isinstance(value, (int, float, complex, np.generic)) or is_decimal(value):
         return str(value)[:LONGEST_SHOWN]
     name = type(value).__name__
     return f"{'an' if name[:1] in 'aeiouAEIOU' else 'a'} {name}"
+
+
+def is_decimal(value: object) -> TypeGuard[Decimal]:
+    """Return whether a value is a Decimal, without importing `decimal`: where nobody has, there is none."""
+    return "decimal" in sys.modules and isinstance(value, sys.modules["decimal"].Decimal)
 
 
 def first_of(qids: Sequence[str]) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from decimal import Decimal
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, IntArray
-from treceval_py.data.ids import Ids, repeated, shown
+from treceval_py.data.ids import Ids, is_decimal, repeated, shown
 from treceval_py.errors import DataError, brief
 
 if TYPE_CHECKING:
@@ -261,7 +260,7 @@ def is_missing(value: object) -> bool:
     """Return whether a value means "missing": None, NaN, and pandas' NA and NaT."""
     if isinstance(value, (float, np.floating)):
         return bool(np.isnan(value))
-    if isinstance(value, Decimal):
+    if is_decimal(value):
         return value.is_nan()
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
@@ -328,7 +327,7 @@ def _number(value: Any, noun: str, place: Place, row: int) -> Any:
         return value
     if is_missing(value):
         raise DataError(f"the {noun}{place(row)} is missing", "Fill it in, or remove the row.")
-    if isinstance(value, Decimal):  # a database's 0.5
+    if is_decimal(value):  # a database's 0.5
         number = float(value)
         return int(value) if number.is_integer() and value == value.to_integral_value() else number
     fault = f"the {noun}{place(row)} is {shown(value)}, of type {type(value).__name__}"

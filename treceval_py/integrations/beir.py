@@ -84,11 +84,10 @@ def evaluate_custom(
     MeasureError
         The metric is none of these.
     """
-    for pair, names in _CUSTOM.items():
-        if metric.lower() in names.split():
-            return _scored(qrels, results, [pair], k_values, ignore_identical_ids)[0]
-    names = ", ".join(" ".join(_CUSTOM.values()).split())
-    raise MeasureError(f"BEIR has no metric '{metric}'", f"Choose one of {names}.")
+    pairs = {name: pair for pair, names in _CUSTOM.items() for name in names.split()}
+    if metric.lower() not in pairs:
+        raise MeasureError(f"BEIR has no metric '{metric}'", f"Choose one of {', '.join(pairs)}.")
+    return _scored(qrels, results, [pairs[metric.lower()]], k_values, ignore_identical_ids)[0]
 
 
 def _scored(

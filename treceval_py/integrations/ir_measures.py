@@ -157,7 +157,7 @@ class TrecevalProvider(providers.Provider):
 
     def qrel_inputs(self, measures: Iterable[TheirMeasure]) -> list[str]:
         """Return the columns of judgments that measures need; measures of subtopics also need the iteration."""
-        subtopics = any(_of_subtopics(ours) for each in measures if (ours := _here(each)) is not None)
+        subtopics = any(ours.family.judged is JudgedGroups for each in measures if (ours := _here(each)) is not None)
         return ["query_id", "doc_id", "relevance", *(["iteration"] if subtopics else [])]
 
 
@@ -165,22 +165,17 @@ def _here(measure: TheirMeasure) -> Measure | None:
     """Return the equivalent of ir_measures' measure in this package, or None."""
     if isinstance(measure, _Ours):
         return parse_measures(measure["name"])[0]
-    known = registry.get(measure.NAME)
     # A measure defined at runtime computes its author's function, whatever its name.
-    if known is None or type(known) is not type(measure):
+    defined = type(registry.get(measure.NAME)) is type(measure)
+    graded = measure.NAME == "RBP" and "rel" not in measure.params  # in ir_measures; here it is binary
+    if not defined or graded or measure.NAME in _LEFT:
         return None
-    if measure.NAME in _LEFT or (measure.NAME == "RBP" and "rel" not in measure.params):
-        return None  # in ir_measures, RBP is then graded; here it is binary
     try:
         meant = parse_measures(str(measure))
     except MeasureError:
         return None
     # Names have ir_measures' meaning, so no note about other meanings is needed.
     return replace(meant[0], note="") if len(meant) == 1 else None
-
-
-def _of_subtopics(measure: Measure) -> bool:
-    return measure.family.judged is JudgedGroups
 
 
 class _Evaluator(providers.Evaluator):
@@ -195,7 +190,8 @@ class _Evaluator(providers.Evaluator):
             ours = _here(each)
             if ours is None:
                 raise ValueError(f"unsupported measure {each}")
-            wanted.setdefault((_of_subtopics(ours), ours.family.of_judgments), []).append((each, ours))
+            kind = (ours.family.judged is JudgedGroups, ours.family.of_judgments)
+            wanted.setdefault(kind, []).append((each, ours))
         if any(of_subtopics for of_subtopics, _ in wanted):
             for qrel in converter.as_namedtuple_iter():
                 judged.setdefault(qrel.query_id, {})[qrel.doc_id] = qrel.relevance

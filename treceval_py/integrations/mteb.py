@@ -89,8 +89,8 @@ def claims(result: Any, split: str | None = None, subset: str | None = None) -> 
     if isinstance(scored, Mapping) and isinstance(scored.get("scores"), Mapping):
         scored = scored["scores"]
     if not isinstance(scored, Mapping):
-        given = f"scores of type {type(scored).__name__}"
-        raise DataError(given, "Give a TaskResult, or the contents of its JSON file.")
+        fault = f"scores of type {type(scored).__name__}"
+        raise DataError(fault, "Give a TaskResult, or the contents of its JSON file.")
     if not any(map(_KEY.fullmatch, map(str, scored))):
         rows = _one(scored, split, "split")
         if isinstance(rows, Mapping):
@@ -107,9 +107,8 @@ def claims(result: Any, split: str | None = None, subset: str | None = None) -> 
 def _one(named: Mapping[str, Any], name: str | None, kind: str) -> Any:
     """Return the only entry, or the one with a given name."""
     if name is None and len(named) == 1:
-        return next(iter(named.values()))
+        (name,) = named
     if name is None or name not in named:
-        has = ", ".join(map(str, named)) or "none"
         problem = f"no {kind} was chosen" if name is None else f"there is no {kind} {name!r}"
-        raise DataError(problem, f"There are: {has}.")
+        raise DataError(problem, f"There are: {', '.join(map(str, named)) or 'none'}.")
     return named[name]

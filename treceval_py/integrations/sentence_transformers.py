@@ -167,16 +167,23 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
         similarities = self.score_functions or {model.similarity_fn_name: model.similarity}
         runs = self._ranked(model, similarities)
         self.results = {function: self._evaluator.score(run) for function, run in runs.items()}
-        values = {
-            f"{function}_{measure.name}": results.mean[measure.name]
-            for function, results in self.results.items()
-            for measure in self._measures
-        }
-        first = self._measures[0].name
-        best = max(self.results, key=lambda function: self.results[function].mean[first])
-        self.primary_metric = f"{best}_{first}"
+        means = {function: results.mean for function, results in self.results.items()}
+        names = [measure.name for measure in self._measures]
+        values = {f"{function}_{name}": mean[name] for function, mean in means.items() for name in names}
+        best = max(means, key=lambda function: means[function][names[0]])
+        self.primary_metric = f"{best}_{names[0]}"
         if output_path is not None and self.write_csv:
-            self._write(output_path, epoch, steps, values)
+            path, header = os.path.join(output_path, self.csv_file), ["epoch", "steps", *values]
+            try:
+                os.makedirs(output_path, exist_ok=True)
+                with open(path, "a+", encoding="utf-8", newline="") as stream:
+                    stream.seek(0)
+                    there = next(csv.reader(stream), None)
+                    if there not in (None, header):
+                        raise OutputError("the file has other columns", "Move it, or give another name.", file=path)
+                    csv.writer(stream).writerows([*([] if there else [header]), [epoch, steps, *values.values()]])
+            except OSError as error:
+                raise OutputError(f"cannot write: {error.strerror}", "Choose another folder.", file=path) from None
         metrics: dict[str, float] = self.prefix_name_to_metrics(values, self.name)
         if hasattr(model, "model_card_data"):
             self.store_metrics_in_model_card_data(model, metrics, epoch, steps)
@@ -190,9 +197,7 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
 
     def _ranked(self, model: Any, similarities: Mapping[str, Similarity]) -> dict[str, dict[str, dict[str, float]]]:
         """Return a run for each similarity: each query's best documents, and all that are tied with the last one."""
-        runs: dict[str, dict[str, dict[str, float]]] = {
-            name: {qid: {} for qid in self.queries} for name in similarities
-        }
+        runs = {name: {qid: dict[str, float]() for qid in self.queries} for name in similarities}
         asked = self._encoded(model, "query", list(self.queries.values()))
         docids = list(self.corpus)
         for start in range(0, len(docids), self.corpus_chunk_size):
@@ -213,34 +218,17 @@ class RankingEvaluator(BaseEvaluator):  # type: ignore[misc]
         given = {key: value for key, value in {**self._config, **self._prompts[role]}.items() if value is not None}
         return encode(texts, **self._options, **given)
 
-    def _write(self, folder: str, epoch: int, steps: int, values: Mapping[str, float]) -> None:
-        """Add a line to the CSV file."""
-        path = os.path.join(folder, self.csv_file)
-        header = ["epoch", "steps", *values]
-        try:
-            os.makedirs(folder, exist_ok=True)
-            with open(path, "a+", encoding="utf-8", newline="") as stream:
-                stream.seek(0)
-                there = next(csv.reader(stream), None)
-                if there is not None and there != header:
-                    raise OutputError("the file has other columns", "Move it, or give another name.", file=path)
-                csv.writer(stream).writerows([*([] if there else [header]), [epoch, steps, *values.values()]])
-        except OSError as error:
-            raise OutputError(f"cannot write: {error.strerror}", "Choose another folder.", file=path) from None
-
 
 def _labels(relevant: Any) -> Mapping[str, Mapping[str, int]]:
     """Return judgments as labels; documents in a set, list or tuple have the label 1."""
     if isinstance(relevant, Mapping):
-        plain = (set, frozenset, list, tuple)
-        relevant = {
-            qid: dict.fromkeys(row, 1) if isinstance(row, plain) else row for qid, row in relevant.items() if row
-        }
+        bare = (set, frozenset, list, tuple)
+        rows = {qid: row for qid, row in relevant.items() if row}
+        relevant = {qid: dict.fromkeys(row, 1) if isinstance(row, bare) else row for qid, row in rows.items()}
     table = load_judgments(relevant)
     if not isinstance(table, Mapping):
-        raise DataError(
-            f"{type(table).__name__} instead of judgments", "Give {qid: {docid, …}} or {qid: {docid: rel}}."
-        )
+        wrong = f"{type(table).__name__} instead of judgments"
+        raise DataError(wrong, "Give {qid: {docid, …}} or {qid: {docid: rel}}.")
     return table
 
 
@@ -251,6 +239,5 @@ def _best(scores: Any, depth: int) -> list[tuple[list[int], list[float]]]:
     if bool(torch.isnan(scores).any()):
         raise EvaluationError("the model returns NaN scores", "Find out where they come from.")
     last = torch.topk(scores, min(depth, scores.shape[1]), dim=1).values[:, -1:]
-    return [
-        (kept.nonzero()[:, 0].tolist(), row[kept].tolist()) for row, kept in zip(scores, scores >= last, strict=True)
-    ]
+    rows = zip(scores, scores >= last, strict=True)
+    return [(kept.nonzero()[:, 0].tolist(), row[kept].tolist()) for row, kept in rows]
