@@ -130,12 +130,9 @@ def score(
         check_targets([output.path], [qrels, *files, norms])
     ranges = ties or unjudged
     if scoring.signatures is None:
-        profile = profile_of(scoring.profile or ("coursework" if judged_rankings else None))
-        usual = RANGED if ranges and profile.measures == DEFAULT_MEASURES else profile.measures
-        measures = profile.parse(scoring.measures or usual)
-        scoring = replace(
-            scoring, profile=profile, measures=in_print_order(measures) if len(measures) > 1 else measures
-        )
+        profile = scoring.profile or ("coursework" if judged_rankings else None)
+        usual = RANGED if ranges and profile_of(profile).measures == DEFAULT_MEASURES else None
+        scoring = replace(scoring, profile=profile, measures=scoring.measures or usual).checked(in_print_order)
     by_group: tuple[QueryGroups, ...] = ()
     if groups:
         from treceval_py.io.query_groups import read_query_groups

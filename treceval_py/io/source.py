@@ -128,7 +128,7 @@ def blocks(
     name = name_of(source) if name is None else name
     size = size or (SMALL_BLOCK_SIZE if scanner() is None else BLOCK_SIZE)
     with _opened(source, name) as raw:
-        state = _state(raw)
+        state, _ = _state(raw)
         stream = _Stream(raw, name)
         rest = memoryview(b"")
         while True:
@@ -258,23 +258,18 @@ class _Stream:
                 raise at_line(failure, bytes(buffer[:filled]).count(b"\n")) from None
             self.ended = not count
             filled += count
-        mark = 0
-        if not self._started:
-            if not filled:
-                raise InputError("the file is empty", "Is it the right file?", file=self._name)
-            self._started = True
-            mark = _checked_start(bytes(buffer[: min(filled, SHORTEST_BLOCK)]), self._name)
+        if self._started:
+            return buffer, filled
+        if not filled:
+            raise InputError("the file is empty", "Is it the right file?", file=self._name)
+        self._started, start = True, bytes(buffer[: min(filled, SHORTEST_BLOCK)])
+        for magic, kind in _OTHER_FILES.items():
+            if start.startswith(magic):
+                raise InputError(f"this is {kind}", file=self._name)
+        if start[:2].count(0) == 1 or start[2:4].count(0) == 1:
+            raise InputError("this looks like UTF-16 text: save it as UTF-8", file=self._name)
+        mark = len(BYTE_ORDER_MARK) if start.startswith(BYTE_ORDER_MARK) else 0
         return buffer[mark:], filled - mark
-
-
-def _checked_start(start: bytes, name: str) -> int:
-    """Refuse common files that are neither judgments nor runs; return the length of a byte-order mark."""
-    for magic, kind in _OTHER_FILES.items():
-        if start.startswith(magic):
-            raise InputError(f"this is {kind}", file=name)
-    if start[:2].count(0) == 1 or start[2:4].count(0) == 1:
-        raise InputError("this looks like UTF-16 text: save it as UTF-8", file=name)
-    return len(BYTE_ORDER_MARK) if start.startswith(BYTE_ORDER_MARK) else 0
 
 
 def _failure_of(error: Exception, name: str) -> InputError | None:
@@ -328,26 +323,20 @@ def _opened(source: Source, name: str) -> Iterator[Any]:
     yield given
 
 
-def _state(raw: Any) -> tuple[int, int] | None:
-    """Return the size and modification time of a regular file, or None for anything else."""
-    try:
+def _state(raw: Any) -> tuple[tuple[int, int] | None, int | None]:
+    """Return a regular file's size and modification time, and a stream's position; None for what it lacks."""
+    state = position = None
+    with suppress(AttributeError, OSError, ValueError):
         status = os.fstat(raw.fileno())
-    except (AttributeError, OSError, ValueError):
-        return None
-    return (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
+        state = (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
+    with suppress(AttributeError, OSError, ValueError):
+        position = int(raw.tell()) if raw.seekable() else None
+    return state, position
 
 
 def _check_unchanged(raw: Any, state: tuple[int, int] | None, name: str) -> None:
-    if _state(raw) != state:
+    if _state(raw)[0] != state:
         raise InputError("the file changed while it was read", "Run again when nothing writes to it.", file=name)
-
-
-def _position(raw: Any) -> int | None:
-    """Return the position of a stream, or None if it cannot seek back to it."""
-    try:
-        return int(raw.tell()) if raw.seekable() else None
-    except (AttributeError, OSError, ValueError):
-        return None
 
 
 class _Bytes(io.RawIOBase):
@@ -523,7 +512,7 @@ def kept(source: Source) -> Iterator[tuple[Source, Callable[[], Source]]]:
     """
     name = name_of(source)
     with _opened(source, name) as raw:
-        start, state = _position(raw), _state(raw)
+        state, start = _state(raw)
         if start is None:
             import tempfile
 
@@ -569,7 +558,7 @@ def peek(source: Source, size: int) -> tuple[bytes, Source]:
     name = name_of(source)
     with ExitStack() as opened:
         raw = opened.enter_context(_opened(source, name))
-        start, copied = _position(raw), _Bytes(raw, name)
+        (_, start), copied = _state(raw), _Bytes(raw, name)
         head = bytearray()
         try:
             readinto = _decompressed(_Bytes(raw if start is not None else copied), name)
@@ -604,7 +593,7 @@ def whole(source: Source, most: int | None = None) -> bytes:
     """
     name, text = name_of(source), memoryview(b"")
     with _opened(source, name) as raw:
-        state, stream = _state(raw), _Stream(raw, name)
+        (state, _), stream = _state(raw), _Stream(raw, name)
         while not stream.ended:
             buffer, filled = stream.after(text, max(BLOCK_SIZE, 2 * len(text)))
             text = buffer[:filled]
@@ -626,6 +615,6 @@ def rewindable(source: Source) -> Iterator[BinaryIO]:
     name = name_of(source)
     with _opened(source, name) as raw:
         try:
-            yield raw if _position(raw) == 0 else io.BytesIO(raw.read())
+            yield raw if _state(raw)[1] == 0 else io.BytesIO(raw.read())
         except OSError as error:
             raise _refused(error, name, "read") from None

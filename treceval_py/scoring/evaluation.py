@@ -167,7 +167,7 @@ class Evaluator:
         if not isinstance(reading, Reading) or any(option is not None for option in reading):
             reading = Reading.checked(reading)
         self._reading = reading
-        scoring = scoring.checked()
+        scoring = scoring if scoring.is_checked else scoring.checked()
         self.judgments: Judgments
         if isinstance(qrels, (Qrels, JudgmentGroups, Preferences, Mapping)):
             self.judgments = load_judgments(qrels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from numbers import Integral
 from types import NoneType
 from typing import Any, NamedTuple, TypedDict, TypeVar, cast
@@ -108,6 +108,8 @@ class Scoring:
         Documents in the collection, for ``utility``. Default: 0.
     signatures : str, Signature, sequence of them, or None
         Score exactly as these signatures describe; replaces all of the above.
+    is_checked : bool
+        Whether `checked` has looked up the names.
 
     Examples
     --------
@@ -125,6 +127,7 @@ class Scoring:
     judged_only: bool = False
     collection_size: int | None = None
     signatures: str | Signature | Iterable[str | Signature] | None = None
+    is_checked: bool = field(default=False, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # An iterator can be read only once: a second reader would find no measures.
@@ -133,14 +136,16 @@ class Scoring:
                 object.__setattr__(self, name, tuple(value))
 
     def __repr__(self) -> str:
-        chosen = {each.name: getattr(self, each.name) for each in fields(self)}
+        chosen = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
         shown = [f"{k}={brief(repr(v))}" for k, v in chosen.items() if v is not None and v is not False]
         return f"Scoring({', '.join(shown)})"
 
     @property
     def chosen(self) -> bool:
         """Whether any option besides the measures is set."""
-        return any((value := getattr(self, each.name)) is not None and value is not False for each in fields(self)[1:])
+        return any(
+            (value := getattr(self, each.name)) is not None and value is not False for each in fields(self)[1:-1]
+        )
 
     def beside(self, whole: Scoring | None) -> Scoring:
         """Return these options, or `whole` if that is given instead.
@@ -175,8 +180,10 @@ class Scoring:
         signatures = cast("tuple[Signature, ...]", self.signatures)
         return "last" if {signature.conventions.duplicates for signature in signatures} == {"last"} else "refuse"
 
-    def checked(self) -> Scoring:
+    def checked(self, arrange: Callable[[list[Measure]], Iterable[Measure]] = tuple) -> Scoring:
         """Look up the names: the profile becomes a Profile, and the measures or signatures tuples of their types.
+
+        `arrange` puts the measures into another order.
 
         Raises
         ------
@@ -202,7 +209,7 @@ class Scoring:
                 )
             return replace(self, profile=profile, signatures=signatures)
         names = profile.measures if self.measures is None else self.measures
-        measures = tuple(parse_measures(names, leaves_out=profile.leaves_out, names_here=profile.names))
+        measures = tuple(arrange(parse_measures(names, leaves_out=profile.leaves_out, names_here=profile.names)))
         for measure in measures:
             if measure.note:
                 warn(measure.note)
@@ -211,7 +218,10 @@ class Scoring:
             for name, value in (("level", self.level), ("collection_size", self.collection_size))
             if value is not None
         }
-        return replace(self, measures=measures, profile=profile.complete if self.complete else profile, **numbers)
+        profile = profile.complete if self.complete else profile
+        checked = replace(self, measures=measures, profile=profile, **numbers)
+        object.__setattr__(checked, "is_checked", True)
+        return checked
 
     def plan(self, max_rel: int, fingerprint: Fingerprint | None) -> Plan:
         """Plan the measures of a checked scoring for judgments with highest label `max_rel`.

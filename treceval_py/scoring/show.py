@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from treceval_py.data.ids import encode, first_of
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError, visible
-from treceval_py.measures.registry import COUNT, Measure
+from treceval_py.measures.registry import COUNT
 from treceval_py.rendering import FORMATS, render
 from treceval_py.scoring.profiles import PROFILES, Profile
 from treceval_py.scoring.results import Results, check_comparable
@@ -50,10 +50,10 @@ class Options(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A query (or ``all``), a measure with its name in print, and one value per run; None if a run has no value."""
+    """A query (or ``all``), a measure by number and name in print, and one value per run; None if a run has none."""
 
     query: str
-    measure: Measure
+    number: int
     name: str
     cells: tuple[Cell, ...]
 
@@ -107,13 +107,14 @@ def _lines(results: Results, options: Options, style: Style) -> Iterator[str]:
     digits = 4 if style.digits is None else style.digits
     form = f"{digits + 2}.{digits}f"
     # trec_eval adds the Z of a z-score to the 22 columns, and counts columns in bytes.
-    padding = {task.asked.name: " " * (22 - len(encode(task.asked.name))) for task in results.tasks}
-    for query, measure, name, (cell,) in _rows([results], options):
+    padding = [" " * (22 - len(encode(name))) for name in [task.asked.name for task in results.tasks]]
+    for query, number, name, (cell,) in _rows([results], options):
         if isinstance(cell, float):
-            yield f"{name}{padding[measure.name]}\t{query}\t{cell:{form}}\n"
+            yield f"{name}{padding[number]}\t{query}\t{cell:{form}}\n"
         elif cell is not None:
-            value = f"'{cell}'" if isinstance(cell, str) and measure.family.per_query else cell
-            yield f"{name}{padding[measure.name]}\t{query}\t{value}\n"
+            quoted = isinstance(cell, str) and results.tasks[number].asked.family.per_query
+            value = f"'{cell}'" if quoted else cell
+            yield f"{name}{padding[number]}\t{query}\t{value}\n"
     # As comments, so that a search for a measure at the start of a line does not find them.
     yield from (f"# {line}\n" for line in _signature_lines([results], options)) if options.signature else ()
 
@@ -176,15 +177,14 @@ def _rows(runs: Sequence[Results], options: Options) -> Iterator[Row]:
     for name in dict.fromkeys(name for groups in parts for name in groups):
         numbers = [number for number in averaged if number not in first.texts]
         lines.append((name, [(groups[name], None) if name in groups else None for groups in parts], numbers))
-    measures = [task.asked for task in first.tasks]
     names = [
-        f"Z{measure.name}" if first.standardised and at not in first.texts else measure.name
-        for at, measure in enumerate(measures)
+        f"Z{task.asked.name}" if first.standardised and at not in first.texts else task.asked.name
+        for at, task in enumerate(first.tasks)
     ]
     for label, sources, numbers in lines:
         columns = [_cells(*source, numbers) if source else [None] * len(numbers) for source in sources]
         for number, cells in zip(numbers, zip(*columns, strict=True), strict=True):
-            yield Row(label, measures[number], names[number], cells)
+            yield Row(label, number, names[number], cells)
 
 
 def _cells(results: Results, row: int | None, numbers: Sequence[int]) -> list[Cell]:
