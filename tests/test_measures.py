@@ -40,7 +40,7 @@ from treceval_py.judging.preferences import JudgedPreferences, judge_preferences
 from treceval_py.measures import FAMILIES, Family, declare
 from treceval_py.measures.documentation import documentation, sections
 from treceval_py.measures.parameters import PARAMETERS
-from treceval_py.measures.registry import TEXT, _stated_bounds
+from treceval_py.measures.registry import TEXT
 from treceval_py.scoring.pytrec import takes_qrels
 
 OF_QRELS = [
@@ -84,7 +84,7 @@ def undocumented(family: Family) -> Iterator[str]:
         if f"\n{parameter.name} : {parameter.form}\n    " not in text:
             yield f"parameter {parameter.name}"
     # A docstring describes a parameter only where it says more than the declaration.
-    own = re.findall(r"^(\w+) : .*\n((?: {4}.*\n?)+)", sections(family.function).get("Parameters", ""), re.MULTILINE)
+    own = re.findall(r"^(\w+) : .*\n((?: {4}.*\n?)+)", sections(family).get("Parameters", ""), re.MULTILINE)
     for name, body in own:
         if not family.takes(name) or " ".join(body.split()) in PARAMETERS[name].meaning:
             yield f"more about {name}"
@@ -279,7 +279,7 @@ def test_an_empty_ranking_has_a_finite_value() -> None:
 
 
 def test_the_declared_range_of_a_measure_is_that_of_its_docstring() -> None:
-    stated = {name: _stated_bounds(family.function) for name, family in FAMILIES.items()}
+    stated = {name: Family(function=family.function).bounds for name, family in FAMILIES.items()}
     stated["num_q"] = (0, math.inf)  # which says "Ones"
     assert {name: family.bounds for name, family in FAMILIES.items()} == stated
     bounds = {

@@ -222,7 +222,7 @@ def discounted_cumulated_gain(
     base: float = 2.0,
     ties: str = "ordered",
 ) -> FloatArray:
-    """Discounted cumulated gain (DCG).
+    """Discounted cumulated gain (DCG) of the whole ranking.
 
     Formula
     -------
@@ -315,7 +315,7 @@ def normalized_discounted_cumulated_gain(
     ideal: str = "judged",
     ties: str = "ordered",
 ) -> FloatArray:
-    """NDCG: normalized discounted cumulated gain.
+    """NDCG: normalized discounted cumulated gain of the whole ranking.
 
     Formula
     -------
