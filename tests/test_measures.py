@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import random
 import re
@@ -100,7 +99,7 @@ def test_a_docstring_of_one_line_gets_its_parameters_below_an_empty_line() -> No
         """Rank of the last."""
         return 0.0
 
-    family = dataclasses.replace(FAMILIES["recip_rank"], function=worst)
+    family = Family(name="worst", function=worst, at=None)
     assert documentation(family).startswith("Rank of the last.\n\nParameters\n----------\nlevel : int, 0 or more\n")
 
 

@@ -76,9 +76,7 @@ def measure_by_query(
         queries = run.documents if cutoff is None else [query.first(cutoff) for query in run.documents]
         return np.array([_value(function, name, query, parameters) for query in queries], dtype=np.float64)
 
-    first = (
-        given[0].replace(annotation=JudgedRun) if given else inspect.Parameter("run", inspect.Parameter.POSITIONAL_ONLY)
-    )
+    first = given[0] if given else inspect.Parameter("run", inspect.Parameter.POSITIONAL_ONLY)
     cut = inspect.Parameter("cutoff", inspect.Parameter.KEYWORD_ONLY, default=None)
     values.__signature__ = inspect.Signature([first.replace(annotation=JudgedRun), cut, *given[1:]])  # type: ignore[attr-defined]
     names = tuple(notation) or (name,)

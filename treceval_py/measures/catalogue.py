@@ -31,7 +31,6 @@ from treceval_py.measures.parameters import pairs, whole
 from treceval_py.measures.registry import FAMILIES, NICKNAMES, NOT_COMPUTED
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
-RECALLS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 GAINS = pairs()
 P_GAINS = pairs("p")
@@ -121,7 +120,9 @@ geometric(precision.average_precision, "gm_map", "GMAP", "relevance, precisions,
 declare(precision.r_precision, "Rprec", "Rprec RPrec", "relevance, each within, within R", paper="R-Prec")
 declare(incomplete.binary_preference, "bpref", "Bpref BPref", "preference, judged above", paper="bpref")
 declare(precision.reciprocal_rank, "recip_rank", "RR MRR", "relevance, first, alike", paper="MRR")
-declare(precision.interpolated_precision, "iprec_at_recall", "IPrec", "relevance", at="recall", cutoffs=RECALLS)
+declare(
+    precision.interpolated_precision, "iprec_at_recall", "IPrec", "relevance", at="recall", cutoffs=precision.RECALLS
+)
 cut(precision.precision, "P", "P Precision", "relevance, share of cutoff, alike")
 text(counts.relevance_string, "relstring", summary=False, tail=whole("length"))
 cut(precision.recall, "recall", "R Recall", "relevance, share of relevant, above cutoff")

@@ -625,26 +625,16 @@ def powers(p: float, ranks: IntArray) -> FloatArray:
 
 def _highest_gains(run: JudgedRun, gains: GainMap) -> FloatArray:
     """Return the highest gain in the table of each query's levels. (Q,)."""
-    starts = run.starts(run.ideal)
-    judged = starts[1:] > starts[:-1]
-    highest_level = np.full(run.num_queries, -1, dtype=np.int64)
-    highest_level[judged] = run.ideal.rel[starts[:-1][judged]]
-    named = max(gains.values(), default=0.0) if gains else 0.0
-    highest = np.full(run.num_queries, named)
-    for query, top in enumerate(highest_level.tolist()):
-        unnamed = top
-        while gains and unnamed in gains:
-            unnamed -= 1
-        highest[query] = max(named, float(unnamed), 0.0)
-    return highest
+    highest = np.zeros(run.num_queries, dtype=np.int64)
+    np.maximum.at(highest, run.ideal.query, run.ideal.rel)
+    if not gains:
+        return highest.astype(np.float64)
+    # A level that is not named is its own gain.
+    unnamed = [next((level for level in range(top, 0, -1) if level not in gains), 0) for top in highest.tolist()]
+    return np.maximum(np.array(unnamed, dtype=np.float64), max(gains.values()))
 
 
-def rank_biased_precision_residual(
-    run: JudgedRun,
-    *,
-    p: float = 0.9,
-    gains: GainMap = None,  # noqa: ARG001 - so that rbp and rbp_resid take the same parameters
-) -> FloatArray:
+def rank_biased_precision_residual(run: JudgedRun, *, p: float = 0.9, gains: GainMap = None) -> FloatArray:  # noqa: ARG001 - so that rbp and rbp_resid take the same parameters
     """Residual of RBP: how much unjudged documents could add to RBP.
 
     Formula

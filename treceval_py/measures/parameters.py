@@ -175,11 +175,6 @@ def choice(name: str, *values: str, meaning: str, key: str = "") -> Parameter:
     return Parameter(name, key or name, str, lambda x: x in values, " or ".join(values), "", meaning)
 
 
-def _truth(text: str) -> bool | str:
-    # Other text is returned unchanged and then refused as out of range, with the range in the message.
-    return {"true": True, "false": False}.get(text.strip().lower(), text)
-
-
 MOST_MAX_REL = 1000
 """The highest top of a scale of grades: 2 to this power is still a float64."""
 
@@ -247,7 +242,9 @@ _ALL = (
         "retrieved and of documents judged above 0."),
     choice("normalised", "yes", "no", meaning="Whether to divide by RBO(I, I), as in the paper of 2021 but not in the "
         "two papers of 2020."),
-    Parameter("judged_only", "judged_only", _truth, lambda x: isinstance(x, bool), "True or False", "",
+    # Other text is returned unchanged and then refused as out of range, with the range in the message.
+    Parameter("judged_only", "judged_only", lambda text: {"true": True, "false": False}.get(text.strip().lower(), text),
+        lambda x: isinstance(x, bool), "True or False", "",
         "Whether to remove unjudged documents from the ranking first, as ``-J`` does."),
 )
 # fmt: on

@@ -11,6 +11,8 @@ from treceval_py.errors import EvaluationError
 from treceval_py.judging.judged import JudgedRun, ratio
 from treceval_py.measures.cutting import cut_at
 
+RECALLS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
 MOST_RANKS = 1e15
 """More ranks than any ranking has; a multiple of R beyond it is cut to it, so that it is an integer."""
 
@@ -365,6 +367,11 @@ def average_precision(
 
     >>> average_precision(ranked_labels("1 0 2"), cutoff=2)
     array([0.5])
+
+    (1/1) / 1: one of the relevant documents is among the first two.
+
+    >>> average_precision(ranked_labels("1 0 2"), cutoff=2, norm="retrieved")
+    array([1.])
     """
     number = _relevant_within(run, level, cutoff) if norm == "retrieved" else run.num_rel(level)
     if norm == "capped" and cutoff is not None:
@@ -518,11 +525,7 @@ def interpolated_precision(run: JudgedRun, *, level: int = 1, recall: float, rou
 
 
 def eleven_point_average(
-    run: JudgedRun,
-    *,
-    level: int = 1,
-    recalls: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
-    rounding: str = "nearest",
+    run: JudgedRun, *, level: int = 1, recalls: tuple[float, ...] = RECALLS, rounding: str = "nearest"
 ) -> FloatArray:
     """Average of the interpolated precision at eleven recall levels.
 

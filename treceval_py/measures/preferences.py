@@ -35,10 +35,6 @@ def _totals(run: JudgedPreferences, kind: str) -> tuple[FloatArray, FloatArray]:
     return counts[:, 0], counts[:, 1]
 
 
-def _simple(run: JudgedPreferences, kind: str) -> FloatArray:
-    return ratio(*_totals(run, kind))
-
-
 def _mean_over_groups(run: JudgedPreferences, kind: str) -> FloatArray:
     values = np.zeros(run.num_queries)
     for query, (groups, retrieved) in enumerate(_queries(run)):
@@ -161,7 +157,7 @@ def preference_share(run: JudgedPreferences) -> FloatArray:
     >>> preference_share(preferred("y x", "x y z"))
     array([0.66666667])
     """
-    return _simple(run, "all")
+    return ratio(*_totals(run, "all"))
 
 
 def preference_share_retrieved(run: JudgedPreferences) -> FloatArray:
@@ -187,7 +183,7 @@ def preference_share_retrieved(run: JudgedPreferences) -> FloatArray:
     >>> preference_share_retrieved(preferred("y x", "x y z"))
     array([0.])
     """
-    return _simple(run, "ret")
+    return ratio(*_totals(run, "ret"))
 
 
 def preference_share_implied(run: JudgedPreferences) -> FloatArray:
@@ -213,7 +209,7 @@ def preference_share_implied(run: JudgedPreferences) -> FloatArray:
     >>> preference_share_implied(preferred("x", "w x y z"))
     array([0.66666667])
     """
-    return _simple(run, "imp")
+    return ratio(*_totals(run, "imp"))
 
 
 def preference_mean_over_pairs(run: JudgedPreferences) -> FloatArray:

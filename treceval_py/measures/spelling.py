@@ -157,11 +157,8 @@ def _index(families: tuple[Family, ...]) -> dict[str, _Entries]:
 
 def spellings_of(family: Family) -> dict[str, str]:
     """Return the spellings of a family in other programs, with or without a cutoff, and the parameters they imply."""
-    alike = (
-        [each for each in FAMILIES.values() if each.notation[:1] == family.notation[:1]]
-        if family.notation
-        else [family]
-    )
+    head = family.notation[:1]
+    alike = [each for each in FAMILIES.values() if head and each.notation[:1] == head] or [family]
     return {spelling: parameters for each in alike for spelling, parameters in each.written}
 
 
