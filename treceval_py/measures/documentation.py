@@ -5,17 +5,15 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
-from typing import Any
 
 from treceval_py.measures.registry import Family
 
 WIDTH = 116
 """Width of docstrings in the source, without their indentation."""
 
-_INDENTED: dict[str, Any] = {
-    **dict.fromkeys(("initial_indent", "subsequent_indent"), "    "),
-    **dict.fromkeys(("break_long_words", "break_on_hyphens"), False),
-}
+_INDENTED = textwrap.TextWrapper(
+    WIDTH, initial_indent="    ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+)
 
 
 def sections(family: Family) -> dict[str, str]:
@@ -42,10 +40,7 @@ def described(family: Family) -> dict[str, str]:
 def documentation(family: Family) -> str:
     """Return the docstring of a measure with all its parameters."""
     texts, says = sections(family), described(family)
-    blocks = [
-        f"{each.name} : {each.form}\n{textwrap.fill(says[each.name], WIDTH, **_INDENTED)}\n"
-        for each in family.parameters
-    ]
+    blocks = [f"{each.name} : {each.form}\n{_INDENTED.fill(says[each.name])}\n" for each in family.parameters]
     texts.pop("Parameters", None)
     titles = list(texts)
     if blocks:

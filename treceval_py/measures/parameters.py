@@ -164,10 +164,8 @@ def _positive(name: str, key: str, meaning: str) -> Parameter:
 
 
 def _list(name: str, fits: Callable[[tuple[float, ...]], bool], range: str, meaning: str) -> Parameter:
-    def read(text: str) -> tuple[float, ...]:
-        return tuple(number(piece) for piece in text.split(","))
-
-    return Parameter(name, name, read, fits, range, "", meaning, lambda values: ",".join(map(_shown, values)))
+    read, show = (lambda text: tuple(map(number, text.split(",")))), (lambda values: ",".join(map(_shown, values)))
+    return Parameter(name, name, read, fits, range, "", meaning, show)
 
 
 def choice(name: str, *values: str, meaning: str, key: str = "") -> Parameter:

@@ -130,8 +130,7 @@ def inst(run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0,
 
     def goes_on(ranks: FloatArray, gains: FloatArray) -> FloatArray:
         half = target + (ranks - np.add.accumulate(gains, axis=1)) / 2.0  # half of i + T + T(i)
-        root = (half - 0.5) / half
-        return root * root
+        return ((half - 0.5) / half) ** 2
 
     return _expected_rate(run, _graded(run, max_rel, min_rel), deepest, goes_on)
 
@@ -390,8 +389,6 @@ def nearly_expected_reciprocal_rank_11(
 
     def goes_on(ranks: FloatArray, gains: FloatArray) -> FloatArray:
         half = target + ranks / 2.0  # half of i + 2T
-        root = (half - 0.5) / half
-        further: FloatArray = root * root * (1.0 - gains)
-        return further
+        return ((half - 0.5) / half) ** 2 * (1.0 - gains)
 
     return _expected_rate(run, _graded(run, max_rel, min_rel), deepest, goes_on)
