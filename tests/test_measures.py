@@ -94,6 +94,23 @@ def test_every_measure_is_documented() -> None:
     assert {name: parts for name, parts in lacking.items() if parts} == {}
 
 
+def test_a_measure_of_the_first_k_documents_says_so_in_its_title() -> None:
+    cut = {name: family for name, family in FAMILIES.items() if family.at is PARAMETERS["cutoff"] and family.uncut}
+    assert [name for name, family in cut.items() if family.uncut and family.title == family.uncut.title] == []
+    assert FAMILIES["hits_cut"].title == "Hits: number of relevant documents among the first k, averaged over queries."
+    assert FAMILIES["hits"].title == "Hits: number of relevant documents retrieved, averaged over queries."
+    assert documentation(FAMILIES["ndcg_cut"]).startswith(
+        "NDCG of the first k documents, as in nDCG@10.\n\nFormula\n-------\nnDCG = "
+    )
+
+
+def test_facts_that_are_declared_fit_the_signatures() -> None:
+    for family in FAMILIES.values():
+        assert {*family.defaults} <= {parameter.name for parameter in family.parameters}, family.name
+        assert family.judged is not None
+        assert all(family.takes(name) for name in family.later)
+
+
 def test_a_docstring_of_one_line_gets_its_parameters_below_an_empty_line() -> None:
     def worst(run: JudgedRun, *, level: int = 1) -> float:
         """Rank of the last."""

@@ -6,13 +6,11 @@ Nothing is computed here. `ranges` and `explaining` implement an algorithm for e
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from treceval_py.errors import MeasureError
-
-if TYPE_CHECKING:
-    from treceval_py.measures.registry import Family
 
 
 class _Fact(Enum):
@@ -175,8 +173,8 @@ _NEEDS = {
 Fact = TypeVar("Fact", Promotes, Sums, Labels)
 
 
-def checked(kind: type[Fact], fact: Fact | str | None, family: Family) -> Fact:
-    """Return a fact declared of a family, which may be given as its value; it is unknown if none is given.
+def checked(kind: type[Fact], fact: Fact | str | None, measure: str, takes: Callable[[str], bool]) -> Fact:
+    """Return a declared fact, which may be given as its value; it is unknown if none is given.
 
     Raises
     ------
@@ -187,13 +185,13 @@ def checked(kind: type[Fact], fact: Fact | str | None, family: Family) -> Fact:
         known = kind("unknown" if fact is None else fact)
     except ValueError:
         raise MeasureError(
-            f"measure '{family.name}' declares {kind.__name__.lower()}='{fact}', which is unknown",
+            f"measure '{measure}' declares {kind.__name__.lower()}='{fact}', which is unknown",
             f"Choose one of {', '.join(each.value for each in kind)}.",
         ) from None
     needed = _NEEDS.get(known.value)
-    if needed and not family.takes(needed):
+    if needed and not takes(needed):
         raise MeasureError(
-            f"measure '{family.name}' declares {kind.__name__.lower()}='{known.value}' and has no parameter {needed}",
+            f"measure '{measure}' declares {kind.__name__.lower()}='{known.value}' and has no parameter {needed}",
             "Add the parameter to the function, or leave out the declaration.",
         )
     return known

@@ -536,9 +536,9 @@ def declare(
     )
     if family.from_outside:  # tests read the signatures of our own, so that a start need not
         _ = family.parameters, family.judged
-    family.promotes = checked(Promotes, promotes, family)
-    family.sums = checked(Sums, sums, family)
-    family.labels = checked(Labels, labels, family)
+    family.promotes = checked(Promotes, promotes, name, family.takes)
+    family.sums = checked(Sums, sums, name, family.takes)
+    family.labels = checked(Labels, labels, name, family.takes)
     if bounds is not None:
         family.bounds = bounds
     if title:
