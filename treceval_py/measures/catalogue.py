@@ -28,7 +28,7 @@ from treceval_py.measures import (
     user_models,
 )
 from treceval_py.measures.parameters import pairs, whole
-from treceval_py.measures.registry import FAMILIES, NICKNAMES, NOT_COMPUTED
+from treceval_py.measures.registry import FAMILIES, NICKNAMES, NOT_COMPUTED, Family, Function
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
@@ -86,12 +86,12 @@ ELSEWHERE = {
 """Spellings that mean something else in other programs, with both meanings."""
 
 
-def declare(function: registry.Function, name: str, notation: str = "", facts: str = "unknown", **other: Any) -> None:
+def declare(function: Function, name: str, notation: str = "", facts: str = "unknown", **other: Any) -> Family:
     """Declare a measure, with values from 0 to 1 unless it says otherwise; its facts are promotes, sums and labels."""
     written = dict(spelling.partition("→")[::2] for spelling in WRITTEN.get(name, "").split())
     known = dict(zip(("promotes", "sums", "labels"), facts.split(", "), strict=False))
     usual = {"bounds": (0.0, 1.0), "written": written, "kin": KIN.get(name), "elsewhere": ELSEWHERE.get(name)}
-    registry.declare(function, name, notation=notation.split(), **{**usual, **known, **other})
+    return registry.declare(function, name, notation=notation.split(), **{**usual, **known, **other})
 
 
 text = functools.partial(declare, kind=registry.TEXT, average=registry.NO_AVERAGE, bounds=ANY)
@@ -107,7 +107,8 @@ def with_cutoff(name: str, title: str, cutoffs: Iterable[int] = CUTOFFS, **other
     whole = FAMILIES[name]
     alike = ("bounds", "promotes", "sums", "labels", "needs", "undefined_without", "paper")
     facts = {fact: getattr(whole, fact) for fact in alike} | {"elsewhere": dict(whole.elsewhere)}
-    cut(whole.function, f"{name}_cut", " ".join(whole.notation), title=title, cutoffs=cutoffs, **(facts | other))
+    family = cut(whole.function, f"{name}_cut", " ".join(whole.notation), cutoffs=cutoffs, **(facts | other))
+    family.title = title
 
 
 text(counts.run_id, "runid", per_query=False)
@@ -322,9 +323,9 @@ SECTIONS: dict[str, str] = {
 OTHERS = "User-defined measures"
 
 
-def by_section() -> dict[str, list[registry.Family]]:
+def by_section() -> dict[str, list[Family]]:
     """Return all families by the title of their module."""
-    sections: dict[str, list[registry.Family]] = {title: [] for title in (*SECTIONS.values(), OTHERS)}
+    sections: dict[str, list[Family]] = {title: [] for title in (*SECTIONS.values(), OTHERS)}
     for family in FAMILIES.values():
         package, _, module = str(family.function.__module__).rpartition(".")
         sections[SECTIONS.get(module, OTHERS) if package == "treceval_py.measures" else OTHERS].append(family)

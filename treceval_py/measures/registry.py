@@ -160,33 +160,40 @@ class Family:
         self.__dict__.update(declared)
 
     @functools.cached_property
-    def _arguments(self) -> list[inspect.Parameter]:
-        return list(inspect.signature(self.function).parameters.values())
-
-    @functools.cached_property
     def judged(self) -> Any:
         """The kind of judged run that it requires, from the function's signature."""
-        run, *_ = self._arguments
-        return _kind_of(run.annotation, self.function, self.name)
+        run, *_ = inspect.signature(self.function).parameters.values()
+        annotation = run.annotation
+        if not isinstance(annotation, str):
+            return JudgedRun if annotation is inspect.Parameter.empty else annotation
+        if annotation in KINDS:
+            return KINDS[annotation]
+        source = inspect.unwrap(self.function)
+        with contextlib.suppress(Exception):  # names may be imported for the type checker alone
+            return eval(annotation, getattr(source, "__globals__", {}))  # noqa: S307 - the source of the function itself
+        kinds = [KINDS[name] for name in re.findall(r"\w+", annotation) if name in KINDS]
+        if not kinds:
+            taken = f"measure '{self.name}', defined by {definition_of(self.function)}, takes {brief(annotation)!r}"
+            todo = "Annotate its first parameter with JudgedRun, JudgedGroups or JudgedPreferences."
+            raise MeasureError(f"{taken}, which is not known", todo)
+        return functools.reduce(operator.or_, kinds)
 
     @functools.cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """All its parameters, from the function's signature; a cutoff that is optional belongs to `at` alone."""
-        _, *others = self._arguments
+        _, *others = inspect.signature(self.function).parameters.values()
         if unknown := [each.name for each in others if each.name not in PARAMETERS]:
-            raise MeasureError(
-                f"measure '{self.name}' has the unknown parameter '{unknown[0]}'",
-                f"Use one of {', '.join(PARAMETERS)}.",
-            )
+            wrong = f"measure '{self.name}' has the unknown parameter '{unknown[0]}'"
+            raise MeasureError(wrong, f"Use one of {', '.join(PARAMETERS)}.")
         taken = ((PARAMETERS[each.name], each.default) for each in others)
         return tuple(each for each, default in taken if each.key != "@" or default is not None or each == self.at)
 
     @functools.cached_property
     def defaults(self) -> dict[str, Any]:
         """The values of parameters that are not given, by name in Python; those without a default are missing."""
-        usual = {argument.name: argument.default for argument in self._arguments}
-        names = (parameter.name for parameter in self.parameters)
-        return {name: usual[name] for name in names if usual[name] is not inspect.Parameter.empty}
+        arguments = inspect.signature(self.function).parameters
+        usual = {parameter.name: arguments[parameter.name].default for parameter in self.parameters}
+        return {name: default for name, default in usual.items() if default is not inspect.Parameter.empty}
 
     @functools.cached_property
     def bounds(self) -> tuple[float, float]:
@@ -366,30 +373,6 @@ KINDS: Mapping[str, Any] = {
 """What a measure is computed from, by its name in annotations."""
 
 
-def _kind_of(annotation: Any, function: Function, name: str) -> Any:
-    """Return what an annotation, which may be text, says that a measure is computed from.
-
-    Raises
-    ------
-    MeasureError
-        The text cannot be understood.
-    """
-    if not isinstance(annotation, str):
-        return JudgedRun if annotation is inspect.Parameter.empty else annotation
-    if annotation in KINDS:
-        return KINDS[annotation]
-    source = inspect.unwrap(function)
-    with contextlib.suppress(Exception):  # names may be imported for the type checker alone
-        return eval(annotation, getattr(source, "__globals__", {}))  # noqa: S307 - the source of the function itself
-    kinds = [KINDS[each] for each in re.findall(r"\w+", annotation) if each in KINDS]
-    if not kinds:
-        raise MeasureError(
-            f"measure '{name}', defined by {definition_of(function)}, takes {brief(annotation)!r}, which is not known",
-            "Annotate its first parameter with JudgedRun, JudgedGroups or JudgedPreferences.",
-        )
-    return functools.reduce(operator.or_, kinds)
-
-
 FAMILIES: dict[str, Family] = {}
 """All families by name, in output order."""
 
@@ -409,7 +392,6 @@ def declare(
     function: Function,
     name: str,
     *,
-    title: str = "",
     notation: Iterable[str] = (),
     at: str | None = None,
     cutoffs: Iterable[float] = (),
@@ -442,8 +424,6 @@ def declare(
         ``treceval measures NAME``.
     name : str
         Its name in trec_eval's style.
-    title : str, optional
-        What it is, in one line. Default: the first line of the docstring.
     notation : iterable of str
         Its names in ir_measures' style; the first one is printed.
     at : str, optional
@@ -541,8 +521,6 @@ def declare(
     family.labels = checked(Labels, labels, name, family.takes)
     if bounds is not None:
         family.bounds = bounds
-    if title:
-        family.title = title
     FAMILIES[name] = family
     return family
 
