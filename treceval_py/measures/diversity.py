@@ -51,16 +51,14 @@ def _retrieved(run: JudgedGroups, level: int, cutoff: int | None = None) -> Grou
 
 def _sum(run: JudgedGroups, query: IntArray, values: FloatArray) -> FloatArray:
     """Add up values (N,) by query, sequentially. Returns (Q,)."""
-    totals: FloatArray = np.bincount(query, weights=values, minlength=run.num_queries).astype(np.float64)
-    return totals
+    return np.bincount(query, weights=values, minlength=run.num_queries).astype(np.float64)
 
 
 def _covered(run: JudgedGroups, rows: GroupJudgments) -> IntArray:
     """Count the subtopics that occur in some rows. Returns (Q,)."""
     there = np.zeros(len(run.query), dtype=bool)
     there[rows.group] = True
-    counts: IntArray = np.bincount(run.query[there], minlength=run.num_queries).astype(np.int64)
-    return counts
+    return np.bincount(run.query[there], minlength=run.num_queries).astype(np.int64)
 
 
 def _subtopics(run: JudgedGroups, level: int) -> FloatArray:

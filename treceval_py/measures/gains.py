@@ -39,8 +39,7 @@ class Gained(NamedTuple):
 
 def nth_of(groups: IntArray) -> IntArray:
     """Return the position of each row in its group (N,), from 1; rows are sorted by group."""
-    positions: IntArray = np.arange(1, len(groups) + 1) - np.searchsorted(groups, groups)
-    return positions
+    return np.arange(1, len(groups) + 1) - np.searchsorted(groups, groups)
 
 
 def check_scale(run: JudgedRun, max_rel: int) -> None:
