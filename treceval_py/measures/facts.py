@@ -184,14 +184,10 @@ def checked(kind: type[Fact], fact: Fact | str | None, measure: str, takes: Call
     try:
         known = kind("unknown" if fact is None else fact)
     except ValueError:
-        raise MeasureError(
-            f"measure '{measure}' declares {kind.__name__.lower()}='{fact}', which is unknown",
-            f"Choose one of {', '.join(each.value for each in kind)}.",
-        ) from None
+        wrong = f"measure '{measure}' declares {kind.__name__.lower()}='{fact}', which is unknown"
+        raise MeasureError(wrong, f"Choose one of {', '.join(each.value for each in kind)}.") from None
     needed = _NEEDS.get(known.value)
     if needed and not takes(needed):
-        raise MeasureError(
-            f"measure '{measure}' declares {kind.__name__.lower()}='{known.value}' and has no parameter {needed}",
-            "Add the parameter to the function, or leave out the declaration.",
-        )
+        wrong = f"measure '{measure}' declares {kind.__name__.lower()}='{known.value}' and has no parameter {needed}"
+        raise MeasureError(wrong, "Add the parameter to the function, or leave out the declaration.")
     return known

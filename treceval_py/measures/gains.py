@@ -52,10 +52,8 @@ def check_scale(run: JudgedRun, max_rel: int) -> None:
     """
     highest = int(run.ideal.rel.max(initial=0))
     if highest > max_rel:
-        raise EvaluationError(
-            f"a document is judged {highest}, above max_rel={max_rel}",
-            f"Give the top of the scale, such as max_rel={highest}.",
-        )
+        problem = f"a document is judged {highest}, above max_rel={max_rel}"
+        raise EvaluationError(problem, f"Give the top of the scale, such as max_rel={highest}.")
 
 
 class Discount(NamedTuple):
@@ -89,9 +87,8 @@ def discount_named(kind: str, base: float) -> Discount:
         A base was given but has no effect.
     """
     if kind != "jk" and base != _LOG2.base:
-        raise MeasureError(
-            f"base={base:.15g} has no effect with discount={kind}", "Ask for discount=jk, or leave out the base."
-        )
+        problem = f"base={base:.15g} has no effect with discount={kind}"
+        raise MeasureError(problem, "Ask for discount=jk, or leave out the base.")
     return Discount(kind, base)
 
 
@@ -133,10 +130,8 @@ def gain_of(rels: IntArray, gains: GainMap, gain: str = "linear") -> FloatArray:
             return np.where(rels > 0, 1.0, 0.0)
         highest = int(rels.max(initial=0))
         if highest > MOST_MAX_REL:
-            raise EvaluationError(
-                f"a document is judged {highest}, and gain=exp takes judgments up to {MOST_MAX_REL}",
-                "Give a gain for each judgment, such as gains={1:1,2:3}.",
-            )
+            problem = f"a document is judged {highest}, and gain=exp takes judgments up to {MOST_MAX_REL}"
+            raise EvaluationError(problem, "Give a gain for each judgment, such as gains={1:1,2:3}.")
         return np.ldexp(1.0, np.maximum(rels, 0)) - 1.0
     values = np.maximum(rels, 0).astype(np.float64)
     for level, value in (gains or {}).items():

@@ -39,9 +39,8 @@ def _sum_of_precisions_in_steps(run: JudgedRun, level: int) -> FloatArray:
     if not len(relevant.query):
         return np.zeros(run.num_queries)
     if run.tied is None:
-        raise EvaluationError(
-            "average precision that takes tied documents together needs to know ties", "Judge the run with tied=True."
-        )
+        problem = "average precision that takes tied documents together needs to know ties"
+        raise EvaluationError(problem, "Judge the run with tied=True.")
     last = np.minimum(run.tied.last[run.hits.rel >= max(level, 0)], run.num_ret[relevant.query])
     last = np.maximum(last, relevant.rank)
     # The last relevant document of a tie counts all those in the tie and above.

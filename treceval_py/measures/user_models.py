@@ -37,10 +37,8 @@ Continuation = Callable[[FloatArray, FloatArray], FloatArray]
 def _check_grades(run: JudgedRun, max_rel: int, min_rel: int) -> None:
     """Refuse a scale that ends where it begins, and judgments above its top."""
     if min_rel >= max_rel:
-        raise EvaluationError(
-            f"the scale of grades ends at max_rel={max_rel}, which is not above min_rel={min_rel}",
-            f"Give the top of the scale, such as max_rel={min_rel + 1}, or a lower min_rel.",
-        )
+        problem = f"the scale of grades ends at max_rel={max_rel}, which is not above min_rel={min_rel}"
+        raise EvaluationError(problem, f"Give the top of the scale, such as max_rel={min_rel + 1}, or a lower min_rel.")
     check_scale(run, max_rel)
 
 
