@@ -129,7 +129,7 @@ def measures() -> str:
 
 
 def _family(family: Family) -> list[str]:
-    found, says = sections(family.function), described(family)
+    found, says = sections(family), described(family)
     lines = [f"### {family.name}", "", prose(found[""]), "", f"{_names(family)}", ""]
     lines += [f"> {prose(each)}\n" for each in found["Formula"].strip("\n").split("\n\n")]
     if family.parameters:
@@ -148,7 +148,7 @@ def _family(family: Family) -> list[str]:
 
 def value_of(family: Family) -> str:
     """Return what a measure's docstring says of its value, below the type."""
-    return sections(family.function)["Returns"].partition("\n")[2]
+    return sections(family)["Returns"].partition("\n")[2]
 
 
 def _names(family: Family) -> str:
@@ -608,7 +608,7 @@ def measures_index(site: bool = False) -> str:
 def _title(family: Family) -> str:
     """Return what a measure is, by its docstring, and that its average is a geometric mean."""
     geometric = " Averaged by the geometric mean." if family.average.name.startswith("geo") else ""
-    return prose(sections(family.function)[""]) + geometric
+    return prose(sections(family)[""]) + geometric
 
 
 def _notation(family: Family) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import random
 import re
@@ -40,7 +39,7 @@ from treceval_py.judging.preferences import JudgedPreferences, judge_preferences
 from treceval_py.measures import FAMILIES, Family, declare
 from treceval_py.measures.documentation import documentation, sections
 from treceval_py.measures.parameters import PARAMETERS
-from treceval_py.measures.registry import TEXT, _stated_bounds
+from treceval_py.measures.registry import TEXT
 from treceval_py.scoring.pytrec import takes_qrels
 
 OF_QRELS = [
@@ -84,7 +83,7 @@ def undocumented(family: Family) -> Iterator[str]:
         if f"\n{parameter.name} : {parameter.form}\n    " not in text:
             yield f"parameter {parameter.name}"
     # A docstring describes a parameter only where it says more than the declaration.
-    own = re.findall(r"^(\w+) : .*\n((?: {4}.*\n?)+)", sections(family.function).get("Parameters", ""), re.MULTILINE)
+    own = re.findall(r"^(\w+) : .*\n((?: {4}.*\n?)+)", sections(family).get("Parameters", ""), re.MULTILINE)
     for name, body in own:
         if not family.takes(name) or " ".join(body.split()) in PARAMETERS[name].meaning:
             yield f"more about {name}"
@@ -95,12 +94,29 @@ def test_every_measure_is_documented() -> None:
     assert {name: parts for name, parts in lacking.items() if parts} == {}
 
 
+def test_a_measure_of_the_first_k_documents_says_so_in_its_title() -> None:
+    cut = {name: family for name, family in FAMILIES.items() if family.at is PARAMETERS["cutoff"] and family.uncut}
+    assert [name for name, family in cut.items() if family.uncut and family.title == family.uncut.title] == []
+    assert FAMILIES["hits_cut"].title == "Hits: number of relevant documents among the first k, averaged over queries."
+    assert FAMILIES["hits"].title == "Hits: number of relevant documents retrieved, averaged over queries."
+    assert documentation(FAMILIES["ndcg_cut"]).startswith(
+        "NDCG of the first k documents, as in nDCG@10.\n\nFormula\n-------\nnDCG = "
+    )
+
+
+def test_facts_that_are_declared_fit_the_signatures() -> None:
+    for family in FAMILIES.values():
+        assert {*family.defaults} <= {parameter.name for parameter in family.parameters}, family.name
+        assert family.judged is not None
+        assert all(family.takes(name) for name in family.later)
+
+
 def test_a_docstring_of_one_line_gets_its_parameters_below_an_empty_line() -> None:
     def worst(run: JudgedRun, *, level: int = 1) -> float:
         """Rank of the last."""
         return 0.0
 
-    family = dataclasses.replace(FAMILIES["recip_rank"], function=worst)
+    family = Family(name="worst", function=worst, at=None)
     assert documentation(family).startswith("Rank of the last.\n\nParameters\n----------\nlevel : int, 0 or more\n")
 
 
@@ -279,7 +295,7 @@ def test_an_empty_ranking_has_a_finite_value() -> None:
 
 
 def test_the_declared_range_of_a_measure_is_that_of_its_docstring() -> None:
-    stated = {name: _stated_bounds(family.function) for name, family in FAMILIES.items()}
+    stated = {name: Family(function=family.function).bounds for name, family in FAMILIES.items()}
     stated["num_q"] = (0, math.inf)  # which says "Ones"
     assert {name: family.bounds for name, family in FAMILIES.items()} == stated
     bounds = {

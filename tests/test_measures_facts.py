@@ -10,7 +10,6 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +103,7 @@ def values_over(function: Any, parameters: tuple[tuple[str, Any], ...], of_batch
 def holds(wrong: Any, family: Family, **fact: Any) -> bool:
     """Tell whether a fact would be true of a family; one that needs what the family lacks is not."""
     try:
-        return wrong(replace(family, **fact)) == ""
+        return wrong(Family(**vars(family) | fact)) == ""
     except (TypeError, IndexError, AttributeError, te.TrecevalError):
         return False
 
@@ -148,7 +147,7 @@ def believable(family: Family) -> list[Promotes]:
     """Return what is not shown to be wrong of a family."""
     # It may be true for some values of the parameters: a few are drawn before it is believed.
     draws = {
-        kind: (wrong_orders(replace(family, promotes=kind), draw) for draw in range(12))
+        kind: (wrong_orders(Family(**vars(family) | {"promotes": kind}), draw) for draw in range(12))
         for kind in {*Promotes} - {Promotes.UNKNOWN} - NOT_SHOWN_TO_PROMOTE.get(family.name, set())
     }
     return [kind for kind, found in draws.items() if not any(each.endswith("extremes") for each in found)]

@@ -147,7 +147,7 @@ def test_indexes_of_the_site_lead_to_the_pages_in_full(full: dict[str, str]) -> 
 def test_a_measure_in_full_has_everything(full: dict[str, str]) -> None:
     parts = {}
     for name, family in DECLARED.items():
-        found, parameters = sections(family.function), described(family)
+        found, parameters = sections(family), described(family)
         assert set(found) | {"Parameters"} == {"", "Formula", "Parameters", "Returns", "References", "Examples"}, name
         assert all(text.strip() for text in (*found.values(), *parameters.values())), name
         formula = found["Formula"].strip("\n").split("\n\n")

@@ -30,15 +30,10 @@ FLAT = 0.9
 """Area under a curve of height 1 over these shares."""
 
 
-def _measure(text: str) -> Measure | None:
-    measures = parse_measures(text)
-    return measures[0] if len(measures) == 1 else None
-
-
 PARAMETERS["of"] = Parameter(
     "of",
     "of",
-    _measure,
+    lambda text: measures[0] if len(measures := parse_measures(text)) == 1 else None,
     lambda measure: bool(measure and (of := measure.family).from_relevance and of.per_query and not of.needs),
     "one measure with a value for each query",
     "measure",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,31 +19,31 @@ MOST_DEPTH = 10_000_000
 """Length of the longest table of weights."""
 
 
-class _Overlap(NamedTuple):
-    """Contributions of documents to the rank-biased overlap of two rankings.
+@functools.lru_cache(maxsize=4)
+def _overlap(p: float, depth: int) -> tuple[FloatArray, FloatArray, float]:
+    """Return contributions of documents to the rank-biased overlap of two rankings, cut at a depth D.
 
-    Attributes
+    Parameters
     ----------
+    p : float
+        Probability of continuing to the next document.
+    depth : int
+        D.
+
+    Returns
+    -------
     one : (D + 1,) float array
         Contribution of a document by its lower rank, from 1; the last one, for all ranks below D, is 0.
     first : (D + 1,) float array
         Contribution of i documents that have ranks 1..i in both rankings, for i from 0.
     most : float
-        The overlap of two endless rankings that are the same.
+        The overlap of two rankings that are the same.
     """
-
-    one: FloatArray
-    first: FloatArray
-    most: float
-
-
-@functools.lru_cache(maxsize=4)
-def _overlap(p: float, depth: int) -> _Overlap:
     weights = np.cumprod(np.concatenate([[1.0], np.full(depth - 1, p)]))
     # A document is common to all depths from its lower rank on: the sum of p^(d-1) / d from there, smallest first.
     one = np.add.accumulate((weights / np.arange(1, depth + 1))[::-1])[::-1]
     first = np.add.accumulate(np.concatenate([[0.0], one]))
-    return _Overlap(np.append(one, 0.0), first, float(np.add.accumulate(weights)[-1]))
+    return np.append(one, 0.0), first, float(np.add.accumulate(weights)[-1])
 
 
 def _ideal_ranks(run: JudgedRun, hits: Hits) -> IntArray:
@@ -103,27 +102,27 @@ def compatibility(
     """
     if deepest > MOST_DEPTH:
         raise MeasureError(f"rankings are compared down to {MOST_DEPTH} at most, not to {deepest}", "Give a smaller D.")
-    overlap = _overlap(p, deepest)
+    one, first, most = _overlap(p, deepest)
     hits = run.hits.where(run.hits.rel > 0)
     lower = np.maximum(hits.rank, _ideal_ranks(run, hits))
     if until == "longer":
         return _compatibility_of_lists(run, hits.query, lower, p, normalised)
-    here = run.sum(hits.query, overlap.one[np.minimum(lower, deepest + 1) - 1])
+    here = run.sum(hits.query, one[np.minimum(lower, deepest + 1) - 1])
     if normalised == "no":
-        return here / overlap.most
-    return ratio(here, overlap.first[np.minimum(run.num_rel(1), deepest)])
+        return here / most
+    return ratio(here, first[np.minimum(run.num_rel(1), deepest)])
 
 
 def _compatibility_of_lists(run: JudgedRun, query: IntArray, lower: IntArray, p: float, normalised: str) -> FloatArray:
     """Return each query's Compatibility to the depth of the longer of its ranking and its ideal ranking. (Q,)."""
     relevant = run.num_rel(1)
     depth = np.maximum(run.num_ret, relevant)
-    overlap = _overlap(p, max(int(depth.max(initial=0)), 1))
-    below = overlap.one[depth]  # contribution of a common document below the depth
-    here = run.sum(query, overlap.one[lower - 1] - below[query])
+    one, first, _ = _overlap(p, max(int(depth.max(initial=0)), 1))
+    below = one[depth]  # contribution of a common document below the depth
+    here = run.sum(query, one[lower - 1] - below[query])
     if normalised == "no":
         return ratio(here, depth if p == 1 else (1 - p**depth) / (1 - p))
-    return ratio(here, overlap.first[relevant] - relevant * below)
+    return ratio(here, first[relevant] - relevant * below)
 
 
 def accuracy(run: JudgedRun, *, level: int = 1, cutoff: int | None = None) -> FloatArray:

@@ -63,22 +63,18 @@ def measure_by_query(
     """
     given = list(inspect.signature(function).parameters.values())
     if "cutoff" in [parameter.name for parameter in given[1:]]:
-        raise MeasureError(
-            f"measure '{name}' has a parameter 'cutoff', but {name}@k gets the first k documents", "Remove it."
-        )
+        problem = f"measure '{name}' has a parameter 'cutoff', but {name}@k gets the first k documents"
+        raise MeasureError(problem, "Remove it.")
 
     @wraps(function)
     def values(run: JudgedRun, *, cutoff: int | None = None, **parameters: Any) -> FloatArray:
         if run.documents is None:
-            raise EvaluationError(
-                f"measure '{name}' needs all documents that were retrieved", "Judge the run with documents=True."
-            )
+            problem = f"measure '{name}' needs all documents that were retrieved"
+            raise EvaluationError(problem, "Judge the run with documents=True.")
         queries = run.documents if cutoff is None else [query.first(cutoff) for query in run.documents]
         return np.array([_value(function, name, query, parameters) for query in queries], dtype=np.float64)
 
-    first = (
-        given[0].replace(annotation=JudgedRun) if given else inspect.Parameter("run", inspect.Parameter.POSITIONAL_ONLY)
-    )
+    first = given[0] if given else inspect.Parameter("run", inspect.Parameter.POSITIONAL_ONLY)
     cut = inspect.Parameter("cutoff", inspect.Parameter.KEYWORD_ONLY, default=None)
     values.__signature__ = inspect.Signature([first.replace(annotation=JudgedRun), cut, *given[1:]])  # type: ignore[attr-defined]
     names = tuple(notation) or (name,)
@@ -97,9 +93,8 @@ def _value(function: Callable[..., float], name: str, query: RankedQuery, parame
         raise
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
-        raise EvaluationError(
-            f"{where}, failed for query '{brief(query.qid)}': {reason}", "Fix the function."
-        ) from error
+        problem = f"{where}, failed for query '{brief(query.qid)}': {reason}"
+        raise EvaluationError(problem, "Fix the function.") from error
     if not isinstance(value, (Real, np.number, np.bool_)):
         returned = f"returned {brief(repr(value))} for query '{brief(query.qid)}'"
         raise EvaluationError(f"{where}, {returned}", "Return a number.")

@@ -283,8 +283,7 @@ def holes(run: JudgedRun, *, cutoff: int) -> FloatArray:
     array([0.2, 0. ])
     """
     known = run.count(run.hits.query[run.hits.rank <= cutoff])
-    share: FloatArray = (np.minimum(run.num_ret, cutoff) - known) / cutoff
-    return share
+    return (np.minimum(run.num_ret, cutoff) - known) / cutoff
 
 
 def share_unjudged(run: JudgedRun, *, cutoff: int) -> FloatArray:
@@ -309,5 +308,4 @@ def share_unjudged(run: JudgedRun, *, cutoff: int) -> FloatArray:
     array([0.2])
     """
     judged = run.count(run.hits.query[(run.hits.rel >= 0) & (run.hits.rank <= cutoff)])
-    unjudged: FloatArray = (np.minimum(run.num_ret, cutoff) - judged) / cutoff
-    return unjudged
+    return (np.minimum(run.num_ret, cutoff) - judged) / cutoff

@@ -26,6 +26,8 @@ from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.judging.judged import GroupJudgments, JudgedGroups, ratio
 from treceval_py.measures.gains import Gained, discounts, nth_of, powers
 
+Discounts = Callable[[IntArray], FloatArray | IntArray]
+
 BLOCK = 4000
 """Ranks whose bound is added up at a time; also the length of the table of logarithms."""
 
@@ -36,9 +38,8 @@ def _rows(judgments: GroupJudgments, mask: BoolArray | IntArray) -> GroupJudgmen
 
 def _relevant(run: JudgedGroups, level: int) -> GroupJudgments:
     """Return the judgments of documents relevant to a subtopic."""
-    return run.run.once(
-        ("relevant to subtopics", level), lambda: _rows(run.judgments, run.judgments.rel >= max(level, 0))
-    )
+    rel = run.judgments.rel
+    return run.run.once(("relevant to subtopics", level), lambda: _rows(run.judgments, rel >= max(level, 0)))
 
 
 def _retrieved(run: JudgedGroups, level: int, cutoff: int | None = None) -> GroupJudgments:
@@ -50,16 +51,14 @@ def _retrieved(run: JudgedGroups, level: int, cutoff: int | None = None) -> Grou
 
 def _sum(run: JudgedGroups, query: IntArray, values: FloatArray) -> FloatArray:
     """Add up values (N,) by query, sequentially. Returns (Q,)."""
-    totals: FloatArray = np.bincount(query, weights=values, minlength=run.num_queries).astype(np.float64)
-    return totals
+    return np.bincount(query, weights=values, minlength=run.num_queries).astype(np.float64)
 
 
 def _covered(run: JudgedGroups, rows: GroupJudgments) -> IntArray:
     """Count the subtopics that occur in some rows. Returns (Q,)."""
     there = np.zeros(len(run.query), dtype=bool)
     there[rows.group] = True
-    counts: IntArray = np.bincount(run.query[there], minlength=run.num_queries).astype(np.int64)
-    return counts
+    return np.bincount(run.query[there], minlength=run.num_queries).astype(np.int64)
 
 
 def _subtopics(run: JudgedGroups, level: int) -> FloatArray:
@@ -155,15 +154,13 @@ def _greedy(documents: list[int], subtopics: list[int], keep: float, most: int) 
     return ranks
 
 
-def _cumulated(
-    run: JudgedGroups, gained: Gained, discounts: Callable[[IntArray], FloatArray], cutoff: int
-) -> FloatArray:
+def _cumulated(run: JudgedGroups, gained: Gained, discounts: Discounts, cutoff: int) -> FloatArray:
     """Add up discounted gains down to the cutoff. Returns (Q,)."""
     query, rank, gain = gained.within(cutoff)
     return _sum(run, query, gain / discounts(rank))
 
 
-def _bound(discounts: Callable[[IntArray], FloatArray], alpha: float, cutoff: int) -> float:
+def _bound(discounts: Discounts, alpha: float, cutoff: int) -> float:
     """Add up the discounted gains of one subtopic if every document is relevant to it."""
     total, gain, start = 0.0, 1.0, 1
     while start <= cutoff and gain > 0:
@@ -177,10 +174,6 @@ def _bound(discounts: Callable[[IntArray], FloatArray], alpha: float, cutoff: in
 def _patience(run: JudgedGroups, gained: Gained, patience: float) -> FloatArray:
     """Add up gains times patience^(rank - 1). Returns (Q,)."""
     return _sum(run, gained.query, gained.gain * powers(patience, gained.rank))
-
-
-def _ranks(ranks: IntArray) -> FloatArray:
-    return ranks.astype(np.float64)
 
 
 def alpha_discounted_cumulated_gain(
@@ -288,8 +281,8 @@ def intent_aware_expected_reciprocal_rank(
     >>> intent_aware_expected_reciprocal_rank(judge_groups(groups, Run({"q": {"a": 2.0, "b": 1.0}})), cutoff=2)
     array([0.7])
     """
-    cumulated = _cumulated(run, _found(run, level, alpha), _ranks, cutoff)
-    return ratio(cumulated, _subtopics(run, level) * _bound(_ranks, alpha, cutoff))
+    cumulated = _cumulated(run, _found(run, level, alpha), np.asarray, cutoff)
+    return ratio(cumulated, _subtopics(run, level) * _bound(np.asarray, alpha, cutoff))
 
 
 def normalized_intent_aware_expected_reciprocal_rank(
@@ -328,8 +321,8 @@ def normalized_intent_aware_expected_reciprocal_rank(
     >>> normalized_intent_aware_expected_reciprocal_rank(judged, cutoff=2)
     array([0.77777778])
     """
-    cumulated = _cumulated(run, _found(run, level, alpha), _ranks, cutoff)
-    return ratio(cumulated, _cumulated(run, _ideal(run, level, alpha, cutoff), _ranks, cutoff))
+    cumulated = _cumulated(run, _found(run, level, alpha), np.asarray, cutoff)
+    return ratio(cumulated, _cumulated(run, _ideal(run, level, alpha, cutoff), np.asarray, cutoff))
 
 
 def novelty_and_rank_biased_precision(
@@ -460,7 +453,7 @@ def intent_aware_precision(run: JudgedGroups, *, level: int = 1, cutoff: int) ->
     array([0.75])
     """
     covering = np.bincount(_retrieved(run, level, cutoff).query, minlength=run.num_queries)
-    return ratio(covering, float(cutoff) * _subtopics(run, level))
+    return ratio(covering, cutoff * _subtopics(run, level))
 
 
 def subtopic_recall(run: JudgedGroups, *, level: int = 1, cutoff: int) -> FloatArray:

@@ -5,47 +5,42 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
-from collections.abc import Callable
-from typing import Any
 
 from treceval_py.measures.registry import Family
 
 WIDTH = 116
 """Width of docstrings in the source, without their indentation."""
 
-_INDENTED: dict[str, Any] = {
-    **dict.fromkeys(("initial_indent", "subsequent_indent"), "    "),
-    **dict.fromkeys(("break_long_words", "break_on_hyphens"), False),
-}
+_INDENTED = textwrap.TextWrapper(
+    WIDTH, initial_indent="    ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+)
 
 
-def sections(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the sections of a docstring by title; its beginning has an empty title."""
-    summary, *rest = re.split(r"^(\S.*)\n-{3,}\n", inspect.getdoc(function) or "", flags=re.MULTILINE)
-    return {"": summary, **dict(zip(rest[::2], rest[1::2], strict=True))}
+def sections(family: Family) -> dict[str, str]:
+    """Return the sections of a measure's docstring by title; its beginning, with the declared title, has none."""
+    summary, *rest = re.split(r"^(\S.*)\n-{3,}\n", inspect.getdoc(family.function) or "", flags=re.MULTILINE)
+    said = re.sub(r"\A.+", lambda _: family.title, summary)
+    return {"": said, **dict(zip(rest[::2], rest[1::2], strict=True))}
 
 
 def formula(family: Family) -> str:
     """Return the formula of a measure, of two the one of NAME@k if it has a cutoff, or its title without any."""
-    paragraphs = sections(family.function).get("Formula", "").strip().split("\n\n")
+    paragraphs = sections(family).get("Formula", "").strip().split("\n\n")
     cut = [each for each in paragraphs if family.at is not None and re.match(r"\S+@k = ", each)]
     return " ".join((cut or paragraphs)[0].split()) or family.title
 
 
 def described(family: Family) -> dict[str, str]:
     """Return the description of each parameter: from the docstring if present, else the common declaration."""
-    blocks = re.findall(r"^(\w+) : .*\n((?: {4}.*\n?)+)", sections(family.function).get("Parameters", ""), re.MULTILINE)
+    blocks = re.findall(r"^(\w+) : .*\n((?: {4}.*\n?)+)", sections(family).get("Parameters", ""), re.MULTILINE)
     own = {name: " ".join(body.split()) for name, body in blocks}
     return {each.name: own.get(each.name, each.meaning) for each in family.parameters}
 
 
 def documentation(family: Family) -> str:
     """Return the docstring of a measure with all its parameters."""
-    texts, says = sections(family.function), described(family)
-    blocks = [
-        f"{each.name} : {each.form}\n{textwrap.fill(says[each.name], WIDTH, **_INDENTED)}\n"
-        for each in family.parameters
-    ]
+    texts, says = sections(family), described(family)
+    blocks = [f"{each.name} : {each.form}\n{_INDENTED.fill(says[each.name])}\n" for each in family.parameters]
     texts.pop("Parameters", None)
     titles = list(texts)
     if blocks:

@@ -6,7 +6,7 @@ Nothing is computed here. `ranges` and `explaining` implement an algorithm for e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from enum import Enum
 from typing import TypeVar
 
@@ -173,7 +173,7 @@ _NEEDS = {
 Fact = TypeVar("Fact", Promotes, Sums, Labels)
 
 
-def checked(kind: type[Fact], fact: Fact | str | None, measure: str, parameters: Sequence[str]) -> Fact:
+def checked(kind: type[Fact], fact: Fact | str | None, measure: str, takes: Callable[[str], bool]) -> Fact:
     """Return a declared fact, which may be given as its value; it is unknown if none is given.
 
     Raises
@@ -184,14 +184,10 @@ def checked(kind: type[Fact], fact: Fact | str | None, measure: str, parameters:
     try:
         known = kind("unknown" if fact is None else fact)
     except ValueError:
-        raise MeasureError(
-            f"measure '{measure}' declares {kind.__name__.lower()}='{fact}', which is unknown",
-            f"Choose one of {', '.join(each.value for each in kind)}.",
-        ) from None
+        wrong = f"measure '{measure}' declares {kind.__name__.lower()}='{fact}', which is unknown"
+        raise MeasureError(wrong, f"Choose one of {', '.join(each.value for each in kind)}.") from None
     needed = _NEEDS.get(known.value)
-    if needed and needed not in parameters:
-        raise MeasureError(
-            f"measure '{measure}' declares {kind.__name__.lower()}='{known.value}' and has no parameter {needed}",
-            "Add the parameter to the function, or leave out the declaration.",
-        )
+    if needed and not takes(needed):
+        wrong = f"measure '{measure}' declares {kind.__name__.lower()}='{known.value}' and has no parameter {needed}"
+        raise MeasureError(wrong, "Add the parameter to the function, or leave out the declaration.")
     return known

@@ -39,8 +39,7 @@ class Gained(NamedTuple):
 
 def nth_of(groups: IntArray) -> IntArray:
     """Return the position of each row in its group (N,), from 1; rows are sorted by group."""
-    positions: IntArray = np.arange(1, len(groups) + 1) - np.searchsorted(groups, groups)
-    return positions
+    return np.arange(1, len(groups) + 1) - np.searchsorted(groups, groups)
 
 
 def check_scale(run: JudgedRun, max_rel: int) -> None:
@@ -53,10 +52,8 @@ def check_scale(run: JudgedRun, max_rel: int) -> None:
     """
     highest = int(run.ideal.rel.max(initial=0))
     if highest > max_rel:
-        raise EvaluationError(
-            f"a document is judged {highest}, above max_rel={max_rel}",
-            f"Give the top of the scale, such as max_rel={highest}.",
-        )
+        problem = f"a document is judged {highest}, above max_rel={max_rel}"
+        raise EvaluationError(problem, f"Give the top of the scale, such as max_rel={highest}.")
 
 
 class Discount(NamedTuple):
@@ -90,9 +87,8 @@ def discount_named(kind: str, base: float) -> Discount:
         A base was given but has no effect.
     """
     if kind != "jk" and base != _LOG2.base:
-        raise MeasureError(
-            f"base={base:.15g} has no effect with discount={kind}", "Ask for discount=jk, or leave out the base."
-        )
+        problem = f"base={base:.15g} has no effect with discount={kind}"
+        raise MeasureError(problem, "Ask for discount=jk, or leave out the base.")
     return Discount(kind, base)
 
 
@@ -134,10 +130,8 @@ def gain_of(rels: IntArray, gains: GainMap, gain: str = "linear") -> FloatArray:
             return np.where(rels > 0, 1.0, 0.0)
         highest = int(rels.max(initial=0))
         if highest > MOST_MAX_REL:
-            raise EvaluationError(
-                f"a document is judged {highest}, and gain=exp takes judgments up to {MOST_MAX_REL}",
-                "Give a gain for each judgment, such as gains={1:1,2:3}.",
-            )
+            problem = f"a document is judged {highest}, and gain=exp takes judgments up to {MOST_MAX_REL}"
+            raise EvaluationError(problem, "Give a gain for each judgment, such as gains={1:1,2:3}.")
         return np.ldexp(1.0, np.maximum(rels, 0)) - 1.0
     values = np.maximum(rels, 0).astype(np.float64)
     for level, value in (gains or {}).items():
@@ -222,7 +216,7 @@ def discounted_cumulated_gain(
     base: float = 2.0,
     ties: str = "ordered",
 ) -> FloatArray:
-    """Discounted cumulated gain (DCG).
+    """Discounted cumulated gain (DCG) of the whole ranking.
 
     Formula
     -------
@@ -315,7 +309,7 @@ def normalized_discounted_cumulated_gain(
     ideal: str = "judged",
     ties: str = "ordered",
 ) -> FloatArray:
-    """NDCG: normalized discounted cumulated gain.
+    """NDCG: normalized discounted cumulated gain of the whole ranking.
 
     Formula
     -------
@@ -625,26 +619,16 @@ def powers(p: float, ranks: IntArray) -> FloatArray:
 
 def _highest_gains(run: JudgedRun, gains: GainMap) -> FloatArray:
     """Return the highest gain in the table of each query's levels. (Q,)."""
-    starts = run.starts(run.ideal)
-    judged = starts[1:] > starts[:-1]
-    highest_level = np.full(run.num_queries, -1, dtype=np.int64)
-    highest_level[judged] = run.ideal.rel[starts[:-1][judged]]
-    named = max(gains.values(), default=0.0) if gains else 0.0
-    highest = np.full(run.num_queries, named)
-    for query, top in enumerate(highest_level.tolist()):
-        unnamed = top
-        while gains and unnamed in gains:
-            unnamed -= 1
-        highest[query] = max(named, float(unnamed), 0.0)
-    return highest
+    highest = np.zeros(run.num_queries, dtype=np.int64)
+    np.maximum.at(highest, run.ideal.query, run.ideal.rel)
+    if not gains:
+        return highest.astype(np.float64)
+    # A level that is not named is its own gain.
+    unnamed = [next((level for level in range(top, 0, -1) if level not in gains), 0) for top in highest.tolist()]
+    return np.maximum(np.array(unnamed, dtype=np.float64), max(gains.values()))
 
 
-def rank_biased_precision_residual(
-    run: JudgedRun,
-    *,
-    p: float = 0.9,
-    gains: GainMap = None,  # noqa: ARG001 - so that rbp and rbp_resid take the same parameters
-) -> FloatArray:
+def rank_biased_precision_residual(run: JudgedRun, *, p: float = 0.9, gains: GainMap = None) -> FloatArray:  # noqa: ARG001 - so that rbp and rbp_resid take the same parameters
     """Residual of RBP: how much unjudged documents could add to RBP.
 
     Formula

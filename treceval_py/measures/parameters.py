@@ -164,20 +164,13 @@ def _positive(name: str, key: str, meaning: str) -> Parameter:
 
 
 def _list(name: str, fits: Callable[[tuple[float, ...]], bool], range: str, meaning: str) -> Parameter:
-    def read(text: str) -> tuple[float, ...]:
-        return tuple(number(piece) for piece in text.split(","))
-
-    return Parameter(name, name, read, fits, range, "", meaning, lambda values: ",".join(map(_shown, values)))
+    read, show = (lambda text: tuple(map(number, text.split(",")))), (lambda values: ",".join(map(_shown, values)))
+    return Parameter(name, name, read, fits, range, "", meaning, show)
 
 
 def choice(name: str, *values: str, meaning: str, key: str = "") -> Parameter:
     """Return a parameter with one of the given words as its value."""
     return Parameter(name, key or name, str, lambda x: x in values, " or ".join(values), "", meaning)
-
-
-def _truth(text: str) -> bool | str:
-    # Other text is returned unchanged and then refused as out of range, with the range in the message.
-    return {"true": True, "false": False}.get(text.strip().lower(), text)
 
 
 MOST_MAX_REL = 1000
@@ -247,7 +240,9 @@ _ALL = (
         "retrieved and of documents judged above 0."),
     choice("normalised", "yes", "no", meaning="Whether to divide by RBO(I, I), as in the paper of 2021 but not in the "
         "two papers of 2020."),
-    Parameter("judged_only", "judged_only", _truth, lambda x: isinstance(x, bool), "True or False", "",
+    # Other text is returned unchanged and then refused as out of range, with the range in the message.
+    Parameter("judged_only", "judged_only", lambda text: {"true": True, "false": False}.get(text.strip().lower(), text),
+        lambda x: isinstance(x, bool), "True or False", "",
         "Whether to remove unjudged documents from the ranking first, as ``-J`` does."),
 )
 # fmt: on

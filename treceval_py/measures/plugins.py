@@ -44,10 +44,8 @@ def load_plugin(name: str) -> None:
         family is not before.get(name) or f"{family.function.__module__}.".startswith(f"{module.__name__}.")
         for name, family in FAMILIES.items()
     ):
-        raise MeasureError(
-            f"plugin '{name}' declares no measure",
-            "Call treceval_py.declare(function, name) in it for each of your measures.",
-        )
+        problem = f"plugin '{name}' declares no measure"
+        raise MeasureError(problem, "Call treceval_py.declare(function, name) in it for each of your measures.")
 
 
 def _load_file(path: str) -> ModuleType:

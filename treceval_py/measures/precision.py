@@ -11,6 +11,8 @@ from treceval_py.errors import EvaluationError
 from treceval_py.judging.judged import JudgedRun, ratio
 from treceval_py.measures.cutting import cut_at
 
+RECALLS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
 MOST_RANKS = 1e15
 """More ranks than any ranking has; a multiple of R beyond it is cut to it, so that it is an integer."""
 
@@ -37,9 +39,8 @@ def _sum_of_precisions_in_steps(run: JudgedRun, level: int) -> FloatArray:
     if not len(relevant.query):
         return np.zeros(run.num_queries)
     if run.tied is None:
-        raise EvaluationError(
-            "average precision that takes tied documents together needs to know ties", "Judge the run with tied=True."
-        )
+        problem = "average precision that takes tied documents together needs to know ties"
+        raise EvaluationError(problem, "Judge the run with tied=True.")
     last = np.minimum(run.tied.last[run.hits.rel >= max(level, 0)], run.num_ret[relevant.query])
     last = np.maximum(last, relevant.rank)
     # The last relevant document of a tie counts all those in the tie and above.
@@ -365,6 +366,11 @@ def average_precision(
 
     >>> average_precision(ranked_labels("1 0 2"), cutoff=2)
     array([0.5])
+
+    (1/1) / 1: one of the relevant documents is among the first two.
+
+    >>> average_precision(ranked_labels("1 0 2"), cutoff=2, norm="retrieved")
+    array([1.])
     """
     number = _relevant_within(run, level, cutoff) if norm == "retrieved" else run.num_rel(level)
     if norm == "capped" and cutoff is not None:
@@ -518,11 +524,7 @@ def interpolated_precision(run: JudgedRun, *, level: int = 1, recall: float, rou
 
 
 def eleven_point_average(
-    run: JudgedRun,
-    *,
-    level: int = 1,
-    recalls: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
-    rounding: str = "nearest",
+    run: JudgedRun, *, level: int = 1, recalls: tuple[float, ...] = RECALLS, rounding: str = "nearest"
 ) -> FloatArray:
     """Average of the interpolated precision at eleven recall levels.
 

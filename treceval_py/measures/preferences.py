@@ -26,31 +26,24 @@ def _mean(shares: Sequence[float] | FloatArray) -> float:
     return float(np.add.accumulate(shares)[-1] / len(shares)) if len(shares) else 0.0
 
 
+def _counts(run: JudgedPreferences, kind: str) -> list[list[tuple[float, float]]]:
+    """Return the fulfilled and the possible preferences of each judgment group, by query."""
+    return [[sums(group.pairs, retrieved)[kind] for group in groups] for groups, retrieved in _queries(run)]
+
+
 def _totals(run: JudgedPreferences, kind: str) -> tuple[FloatArray, FloatArray]:
     """Return the fulfilled and the possible preferences, added up over the groups of each query. (Q,) each."""
-    counts = np.zeros((run.num_queries, 2))
-    for query, (groups, retrieved) in enumerate(_queries(run)):
-        for group in groups:
-            counts[query] += sums(group.pairs, retrieved)[kind]
-    return counts[:, 0], counts[:, 1]
-
-
-def _simple(run: JudgedPreferences, kind: str) -> FloatArray:
-    return ratio(*_totals(run, kind))
+    totals = np.array([np.sum(counts, axis=0) for counts in _counts(run, kind)]).reshape(-1, 2)
+    return totals[:, 0], totals[:, 1]
 
 
 def _mean_over_groups(run: JudgedPreferences, kind: str) -> FloatArray:
-    values = np.zeros(run.num_queries)
-    for query, (groups, retrieved) in enumerate(_queries(run)):
-        counts = [sums(group.pairs, retrieved)[kind] for group in groups]
-        values[query] = _mean([fulfilled / possible if possible else 0.0 for fulfilled, possible in counts])
-    return values
+    return np.array([_mean(ratio(*np.transpose(counts))) for counts in _counts(run, kind)], dtype=np.float64)
 
 
 def _mean_over_pairs(run: JudgedPreferences, kind: str) -> FloatArray:
-    return np.array(
-        [_mean(pair_shares(groups, retrieved)[kind]) for groups, retrieved in _queries(run)], dtype=np.float64
-    )
+    shares = (pair_shares(groups, retrieved)[kind] for groups, retrieved in _queries(run))
+    return np.array([_mean(of_query) for of_query in shares], dtype=np.float64)
 
 
 def _balanced_over_groups(run: JudgedPreferences, which: int) -> FloatArray:
@@ -161,7 +154,7 @@ def preference_share(run: JudgedPreferences) -> FloatArray:
     >>> preference_share(preferred("y x", "x y z"))
     array([0.66666667])
     """
-    return _simple(run, "all")
+    return ratio(*_totals(run, "all"))
 
 
 def preference_share_retrieved(run: JudgedPreferences) -> FloatArray:
@@ -187,7 +180,7 @@ def preference_share_retrieved(run: JudgedPreferences) -> FloatArray:
     >>> preference_share_retrieved(preferred("y x", "x y z"))
     array([0.])
     """
-    return _simple(run, "ret")
+    return ratio(*_totals(run, "ret"))
 
 
 def preference_share_implied(run: JudgedPreferences) -> FloatArray:
@@ -213,7 +206,7 @@ def preference_share_implied(run: JudgedPreferences) -> FloatArray:
     >>> preference_share_implied(preferred("x", "w x y z"))
     array([0.66666667])
     """
-    return _simple(run, "imp")
+    return ratio(*_totals(run, "imp"))
 
 
 def preference_mean_over_pairs(run: JudgedPreferences) -> FloatArray:

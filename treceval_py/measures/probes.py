@@ -33,8 +33,7 @@ def with_fixed_ideal(measure: Measure) -> Measure:
 
 def values(measure: Measure, judged: JudgedRun) -> FloatArray:
     """Compute a numeric measure. Returns (Q,)."""
-    numbers: FloatArray = np.asarray(measure(judged), dtype=np.float64)
-    return numbers
+    return np.asarray(measure(judged), dtype=np.float64)
 
 
 def single(measure: Measure, rel: IntArray, rank: IntArray, judged: IntArray, num_ret: int) -> FloatArray:

@@ -85,7 +85,6 @@ GEOMETRIC = Average("geometric mean", _logarithms, lambda total, count: math.exp
 NO_AVERAGE = Average("none", lambda values: values, lambda _, __: 0.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Family:
     """A measure as declared, before its parameters have values.
 
@@ -109,14 +108,6 @@ class Family:
         How values are printed.
     per_query, summary : bool
         Whether there is a line for each query, and a line for all.
-    parameters : tuple of Parameter
-        All its parameters, from the function's signature.
-    defaults : mapping of str to object
-        The values of parameters that are not given, by their names in Python; those without a default are missing.
-    judged : type
-        The kind of judged run that it requires, from the function's signature.
-    bounds : (float, float)
-        The lowest and highest value of a query, whatever the parameters; infinite if unknown.
     promotes : Promotes
         The property by which better documents, ranked higher, never lower (or never raise) the value.
     sums : Sums
@@ -153,21 +144,68 @@ class Family:
     kind: str
     per_query: bool
     summary: bool
-    parameters: tuple[Parameter, ...]
-    defaults: Mapping[str, Any] = field(repr=False)
-    judged: type
-    bounds: tuple[float, float]
     promotes: Promotes
-    sums: Sums = field(repr=False)
-    labels: Labels = field(repr=False)
-    written: tuple[tuple[str, str], ...] = field(repr=False)
-    elsewhere: tuple[tuple[str, str], ...] = field(repr=False)
-    kin: tuple[tuple[str, str], ...] = field(repr=False)
-    of_judgments: bool = field(repr=False)
-    needs: str = field(repr=False, default="")
-    undefined_without: str = field(repr=False, default="relevant")
-    paper: str = field(repr=False, default="")
-    later: tuple[str, ...] = field(repr=False, default=())
+    sums: Sums
+    labels: Labels
+    written: tuple[tuple[str, str], ...]
+    elsewhere: tuple[tuple[str, str], ...]
+    kin: tuple[tuple[str, str], ...]
+    of_judgments: bool
+    needs: str
+    undefined_without: str
+    paper: str
+    later: tuple[str, ...]
+
+    def __init__(self, **declared: Any) -> None:
+        self.__dict__.update(declared)
+
+    @functools.cached_property
+    def judged(self) -> Any:
+        """The kind of judged run that it requires, from the function's signature."""
+        run, *_ = inspect.signature(self.function).parameters.values()
+        annotation = run.annotation
+        if not isinstance(annotation, str):
+            return JudgedRun if annotation is inspect.Parameter.empty else annotation
+        if annotation in KINDS:
+            return KINDS[annotation]
+        source = inspect.unwrap(self.function)
+        with contextlib.suppress(Exception):  # names may be imported for the type checker alone
+            return eval(annotation, getattr(source, "__globals__", {}))  # noqa: S307 - the source of the function itself
+        kinds = [KINDS[name] for name in re.findall(r"\w+", annotation) if name in KINDS]
+        if not kinds:
+            taken = f"measure '{self.name}', defined by {definition_of(self.function)}, takes {brief(annotation)!r}"
+            todo = "Annotate its first parameter with JudgedRun, JudgedGroups or JudgedPreferences."
+            raise MeasureError(f"{taken}, which is not known", todo)
+        return functools.reduce(operator.or_, kinds)
+
+    @functools.cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """All its parameters, from the function's signature; a cutoff that is optional belongs to `at` alone."""
+        _, *others = inspect.signature(self.function).parameters.values()
+        if unknown := [each.name for each in others if each.name not in PARAMETERS]:
+            wrong = f"measure '{self.name}' has the unknown parameter '{unknown[0]}'"
+            raise MeasureError(wrong, f"Use one of {', '.join(PARAMETERS)}.")
+        taken = ((PARAMETERS[each.name], each.default) for each in others)
+        return tuple(each for each, default in taken if each.key != "@" or default is not None or each == self.at)
+
+    @functools.cached_property
+    def defaults(self) -> dict[str, Any]:
+        """The values of parameters that are not given, by name in Python; those without a default are missing."""
+        arguments = inspect.signature(self.function).parameters
+        usual = {parameter.name: arguments[parameter.name].default for parameter in self.parameters}
+        return {name: default for name, default in usual.items() if default is not inspect.Parameter.empty}
+
+    @functools.cached_property
+    def bounds(self) -> tuple[float, float]:
+        """The lowest and highest value of a query, whatever the parameters; infinite if unknown."""
+        stated = r"^Returns\n-+\n.*\n +(?:(In \[0, 1\]|0 or 1)|In \[0,|From [01]\b)"
+        values = re.search(stated, inspect.getdoc(self.function) or "", re.MULTILINE)
+        return (-math.inf, math.inf) if values is None else (0.0, 1.0 if values[1] else math.inf)
+
+    @functools.cached_property
+    def title(self) -> str:
+        """What it is, in one line: as declared, else the first line of its docstring."""
+        return (inspect.getdoc(self.function) or self.name).split("\n")[0]
 
     @property
     def from_outside(self) -> bool:
@@ -181,11 +219,6 @@ class Family:
             return None
         alike = (each for each in FAMILIES.values() if each.at is None and each.notation[:1] == self.notation[:1])
         return next(alike, None)
-
-    @property
-    def title(self) -> str:
-        """The first line of its docstring."""
-        return (inspect.getdoc(self.function) or self.name).split("\n")[0]
 
     @property
     def from_relevance(self) -> bool:
@@ -340,53 +373,6 @@ KINDS: Mapping[str, Any] = {
 """What a measure is computed from, by its name in annotations."""
 
 
-_VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
-
-
-def _taken_by(function: Function) -> tuple[Any, dict[str, Any]]:
-    """Return the annotation of a function's first parameter, and the defaults of the others; either may be empty."""
-    empty = inspect.Parameter.empty
-    code = getattr(function, "__code__", None)
-    if code is not None and code.co_argcount == 1 and not code.co_flags & _VARIADIC and not function.__dict__:
-        # As inspect.signature would, which takes a third of the time that all declarations take.
-        first, *rest = code.co_varnames[: 1 + code.co_kwonlyargcount]
-        usual = function.__kwdefaults__ or {}
-        return function.__annotations__.get(first, empty), {name: usual.get(name, empty) for name in rest}
-    run, *others = inspect.signature(function).parameters.values()
-    return run.annotation, {each.name: each.default for each in others}
-
-
-def _kind_of(annotation: Any, function: Function, name: str) -> Any:
-    """Return what an annotation, which may be text, says that a measure is computed from.
-
-    Raises
-    ------
-    MeasureError
-        The text cannot be understood.
-    """
-    if not isinstance(annotation, str):
-        return JudgedRun if annotation is inspect.Parameter.empty else annotation
-    if annotation in KINDS:
-        return KINDS[annotation]
-    source = inspect.unwrap(function)
-    with contextlib.suppress(Exception):  # names may be imported for the type checker alone
-        return eval(annotation, getattr(source, "__globals__", {}))  # noqa: S307 - the source of the function itself
-    kinds = [KINDS[each] for each in re.findall(r"\w+", annotation) if each in KINDS]
-    if not kinds:
-        raise MeasureError(
-            f"measure '{name}', defined by {definition_of(function)}, takes {brief(annotation)!r}, which is not known",
-            "Annotate its first parameter with JudgedRun, JudgedGroups or JudgedPreferences.",
-        )
-    return functools.reduce(operator.or_, kinds)
-
-
-def _stated_bounds(function: Function) -> tuple[float, float]:
-    """Return the lowest and highest value that a docstring gives in the line below the type of what it returns."""
-    stated = r"^Returns\n-+\n.*\n +(?:(In \[0, 1\]|0 or 1)|In \[0,|From [01]\b)"
-    values = re.search(stated, inspect.getdoc(function) or "", re.MULTILINE)
-    return (-math.inf, math.inf) if values is None else (0.0, 1.0 if values[1] else math.inf)
-
-
 FAMILIES: dict[str, Family] = {}
 """All families by name, in output order."""
 
@@ -508,15 +494,6 @@ def declare(
     for each in (name, *notation):
         if not re.fullmatch(r"[^\s()@.,:|=#]+", each):
             raise MeasureError(f"'{each}' cannot be the name of a measure", "Use letters, digits and underscores.")
-    annotation, defaults = _taken_by(function)
-    unknown = [parameter for parameter in defaults if parameter not in PARAMETERS]
-    if unknown:
-        raise MeasureError(
-            f"measure '{name}' has the unknown parameter '{unknown[0]}'", f"Use one of {', '.join(PARAMETERS)}."
-        )
-    # What follows the @ may be optional: then it is no parameter of the declaration that is named without it.
-    left_out = {key for key, default in defaults.items() if PARAMETERS[key].key == "@" and default is None} - {at}
-    names = [parameter for parameter in defaults if parameter not in left_out]
     family = Family(
         name=name,
         function=function,
@@ -528,13 +505,6 @@ def declare(
         kind=kind,
         per_query=per_query,
         summary=summary,
-        parameters=tuple(PARAMETERS[key] for key in names),
-        defaults={key: defaults[key] for key in names if defaults[key] is not inspect.Parameter.empty},
-        judged=_kind_of(annotation, function, name),
-        bounds=_stated_bounds(function) if bounds is None else bounds,
-        promotes=checked(Promotes, promotes, name, names),
-        sums=checked(Sums, sums, name, names),
-        labels=checked(Labels, labels, name, names),
         written=tuple(written.items() if isinstance(written, Mapping) else ((each, "") for each in written)),
         elsewhere=tuple((elsewhere or {}).items()),
         kin=tuple((kin or {}).items()),
@@ -544,6 +514,13 @@ def declare(
         paper=paper or next(iter(notation), name),
         later=tuple(later),
     )
+    if family.from_outside:  # tests read the signatures of our own, so that a start need not
+        _ = family.parameters, family.judged
+    family.promotes = checked(Promotes, promotes, name, family.takes)
+    family.sums = checked(Sums, sums, name, family.takes)
+    family.labels = checked(Labels, labels, name, family.takes)
+    if bounds is not None:
+        family.bounds = bounds
     FAMILIES[name] = family
     return family
 

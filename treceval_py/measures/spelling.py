@@ -8,6 +8,7 @@ differ by case, or the text is just one of trec_eval's names.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -120,6 +121,13 @@ def _taken_apart(text: str) -> _Written | None:
     return _Written(name, keys, ours, tuple(piece.strip() for piece in pieces), digits, level)
 
 
+def _readable(text: str) -> _Written | None:
+    """Return a text taken apart, or None if it is malformed."""
+    with contextlib.suppress(MeasureError):
+        return _taken_apart(text)
+    return None
+
+
 def _keys(name: str, mark: str, arguments: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield the keys for looking up a name, with the mark of its program first."""
     plain = folded(name.removeprefix(_SCOPE))
@@ -157,11 +165,8 @@ def _index(families: tuple[Family, ...]) -> dict[str, _Entries]:
 
 def spellings_of(family: Family) -> dict[str, str]:
     """Return the spellings of a family in other programs, with or without a cutoff, and the parameters they imply."""
-    alike = (
-        [each for each in FAMILIES.values() if each.notation[:1] == family.notation[:1]]
-        if family.notation
-        else [family]
-    )
+    head = family.notation[:1]
+    alike = [each for each in FAMILIES.values() if head and each.notation[:1] == head] or [family]
     return {spelling: parameters for each in alike for spelling, parameters in each.written}
 
 
@@ -235,11 +240,7 @@ def meaning_here(text: str, names_here: Mapping[str, str]) -> Meaning | None:
     names_here : mapping of str to str
         Notation by bare name, as in `Profile.names`.
     """
-    try:
-        written = _taken_apart(text)
-    except MeasureError:
-        return None
-    if written is None:
+    if (written := _readable(text)) is None:
         return None
     decided = {folded(name): notation for name, notation in names_here.items()}
     meant = next((decided[key] for key, _ in written.keys if key in decided), None)
@@ -342,11 +343,7 @@ def suggestion(text: str, parse: Callable[[str], object]) -> str:
     parse : callable
         Maps text to its meaning; None if it has none.
     """
-    try:
-        written = _taken_apart(text)
-    except MeasureError:
-        return ""
-    if written is None:
+    if (written := _readable(text)) is None:
         return ""
     name_there = written.name.removeprefix(_SCOPE)
     plain = folded(name_there)

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
-from treceval_py._types import FloatArray, IntArray
+from treceval_py._types import FloatArray
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.judging.judged import JudgedRun, ratio
-from treceval_py.measures.gains import check_scale, discounts
+from treceval_py.measures.gains import Gained, check_scale, discounts
 
 DEPTH = 1000
 """Depth for readers who never stop, cwl_eval's MAX_N."""
@@ -35,24 +34,19 @@ Continuation = Callable[[FloatArray, FloatArray], FloatArray]
 """Maps ranks (D,) and gains (Q, D) to the probability of continuing after each of them (Q, D)."""
 
 
-class _Graded(NamedTuple):
-    """Documents graded above the bottom of the scale, sorted by query and rank; steps count from the bottom."""
-
-    query: IntArray
-    rank: IntArray
-    steps: IntArray
-    gain: FloatArray
-
-
-def _graded(run: JudgedRun, max_rel: int, min_rel: int, gain: str = "linear") -> _Graded:
+def _check_grades(run: JudgedRun, max_rel: int, min_rel: int) -> None:
+    """Refuse a scale that ends where it begins, and judgments above its top."""
     if min_rel >= max_rel:
-        raise EvaluationError(
-            f"the scale of grades ends at max_rel={max_rel}, which is not above min_rel={min_rel}",
-            f"Give the top of the scale, such as max_rel={min_rel + 1}, or a lower min_rel.",
-        )
+        problem = f"the scale of grades ends at max_rel={max_rel}, which is not above min_rel={min_rel}"
+        raise EvaluationError(problem, f"Give the top of the scale, such as max_rel={min_rel + 1}, or a lower min_rel.")
     check_scale(run, max_rel)
 
-    def make() -> _Graded:
+
+def _graded(run: JudgedRun, max_rel: int, min_rel: int, gain: str = "linear") -> Gained:
+    """Return the documents graded above the bottom of the scale, with gains from 0 to 1."""
+    _check_grades(run, max_rel, min_rel)
+
+    def make() -> Gained:
         query, rank, rel = run.hits.where(run.hits.rel > min_rel)
         steps = rel - min_rel
         gains = steps / (max_rel - min_rel)
@@ -60,7 +54,7 @@ def _graded(run: JudgedRun, max_rel: int, min_rel: int, gain: str = "linear") ->
             gains = np.ones(len(steps))
         elif gain == "exp":
             gains = (np.ldexp(1.0, steps) - 1.0) / (math.ldexp(1.0, max_rel - min_rel) - 1.0)
-        return _Graded(query, rank, steps, gains)
+        return Gained(query, rank, gains)
 
     return run.once(("graded", max_rel, min_rel, gain), make)
 
@@ -71,18 +65,17 @@ def _checked(depth: int) -> int:
     return depth
 
 
-def _expected_rate(run: JudgedRun, graded: _Graded, depth: int, goes_on: Continuation) -> FloatArray:
+def _expected_rate(run: JudgedRun, graded: Gained, depth: int, goes_on: Continuation) -> FloatArray:
     """Return the expected gain per document for readers who see at most ``depth`` documents. (Q,)."""
     ranks = np.arange(1, _checked(depth) + 1, dtype=np.float64)
-    within = graded.rank <= depth
-    query, place, gain = graded.query[within], graded.rank[within] - 1, graded.gain[within]
+    query, rank, gain = graded.within(depth)
     values = np.zeros(run.num_queries)
     portion = max(1, CELLS // depth)
     for first in range(0, run.num_queries, portion):
         last = min(first + portion, run.num_queries)
         start, stop = np.searchsorted(query, [first, last])
         gains = np.zeros((last - first, depth))
-        gains[query[start:stop] - first, place[start:stop]] = gain[start:stop]
+        gains[query[start:stop] - first, rank[start:stop] - 1] = gain[start:stop]
         seen = np.ones_like(gains)
         np.cumprod(goes_on(ranks, gains)[:, :-1], axis=1, out=seen[:, 1:])
         # Sums are added up in rank order.
@@ -91,11 +84,10 @@ def _expected_rate(run: JudgedRun, graded: _Graded, depth: int, goes_on: Continu
     return values
 
 
-def _weighed(run: JudgedRun, graded: _Graded, weights: FloatArray) -> FloatArray:
+def _weighed(run: JudgedRun, graded: Gained, weights: FloatArray) -> FloatArray:
     """Return the mean gain under the weights of ranks (D,), which need not add up to 1. (Q,)."""
-    within = graded.rank <= len(weights)
-    gained = run.sum(graded.query[within], graded.gain[within] * weights[graded.rank[within] - 1])
-    return gained / float(np.add.accumulate(weights)[-1])
+    query, rank, gain = graded.within(len(weights))
+    return run.sum(query, gain * weights[rank - 1]) / float(np.add.accumulate(weights)[-1])
 
 
 def inst(run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0, deepest: int = DEPTH) -> FloatArray:
@@ -136,8 +128,7 @@ def inst(run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0,
 
     def goes_on(ranks: FloatArray, gains: FloatArray) -> FloatArray:
         half = target + (ranks - np.add.accumulate(gains, axis=1)) / 2.0  # half of i + T + T(i)
-        root = (half - 0.5) / half
-        return root * root
+        return ((half - 0.5) / half) ** 2
 
     return _expected_rate(run, _graded(run, max_rel, min_rel), deepest, goes_on)
 
@@ -250,9 +241,9 @@ def bejeweled_player_model(
     >>> bejeweled_player_model(ranked_labels("1 0 2"), max_rel=2, cutoff=5)
     array([0.5])
     """
-    query, rank, steps, _ = _graded(run, max_rel, min_rel)
-    above = rank <= cutoff
-    query, rank, steps = query[above], rank[above], steps[above]
+    _check_grades(run, max_rel, min_rel)
+    query, rank, rel = run.hits.where((run.hits.rel > min_rel) & (run.hits.rank <= cutoff))
+    steps = rel - min_rel
     # Whole steps are added and divided once: a sum of rounded gains can miss the target in the last bit.
     added = np.concatenate([[0], np.cumsum(steps)])
     starts = np.searchsorted(query, np.arange(run.num_queries + 1))
@@ -396,8 +387,6 @@ def nearly_expected_reciprocal_rank_11(
 
     def goes_on(ranks: FloatArray, gains: FloatArray) -> FloatArray:
         half = target + ranks / 2.0  # half of i + 2T
-        root = (half - 0.5) / half
-        further: FloatArray = root * root * (1.0 - gains)
-        return further
+        return ((half - 0.5) / half) ** 2 * (1.0 - gains)
 
     return _expected_rate(run, _graded(run, max_rel, min_rel), deepest, goes_on)
