@@ -8,7 +8,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -233,7 +232,6 @@ class Repetition(NamedTuple):
         return RepeatedDocumentError(problem, "Keep one of the two lines.", file=name, line=self.second + before)
 
 
-@dataclass(slots=True)
 class Rows:
     """Rows gathered from parts of a file, to become a table.
 
@@ -245,10 +243,11 @@ class Rows:
         Number of rows.
     """
 
-    name: str
-    count: int = 0
-    _parts: list[Part] = field(default_factory=list)
-    _starts: list[int] = field(default_factory=list)
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.count = 0
+        self._parts: list[Part] = []
+        self._starts: list[int] = []
 
     def add(self, part: Part) -> None:
         """Add the rows of a part."""

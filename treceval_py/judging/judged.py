@@ -90,7 +90,7 @@ class Found(NamedTuple):
     unjudged: IntArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class JudgedRun:
     """A run matched with judgments, from which every measure is computed.
 

@@ -496,7 +496,7 @@ def _ranks_of(
 
 def missing_queries(judged: Sequence[str], retrieved: Sequence[str]) -> list[str]:
     """Return the queries of ``judged`` that ``retrieved`` lacks, in byte order."""
-    return [] if judged == retrieved else sorted(set(judged).difference(retrieved), key=encode)
+    return sorted(set(judged).difference(retrieved), key=encode)
 
 
 def _judge_documents(

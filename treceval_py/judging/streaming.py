@@ -154,12 +154,11 @@ class _Reading:
         self._duplicates = duplicates
         self._size = size
         self._plain = True  # whether the scanner accepted all pieces
-        self._lines = self._num_bytes = self._replaced = 0
+        self._lines = self._num_bytes = 0
         self._twice: InputError | None = None
         self._qids: dict[str, None] = {}
         self._tag = ""
-        self._located: list[Located] = []
-        self._contradictions: list[RankContradictions | None] = []
+        self._pieces: list[_Piece] = []
 
     def piece(self, text: memoryview) -> _Piece | bytes:
         """Judge a piece; return its text if the Python reader must read it."""
@@ -222,7 +221,7 @@ class _Reading:
                     self._qids.update(dict.fromkeys(piece.qids))
                     self._tag = piece.tag
                     self.scattered |= len(self._qids) < known + len(piece.qids)
-                    self._keep(piece)
+                    self._pieces.append(piece)
 
     def _by_python(self, text: bytes) -> _Piece:
         self._plain = False
@@ -230,13 +229,6 @@ class _Reading:
         if error is not None:
             raise error
         return _Piece((), "", text.count(b"\n"), len(text)) if part is None else self._judged(part, len(text))
-
-    def _keep(self, piece: _Piece) -> None:
-        """Store the results of a piece."""
-        if piece.located is not None:
-            self._located.append(piece.located)
-            self._contradictions.append(piece.contradictions)
-            self._replaced += piece.replaced
 
     def take_parts(self, again: Callable[[], Source]) -> bool:
         """Judge a run with scattered queries instead, reading it once per part of its queries.
@@ -247,9 +239,7 @@ class _Reading:
         if compiled is None or not self._plain:
             return False
         self.scattered = False
-        self._located.clear()
-        self._contradictions.clear()
-        self._replaced = 0
+        self._pieces.clear()
         count = self._num_bytes // SCATTERED_SIZE + 1
         for number in range(count):
             select = partial(compiled.select, parts=count, part=number)
@@ -260,7 +250,7 @@ class _Reading:
                 piece = self.piece(memoryview(text))
                 if isinstance(piece, bytes) or piece.twice is not None:
                     return False
-                self._keep(piece)
+                self._pieces.append(piece)
         return True
 
     def whole(self, *, complete: bool) -> tuple[JudgedRun, Retrieved]:
@@ -276,10 +266,12 @@ class _Reading:
         if self._twice is not None:
             raise self._twice
         contradictions = RankContradictions()
-        known = [of_piece for of_piece in self._contradictions if of_piece is not None]
-        if len(known) == len(self._contradictions):  # the ranks of all pieces are known
+        located = [piece.located for piece in self._pieces if piece.located is not None]
+        known = [piece.contradictions for piece in self._pieces if piece.contradictions is not None]
+        if len(known) == len(located):  # the ranks of all pieces are known
             contradicting = {qid for part in known for qid in part.qids}
             qids = tuple(filter(contradicting.__contains__, self._qids))
             contradictions = RankContradictions(qids, all(part.reversed for part in known))
-        judged = assemble(self._qrels, self._located, complete=complete, tag=self._tag, known=self._ranking.known)
-        return judged, Retrieved(tuple(self._qids), self.name, self._tag, contradictions, self._replaced)
+        judged = assemble(self._qrels, located, complete=complete, tag=self._tag, known=self._ranking.known)
+        replaced = sum(piece.replaced for piece in self._pieces)
+        return judged, Retrieved(tuple(self._qids), self.name, self._tag, contradictions, replaced)

@@ -169,7 +169,7 @@ def _parse_name(text: str) -> _Parsed | None:
         return _with_trec_parameters(FAMILIES[name], rest), False, True
     if dot and name in NICKNAMES:
         raise MeasureError("a nickname takes no parameters", f"Add the measure itself: {name} and P.5, for example.")
-    if _NO_CUTOFF.fullmatch(text):
+    if re.fullmatch(_NO_CUTOFF, text):
         raise MeasureError("no cutoff after the @", "Write @10, for example.")
     read = (None if "@" in text or "(" in text else _parse_printed(text)) or _parse_notation(text)
     return None if read is None else (read, False, False)
@@ -200,14 +200,14 @@ def _parse_printed(text: str) -> list[Measure] | None:
     return None
 
 
-_NO_CUTOFF = re.compile(r"[^@]+@\s*")
+_NO_CUTOFF = r"[^@]+@\s*"
 
-_NOTATION = re.compile(r"\s*(?P<name>[^\s()@.]+)\s*(\((?P<inside>.*)\))?\s*(@\s*(?P<at>[^\s\[\]]+))?\s*")
+_NOTATION = r"\s*(?P<name>[^\s()@.]+)\s*(\((?P<inside>.*)\))?\s*(@\s*(?P<at>[^\s\[\]]+))?\s*"
 
 
 def _parse_notation(text: str) -> list[Measure] | None:
     """Parse ``AP(rel=2)@100`` with the names and parameters used here; None for anything else."""
-    match = _NOTATION.fullmatch(text)
+    match = re.fullmatch(_NOTATION, text)
     if match is None:
         return None
     name, at = match["name"], match["at"]
@@ -236,7 +236,7 @@ def _measure(family: Family, given: Mapping[str, str], at: str | None, text: str
     return Measure(family, tuple(values.items()), asked=asked)
 
 
-_CUTOFFS = re.compile(r"\[[^\]]*\]")
+_CUTOFFS = r"\[[^\]]*\]"
 
 
 def _parse_spelling(text: str, names_here: Mapping[str, str] = _NOT_DECIDED) -> _Parsed | None:
@@ -247,7 +247,7 @@ def _parse_spelling(text: str, names_here: Mapping[str, str] = _NOT_DECIDED) -> 
     if meaning is None:
         return None
     measures = [
-        _measure(meaning.family, meaning.arguments, at, text if at is None else _CUTOFFS.sub(at, text))
+        _measure(meaning.family, meaning.arguments, at, text if at is None else re.sub(_CUTOFFS, at, text))
         for at in meaning.cutoffs or (None,)
     ]
     return (measures if names_here else _noted(measures, meaning.name)), False, False

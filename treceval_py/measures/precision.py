@@ -372,12 +372,12 @@ def average_precision(
     >>> average_precision(ranked_labels("1 0 2"), cutoff=2, norm="retrieved")
     array([1.])
     """
-    number = _relevant_within(run, level, cutoff) if norm == "retrieved" else run.num_rel(level)
-    if norm == "capped" and cutoff is not None:
-        number = np.minimum(number, cutoff)
     if steps == "together":
-        return ratio(_sum_of_precisions_in_steps(cut_at(run, cutoff), level), number)
-    return ratio(_sum_of_precisions(run, level, cutoff), number)
+        total = _sum_of_precisions_in_steps(cut_at(run, cutoff), level)
+    else:
+        total = _sum_of_precisions(run, level, cutoff)
+    number = _relevant_within(run, level, cutoff) if norm == "retrieved" else run.num_rel(level)
+    return ratio(total, np.minimum(number, cutoff) if norm == "capped" and cutoff is not None else number)
 
 
 def yaap(run: JudgedRun, *, level: int = 1) -> FloatArray:

@@ -207,7 +207,7 @@ class Family:
         """What it is, in one line: as declared, else the first line of its docstring."""
         return (inspect.getdoc(self.function) or self.name).split("\n")[0]
 
-    @property
+    @functools.cached_property
     def from_outside(self) -> bool:
         """Whether a user's code declared it."""
         return not str(self.function.__module__).startswith("treceval_py.")
@@ -275,7 +275,7 @@ def _family_named(name: str) -> Family:
     return FAMILIES[name]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, repr=False)
 class Measure:
     """A family with values for its parameters.
 
@@ -538,7 +538,7 @@ def _check_free(name: str, function: Function, *, replace: bool) -> None:
         raise MeasureError(f"{taken}, defined by {definition_of(earlier.function)}", todo)
 
 
-_CELL = re.compile(r"<ipython-input-|<python-input-|<stdin>|ipykernel_")
+_CELL = r"<ipython-input-|<python-input-|<stdin>|ipykernel_"
 """File names of notebook and console cells; they differ each time."""
 
 
@@ -552,7 +552,7 @@ def _same_source(one: Function, other: Function) -> bool:
     first, second = (getattr(each, "__code__", None) for each in (one, other))
     if first is None or second is None or _HOME(one) != _HOME(other):
         return one is other
-    if all(_CELL.search(each.co_filename) for each in (first, second)) and one.__module__ == "__main__":
+    if all(re.search(_CELL, each.co_filename) for each in (first, second)) and one.__module__ == "__main__":
         # A changed cell that is run again replaces its measure. Only names tell cells apart; a lambda has none.
         return "<" not in first.co_qualname or bool(_CODE(first) == _CODE(second))
     return (first.co_filename, first.co_firstlineno) == (second.co_filename, second.co_firstlineno)

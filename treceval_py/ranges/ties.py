@@ -199,19 +199,19 @@ def _range(judged: JudgedRun, measure: Measure, depth: int | None) -> TieRange:
 
 def _check(measure: Measure, depth: int | None) -> None:
     """Check that the measure supports ranges."""
-    family, problem, todo = measure.family, f"--ties does not support {measure.name}", ""
+    family, unsupported, todo = measure.family, "--ties does not support {}", ""
     if family.promotes is Promotes.UNKNOWN:
-        problem += ", which counts tied documents alike whatever their order" if family.needs == "tied" else ""
+        unsupported += ", which counts tied documents alike whatever their order" if family.needs == "tied" else ""
         todo = family.or_declare("Choose another measure, such as map, P_10, recip_rank or ndcg_cut_10.")
     elif parameter(measure, "stop") == "label":
-        problem, todo = f"{problem}, as judgments above 1 are not probabilities", "Use stop=grade."
+        unsupported, todo = f"{unsupported}, as judgments above 1 are not probabilities", "Use stop=grade."
     elif parameter(measure, "steps") == "together":
-        problem = f"{measure.name} treats tied documents as one step, so their order has no effect"
+        unsupported = "{} treats tied documents as one step, so their order has no effect"
         todo = "Use AP to see the effect of ties."
     elif depth is not None and parameter(measure, "ideal") == "retrieved":
-        problem, todo = f"{problem} at a depth", "Remove the depth, or use ideal=judged."
+        unsupported, todo = f"{unsupported} at a depth", "Remove the depth, or use ideal=judged."
     if todo:
-        raise MeasureError(problem, todo)
+        raise MeasureError(unsupported.format(measure.name), todo)
 
 
 def promoted(rel: IntArray, measure: Measure) -> FloatArray:

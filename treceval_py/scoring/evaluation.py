@@ -167,14 +167,13 @@ class Evaluator:
         if not isinstance(reading, Reading) or any(option is not None for option in reading):
             reading = Reading.checked(reading)
         self._reading = reading
-        scoring = scoring if scoring.is_checked else scoring.checked()
+        scoring = scoring if scoring.duplicates else scoring.checked()
         self.judgments: Judgments
         if isinstance(qrels, (Qrels, JudgmentGroups, Preferences, Mapping)):
             self.judgments = load_judgments(qrels)
         else:
-            measures, duplicates = scoring.named, scoring.duplicates
-            named = self._reading.judgment_format or format_for(measures)
-            self.judgments = load_judgments(qrels, named, duplicates=duplicates)
+            named = self._reading.judgment_format or format_for(scoring.named)
+            self.judgments = load_judgments(qrels, named, duplicates=scoring.duplicates)
         self.fingerprint = Fingerprint(self.judgments)
         self.profile = cast("Profile", scoring.profile)
         self.plan: Plan = scoring.plan(self.judgments.max_rel, self.fingerprint)

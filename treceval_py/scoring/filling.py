@@ -140,7 +140,8 @@ def results_of(opened: Opened, plan: Plan, fingerprint: Fingerprint, judge: Judg
     for ranking, numbers in (plan.rankings or {Ranking(): []}).items():  # without any measure there are still queries
         judged, retrieved = judge(opened, ranking, everything, extra)
         if missing is None:
-            missing = missing_queries(judgments.qids, retrieved.qids)
+            same = judgments.qids == retrieved.qids
+            missing = [] if same else missing_queries(judgments.qids, retrieved.qids)
             if not everything and len(missing) == len(judgments.qids):
                 raise _nothing_in_common(judgments, retrieved)
             size = len(judged.qids), len(tasks)

@@ -84,7 +84,7 @@ NOTHING = Plan(())
 """Computes nothing: for a run that is opened for other computations."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, repr=False)
 class Scoring:
     """How runs are scored: everything, besides the judgments and the run, that affects a value.
 
@@ -108,8 +108,10 @@ class Scoring:
         Documents in the collection, for ``utility``. Default: 0.
     signatures : str, Signature, sequence of them, or None
         Score exactly as these signatures describe; replaces all of the above.
-    is_checked : bool
-        Whether `checked` has looked up the names.
+    named : tuple of Measure
+        What `checked` found: the measures, also those of signatures.
+    duplicates : {"", "refuse", "last"}
+        How it treats a document that occurs twice in a query of a file; empty before `checked`.
 
     Examples
     --------
@@ -127,7 +129,8 @@ class Scoring:
     judged_only: bool = False
     collection_size: int | None = None
     signatures: str | Signature | Iterable[str | Signature] | None = None
-    is_checked: bool = field(default=False, init=False, repr=False, compare=False)
+    named: tuple[Measure, ...] = field(default=(), init=False, compare=False)
+    duplicates: str = field(default="", init=False, compare=False)
 
     def __post_init__(self) -> None:
         # An iterator can be read only once: a second reader would find no measures.
@@ -143,9 +146,8 @@ class Scoring:
     @property
     def chosen(self) -> bool:
         """Whether any option besides the measures is set."""
-        return any(
-            (value := getattr(self, each.name)) is not None and value is not False for each in fields(self)[1:-1]
-        )
+        values = [getattr(self, option.name) for option in fields(self)[1:] if option.init]
+        return any(value is not None and value is not False for value in values)
 
     def beside(self, whole: Scoring | None) -> Scoring:
         """Return these options, or `whole` if that is given instead.
@@ -164,21 +166,6 @@ class Scoring:
                 "scoring= already has every scoring option", "Remove the other options, or put them into scoring."
             )
         return whole
-
-    @property
-    def named(self) -> tuple[Measure, ...]:
-        """The measures of a scoring whose names have been looked up, as `checked` returns it."""
-        if self.signatures is None:
-            return cast("tuple[Measure, ...]", self.measures)
-        return tuple([signature.measure for signature in cast("tuple[Signature, ...]", self.signatures)])
-
-    @property
-    def duplicates(self) -> str:
-        """How a checked scoring treats a document that occurs twice in a query of a file: ``refuse`` or ``last``."""
-        if self.signatures is None:
-            return cast("Profile", self.profile).conventions.duplicates
-        signatures = cast("tuple[Signature, ...]", self.signatures)
-        return "last" if {signature.conventions.duplicates for signature in signatures} == {"last"} else "refuse"
 
     def checked(self, arrange: Callable[[list[Measure]], Iterable[Measure]] = tuple) -> Scoring:
         """Look up the names: the profile becomes a Profile, and the measures or signatures tuples of their types.
@@ -207,20 +194,24 @@ class Scoring:
                 raise MeasureError(
                     "a signature already fixes every scoring option", "Remove the measures and other options."
                 )
-            return replace(self, profile=profile, signatures=signatures)
-        names = profile.measures if self.measures is None else self.measures
-        measures = tuple(arrange(parse_measures(names, leaves_out=profile.leaves_out, names_here=profile.names)))
-        for measure in measures:
-            if measure.note:
-                warn(measure.note)
-        numbers = {
-            name: PARAMETERS[name].check(int(value), name)
-            for name, value in (("level", self.level), ("collection_size", self.collection_size))
-            if value is not None
-        }
-        profile = profile.complete if self.complete else profile
-        checked = replace(self, measures=measures, profile=profile, **numbers)
-        object.__setattr__(checked, "is_checked", True)
+            last = {signature.conventions.duplicates for signature in signatures} == {"last"}
+            named, duplicates = tuple([signature.measure for signature in signatures]), "last" if last else "refuse"
+            checked = replace(self, profile=profile, signatures=signatures)
+        else:
+            names, duplicates = self.measures, profile.conventions.duplicates
+            names = profile.measures if names is None else names
+            named = tuple(arrange(parse_measures(names, leaves_out=profile.leaves_out, names_here=profile.names)))
+            for measure in named:
+                if measure.note:
+                    warn(measure.note)
+            numbers = {
+                name: PARAMETERS[name].check(int(value), name)
+                for name, value in (("level", self.level), ("collection_size", self.collection_size))
+                if value is not None
+            }
+            checked = replace(self, measures=named, profile=profile.complete if self.complete else profile, **numbers)
+        object.__setattr__(checked, "named", named)
+        object.__setattr__(checked, "duplicates", duplicates)
         return checked
 
     def plan(self, max_rel: int, fingerprint: Fingerprint | None) -> Plan:
@@ -236,9 +227,8 @@ class Scoring:
             A signature was made with other judgments.
         """
         if self.signatures is None:
-            tasks = tuple([self.task(measure, max_rel) for measure in cast("tuple[Measure, ...]", self.measures)])
-            profile = cast("Profile", self.profile)
-            return Plan(tasks, profile.name, profile.conventions.duplicates)
+            tasks = tuple([self.task(measure, max_rel) for measure in self.named])
+            return Plan(tasks, cast("Profile", self.profile).name, self.duplicates)
         signatures = cast("tuple[Signature, ...]", self.signatures)
         tasks = tuple([_repeated(signature, max_rel, fingerprint) for signature in signatures])
         if not tasks:

@@ -91,7 +91,7 @@ def place_of(names: Sequence[str], measure: str) -> int:
     raise MeasureError(f"measure {brief(repr(measure))} is not among these", f"There are {listed(names)}.")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Results(Mapping[str, ByMeasure]):
     """The values of measures for the queries of a run: ``results["301"]["map"]``, ``results.mean["map"]``.
 

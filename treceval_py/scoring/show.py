@@ -106,15 +106,18 @@ def _lines(results: Results, options: Options, style: Style) -> Iterator[str]:
     """Yield lines of ``measure qid value``: the measure in 22 columns, then a tab. Signatures follow as comments."""
     digits = 4 if style.digits is None else style.digits
     form = f"{digits + 2}.{digits}f"
-    # trec_eval adds the Z of a z-score to the 22 columns, and counts columns in bytes.
-    padding = [" " * (22 - len(encode(name))) for name in [task.asked.name for task in results.tasks]]
+    heads: dict[int, str] = {}
     for query, number, name, (cell,) in _rows([results], options):
+        if number not in heads:
+            # trec_eval adds the Z of a z-score to the 22 columns, and counts columns in bytes.
+            added = results.standardised and number not in results.texts
+            heads[number] = name + " " * (22 + added - (len(name) if name.isascii() else len(encode(name))))
         if isinstance(cell, float):
-            yield f"{name}{padding[number]}\t{query}\t{cell:{form}}\n"
+            yield f"{heads[number]}\t{query}\t{cell:{form}}\n"
         elif cell is not None:
             quoted = isinstance(cell, str) and results.tasks[number].asked.family.per_query
             value = f"'{cell}'" if quoted else cell
-            yield f"{name}{padding[number]}\t{query}\t{value}\n"
+            yield f"{heads[number]}\t{query}\t{value}\n"
     # As comments, so that a search for a measure at the start of a line does not find them.
     yield from (f"# {line}\n" for line in _signature_lines([results], options)) if options.signature else ()
 

@@ -220,7 +220,7 @@ def explicit(measure: Measure) -> Measure:
     return Measure(measure.family, tuple(given.items()))
 
 
-@dataclass(eq=False, repr=False, slots=True)
+@dataclass(eq=False, repr=False)
 class Fingerprint:
     """A hash of judgments, computed on first use or given as text.
 
