@@ -31,6 +31,13 @@ def test_help_needs_no_numpy(name: list[str], tmp_path: Path) -> None:
     assert modules.isdisjoint(HEAVY)
 
 
+@pytest.mark.parametrize("program", [[], ["score"]], ids=" ".join)
+def test_the_version_needs_no_numpy(program: list[str], tmp_path: Path) -> None:
+    status, said, modules = started([*program, "--version"], tmp_path)
+    assert (status, said) == ("0", "")
+    assert modules.isdisjoint(HEAVY)
+
+
 REFUSED = {
     "--nonsense": "No such option",
     "compare --nonsense": "No such option",

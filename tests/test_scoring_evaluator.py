@@ -207,6 +207,12 @@ def test_ranges_of_a_stream_are_those_of_its_file(run_file: str) -> None:
     assert (found.ties["map"].expected_mean, found.unjudged["map"].highest_mean) == (0.75, 0.75)
 
 
+@pytest.mark.parametrize("name", ["signatures", "levl"])
+def test_an_option_that_no_function_has_is_refused_by_its_name(name: str) -> None:
+    with pytest.raises(TypeError, match=f"^unexpected keyword argument '{name}'$"):
+        te.evaluate(QRELS, RUN, ["AP"], **{name: None})
+
+
 def test_a_ranking_has_conventions_by_their_names_and_with_their_values() -> None:
     usual, needs = Conventions(), {"tied", "pooled", "confidence", "documents"}
     assert set(Ranking._fields) - needs < set(Conventions._fields)

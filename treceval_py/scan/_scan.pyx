@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memchr, memcmp, memcpy
 
-import numpy as np
+# Functions import NumPy, so that the version of the reader is told without it.
 
 cdef extern from *:
     """
@@ -590,6 +590,7 @@ def scan(text, bint run):
     tag : bytes
         The tag of the last line.
     """
+    import numpy as np
     cdef const uint8_t[::1] view = text
     cdef int64_t size = view.shape[0]
     if size == 0 or view[size - 1] != NEWLINE:
@@ -663,6 +664,7 @@ def select(text, int64_t parts, int64_t part):
 
     All blocks read by this process put a query into the same part. Blank lines and comments belong to every part.
     """
+    import numpy as np
     cdef const uint8_t[::1] view = text
     cdef int64_t size = view.shape[0]
     if size == 0 or view[size - 1] != NEWLINE:
@@ -827,6 +829,7 @@ cdef int64_t judge_query(Judge *by, int64_t start, int64_t stop, int64_t first, 
 
 def repeated(const uint8_t[::1] documents, const int64_t[::1] offsets, const int64_t[::1] starts):
     """Return the first row whose document already occurred in its query, or -1; parameters as for `judge`."""
+    import numpy as np
     cdef int64_t queries = starts.shape[0] - 1
     no_judgments = np.zeros(1, dtype=np.int64)
     return judge(
@@ -837,6 +840,7 @@ def repeated(const uint8_t[::1] documents, const int64_t[::1] offsets, const int
 
 def take(const uint8_t[::1] documents, const int64_t[::1] offsets, const int64_t[::1] order):
     """Return the documents of some rows in a new order, as bytes, and the offsets of these."""
+    import numpy as np
     cdef int64_t rows = offsets.shape[0] - 1, count = order.shape[0], each, row
     cdef const uint8_t *text = &documents[0] if documents.shape[0] else NOTHING
     cdef bint known = True
@@ -870,6 +874,7 @@ def last_lines(const uint8_t[::1] documents, const int64_t[::1] offsets, const i
     first : (Q + 1,) int array
         The first document of each query, and K.
     """
+    import numpy as np
     cdef int64_t queries = starts.shape[0] - 1, number, row, each, length, count = 0
     cdef uint64_t key, place
     cdef Slot *slot
@@ -955,6 +960,7 @@ def judge(
     twice : int
         The first row whose document already occurred in its query, or -1.
     """
+    import numpy as np
     cdef int64_t queries = rows.shape[0], number, each, first, last, count = 0, found, used = 0, most = 0, rank
     cdef int64_t twice = -1, judged_rank
     for number in range(queries):
@@ -1100,7 +1106,7 @@ cdef extern from "Python.h":
 
 cdef double EXACT_INTEGER = 2.0**53
 
-cdef object NUMPY_TEXT = np.str_
+cdef object NUMPY_TEXT = None
 
 cdef enum:
     MOST_COMPARISONS = 1000000  # beyond this, dictionaries are converted to a table
@@ -1405,6 +1411,10 @@ def judge_nested(dict judgments, run, bint narrow, int64_t depth, bint judged_on
     left : list of str
         The run's other queries, in its order, which are not judged here because something about them is not plain.
     """
+    global NUMPY_TEXT
+    import numpy as np
+
+    NUMPY_TEXT = np.str_
     cdef Py_ssize_t position = 0
     cdef PyObject *qid
     cdef PyObject *labels
@@ -1598,6 +1608,7 @@ def judge_arrays(
     empty : bool
         Whether some row has no document.
     """
+    import numpy as np
     cdef int64_t size, each, row, query, first, judgments, sought = 0, at = -1, most = 0, met = 0
     cdef const int64_t[:, ::1] ids_view
     cdef const int64_t *names = NULL

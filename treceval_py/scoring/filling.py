@@ -88,7 +88,8 @@ def judge_opened(opened: Opened, ranking: Ranking, complete: bool, extra: bool =
     else:
         by_scanner = form.judged(judgments, ranking, complete=complete)
         if by_scanner is None:
-            return judge_opened(open_run(judgments, form.table(judgments)), ranking, complete, extra)
+            table = open_run(judgments, form.table(judgments))
+            by_scanner, retrieved = judge_by(judgments, table.form, ranking, complete=complete), table.retrieved
         judged = by_scanner
     outcome = judged, retrieved
     if kept is not None:
@@ -201,7 +202,20 @@ def part_of(
     measure: Measure | None = None,
     judge: Judge = judge_opened,
 ) -> tuple[Judged, FloatArray]:
-    """Judge an opened run for one measure, or for a measure without a value when nothing is relevant.
+    """Judge an opened run for one measure.
+
+    Parameters
+    ----------
+    opened : Opened
+        The run.
+    conventions : Conventions
+        Which queries count, and how.
+    ranking : Ranking
+        How documents are ranked.
+    measure : Measure, optional
+        The measure, which decides what a query lacks to have a value. Default: relevant documents.
+    judge : callable
+        What judges the run.
 
     Returns
     -------

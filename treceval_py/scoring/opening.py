@@ -50,7 +50,7 @@ _NEEDS: dict[object, str] = {
 
 
 def format_for(measures: Sequence[Measure]) -> str | None:
-    """Return the format of judgments that the measures require; None if any format will do.
+    """Return the format of judgments that the measures require; None if it is to be recognised.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def check_kinds(measures: Sequence[Measure], judgments: Judgments) -> None:
 
 
 class File(NamedTuple):
-    """A run file in TREC's format that is judged block by block, each time from its beginning; never held whole."""
+    """A run file in TREC's format, or a stream of one, that is judged while it is read; `judge_file` says how."""
 
     source: Source
     duplicates: str
@@ -200,12 +200,12 @@ def open_run(
     reading : Reading
         How a run file is read.
     plan : Plan
-        What is computed. A stream, which can be read only once, is held whole if the plan has several rankings; so is
-        any run but dictionaries if its queries without judgments count.
+        What is computed. A stream, which can be read only once, is held whole if the plan has several rankings, or to
+        keep judged runs; so is any run but dictionaries if its queries without judgments count.
     keep : bool
         Keep judged runs, for several computations. A plan requests each ranking once.
     watch : callable, optional
-        As for `evaluate`.
+        As for `evaluate`; it sees a file that is judged while it is read.
 
     Raises
     ------

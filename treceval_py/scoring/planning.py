@@ -366,7 +366,11 @@ def settled(measures: str | Measure | Iterable[str | Measure] | None, options: O
     ------
     MeasureError
         There is a whole scoring and another option, or measures, beside it.
+    TypeError
+        The function has no such argument.
     """
+    if unknown := options.keys() - Options.__annotations__.keys():
+        raise TypeError(f"unexpected keyword argument {min(unknown)!r}")
     given: dict[str, Any] = dict(options)
     reading = Reading(given.pop("run_format", None), given.pop("judgment_format", None), given.pop("threads", None))
     whole, signatures = given.pop("scoring", None), given.pop("signature", None)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -220,7 +220,6 @@ def explicit(measure: Measure) -> Measure:
     return Measure(measure.family, tuple(given.items()))
 
 
-@dataclass(eq=False, repr=False)
 class Fingerprint:
     """A hash of judgments, computed on first use or given as text.
 
@@ -228,8 +227,9 @@ class Fingerprint:
     sub-group before the document if there is one, and sorted by bytes.
     """
 
-    judgments: Qrels | JudgmentGroups | Preferences | str
-    _text: str = ""
+    def __init__(self, judgments: Qrels | JudgmentGroups | Preferences | str) -> None:
+        self.judgments = judgments
+        self._text = ""
 
     def __str__(self) -> str:
         judgments = self.judgments
