@@ -26,7 +26,7 @@ from treceval_py.judging.streaming import Retrieved, judge_file
 from treceval_py.measures import Measure
 from treceval_py.measures.registry import REAL, TEXT, definition_of
 from treceval_py.scoring.conventions import Conventions
-from treceval_py.scoring.opening import File, Judged, Opened, open_run
+from treceval_py.scoring.opening import File, Judged, Opened, facts_of
 from treceval_py.scoring.planning import Plan
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Fingerprint
@@ -88,8 +88,8 @@ def judge_opened(opened: Opened, ranking: Ranking, complete: bool, extra: bool =
     else:
         by_scanner = form.judged(judgments, ranking, complete=complete)
         if by_scanner is None:
-            table = open_run(judgments, form.table(judgments))
-            by_scanner, retrieved = judge_by(judgments, table.form, ranking, complete=complete), table.retrieved
+            table = form.table(judgments)
+            by_scanner, retrieved = judge_by(judgments, table, ranking, complete=complete), facts_of(table)
         judged = by_scanner
     outcome = judged, retrieved
     if kept is not None:

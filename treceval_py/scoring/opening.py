@@ -225,7 +225,7 @@ def open_run(
             file = File(source, plan.duplicates, reading.threads, watch)
             return Opened(judgments, file, Retrieved((), "", "", RankContradictions()), kept)
         table, replaced = _read_run(source, name, plan.duplicates, reading.threads)
-        return Opened(judgments, table, _facts(table, replaced), kept)
+        return Opened(judgments, table, facts_of(table, replaced), kept)
     if relevance and not isinstance(run, (Run, Results)) and is_nested(run):
         nested: Any = run
         return Opened(judgments, nested, Retrieved(tuple(nested), RUN_NAME, DEFAULT_TAG, RankContradictions()), kept)
@@ -234,10 +234,11 @@ def open_run(
         if relevance and not whole:
             return Opened(judgments, form, Retrieved(form.qids, RUN_NAME, DEFAULT_TAG, RankContradictions()), kept)
         form = form.table(judgments)
-    return Opened(judgments, form, _facts(form), kept)
+    return Opened(judgments, form, facts_of(form), kept)
 
 
-def _facts(run: Run, replaced: int = 0) -> Retrieved:
+def facts_of(run: Run, replaced: int = 0) -> Retrieved:
+    """Return the facts about a run that is held as a table."""
     return Retrieved(run.qids, run.name, run.tag, rank_contradictions(run), replaced)
 
 
