@@ -143,7 +143,7 @@ def results_of(opened: Opened, plan: Plan, fingerprint: Fingerprint, judge: Judg
         if missing is None:
             same = judgments.qids == retrieved.qids
             missing = [] if same else missing_queries(judgments.qids, retrieved.qids)
-            if not everything and len(missing) == len(judgments.qids):
+            if not everything and not judged.qids and len(missing) == len(judgments.qids):
                 raise _nothing_in_common(judgments, retrieved)
             size = len(judged.qids), len(tasks)
             values, counted, as_zero = np.full(size, np.nan), np.zeros(size, bool), np.zeros(size, bool)
