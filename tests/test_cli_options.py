@@ -301,9 +301,7 @@ def error_of(done: Done) -> str:
 
 
 def test_every_field_has_an_option_and_every_option_a_field() -> None:
-    assert (
-        tuple(SCORING_OPTIONS) == tuple(each.name for each in dataclasses.fields(Scoring) if each.init) == tuple(CASES)
-    )
+    assert tuple(SCORING_OPTIONS) == tuple(each.name for each in dataclasses.fields(Scoring)) == tuple(CASES)
     assert sorted(READING_OPTIONS) == sorted(Reading._fields)
     spellings = [each for option in {**SCORING_OPTIONS, **READING_OPTIONS} for each in spellings_of(option)]
     assert len(set(spellings)) == len(spellings)
@@ -492,8 +490,7 @@ CALLS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 def test_a_function_takes_every_field(name: str) -> None:
     names = {"measures": "measure" if name == "arithmetic" else "measures", "signatures": "signature"}
     wanted = {
-        names.get(field, field)
-        for field in (*(each.name for each in dataclasses.fields(Scoring) if each.init), *Reading._fields)
+        names.get(field, field) for field in (*(each.name for each in dataclasses.fields(Scoring)), *Reading._fields)
     }
     assert wanted | {"scoring"} <= set(inspect.signature(CALLS[name][0]).parameters)
 

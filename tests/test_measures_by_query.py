@@ -218,6 +218,15 @@ def test_a_measure_of_this_package_is_never_replaced(name: str) -> None:
         te.declare(lambda run: [0.0] * run.num_queries, name, replace=True)
 
 
+def test_a_name_means_what_was_declared_last() -> None:
+    qrels, run = {"1": {"a": 1}}, {"1": {"a": 1.0}}
+    te.declare(lambda run: [1.0] * run.num_queries, "ones")
+    te.declare(lambda run: [2.0] * run.num_queries, "twos", written={"Zork": ""})
+    assert te.evaluate(qrels, run, ["Zork"]).mean["Zork"] == 2.0
+    te.declare(lambda run: [1.0] * run.num_queries, "ones", written={"Zork": ""}, replace=True)
+    assert te.evaluate(qrels, run, ["Zork"]).mean["Zork"] == 1.0
+
+
 def test_results_of_a_replaced_measure_keep_their_values() -> None:
     te.declare(executed(SOURCE.format(value=0.25), CELLS[0]), "own", notation=["Own"])
     results = te.evaluate({"1": {"a": 1}}, {"1": {"a": 1.0}}, ["Own", "map"])

@@ -17,6 +17,7 @@ import time
 import tomllib
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from decimal import Context, Decimal
@@ -1257,6 +1258,26 @@ def test_whoever_stops_early_leaves_no_threads_behind(threads: int) -> None:
     assert [next(results) for _ in range(5)] == list(range(5))
     results.close()
     assert settled(lambda: threading.active_count() <= before)
+
+
+def test_where_no_thread_can_be_started_any_more_the_calling_one_does_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ending:
+        def __init__(self, _: int) -> None:
+            raise RuntimeError("cannot schedule new futures after interpreter shutdown")
+
+    monkeypatch.setattr("concurrent.futures.ThreadPoolExecutor", Ending)
+    caller = threading.get_ident()
+    assert list(in_order(iter(range(5)), lambda item: (item, threading.get_ident()), 4)) == [
+        (item, caller) for item in range(5)
+    ]
+
+
+def test_offsets_that_several_threads_ask_for_at_once_are_there_for_all() -> None:
+    for _ in range(20):
+        ids = Ids.from_text([f"d{number}" for number in range(20_000)])
+        with ThreadPoolExecutor(8) as pool:
+            ends = [int(offsets[-1]) for offsets in pool.map(lambda each: each.offsets, [ids] * 8)]
+        assert set(ends) == {len(ids.buffer)}
 
 
 def test_a_run_is_scanned_by_several_threads_and_read_by_the_calling_one(monkeypatch: pytest.MonkeyPatch) -> None:

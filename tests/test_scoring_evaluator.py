@@ -78,7 +78,7 @@ def test_what_is_wrong_with_a_way_of_scoring_is_said_before_any_run(snapshot: Sn
 
 def test_every_function_takes_every_option_of_scoring() -> None:
     own = {"measures", "signatures"}  # which have other names, or stand for what is explained
-    options = {*(each.name for each in dataclasses.fields(Scoring) if each.init), *Reading._fields, "scoring"} - own
+    options = {*(each.name for each in dataclasses.fields(Scoring)), *Reading._fields, "scoring"} - own
     lacking = {function.__name__: options - set(inspect.signature(function).parameters) for function in FUNCTIONS}
     assert {name: names for name, names in lacking.items() if names} == {}
 

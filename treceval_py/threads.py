@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
@@ -54,13 +55,16 @@ def in_order(
                 except Exception as error:  # noqa: BLE001 - raised after the results of the items before
                     failure = error
                     break
-                if ahead and pool is None:
-                    from concurrent.futures import ThreadPoolExecutor
-
-                    pool = ThreadPoolExecutor(threads)
-                    ahead[0] = pool.submit(ahead[0]).result
-                ahead.append(partial(work, item) if pool is None else pool.submit(work, item).result)
+                ahead.append(partial(work, item))
                 del item  # or it would be kept until the end
+                if len(ahead) > 1 or pool is not None:
+                    with suppress(RuntimeError):  # Python is about to exit, and the calling thread does it all
+                        from concurrent.futures import ThreadPoolExecutor
+
+                        if pool is None:
+                            pool = ThreadPoolExecutor(threads)
+                            ahead[0] = pool.submit(ahead[0]).result
+                        ahead[-1] = pool.submit(ahead[-1]).result
             if not ahead:
                 break
             yield ahead.popleft()()

@@ -62,11 +62,14 @@ class Output:
         OutputError
             It cannot be written.
         """
+        encoded: Callable[[str], bytes] = str.encode
+        if not text.isascii():  # else NumPy need not be there
+            from treceval_py.data.ids import encode as encoded
         if self.path is not None and self.path != "-":
             from treceval_py.io.target import written_whole
 
             with written_whole(self.path) as stream:
-                stream.write(_encoded(text))
+                stream.write(encoded(text))
             return
         if sys.stdout is None:
             raise OutputError("standard output is closed", "Use -o FILE.")
@@ -76,7 +79,7 @@ class Output:
             text = on_terminal(text)
         try:
             sys.stdout.flush()
-            sys.stdout.buffer.write(_encoded(text))
+            sys.stdout.buffer.write(encoded(text))
             sys.stdout.buffer.flush()
         except BrokenPipeError:
             raise
@@ -87,14 +90,6 @@ class Output:
         """Write notes, which other formats show themselves, beside plain rows of values, and beside another format."""
         if self.format in ("csv", "tsv", also):
             note(*notes)
-
-
-def _encoded(text: str) -> bytes:
-    if text.isascii():  # for which NumPy need not be there
-        return text.encode()
-    from treceval_py.data.ids import encode
-
-    return encode(text)
 
 
 def put(text: str, path: str | None) -> None:

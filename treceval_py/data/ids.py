@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import numpy as np
 
@@ -109,7 +109,12 @@ class Ids(Sequence[str]):
     @cached_property
     def offsets(self) -> IntArray:
         """The first byte of each identifier, and the number of bytes."""
-        return _bounds_of(self.__dict__.pop("_ids"))
+        ids = self.__dict__.get("_ids")
+        if ids is None:  # another thread has been faster
+            return cast("IntArray", self.__dict__["offsets"])
+        self.__dict__["offsets"] = offsets = _bounds_of(ids)
+        self.__dict__.pop("_ids", None)
+        return offsets
 
     @classmethod
     def concatenate(cls, columns: Sequence[Ids]) -> Ids:

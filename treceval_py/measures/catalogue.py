@@ -108,7 +108,7 @@ def with_cutoff(name: str, title: str, cutoffs: Iterable[int] = CUTOFFS, **other
     alike = ("bounds", "promotes", "sums", "labels", "needs", "undefined_without", "paper")
     facts = {fact: getattr(whole, fact) for fact in alike} | {"elsewhere": dict(whole.elsewhere)}
     family = cut(whole.function, f"{name}_cut", " ".join(whole.notation), cutoffs=cutoffs, **(facts | other))
-    family.title = title
+    vars(family)["title"] = title
 
 
 text(counts.run_id, "runid", per_query=False)

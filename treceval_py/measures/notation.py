@@ -15,15 +15,14 @@ from typing import Any
 from treceval_py.data.ids import shown
 from treceval_py.errors import MeasureError, UnknownMeasureError
 from treceval_py.measures.parameters import arguments_of
-from treceval_py.measures.registry import FAMILIES, NICKNAMES, Family, Measure, folded
+from treceval_py.measures.registry import FAMILIES, NICKNAMES, PARSED, Family, Measure, folded
 
 _Parsed = tuple[list[Measure], bool, bool]
 """Measures, whether the name stands for whole families, and whether it replaces these."""
 
 
 MOST_KNOWN = 1000
-_KNOWN: dict[object, _Parsed] = {}
-"""Names that were parsed before: the same few, thousands of times in a loop. What was declared anew is parsed again."""
+"""Number of names that are kept with what they mean: a loop has the same few, thousands of times."""
 
 _NOT_DECIDED: Mapping[str, str] = MappingProxyType({})
 
@@ -75,14 +74,14 @@ def parse_measures(
         given = [names]
     parsed: list[_Parsed] = []
     for name in given:
-        key = (name, len(FAMILIES), leaves_out, *names_here.items()) if isinstance(name, str) else None
-        known = _KNOWN.get(key)
+        key = (name, leaves_out, *names_here.items()) if isinstance(name, str) else None
+        known = PARSED.get(key)
         if isinstance(name, Measure):
             known = [name], False, False
         elif known is None or [one for one in known[0] if FAMILIES.get(one.family.name) is not one.family]:
             known = _parse(name, leaves_out, names_here)
-            if key is not None and len(_KNOWN) < MOST_KNOWN:
-                _KNOWN[key] = known
+            if key is not None and len(PARSED) < MOST_KNOWN:
+                PARSED[key] = known
         parsed.append(known)
     replaced = {measure.family for measures, _, replaces in parsed if replaces for measure in measures}
     wanted: dict[Measure, None] = {}

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
+from treceval_py.data.ids import shown
 from treceval_py.errors import MeasureError, brief
 from treceval_py.judging.judged import JudgedGroups, JudgedRun
 from treceval_py.judging.preferences import JudgedPreferences
@@ -158,6 +159,9 @@ class Family:
 
     def __init__(self, **declared: Any) -> None:
         self.__dict__.update(declared)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"the measure '{self.name}' is declared once; declare it again to change it")
 
     @functools.cached_property
     def judged(self) -> Any:
@@ -342,8 +346,8 @@ class Measure:
         values = dict(self.parameters)
         at = self.family.at
         tail = "@" + at.show(values.pop(at.name)) if at is not None and at.name in values else ""
-        shown = [f"{PARAMETERS[name].key}={PARAMETERS[name].show(value)}" for name, value in values.items()]
-        return head + (f"({','.join(shown)})" if shown else "") + tail
+        written = [f"{PARAMETERS[name].key}={PARAMETERS[name].show(value)}" for name, value in values.items()]
+        return head + (f"({','.join(written)})" if written else "") + tail
 
     def with_defaults(self, defaults: Mapping[str, Any]) -> Measure:
         """Return the measure with `defaults` for parameters that were not given."""
@@ -375,6 +379,9 @@ KINDS: Mapping[str, Any] = {
 
 FAMILIES: dict[str, Family] = {}
 """All families by name, in output order."""
+
+PARSED: dict[object, Any] = {}
+"""Names that were parsed, with their measures; forgotten when one is declared."""
 
 NICKNAMES: dict[str, tuple[str, ...]] = {}
 """Names of sets of families."""
@@ -490,7 +497,10 @@ def declare(
         The name belongs to another function, the function has a parameter that is not declared, or a fact is unknown or
         needs a parameter that the function lacks.
     """
+    if not callable(function):
+        raise MeasureError(f"{shown(function)} is not a function", "Give one that takes a JudgedRun.")
     _check_free(name, function, replace=replace)
+    PARSED.clear()
     for each in (name, *notation):
         if not re.fullmatch(r"[^\s()@.,:|=#]+", each):
             raise MeasureError(f"'{each}' cannot be the name of a measure", "Use letters, digits and underscores.")
@@ -516,11 +526,12 @@ def declare(
     )
     if family.from_outside:  # tests read the signatures of our own, so that a start need not
         _ = family.parameters, family.judged
-    family.promotes = checked(Promotes, promotes, name, family.takes)
-    family.sums = checked(Sums, sums, name, family.takes)
-    family.labels = checked(Labels, labels, name, family.takes)
-    if bounds is not None:
-        family.bounds = bounds
+    vars(family).update(
+        promotes=checked(Promotes, promotes, name, family.takes),
+        sums=checked(Sums, sums, name, family.takes),
+        labels=checked(Labels, labels, name, family.takes),
+        **({} if bounds is None else {"bounds": bounds}),
+    )
     FAMILIES[name] = family
     return family
 

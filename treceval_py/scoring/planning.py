@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from numbers import Integral
 from types import NoneType
-from typing import Any, NamedTuple, TypedDict, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple, TypedDict, TypeVar, cast
 
 import numpy as np
 
@@ -129,8 +129,8 @@ class Scoring:
     judged_only: bool = False
     collection_size: int | None = None
     signatures: str | Signature | Iterable[str | Signature] | None = None
-    named: tuple[Measure, ...] = field(default=(), init=False, compare=False)
-    duplicates: str = field(default="", init=False, compare=False)
+    named: ClassVar[tuple[Measure, ...]] = ()
+    duplicates: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         # An iterator can be read only once: a second reader would find no measures.
@@ -139,14 +139,14 @@ class Scoring:
                 object.__setattr__(self, name, tuple(value))
 
     def __repr__(self) -> str:
-        chosen = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+        chosen = {each.name: getattr(self, each.name) for each in fields(self)}
         shown = [f"{k}={brief(repr(v))}" for k, v in chosen.items() if v is not None and v is not False]
         return f"Scoring({', '.join(shown)})"
 
     @property
     def chosen(self) -> bool:
         """Whether any option besides the measures is set."""
-        values = [getattr(self, option.name) for option in fields(self)[1:] if option.init]
+        values = [getattr(self, option.name) for option in fields(self)[1:]]
         return any(value is not None and value is not False for value in values)
 
     def beside(self, whole: Scoring | None) -> Scoring:
@@ -352,8 +352,13 @@ def takes_options(function: Function) -> Function:
     signature = inspect.signature(function)
     own = [parameter for name, parameter in signature.parameters.items() if name != "options"]
     options = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False if name == "judged_only" else None)
-        for name in Options.__annotations__
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=False if name == "judged_only" else None,
+            annotation=getattr(kind, "__forward_arg__", kind),
+        )
+        for name, kind in Options.__annotations__.items()
     ]
     function.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
     return function
