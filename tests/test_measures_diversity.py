@@ -80,6 +80,34 @@ def test_measures_of_subtopics_equal_their_twins() -> None:
     assert wrong == {}
 
 
+def test_a_selection_of_queries_has_the_values_of_these() -> None:
+    rng = random.Random("selected")
+    for _ in range(20):
+        judged = judged_of(*random_groups(rng))
+        keep = np.array([rng.random() < 0.6 for _ in judged.qids])
+        for name in DIVERSITY:
+            parameters = random_parameters(FAMILIES[name], rng)
+            of_all = np.array(values_of(name, judged, **parameters))
+            assert values_of(name, judged.select(keep), **parameters) == of_all[keep].tolist(), (name, parameters)
+
+
+def test_measures_of_one_plan_leave_out_different_queries() -> None:
+    # ir_measures counts q2, which the run lacks, in StRecall (1 of 2 queries has its subtopic), but not in NumQ.
+    judgments = te.JudgmentGroups.from_dict({"q2": {"1": {"d2": 1}}, "q1": {"1": {"d1": 1}}})
+    run = {"q1": {"d1": 1.0}}
+    with pytest.warns(te.MissingQueriesWarning, match=r"\(q2\), and left out of the average of num_q"):
+        means = te.evaluate(judgments, run, ["num_q", "StRecall@10"], profile="ir_measures").mean
+    assert means == {"num_q": 1.0, "StRecall@10": 0.5}
+    # The one preference of q1, a before b, is met; q2's is not.
+    rows = [te.Preference(b"g", b"s", b"a", 2.0), te.Preference(b"g", b"s", b"b", 1.0)]
+    preferences = te.Preferences({"q1": rows, "q2": rows})
+    with pytest.warns(te.MissingQueriesWarning, match=r"\(q2\), and left out of the average of num_q"):
+        means = te.evaluate(
+            preferences, {"q1": {"a": 2.0, "b": 1.0}}, ["num_q", "prefs_num_prefs_ful"], profile="ir_measures"
+        ).mean
+    assert means == {"num_q": 1.0, "prefs_num_prefs_ful": 1.0}
+
+
 # A worked example ---------------------------------------------------------------------------------
 
 TOY: Nested = {"q": {"1": {"b": 1, "a": 1, "d": 0}, "2": {"a": 1}, "3": {"c": 1}}}

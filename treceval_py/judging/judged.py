@@ -312,6 +312,18 @@ class JudgedGroups(NamedTuple):
         """The number of queries, Q."""
         return len(self.qids)
 
+    def select(self, keep: BoolArray) -> JudgedGroups:
+        """Return the judged groups of the queries selected by ``keep`` (Q,)."""
+        rankings = keep[self.query]
+        judgments = GroupJudgments(*(column[keep[self.judgments.query]] for column in self.judgments))
+        row, group = np.cumsum(keep) - 1, np.cumsum(rankings) - 1
+        return JudgedGroups(
+            tuple(compress(self.qids, keep.tolist())),
+            row[self.query[rankings]],
+            self.run.select(rankings),
+            judgments._replace(query=row[judgments.query], group=group[judgments.group]),
+        )
+
     def mean(self, values: FloatArray) -> FloatArray:
         """Average a value per judged ranking (G,) over the groups of each query. Returns (Q,)."""
         totals = np.bincount(self.query, weights=values, minlength=len(self.qids))

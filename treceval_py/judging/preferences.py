@@ -10,7 +10,7 @@ one. In a *partial* group, the preferences of its sub-groups are combined and cl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import compress, groupby
 from operator import attrgetter
 from typing import NamedTuple, NoReturn
 
@@ -72,6 +72,12 @@ class JudgedPreferences(NamedTuple):
     def num_queries(self) -> int:
         """The number of queries, Q."""
         return len(self.qids)
+
+    def select(self, keep: BoolArray) -> JudgedPreferences:
+        """Return the judged preferences of the queries selected by ``keep`` (Q,)."""
+        kept = keep.tolist()
+        groups = tuple(compress(self.groups, kept))
+        return JudgedPreferences(tuple(compress(self.qids, kept)), self.retrieved[keep], groups, self.tag)
 
 
 def judge_preferences(

@@ -261,10 +261,7 @@ def queries_that_count(
     if not isinstance(judged, JudgedRun):
         if any(getattr(conventions, name) in values for name, values in _OF_QRELS.items()):
             raise _needs_qrels()
-        if not kept.all():
-            raise AssertionError("groups and preferences are judged for the queries that count")
-        return judged, kept, fixed
-    if conventions.unrelevant != "in":
+    elif conventions.unrelevant != "in":
         defined = _defined(measure, judged)
         if conventions.unrelevant == "out":
             kept &= defined
