@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from command import Done, treceval
@@ -539,10 +540,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     files(tmp_path)
     (tmp_path / "mine.py").write_text(MINE)
     monkeypatch.setattr(sys, "path", [each for each in sys.path if each])
-    families, modules = dict(FAMILIES), set(sys.modules)
-    yield tmp_path
-    FAMILIES.clear()
-    FAMILIES.update(families)
+    modules = set(sys.modules)
+    with patch.dict(FAMILIES):
+        yield tmp_path
     for name in set(sys.modules) - modules:
         if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
             del sys.modules[name]

@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from command import treceval
@@ -24,10 +25,8 @@ RUN = {"1": {"b": 3.0, "a": 2.0, "x": 1.0, "n": 0.5}, "2": {"a": 1.0}}
 @pytest.fixture(autouse=True)
 def _declared() -> Iterator[None]:
     """Forget the measures that a test declares."""
-    before = dict(FAMILIES)
-    yield
-    FAMILIES.clear()
-    FAMILIES.update(before)
+    with patch.dict(FAMILIES):
+        yield
 
 
 def precision(query: te.RankedQuery, *, level: int = 1) -> float:

@@ -12,6 +12,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -444,12 +445,10 @@ FILES = {
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
     """A folder with a plugin, whose measures are forgotten."""
-    before = dict(FAMILIES)
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
-    yield tmp_path
-    FAMILIES.clear()
-    FAMILIES.update(before)
+    with patch.dict(FAMILIES):
+        yield tmp_path
 
 
 def command(folder: Path, *arguments: str, status: int = 0) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from command import treceval
@@ -23,12 +24,10 @@ FILES = {"qrels": "1 0 a 1\n1 0 b 2\n", "run": "1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n"}
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
     """A folder with judgments and a run; the measures of its plugins are forgotten."""
-    before = dict(FAMILIES)
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
-    yield tmp_path
-    FAMILIES.clear()
-    FAMILIES.update(before)
+    with patch.dict(FAMILIES):
+        yield tmp_path
 
 
 FUTURE = "from __future__ import annotations\n"

@@ -7,6 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from pages import HOME, blocks, differences, examples, fits, run
@@ -55,12 +56,8 @@ def printed(command: str, folder: Path, scratch: Path) -> str:
 def python_differs(page: str, folder: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Run the Python examples of a page in a folder, and return what differs."""
     monkeypatch.chdir(folder)
-    before = dict(FAMILIES)
-    try:
+    with patch.dict(FAMILIES):
         return differences(PAGES[page].replace("/tmp/", f"{scratch}/"), {})
-    finally:
-        FAMILIES.clear()
-        FAMILIES.update(before)
 
 
 def test_pages_have_examples() -> None:
