@@ -19,7 +19,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "treceval_py"
 BASE = {"errors", "version", "_types", "threads"}
 SCAN = {*BASE, "scan"}
 DATA = {*SCAN, "data"}
-IO = {*DATA, "io"}
+IO = {*DATA, "diagnosis", "io"}
 JUDGING = {*IO, "judging"}
 MEASURES = {*JUDGING, "measures"}
 SCORING = {*MEASURES, "rendering", "plots", "corpora", "runs", "scoring"}
@@ -33,7 +33,8 @@ ALLOWED: dict[str, set[str]] = {
     "threads": BASE,
     "scan": BASE,
     "data": SCAN,
-    "io": DATA,
+    "diagnosis": DATA,
+    "io": {*DATA, "diagnosis"},
     "corpora": IO,
     "runs": {*IO, "corpora"},
     "judging": IO,

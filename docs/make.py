@@ -19,8 +19,7 @@ from typing import Any
 
 import click
 
-from treceval_py.checking.catalogue import CODES
-from treceval_py.checking.findings import Code
+from treceval_py.checking.catalogue import CODES, Code
 from treceval_py.cli.commands import COMMANDS, DefaultGroup, treceval
 from treceval_py.errors import MeasureError, visible
 from treceval_py.grading.rule_keys import RULES, example_rules

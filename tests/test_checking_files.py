@@ -14,8 +14,9 @@ from command import Done, treceval
 
 import treceval_py as te
 from treceval_py.checking import CODES, check
+from treceval_py.checking.catalogue import Code
 from treceval_py.checking.checking import Checked
-from treceval_py.checking.findings import Code, Finding
+from treceval_py.checking.findings import Finding
 from treceval_py.checking.rows import KINDS
 from treceval_py.checking.show import check_output, explained
 from treceval_py.rendering.style import Style

@@ -11,7 +11,6 @@ from findings import brief, briefs, words
 from shared import SHARED, needs_shared
 from syrupy.assertion import SnapshotAssertion
 
-from treceval_py.checking.catalogue.judgments import CODES
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.judgments import JudgmentChecks, tell_labels
 from treceval_py.checking.queries import Shape
@@ -37,7 +36,7 @@ def checked(
     *chunks: str | bytes, kind: str = "qrels", scale: tuple[int, int] | None = None, most: int = 100
 ) -> tuple[Collector, Shape]:
     """Check judgments that come in chunks."""
-    collector = Collector("qrels", {code.code: code for code in CODES}, most=most)
+    collector = Collector("qrels", most=most)
     checks, line = JudgmentChecks(KINDS[kind], collector, scale=scale), 1
     for chunk in chunks:
         text = chunk.encode() if isinstance(chunk, str) else chunk
@@ -167,7 +166,7 @@ def test_findings_beyond_those_that_are_kept_are_counted() -> None:
 
 
 def test_documents_are_left_to_a_second_reading_where_lines_are_not_together() -> None:
-    collector = Collector("qrels", {code.code: code for code in CODES})
+    collector = Collector("qrels")
     checks = JudgmentChecks(KINDS["qrels"], collector)
     for line, text in ((1, b"1 0 a 1\n1 0 a 1\n"), (3, b"2 0 a 1\n1 0 a 0\n")):
         checks.take(rows_of(text, line))
@@ -176,7 +175,7 @@ def test_documents_are_left_to_a_second_reading_where_lines_are_not_together() -
 
 
 def test_only_the_documents_of_the_last_query_are_held() -> None:
-    checks = Repetitions(KINDS["qrels"], Collector("qrels", {code.code: code for code in CODES}))
+    checks = Repetitions(KINDS["qrels"], Collector("qrels"))
     for number in range(1, 4):
         checks.take(rows_of(b"%d 0 a 1\n" % number, number))
     assert [stretch.docids.raw() for stretch in checks._stretches] == [[b"a"]]
@@ -210,7 +209,7 @@ TABLES: dict[str, tuple[dict[str, dict[str, int]], tuple[int, int] | None]] = {
 def test_labels_of_judgments_without_lines_are_reported_once_with_the_first(snapshot: SnapshotAssertion) -> None:
     found = {}
     for name, (judgments, scale) in TABLES.items():
-        collector = Collector("qrels", {code.code: code for code in CODES})
+        collector = Collector("qrels")
         tell_labels(Qrels(judgments), collector, scale)
         found[name] = collector.sorted()
     assert briefs(found) == {**dict.fromkeys(TABLES, "Q312"), "within the scale": ""}

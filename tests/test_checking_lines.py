@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
 from treceval_py.checking import check as check_file
-from treceval_py.checking.catalogue import files
-from treceval_py.checking.catalogue import lines as line_codes
+from treceval_py.checking.catalogue import CODES
 from treceval_py.checking.causes import looks_like, recognise
 from treceval_py.checking.findings import Collector, Finding
 from treceval_py.checking.lines import TagWatch, rows_of
@@ -23,7 +23,6 @@ from treceval_py.checking.reading import Chunk, chunks
 from treceval_py.checking.rows import KINDS, QueryLines
 from treceval_py.errors import InputError
 
-CODES = {code.code: code for part in (files, line_codes) for code in part.CODES}
 GOOD = b"1 Q0 a 1 2.5 t\n"
 JUDGED = b"1 0 a 1\n"
 ZEROS = b"0" * 5000
@@ -40,7 +39,7 @@ both_readers = pytest.mark.usefixtures("reader")
 
 def check(*texts: bytes, kind: str = "run", first: int = 1) -> tuple[QueryLines | None, list[Finding]]:
     """Check texts, one chunk each; return the rows of the last one and all findings."""
-    collector, tags, rows = Collector("f", CODES), TagWatch(), None
+    collector, tags, rows = Collector("f"), TagWatch(), None
     for text in texts:
         rows = rows_of(Chunk(first, text), KINDS[kind], collector, tags=tags)
         first += text.count(b"\n")
@@ -303,7 +302,7 @@ def test_a_tag_that_changes_from_one_chunk_to_the_next() -> None:
 
 
 def test_after_a_cause_for_all_lines_nothing_more_is_read() -> None:
-    collector, tags = Collector("f", CODES), TagWatch()
+    collector, tags = Collector("f"), TagWatch()
     for first in (1, 10):
         assert rows_of(Chunk(first, JUDGED * 9), KINDS["run"], collector, tags=tags) is None
     assert tags.over
@@ -337,7 +336,7 @@ def test_two_columns_that_are_swapped_are_named_once(snapshot: SnapshotAssertion
 
 
 def test_findings_beyond_the_most_are_counted() -> None:
-    collector = Collector("f", CODES, most=2)
+    collector = Collector("f", most=2)
     rows_of(Chunk(1, GOOD + b"1 Q0 b 2 x t\n" * 5), KINDS["run"], collector, tags=TagWatch())
     assert (brief(collector.sorted()), collector.counts) == ("2:10 R103, 3:10 R103", {"R103": 5})
 
@@ -396,7 +395,7 @@ REAL = {
 @both_readers
 def test_all_lines_of_clean_files_are_read() -> None:
     for name, (kind, lines) in REAL.items():
-        collector, tags, count = Collector(name, CODES), TagWatch(), 0
+        collector, tags, count = Collector(name), TagWatch(), 0
         for chunk in chunks(SHARED / name, collector):
             assert recognise(chunk.text, None).name == kind
             count += len(some(rows_of(chunk, KINDS[kind], collector, tags=tags)).docids)
@@ -407,10 +406,10 @@ def test_each_code_of_lines_and_files_has_its_test() -> None:
     recorded = Path(__file__).parent / "__snapshots__"
     text = "".join((recorded / f"test_checking_{name}.ambr").read_text("utf-8") for name in ("lines", "reading"))
     text += Path(__file__).with_name("test_checking_reading.py").read_text("utf-8")  # whose paths are not recorded
-    assert [code for code in CODES if f" {code}: " not in text] == []
+    assert [code for code in CODES if re.match("F|R10|R11|Q30", code) and f" {code}: " not in text] == []
 
 
 def test_a_compressed_run_gives_the_rows_of_a_plain_one() -> None:
-    collector = Collector("f", CODES)
+    collector = Collector("f")
     (chunk,) = chunks(io.BytesIO(gzip.compress(GOOD)), collector)
     assert some(rows_of(chunk, KINDS["run"], collector, tags=TagWatch())).docids.text() == ["a"]

@@ -10,9 +10,9 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
-from treceval_py.checking.catalogue import CODES
+from treceval_py.checking.catalogue import CODES, Code
 from treceval_py.checking.checking import Checked
-from treceval_py.checking.findings import SEVERITIES, Code, Finding
+from treceval_py.checking.findings import SEVERITIES, Finding
 from treceval_py.checking.rows import KINDS
 from treceval_py.checking.show import CHECK_FORMATS, by_severity, check_output, explained, left_out, summary
 from treceval_py.rendering.style import Style

@@ -9,7 +9,6 @@ import pytest
 from findings import brief, briefs, words
 from syrupy.assertion import SnapshotAssertion
 
-from treceval_py.checking.catalogue.queries import CODES
 from treceval_py.checking.findings import Collector, Finding
 from treceval_py.checking.queries import QueryChecks, Shape
 from treceval_py.checking.rows import KINDS, QueryLines
@@ -44,7 +43,7 @@ def rows_of(text: str, kind: str = "run", first: int = 1) -> QueryLines:
 
 def checked(*texts: str, kind: str = "run", most: int = 100) -> tuple[list[Finding], Shape, Collector]:
     """Look at texts, one after the other, as those of one file."""
-    collector = Collector("run.txt", {code.code: code for code in CODES}, most=most)
+    collector = Collector("run.txt", most=most)
     checks = QueryChecks(KINDS[kind], collector)
     first = 1
     for text in texts:
@@ -316,7 +315,7 @@ def test_the_shape_has_queries_in_their_order_with_lines_and_counts():
 
 
 def test_the_first_of_several_pieces_is_shown_whichever_comes_first():
-    collector = Collector("run.txt", {code.code: code for code in CODES})
+    collector = Collector("run.txt")
     checks = QueryChecks(KINDS["run"], collector)
     checks.take(rows_of("2 Q0 a 1 1 t\n2 Q0 b 2 2 t\n", first=3))
     checks.take(rows_of("1 Q0 a 1 1 t\n1 Q0 b 2 2 t\n", first=1))

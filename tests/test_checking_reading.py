@@ -14,13 +14,10 @@ import zstandard
 from findings import brief, briefs, words
 from syrupy.assertion import SnapshotAssertion
 
-from treceval_py.checking.catalogue import files
-from treceval_py.checking.catalogue import lines as line_codes
 from treceval_py.checking.findings import Collector, Finding
 from treceval_py.checking.reading import Chunk, chunks, without_data
 from treceval_py.io import source as source_module
 
-CODES = {code.code: code for part in (files, line_codes) for code in part.CODES}
 LINE = b"1 Q0 a 1 2.5 t\n"
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
@@ -34,7 +31,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 
 def read(data: Any, **options: Any) -> tuple[bytes, list[Finding]]:
     """Return the text that is read, and the findings."""
-    collector = Collector("run.txt", CODES, **options)
+    collector = Collector("run.txt", **options)
     source = io.BytesIO(data) if isinstance(data, bytes) else data
     text = b"".join(chunk.text for chunk in chunks(source, collector))
     return text, collector.sorted()
@@ -85,7 +82,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small_blocks")
 def test_chunks_have_whole_queries_and_the_numbers_of_their_first_lines() -> None:
     one, two = b"1 Q0 a 1 2.5 t\n" * 2, b"2 Q0 a 1 2.5 t\n" * 2
-    assert list(chunks(io.BytesIO(one + two), Collector("", CODES))) == [Chunk(1, one), Chunk(3, two)]
+    assert list(chunks(io.BytesIO(one + two), Collector(""))) == [Chunk(1, one), Chunk(3, two)]
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -232,7 +229,7 @@ def test_odd_bytes_are_found_where_they_are(snapshot: SnapshotAssertion) -> None
 
 
 def test_what_was_counted_is_reported_when_reading_ends_early() -> None:
-    collector = Collector("run.txt", CODES)
+    collector = Collector("run.txt")
     found = chunks(io.BytesIO(b"\n" + LINE), collector)
     next(found)
     found.close()  # type: ignore[attr-defined]
@@ -240,7 +237,7 @@ def test_what_was_counted_is_reported_when_reading_ends_early() -> None:
 
 
 def test_findings_beyond_the_most_are_counted() -> None:
-    collector = Collector("run.txt", CODES, most=2)
+    collector = Collector("run.txt", most=2)
     list(chunks(io.BytesIO(b"\x1b\n" + LINE * 9 + b"\x1b\n" * 4), collector))
     assert (len(collector.sorted()), collector.counts["F012"]) == (2, 5)
 

@@ -10,7 +10,6 @@ from syrupy.assertion import SnapshotAssertion
 
 from treceval_py import Qrels, read_qrels
 from treceval_py.checking import together
-from treceval_py.checking.catalogue.together import CODES
 from treceval_py.checking.findings import Collector, Finding
 from treceval_py.checking.queries import Shape
 from treceval_py.checking.rows import KINDS, QueryLines
@@ -33,7 +32,7 @@ def rows_of(text: bytes, first: int, kind: str) -> QueryLines:
 
 def checked(qrels: Qrels, *chunks: str, kind: str = "run", most: int = 100, ignore: tuple[str, ...] = ()) -> Collector:
     """Check a run that comes in chunks."""
-    collector = Collector("run", {code.code: code for code in CODES}, most=most, ignore=ignore)
+    collector = Collector("run", most=most, ignore=ignore)
     checks, line = Together(qrels, KINDS[kind], collector), 1
     first_line: dict[bytes, int] = {}
     counts: dict[bytes, int] = {}
@@ -236,7 +235,7 @@ def test_work_has_limits(
 
 def test_the_first_documents_of_a_run_without_scores_are_those_with_the_lowest_ranks() -> None:
     lines = "".join(f"{q} Q0 {docid} {100 - place} 0 t\n" for q in DEEP for place, docid in enumerate(DEEP[q]))
-    collector = Collector("run", {code.code: code for code in CODES})
+    collector = Collector("run")
     checks = Together(POOLED, KINDS["msmarco"], collector)
     checks.take(rows_of(lines.encode(), 1, "run")._replace(scores=None))
     checks.finish(Shape({qid.encode(): 1 for qid in POOLED}, {}, 1000, tied=0, contradicted=0, scattered=False))

@@ -7,8 +7,9 @@ from collections import Counter
 from itertools import groupby, islice, pairwise
 
 from treceval_py.checking.beginnings import encoding_of
-from treceval_py.checking.fields import MOST_FIELDS, Fault, is_number, is_quoted, is_whole, names_columns, whole_number
+from treceval_py.checking.fields import MOST_FIELDS, is_number, is_quoted, is_whole, names_columns, whole_number
 from treceval_py.checking.rows import KINDS, Kind
+from treceval_py.diagnosis.sign import Sign
 from treceval_py.io.lines import is_header
 from treceval_py.io.source import BYTE_ORDER_MARK
 
@@ -67,7 +68,7 @@ def looks_like(head: bytes) -> Kind | None:
     return KINDS[best] if 2 * forms[best] > forms.total() - forms["header"] and forms[best] else None
 
 
-def cause_of(text: bytes, kind: Kind) -> Fault | None:
+def cause_of(text: bytes, kind: Kind) -> Sign | None:
     """Find a cause that makes all lines of a file wrong.
 
     Parameters
@@ -79,18 +80,18 @@ def cause_of(text: bytes, kind: Kind) -> Fault | None:
 
     Returns
     -------
-    Fault or None
+    Sign or None
         None if one of the first data lines is valid, or they show no common cause.
     """
     form = {"judged-ranking": "qrels"}.get(kind.name, kind.name)
     lines = _with_data(text[:ENOUGH].split(b"\n")[:-1])
     if form == "run" and _is_shifted(lines):
         problem = "all columns are shifted by one: Q0 is the third field, but the second in a run"
-        return Fault("R116", problem, "Delete the first column, probably an index; in pandas, write with index=False.")
+        return Sign("R116", problem, "Delete the first column, probably an index; in pandas, write with index=False.")
     quoted = [is_quoted(line) for line in lines]
     if kind.name != "qrels" and any(quoted) and sum(quoted) >= len(lines) - 1:  # a header may have no quotes
         problem = "fields are in quotes, which become part of the ids"
-        return Fault("R117", problem, "Write the file without quotes; in R use quote=FALSE.")
+        return Sign("R117", problem, "Write the file without quotes; in R use quote=FALSE.")
     forms = Counter(_form(line) for line in lines)
     if forms[form] or (forms["near"] and form == "run"):
         return None
@@ -98,15 +99,15 @@ def cause_of(text: bytes, kind: Kind) -> Fault | None:
     common = "beir" if forms["beir"] else max(forms, key=lambda each: forms[each], default="")
     if common in _SEPARATORS:
         problem = f"fields are separated by {_SEPARATORS[common]}, not by white space"
-        return Fault("R112", problem, "Write the file with spaces or tabs between fields, without quotes.")
+        return Sign("R112", problem, "Write the file with spaces or tabs between fields, without quotes.")
     if common == "qrels" or (common == "run" and kind.rel is not None):
         return _swapped(common, kind)
     if form == "qrels" and common == "msmarco":
         problem = f"3 fields, but a judgment has 4 ({kind.layout})"
-        return Fault("Q305", problem, "Put a 0, the iteration, after the query, on each line.")
+        return Sign("Q305", problem, "Put a 0, the iteration, after the query, on each line.")
     if common in _OTHERS:
         other, todo = _OTHERS[common]
-        return Fault("R113", f"this is {other}, not {kind.what}", todo)
+        return Sign("R113", f"this is {other}, not {kind.what}", todo)
     if len(lines) < 3:
         return None  # too few lines for more than a finding for each
     counts = sorted({len(line.split(None, MOST_FIELDS)) for line in lines})
@@ -115,7 +116,7 @@ def cause_of(text: bytes, kind: Kind) -> Fault | None:
     fields = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     noun = "field" if counts == [1] else "fields"
     problem = f"none of the first {len(lines)} lines is {kind.layout.what} ({kind.layout}): they have {fields} {noun}"
-    return Fault("R113", problem, "Is it the right file?")
+    return Sign("R113", problem, "Is it the right file?")
 
 
 _SEPARATORS = {"commas": "commas", "semicolons": "semicolons", "bars": "bars"}
@@ -132,14 +133,14 @@ _OTHERS = {
 }
 
 
-def _swapped(form: str, kind: Kind) -> Fault:
+def _swapped(form: str, kind: Kind) -> Sign:
     if kind.name == "judged-ranking":
-        return Fault("R114", "this is a run, not a judged ranking", "Check it as a run: --as run.")
+        return Sign("R114", "this is a run, not a judged ranking", "Check it as a run: --as run.")
     if form == "qrels":
         problem, todo = f"these are judgments, not {kind.what}", "Check a ranking with labels --as judged-ranking."
     else:
         problem, todo = "this is a run, not judgments", ""
-    return Fault("R114", problem, f"Are the two files swapped?{' ' * bool(todo)}{todo}")
+    return Sign("R114", problem, f"Are the two files swapped?{' ' * bool(todo)}{todo}")
 
 
 def _is_shifted(lines: list[bytes]) -> bool:
@@ -150,7 +151,7 @@ def _is_shifted(lines: list[bytes]) -> bool:
     )
 
 
-def swapped_columns(head: bytes) -> Fault | None:
+def swapped_columns(head: bytes) -> Sign | None:
     """Find out from the first lines of a run whether two of its columns are swapped.
 
     Parameters
@@ -164,10 +165,10 @@ def swapped_columns(head: bytes) -> Fault | None:
     if _counts_up(rows, group=0, rank=4, other=2) and _falls(rows, group=0, score=3):
         first, second = (fields[4].decode() for fields in rows[:2])
         swap = f"rank and score are swapped: the score column counts {first}, {second}, …"
-        return Fault("R119", swap, "Write qid Q0 docid rank score tag; otherwise every list is scored upside down.")
+        return Sign("R119", swap, "Write qid Q0 docid rank score tag; otherwise every list is scored upside down.")
     if _counts_up(rows, group=2, rank=3, other=0):
         swap = "query and document are swapped: ranks count the lines of the same document, each of another query"
-        return Fault("R119", swap, "Write qid Q0 docid rank score tag.")
+        return Sign("R119", swap, "Write qid Q0 docid rank score tag.")
     return None
 
 

@@ -161,7 +161,7 @@ def check(
     if judgments is not None and not isinstance(judgments, Qrels):
         raise EvaluationError("a run can only be checked against relevance judgments (qrels)", file=judgments.name)
     source = _lines_of(source, kind)
-    collector = Collector(name_of(source), CODES, most=most, select=select, ignore=ignore)
+    collector = Collector(name_of(source), most=most, select=select, ignore=ignore)
     try:
         with kept(source) as (first, again):
             return _Check(collector, judgments, kind, scale).checked(first, again)

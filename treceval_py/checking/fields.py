@@ -4,29 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from typing import NamedTuple
 
 from treceval_py.checking.reading import ODD_SPACES
 from treceval_py.checking.rows import Kind, column_of
 from treceval_py.data.ids import beginning_of, decode, quoted
+from treceval_py.diagnosis.sign import Sign
 from treceval_py.io.lines import integer
-
-
-class Fault(NamedTuple):
-    """A fault of a line or of a field.
-
-    Attributes
-    ----------
-    code : str
-        The kind of finding.
-    what, todo : str
-        What was found, and what to do about it.
-    """
-
-    code: str
-    what: str
-    todo: str
-
 
 MOST_FIELDS = 100
 """Most fields into which a line is split: a damaged line may have a million, and the rest of it stays one field."""
@@ -94,7 +77,7 @@ def unquoted(line: bytes) -> bytes:
     return line.replace(b'"', b"").replace(b"'", b"")
 
 
-def about_score(text: bytes) -> Fault | None:
+def about_score(text: bytes) -> Sign | None:
     """Say what is wrong with a score; of the faults, only an infinite score (R105) can be used."""
     shown = f"score {quoted(text)}"
     try:
@@ -103,53 +86,53 @@ def about_score(text: bytes) -> Fault | None:
         return _about_no_number(text, shown)
     if b"_" in text:
         problem = f"{shown} is {_short(value)} in Python, and {_as_in_c(text)} in trec_eval"
-        return Fault("R108", problem, "Write numbers with only digits, a decimal point and an exponent.")
+        return Sign("R108", problem, "Write numbers with only digits, a decimal point and an exponent.")
     if math.isnan(value):
         problem = f"{shown} is not a number, so it cannot be ranked"
-        return Fault("R104", problem, "Find its cause; often it is a division by zero.")
+        return Sign("R104", problem, "Find its cause; often it is a division by zero.")
     if not math.isinf(value):
         return None
     if b"i" in text.lower():
-        return Fault("R105", f"{shown} is infinite", "Find its cause; often it is the logarithm of zero.")
-    return Fault("R107", f"{shown} is too large for a 64-bit float", "Use smaller numbers.")
+        return Sign("R105", f"{shown} is infinite", "Find its cause; often it is the logarithm of zero.")
+    return Sign("R107", f"{shown} is too large for a 64-bit float", "Use smaller numbers.")
 
 
-def _about_no_number(text: bytes, shown: str) -> Fault:
+def _about_no_number(text: bytes, shown: str) -> Sign:
     if _DECIMAL_COMMA.fullmatch(text):
         problem = f"{shown} has a decimal comma, and trec_eval reads {_as_in_c(text)}"
-        return Fault("R106", problem, f"Write {beginning_of(text.replace(b',', b'.'))}.")
+        return Sign("R106", problem, f"Write {beginning_of(text.replace(b',', b'.'))}.")
     if _HEXADECIMAL.fullmatch(text):
         problem = f"{shown} is hexadecimal, which trec_eval reads and Python refuses"
-        return Fault("R108", problem, "Write numbers with only digits, a decimal point and an exponent.")
+        return Sign("R108", problem, "Write numbers with only digits, a decimal point and an exponent.")
     problem = f"{shown} is not a number, and trec_eval reads {_as_in_c(text)}"
-    return Fault("R103", problem, "Write it as 12, 12.5 or 1.25e1.")
+    return Sign("R103", problem, "Write it as 12, 12.5 or 1.25e1.")
 
 
-def about_rank(text: bytes, kind: Kind) -> Fault:
+def about_rank(text: bytes, kind: Kind) -> Sign:
     """Say what is wrong with a rank that is not a whole number."""
     wrong = f"rank {quoted(text)} " + ("does not fit in 64 bits" if _WHOLE.fullmatch(text) else "is not a whole number")
     if kind.name == "msmarco":
-        return Fault("R115", wrong, "Write ranks as whole numbers from 1: this run is ordered by them alone.")
-    return Fault("R109", wrong, "Write ranks as whole numbers from 1: some programs order by them, not by scores.")
+        return Sign("R115", wrong, "Write ranks as whole numbers from 1: this run is ordered by them alone.")
+    return Sign("R109", wrong, "Write ranks as whole numbers from 1: some programs order by them, not by scores.")
 
 
-def about_label(text: bytes) -> Fault:
+def about_label(text: bytes) -> Sign:
     """Say what is wrong with a label that is not a whole number of 64 bits."""
     shown = f"label {quoted(text)}"
     if _WHOLE.fullmatch(text):
-        return Fault("Q303", f"{shown} does not fit in 64 bits", "Use smaller labels, such as 0, 1, 2.")
+        return Sign("Q303", f"{shown} does not fit in 64 bits", "Use smaller labels, such as 0, 1, 2.")
     leading = _LEADING_WHOLE.match(text)
     read = 0 if leading is None else min(max(integer(leading[0]), _LEAST), _MOST)
     problem = f"{shown} is not a whole number, and trec_eval reads {read}"
-    return Fault("Q302", problem, "Write labels as whole numbers, such as 0, 1, 2.")
+    return Sign("Q302", problem, "Write labels as whole numbers, such as 0, 1, 2.")
 
 
-def about_count(line: bytes, fields: list[bytes], kind: Kind) -> tuple[Fault, int]:
+def about_count(line: bytes, fields: list[bytes], kind: Kind) -> tuple[Sign, int]:
     """Say what is wrong with a line that has too few or too many fields.
 
     Returns
     -------
-    fault : Fault
+    fault : Sign
         What is wrong.
     column : int
         For a short line, its end; for a long line, the beginning of the surplus.
@@ -172,7 +155,7 @@ def about_count(line: bytes, fields: list[bytes], kind: Kind) -> tuple[Fault, in
             code, todo = "Q305", "Put a 0, the iteration, after the query."
         else:
             todo = "The label is missing."
-    return Fault(code, mismatch, todo), column
+    return Sign(code, mismatch, todo), column
 
 
 def lacks_tag(fields: list[bytes]) -> bool:

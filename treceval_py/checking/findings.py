@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
+from treceval_py.checking.catalogue import CODES
 from treceval_py.errors import brief, visible
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
@@ -15,40 +16,6 @@ SEVERITIES = (ERROR, WARNING, NOTE)
 
 ENDING = ("F001", "F002", "F005", "F006", "F007", "F010", "F017", "R112", "R113", "R114", "R116", "R117")
 """Findings that end the reading of a file: without them, an unread file would seem clean."""
-
-
-class Code(NamedTuple):
-    """A kind of finding.
-
-    Attributes
-    ----------
-    code : str
-        A letter and three digits: F for any file, R for a run, Q for judgments, X for a run with judgments.
-    name : str
-        A short name in lower case with hyphens, such as ``score-nan``.
-    severity : str
-        ``error``: scoring refuses the data, or other programs read numbers from it by accident. ``warning``: a probable
-        mistake. ``note``: not a mistake, but good to know.
-    title : str
-        One sentence without a full stop.
-    why : str
-        The effect on scores, and how other programs treat it; one or two paragraphs.
-    example : str
-        Lines that produce the finding.
-    todo : str
-        What to do about it, in whole sentences.
-    fixed : bool
-        Whether ``--fix`` repairs it.
-    """
-
-    code: str
-    name: str
-    severity: str
-    title: str
-    why: str
-    example: str
-    todo: str
-    fixed: bool = False
 
 
 class Finding(NamedTuple):
@@ -102,8 +69,6 @@ class Collector:
     ----------
     file : str
         The file, as messages name it.
-    codes : mapping of str to Code
-        All codes.
     most : int
         Number of findings kept per code; 0 keeps all.
     select, ignore : collection of str
@@ -121,7 +86,6 @@ class Collector:
     def __init__(
         self,
         file: str,
-        codes: dict[str, Code],
         *,
         most: int = 100,
         select: Collection[str] = (),
@@ -131,18 +95,17 @@ class Collector:
         self.counts: Counter[str] = Counter()
         self.every: Counter[str] = Counter()
         self.most = most
-        self._codes = codes
         self._select = tuple(select)
         self._ignore = tuple(ignore)
         self._findings: dict[str, list[Finding]] = {}
 
     def empty(self) -> Collector:
         """Return an empty collector for the same file."""
-        return Collector(self.file, self._codes, most=self.most, select=self._select, ignore=self._ignore)
+        return Collector(self.file, most=self.most, select=self._select, ignore=self._ignore)
 
     def wants(self, code: str) -> bool:
         """Tell whether findings of a code are kept; if not, a costly search can be skipped."""
-        if code in ENDING and code in self._codes:
+        if code in ENDING:
             return code not in self._ignore
         chosen = not self._select or code.startswith(self._select)
         return chosen and not (self._ignore and code.startswith(self._ignore))
@@ -158,7 +121,7 @@ class Collector:
             return
         self.counts[code] += 1
         if self.room(code):
-            finding = Finding(code, self._codes[code].severity, self.file, line, column, what, todo)
+            finding = Finding(code, CODES[code].severity, self.file, line, column, what, todo)
             self._findings.setdefault(code, []).append(finding)
 
     def drop(self, codes: Collection[str]) -> None:
@@ -193,4 +156,4 @@ class Collector:
     @property
     def errors(self) -> int:
         """Number of errors, including codes that are not wanted."""
-        return sum(number for code, number in self.every.items() if self._codes[code].severity == ERROR)
+        return sum(number for code, number in self.every.items() if CODES[code].severity == ERROR)

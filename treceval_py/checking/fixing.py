@@ -17,7 +17,6 @@ from zlib import crc32
 import numpy as np
 
 from treceval_py._types import AnyArray, IntArray, Source
-from treceval_py.checking.catalogue import CODES
 from treceval_py.checking.fields import whole_number
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.reading import Chunk, chunks, without_data
@@ -152,7 +151,7 @@ class _Fixing:
     def _chunks(self, source: Source, collector: Collector | None = None) -> Iterator[Chunk]:
         """Yield the text of the file; raise if it cannot be read to its end."""
         if collector is None:
-            collector = Collector(self._name, CODES, most=1, select=(*ENDS, *DECODED))
+            collector = Collector(self._name, most=1, select=(*ENDS, *DECODED))
         empty, begun = True, False
         for first, raw in chunks(source, collector):
             empty, text = False, raw
@@ -234,7 +233,7 @@ class _Fixing:
 
     def write(self, source: Source, target: BinaryIO, edits: _Edits | None) -> Fixed:
         """Write the copy; without edits, the changes are found in each chunk."""
-        collector = Collector(self._name, CODES, most=1, select=(*ENDS, *DECODED))
+        collector = Collector(self._name, most=1, select=(*ENDS, *DECODED))
         tally, lines_in, lines_out = Tally(), 0, 0
         for chunk in self._chunks(source, collector):
             text, lines = tidied(chunk.text, chunk.first, self._kind, tally)

@@ -17,7 +17,6 @@ from treceval_py._types import IntArray
 from treceval_py.checking.causes import cause_of
 from treceval_py.checking.fields import (
     MOST_FIELDS,
-    Fault,
     about_count,
     about_label,
     about_rank,
@@ -29,6 +28,7 @@ from treceval_py.checking.findings import Collector
 from treceval_py.checking.reading import Chunk, without_data
 from treceval_py.checking.rows import Kind, QueryLines, column_of, is_several
 from treceval_py.data.ids import Ids, quoted
+from treceval_py.diagnosis.sign import Sign
 from treceval_py.io.lines import QRELS
 from treceval_py.io.rows import Part, scanned
 
@@ -232,7 +232,7 @@ class _Careful:
                 continue
             if self._is_header(fields):
                 words = _LATE_HEADER if self._begun else _HEADER
-                self._tell(Fault("Q304" if kind.rel is not None else "R110", *words), at)
+                self._tell(Sign("Q304" if kind.rel is not None else "R110", *words), at)
             elif not layout.fits(len(fields)):
                 fault, column = about_count(line, fields, kind)
                 self._collector.add(fault.code, fault.what, fault.todo, line=self._chunk.first + at, column=column)
@@ -300,7 +300,7 @@ class _Careful:
     def _take_judgment(self, fields: list[bytes], line: bytes, at: int) -> bool:
         return self._take_whole(fields[3], line, at, 3, about_label)
 
-    def _take_whole(self, text: bytes, line: bytes, at: int, field: int, about: Callable[[bytes], Fault]) -> bool:
+    def _take_whole(self, text: bytes, line: bytes, at: int, field: int, about: Callable[[bytes], Sign]) -> bool:
         number = whole_number(text)
         if number is None:
             self._tell(about(text), at, line, field)
@@ -315,15 +315,15 @@ class _Careful:
             number = f"{len(fields)}" if len(fields) <= MOST_FIELDS else f"more than {MOST_FIELDS}"
             mismatch = f"{number} fields, but a run's line has 6: the tag contains spaces"
             todo = "Write the tag as one word: pytrec_eval and others refuse such lines."
-            self._tell(Fault("R102", mismatch, todo), at, line, 6)
+            self._tell(Sign("R102", mismatch, todo), at, line, 6)
         if tags.tag is None:
             tags.tag, tags.line = fields[5], self._chunk.first + at
         elif not tags.changed and fields[5] != tags.tag:
             tags.changed = True
             mismatch = f"tag {quoted(fields[5])}, but {quoted(tags.tag)} from line {tags.line} on"
-            self._tell(Fault("R111", mismatch, "A run has one tag: were two runs joined into one file?"), at, line, 5)
+            self._tell(Sign("R111", mismatch, "A run has one tag: were two runs joined into one file?"), at, line, 5)
 
-    def _tell(self, fault: Fault, at: int, line: bytes = b"", field: int = 0) -> None:
+    def _tell(self, fault: Sign, at: int, line: bytes = b"", field: int = 0) -> None:
         column = column_of(line, field) if self._collector.room(fault.code) else 0
         self._collector.add(fault.code, fault.what, fault.todo, line=self._chunk.first + at, column=column)
 

@@ -13,7 +13,7 @@ from zlib import crc32
 import numpy as np
 
 from treceval_py._types import AnyArray, IntArray, Source
-from treceval_py.checking.findings import Collector
+from treceval_py.checking.findings import ENDING, Collector
 from treceval_py.checking.lines import TagWatch, rows_of
 from treceval_py.checking.reading import Chunk, chunks
 from treceval_py.checking.rows import Kind, QueryLines
@@ -73,7 +73,7 @@ def grouped(again: Callable[[], Source], kind: Kind, *, size: int = PART_SIZE) -
 
 
 def _silent() -> Collector:
-    return Collector("", {}, ignore=("",))
+    return Collector("", ignore=("", *ENDING))
 
 
 def _coded(source: Source, kind: Kind, size: int) -> Codes:

@@ -7,9 +7,9 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from treceval_py.checking.catalogue import CODES
+from treceval_py.checking.catalogue import CODES, Code
 from treceval_py.checking.checking import Checked
-from treceval_py.checking.findings import ERROR, NOTE, SEVERITIES, WARNING, Code, Finding
+from treceval_py.checking.findings import ERROR, NOTE, SEVERITIES, WARNING, Finding
 from treceval_py.errors import visible
 from treceval_py.rendering import FORMATS, render
 from treceval_py.rendering.envelope import Made

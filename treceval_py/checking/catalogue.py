@@ -1,23 +1,56 @@
-"""The catalogue of findings: each kind is declared once, in the module of the check that makes it."""
+"""The kinds of findings, which `catalogue.toml` declares once each, in the order of the checks."""
 
 from __future__ import annotations
 
 import difflib
+import tomllib
 from collections.abc import Collection
+from importlib.resources import files
+from typing import NamedTuple
 
-from treceval_py.checking.catalogue.files import CODES as FILES
-from treceval_py.checking.catalogue.judgments import CODES as JUDGMENTS
-from treceval_py.checking.catalogue.lines import CODES as LINES
-from treceval_py.checking.catalogue.queries import CODES as QUERIES
-from treceval_py.checking.catalogue.together import CODES as TOGETHER
-from treceval_py.checking.findings import Code
 from treceval_py.data.ids import shown
 from treceval_py.errors import EvaluationError
 
-__all__ = ["CODES", "code_or_name", "codes_named"]
 
-CODES: dict[str, Code] = {code.code: code for part in (FILES, LINES, QUERIES, JUDGMENTS, TOGETHER) for code in part}
-"""Every kind of finding by its code, in the order of the checks."""
+class Code(NamedTuple):
+    """A kind of finding.
+
+    Attributes
+    ----------
+    code : str
+        A letter and three digits: F for any file, R for a run, Q for judgments, X for a run with judgments.
+    name : str
+        A short name in lower case with hyphens, such as ``score-nan``.
+    severity : str
+        ``error``: scoring refuses the data, or other programs read numbers from it by accident. ``warning``: a probable
+        mistake. ``note``: not a mistake, but good to know.
+    title : str
+        One sentence without a full stop.
+    why : str
+        The effect on scores, and how other programs treat it; one or two paragraphs.
+    example : str
+        Lines that produce the finding.
+    todo : str
+        What to do about it, in whole sentences.
+    fixed : bool
+        Whether ``--fix`` repairs it.
+    """
+
+    code: str
+    name: str
+    severity: str
+    title: str
+    why: str
+    example: str
+    todo: str
+    fixed: bool = False
+
+
+CODES: dict[str, Code] = {
+    code: Code(code, **facts)
+    for code, facts in tomllib.loads((files(__package__) / "catalogue.toml").read_text("utf-8")).items()
+}
+"""Every kind of finding by its code."""
 
 
 def codes_named(texts: Collection[str], called: str) -> tuple[str, ...]:

@@ -1,0 +1,1 @@
+"""What is wrong with a run or with judgments, told from their content; shared by all commands."""
