@@ -342,9 +342,10 @@ def test_whole_numbers_are_ids() -> None:
 
 def test_a_list_of_ids_is_ranked_best_first_and_one_of_judged_documents_has_the_relevant_ones() -> None:
     run = te.Run({"1": ["b", "a"], "2": []})
-    assert run.to_dict() == {"1": {"b": -1.0, "a": -2.0}, "2": {}}
+    assert (list(run), run.to_dict()) == (["1"], {"1": {"b": -1.0, "a": -2.0}, "2": {}})
     assert run.to_dict()["1"] == te.read_run(text="1 b 1\n1 a 2\n", format="msmarco").to_dict()["1"]
-    assert te.evaluate({"1": {"a": 1}, "2": {"a": 1}}, {"1": ["b", "a"], "2": []}, "RR").mean["RR"] == 0.25
+    qrels = {"1": {"a": 1}, "2": {"a": 1}}  # of query 2, nothing is retrieved: 0, if it counts
+    assert te.evaluate(qrels, {"1": ["b", "a"], "2": []}, "RR", complete=True).mean["RR"] == 0.25
     assert te.Qrels({"1": ["a", "b"]}).to_dict() == te.Qrels({"1": {"b", "a"}}).to_dict() == {"1": {"a": 1, "b": 1}}
 
 

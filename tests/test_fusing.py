@@ -203,11 +203,10 @@ def test_the_tag_says_how_a_run_was_fused(settings: dict[str, Any], tag: str) ->
     assert te.fuse([ONE, OTHER], **settings).tag == tag
 
 
-def test_a_query_without_documents_stays_one() -> None:
+def test_a_query_without_documents_is_not_fused() -> None:
     for method in METHODS:
         fused = quiet([{"1": {}, "2": {"a": 1.0}}, {"1": {}, "2": {"b": 1.0, "a": 0.0}}], method)
-        assert list(fused) == ["1", "2"]
-        assert fused["1"] == {}
+        assert list(fused) == ["2"]
 
 
 # What is refused.

@@ -747,8 +747,6 @@ def test_what_is_lost_is_said(tmp_path: Path, snapshot: SnapshotAssertion) -> No
         (TREC_RUN, "out.jsonl", 1),
         (TREC_RUN, "out.parquet", 0),
         (empty % b"", "out.json", 0),
-        (empty % b"", "out.jsonl", 1),
-        (empty % b', "3": {}', "out", 1),
         (TREC_QRELS, "out.json", 0),
     ]
     found = [convert(io.BytesIO(data), tmp_path / name).lost for data, name, _ in cases]

@@ -481,8 +481,11 @@ def test_an_empty_table_has_no_queries() -> None:
     assert (Qrels().to_dict(), Run({}).to_dict()) == ({}, {})
 
 
-def test_a_query_without_documents_is_a_query() -> None:
-    assert Run({"1": {}, "2": {"a": 1.0}}).to_dict() == {"1": {}, "2": {"a": 1.0}}
+def test_a_query_without_documents_is_set_apart() -> None:
+    for made in (Run({"1": {}, "2": {"a": 1}}), Qrels({"1": {}, "2": {"a": 1}}), Qrels({"1": [], "2": ["a"]})):
+        for one in (made, pickle.loads(pickle.dumps(made)), copy.deepcopy(made)):
+            assert (one.qids, one.bare, "1" in one, len(one)) == (("2",), ("1",), False, 1)
+            assert one.to_dict() == {"2": {"a": 1}, "1": {}}
 
 
 def test_numpy_numbers_are_numbers() -> None:
@@ -530,7 +533,7 @@ def test_positions_without_docids_are_written_in_decimal() -> None:
 
 def test_the_minus_one_of_faiss_is_no_document() -> None:
     ids, scores = np.array([[1, -1, -1], [-1, -1, -1]]), np.array([[0.5, -3e38, -3e38], [-3e38, -3e38, -3e38]])
-    assert Run.from_arrays(["q", "r"], ids, scores, docids=["a", "b"]).to_dict() == {"q": {"b": 0.5}}
+    assert Run.from_arrays(["q", "r"], ids, scores, docids=["a", "b"]).to_dict() == {"q": {"b": 0.5}, "r": {}}
 
 
 def test_arrays_may_hold_the_docids_themselves() -> None:

@@ -783,7 +783,7 @@ def streamed(data: Any, qrels: Qrels, **options: Any) -> Any:
     def judged() -> object:
         source = io.BytesIO(data) if isinstance(data, bytes) else data
         return_value, retrieved = judge_file(qrels, source, ranking=ranking, **options)
-        return return_value, *retrieved
+        return return_value, *retrieved[:5]
 
     return outcome(judged)
 

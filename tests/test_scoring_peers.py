@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from typing import Any
 
 import ir_measures
 import pytest
@@ -102,3 +103,66 @@ def test_reciprocal_rank_with_a_cutoff_is_that_of_ir_measures_without_ties() -> 
     run = {"1": {"x": 3.0, "a": 2.0}, "2": {"x": 3.0, "y": 2.0, "b": 1.0}}
     theirs = ir_measures.calc_aggregate([ir_measures.RR @ 2], qrels, run)
     assert te.evaluate(qrels, run, "RR@2").mean["RR@2"] == theirs[ir_measures.RR @ 2] == 0.25
+
+
+def with_bare(rng: random.Random) -> tuple[Any, Any]:
+    """Return judgments and a run without equal scores, in which some queries have empty dictionaries."""
+    qrels, run = random_pair(rng, negatives=False)
+    for side in (qrels, run):
+        for qid in ("q0", "q1", "q5"):
+            if rng.random() < 0.4 and len(side) > 1:
+                side[qid] = {}
+    places = {qid: sorted(row, key=row.__getitem__) for qid, row in run.items()}
+    return qrels, {qid: {docid: float(place) for place, docid in enumerate(row)} for qid, row in places.items()}
+
+
+def test_pytrec_eval_counts_the_same_bare_queries() -> None:
+    compared = 0
+    for seed in range(400):
+        qrels, run = with_bare(random.Random(seed))
+        theirs = pytrec_eval.RelevanceEvaluator(qrels, {"map", "P"}).evaluate(run)
+        assert set(te.RelevanceEvaluator(qrels, {"map", "P"}).evaluate(run)) == set(theirs), seed
+        if theirs:
+            ours = te.evaluate(qrels, run, ["map"], profile="pytrec_eval")
+            assert {qid: row["map"] for qid, row in theirs.items()} == pytest.approx(
+                {qid: ours[qid]["map"] for qid in ours}
+            )
+            compared += any(not row for side in (qrels, run) for row in side.values())
+    assert compared > 200
+
+
+OF_BARE = ["AP", "nDCG@10", "RR", "RR@10", "P@5", "R@5", "SetP", "SetF", "Rprec", "Bpref", "Success@5", "IPrec@0.5", "infAP",
+           "Judged@10", "NumQ", "NumRel", "NumRet", "NumRet(rel=1)", "SDCG(max_rel=4)@10"]  # fmt: skip
+
+
+@pytest.mark.parametrize("notation", OF_BARE)
+def test_ir_measures_counts_the_same_bare_queries(notation: str) -> None:
+    measure, compared = ir_measures.parse_measure(notation), 0
+    for seed in range(120):
+        qrels, run = with_bare(random.Random(seed))
+        if not any(qrels.get(qid) and row for qid, row in run.items()):
+            continue
+        try:
+            theirs = ir_measures.calc_aggregate([measure], qrels, run)[measure]
+        except ZeroDivisionError:  # its Judged divides by the length of a list
+            continue
+        if not math.isnan(theirs):  # IPrec of a query without documents
+            ours = te.evaluate(qrels, run, [notation], profile="ir_measures").mean[notation]
+            assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-9), seed
+            compared += any(not row for side in (qrels, run) for row in side.values())
+    assert compared > 25
+
+
+def test_flagembedding_counts_the_same_bare_queries() -> None:
+    peer = pytest.importorskip("FlagEmbedding.abc.evaluation.utils")
+    compared = 0
+    for seed in range(200):
+        qrels, run = with_bare(random.Random(seed))
+        run = {qid: row for qid, row in run.items() if qid in qrels}  # it stops at others
+        if not any(qrels[qid] and row for qid, row in run.items()):
+            continue
+        ours = te.evaluate(qrels, run, ["RR@10", "nDCG@10"], profile="flagembedding").mean
+        assert ours["RR@10"] == pytest.approx(peer.evaluate_mrr(qrels, run, [10])["MRR@10"], abs=1e-5), seed
+        assert ours["nDCG@10"] == pytest.approx(peer.evaluate_metrics(qrels, run, [10])[0]["NDCG@10"], abs=1e-5), seed
+        compared += 1
+    assert compared > 100

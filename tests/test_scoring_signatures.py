@@ -312,7 +312,7 @@ def test_a_short_signature_has_the_profile_and_what_differs_from_it() -> None:
 
 LONG = (
     "nDCG(base=2,discount=log2,gain=linear,ideal=judged,ties=ordered)@10|order:score|width:32|ties:docid-desc|self:keep|"
-    f"unjudged:keep|depth:all|dup:last|missing:empty|norel:in|queries:3|set:14c5e74c|qrels:{HASH}|"
+    f"unjudged:keep|depth:all|dup:last|missing:empty|norel:in|bare:judged|queries:3|set:14c5e74c|qrels:{HASH}|"
     f"version:{te.__version__}|profile:ir_measures"
 )
 """printf '1\\n2\\n3\\n' | sha256sum begins with 14c5e74c."""

@@ -136,7 +136,10 @@ def messy_pair(rng: random.Random) -> tuple[dict[str, dict[str, int]], Values]:
             qrels[f"q{query}"] = {f"d{number}": rng.choice([0, 0, 1, 2]) for number in judged}
         if rng.random() < 0.9:
             run[f"q{query}"] = {f"d{number}": score for number, score in zip(ranked, scores, strict=True)}
-    if not set(qrels) & set(run):
+        for side in (qrels, run):
+            if rng.random() < 0.1:
+                side[f"q{query}"] = {}
+    if not any(qrels.get(qid) and row for qid, row in run.items()):
         return messy_pair(rng)
     return qrels, run
 

@@ -23,13 +23,16 @@ class JudgmentGroups:
     """
 
     __slots__ = ("groups", "name", "qids")
+    bare = ()
 
     def __init__(
         self, groups: Mapping[str, Mapping[bytes, Mapping[bytes, int]]], *, name: str = "<judgment groups>"
     ) -> None:
         if not isinstance(groups, Mapping):
             raise DataError(f"judgments by groups cannot be made from {shown(groups)}", "Use JudgmentGroups.from_dict.")
-        self.groups = {qid: {key: dict(sets[key]) for key in sorted(sets)} for qid, sets in groups.items()}
+        # As in a file of lines, there is no group without judgments, and no query without groups.
+        by_query = {qid: {key: dict(sets[key]) for key in sorted(sets) if sets[key]} for qid, sets in groups.items()}
+        self.groups = {qid: sets for qid, sets in by_query.items() if sets}
         self.qids = tuple(self.groups)
         self.name = name
 

@@ -51,12 +51,13 @@ class Preferences:
     """
 
     __slots__ = ("name", "qids", "rows")
+    bare = ()
 
     def __init__(self, rows: Mapping[str, Sequence[Preference]], *, name: str = "<preferences>") -> None:
         if not isinstance(rows, Mapping):
             todo = "Give a dictionary of lists of Preference."
             raise DataError(f"preferences cannot be made from {shown(rows)}", todo)
-        self.rows = {qid: list(lines) for qid, lines in rows.items()}
+        self.rows = {qid: list(lines) for qid, lines in rows.items() if lines}
         self.qids = tuple(self.rows)
         self.name = name
 

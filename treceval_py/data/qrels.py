@@ -11,7 +11,7 @@ import numpy as np
 from treceval_py._types import AnyArray, Data, Frame, IntArray
 from treceval_py.data.columns import DOCUMENT, JUDGMENT, QUERY
 from treceval_py.data.ids import Ids, encode
-from treceval_py.data.table import Table, from_nested
+from treceval_py.data.table import Table, from_nested, with_bare
 
 QRELS_NAME = "<judgments>"
 """The name, in messages, of judgments that are not from a file."""
@@ -87,7 +87,7 @@ class Qrels(Table[int]):
         # Look-ups use the caller's ids and labels if they are of plain types, whose bytes and comparison cannot be
         # overridden. They are copied now, because the caller may change the dictionary later.
         if columns.plain:
-            self._given = list(map(dict.copy, given.values()))
+            self._given = [row.copy() for row in given.values() if row]
 
     @classmethod
     def from_columns(
@@ -192,5 +192,12 @@ class Qrels(Table[int]):
         named = tuple([self.qids[row] for row in ranked])
         return Ideal(rows, rows.repeat(sizes), rank, self.rels[order], places.repeat(sizes), named)
 
+    def widened(self, qids: Sequence[str]) -> Qrels:
+        """Return the judgments with the further queries `qids`, in which no document is judged."""
+        wider = Qrels.__new__(Qrels)
+        wider._set(*with_bare(self.qids, self.offsets, qids), self.docids, self.rels, name=self.name, bare=self.bare)
+        return wider
+
     def __reduce__(self) -> tuple[object, ...]:
-        return partial(Qrels.from_columns, name=self.name), (self.qids, self.offsets, self.docids, self.rels)
+        columns = *with_bare(self.qids, self.offsets, self.bare), self.docids, self.rels
+        return partial(Qrels.from_columns, name=self.name), columns

@@ -183,7 +183,7 @@ def arrange(run: Run, ranking: Ranking, labels: IntArray | None = None) -> Arran
             _order_ties(order, tie, lambda rows: run.docids.take(rows).raw(), later_first=ranking.ties == "docid-desc")
     scores = np.empty(len(order))
     scores[order] = -np.arange(len(order))
-    arranged = Run.from_columns(run.qids, run.offsets, run.docids, scores, tag=run.tag, name=run.name)
+    arranged = run.having(run.docids, scores)
     if not ranking.tied:
         return Arranged(arranged, order)
     group = np.cumsum(~tie) - 1
@@ -292,7 +292,7 @@ def _arranged_by_rank(run: Run, query: IntArray) -> Arranged:
     # Where all are kept and already in order, the ids need not be moved.
     docids = run.docids if np.array_equal(kept, np.arange(len(order))) else run.docids.take(kept)
     scores = -np.arange(len(kept), dtype=np.float64)
-    arranged = Run.from_columns(run.qids, offsets, docids, scores, tag=run.tag, name=run.name)
+    arranged = run.having(docids, scores, offsets)
     return Arranged(arranged, np.arange(len(kept)), ranks[last])
 
 

@@ -11,7 +11,17 @@ import numpy as np
 from treceval_py._types import AnyArray, BoolArray, Data, FloatArray, Frame, IntArray
 from treceval_py.data.columns import DOCUMENT, QUERY, SCORE
 from treceval_py.data.ids import Ids
-from treceval_py.data.table import Table, check_unique, from_flat, from_nested, ids_of, in_row, place_in, scores_of
+from treceval_py.data.table import (
+    Table,
+    check_unique,
+    from_flat,
+    from_nested,
+    ids_of,
+    in_row,
+    place_in,
+    scores_of,
+    with_bare,
+)
 from treceval_py.errors import DataError
 
 DEFAULT_TAG = "run"
@@ -171,7 +181,7 @@ class Run(Table[float]):
             raise DataError(f"{shapes} do not fit", "Give Q queries and two arrays of shape (Q, k).")
         if ids.dtype.kind not in "iuUO":
             raise DataError(f"ids of type {ids.dtype}", "Give integers or text.")
-        names = ids_of(qids, "query", in_row)
+        names: Sequence[str] = ids_of(qids, "query", in_row)
         positions = ids.dtype.kind in "iu"
         there = ids >= 0 if positions else ids != ""
         ids, values, lengths = ids[there], scores[there], there.reshape(len(ids), -1).sum(axis=1)
@@ -185,24 +195,32 @@ class Run(Table[float]):
                 fault = f"position {beyond} is beyond the {len(docids)} docids"
                 raise DataError(fault, "Give the docids of the index, in its order.")
             column = Ids.from_text(ids_of([docids[at] for at in ids.tolist()], "document", lambda _: ""))
-        kept = [qid for qid, length in zip(names, lengths.tolist(), strict=True) if length]
-        lengths = lengths[lengths > 0]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        if len(set(kept)) < len(kept):  # a query occurs in several rows
-            rows = np.repeat(np.array(kept, dtype=object), lengths).tolist()
+        if len(set(names)) < len(names):  # a query occurs in several rows
+            rows = np.repeat(np.array(names, dtype=object), lengths).tolist()
             kept, offsets, column, order = from_flat(rows, column.text(), "run")
+            names, offsets = with_bare(kept, offsets, [qid for qid in dict.fromkeys(names) if qid not in set(kept)])
             values = values[order]
         else:
-            check_unique(kept, offsets, column, "run")
-        numbers = scores_of(values, partial(place_in, kept, offsets, column))
-        return cls.from_columns(kept, offsets, column, numbers, tag=tag)
+            check_unique(names, offsets, column, "run")
+        numbers = scores_of(values, partial(place_in, names, offsets, column))
+        return cls.from_columns(names, offsets, column, numbers, tag=tag)
 
     def where(self, keep: BoolArray) -> Run:
         """Return the run with only the rows where ``keep`` (D,) is true; a query may lose all documents."""
         before = np.concatenate([[0], np.cumsum(keep)]).astype(np.int64)
-        offsets, docids, scores = before[self.offsets], self.docids.take(np.flatnonzero(keep)), self.scores[keep]
         ranks = None if self.ranks is None else self.ranks[keep]
-        return Run.from_columns(self.qids, offsets, docids, scores, tag=self.tag, name=self.name, ranks=ranks)
+        return self.having(self.docids.take(np.flatnonzero(keep)), self.scores[keep], before[self.offsets], ranks)
+
+    def having(
+        self, docids: Ids, scores: FloatArray, offsets: IntArray | None = None, ranks: IntArray | None = None
+    ) -> Run:
+        """Return a run with the same queries but other `docids`, `scores`, `ranks` and, if given, `offsets`."""
+        offsets = self.offsets if offsets is None else offsets
+        run = Run.__new__(Run)
+        run._set(self.qids, offsets, docids, scores, name=self.name, bare=self.bare)
+        run.tag, run.ranks = self.tag, ranks
+        return run
 
     def to_arrays(self) -> tuple[list[str], AnyArray, FloatArray]:
         """Return the run like the results of a vector index: for each query its k best documents, best first.
@@ -229,7 +247,7 @@ class Run(Table[float]):
 
     def __reduce__(self) -> tuple[object, ...]:
         build = partial(Run.from_columns, tag=self.tag, name=self.name, ranks=self.ranks)
-        return build, (self.qids, self.offsets, self.docids, self.scores)
+        return build, (*with_bare(self.qids, self.offsets, self.bare), self.docids, self.scores)
 
 
 def decimal(numbers: AnyArray) -> Ids:

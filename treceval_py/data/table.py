@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import chain
+from itertools import chain, compress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -76,6 +76,9 @@ class Table(Mapping[str, dict[str, Value]]):
         The rows of ``qids[i]`` are ``offsets[i]:offsets[i + 1]``.
     docids : Ids, length D
         The documents, in file order within a query.
+    bare : tuple of str
+        Queries given without documents, such as an empty dictionary. They are not in the table, as lines of a file
+        cannot name them; the convention ``bare`` says where they count nevertheless.
     name : str
         The table's origin, for messages.
     known : dict
@@ -88,7 +91,23 @@ class Table(Mapping[str, dict[str, Value]]):
     _type: type[np.generic]
     """The type of this column."""
 
-    def _set(self, qids: Sequence[str], offsets: IntArray, docids: Ids, values: AnyArray, *, name: str) -> None:
+    def _set(
+        self,
+        qids: Sequence[str],
+        offsets: IntArray,
+        docids: Ids,
+        values: AnyArray,
+        *,
+        name: str,
+        bare: tuple[str, ...] | None = None,
+    ) -> None:
+        """Set the columns. Queries without rows are set apart, unless those that were given so are named."""
+        if bare is None:
+            bare, there = (), offsets[1:] > offsets[:-1]
+            if not there.all():
+                bare, qids = tuple(compress(qids, ~there)), tuple(compress(qids, there))
+                offsets = offsets[np.append(True, there)]
+        self.bare = bare
         self.qids = tuple(qids)
         self.offsets = offsets
         self.docids = docids
@@ -128,8 +147,8 @@ class Table(Mapping[str, dict[str, Value]]):
         return f"<{type(self).__name__} {brief(self.name)!r}: {len(self):,} queries, {len(self.docids):,} documents>"
 
     def to_dict(self) -> dict[str, dict[str, Value]]:
-        """Return the table as plain dictionaries, ``{qid: {docid: value}}``."""
-        return {qid: self[qid] for qid in self}
+        """Return the table as plain dictionaries, ``{qid: {docid: value}}``; those of bare queries are empty."""
+        return {qid: self[qid] for qid in self} | {qid: {} for qid in self.bare}
 
     def to_frame(self) -> pd.DataFrame:
         """Return the table as a DataFrame with the columns ``qid``, ``docid`` and the value."""
@@ -175,6 +194,18 @@ def from_nested(nested: object, kind: Kind) -> Columns | None:
 def is_nested(given: object) -> bool:
     """Return whether an object is ``{qid: {…: …}}`` with text for queries; inner dictionaries are not checked."""
     return isinstance(given, Mapping) and set(map(type, given)) <= _TEXT and set(map(type, given.values())) <= {dict}
+
+
+def parted(nested: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """Return the queries of nested dictionaries that have documents, and the ids of the others."""
+    if all(nested.values()):
+        return nested, ()
+    return {qid: row for qid, row in nested.items() if row}, tuple([qid for qid, row in nested.items() if not row])
+
+
+def with_bare(qids: Sequence[str], offsets: IntArray, bare: Sequence[str]) -> tuple[tuple[str, ...], IntArray]:
+    """Return the queries and offsets of a table with further queries, which have no rows."""
+    return (*qids, *bare), np.append(offsets, np.full(len(bare), offsets[-1]))
 
 
 _TEXT = {str, np.str_}

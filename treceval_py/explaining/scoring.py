@@ -179,10 +179,12 @@ class Scorer:
             rows = np.repeat(run.offsets[:-1] + run.offsets[1:] - 1, np.diff(run.offsets)) - rows
         docids = run.docids.take(rows) if kind == REVERSED else run.docids
         scores = np.array([float(docid) for docid in run.docids.raw()]) if kind == DOCIDS else -run.scores[rows]
-        return Run.from_columns(run.qids, run.offsets, docids, scores, tag=run.tag, name=run.name)
+        return run.having(docids, scores)
 
 
-def _judge_late(opened: Opened, ranking: Ranking, complete: bool, extra: bool = False) -> tuple[Judged, Retrieved]:
+def _judge_late(
+    opened: Opened, ranking: Ranking, complete: bool, extra: tuple[str, ...] = ()
+) -> tuple[Judged, Retrieved]:
     """Judge a run as `judge_opened` does, but count ranks from 2, those of the ideal ranking included."""
     judged, retrieved = judge_opened(opened, ranking, complete, extra)
     if not isinstance(judged, JudgedRun):

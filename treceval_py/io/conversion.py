@@ -18,7 +18,7 @@ from treceval_py.errors import DataError, InputError, OutputError
 from treceval_py.io.named import QRELS_FORMATS, RUN_FORMATS, VALUES, Kind, Sight, read_qrels, read_run, seen
 from treceval_py.io.source import name_of
 from treceval_py.io.target import PACKED
-from treceval_py.io.writing import QRELS_WRITERS, RUN_WRITERS, write_qrels, write_run, written_as
+from treceval_py.io.writing import QRELS_WRITERS, RUN_WRITERS, warn_of_bare, write_qrels, write_run, written_as
 
 _ENDINGS = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 """Formats of runs and of judgments, by the ending of a file's name."""
@@ -90,6 +90,11 @@ def convert(
         The formats do not fit the data, or an id cannot be written to the target.
     OutputError
         The target cannot be written.
+
+    Warns
+    -----
+    TrecevalWarning
+        The target cannot hold queries without documents.
     """
     if not isinstance(target, (str, os.PathLike)) and not hasattr(target, "writelines"):
         raise OutputError(f"{shown(target)} is not a file", "Give a path, or an open binary file.")
@@ -109,6 +114,7 @@ def convert(
     to = target_format or _format_of(target, "run" if isinstance(table, Run) else "qrels")
     if not isinstance(target, (str, os.PathLike)):
         target.writelines(written_as(table, to, tag))
+        warn_of_bare(table, to)
     elif isinstance(table, Run):
         write_run(table, target, tag=tag, format=to)
     else:
@@ -211,10 +217,6 @@ def _lost(table: Run | Qrels, format: str, tag: str | None) -> tuple[str, ...]:
             lost.append("MS MARCO's format has no scores, only ranks")
         if format in _WITHOUT_TAG and tag != DEFAULT_TAG:
             lost.append(f"{_WITHOUT_TAG[format]} has no tag, which was '{tag}'")
-    empty = int((np.diff(table.offsets) == 0).sum())
-    if empty and format != "json":
-        queries = "1 query without documents is" if empty == 1 else f"{empty} queries without documents are"
-        lost.append(f"{queries} left out")
     return tuple(lost)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, repeat
 from types import NoneType
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from treceval_py.data.ids import decode, encode, shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import order_of
 from treceval_py.data.run import Run
-from treceval_py.errors import DataError
+from treceval_py.errors import DataError, listed, warn
 from treceval_py.io.source import BYTE_ORDER_MARK
 from treceval_py.io.target import PACKED, written_whole
 
@@ -47,6 +47,11 @@ def write_run(
         empty or contain white space, and a query id must not begin with ``#``.
     OutputError
         The file cannot be written.
+
+    Warns
+    -----
+    TrecevalWarning
+        The format cannot hold queries without documents.
     """
     if not isinstance(tag, (str, NoneType)):
         raise DataError(f"the tag is {shown(tag)}, not text", "Give the name of the system.")
@@ -73,6 +78,11 @@ def write_qrels(qrels: Qrels | Data, path: str | os.PathLike[str], *, format: st
         white space, and a query id must not begin with ``#``.
     OutputError
         The file cannot be written.
+
+    Warns
+    -----
+    TrecevalWarning
+        The format cannot hold queries without documents.
     """
     _write(qrels if isinstance(qrels, Qrels) else Qrels(qrels), path, format)
 
@@ -85,6 +95,16 @@ def _write(table: Run | Qrels, path: str | os.PathLike[str], format: str, tag: s
     with written_whole(path) as stream:
         for portion in portions:
             stream.write(portion)
+    warn_of_bare(table, format)
+
+
+def warn_of_bare(table: Run | Qrels, format: str) -> None:
+    """Warn about queries that a format cannot hold, because no line names them."""
+    count = len(table.bare)
+    if count and format != "json":
+        without = "without documents" if isinstance(table, Run) else "without judgments"
+        queries, them = ("1 query", "it") if count == 1 else (f"{count} queries", "them")
+        warn(f"{table.name}: {queries} {without} ({listed(table.bare, 3)}) left out; to keep {them}, write JSON.")
 
 
 def written_as(table: Run | Qrels, format: str, tag: str | None = None) -> Iterator[bytes]:
@@ -229,10 +249,10 @@ def _json(table: Run | Qrels, _: str) -> Iterator[bytes]:
     import json
 
     before = b"{\n"
-    for qid, documents in table.items():
+    for qid, documents in chain(table.items(), zip(table.bare, repeat({}))):
         yield before + f"{json.dumps(qid)}: {json.dumps(documents)}".encode()
         before = b",\n"
-    yield b"\n}\n" if len(table) else b"{}\n"
+    yield b"{}\n" if before == b"{\n" else b"\n}\n"
 
 
 def _json_lines(table: Run | Qrels, _: str) -> Iterator[bytes]:

@@ -112,7 +112,7 @@ class Arrays:
         if compiled is None or arguments is None or not ranking.plain:
             return None
         hits, num_ret, some, wrong, empty = compiled.judge_arrays(*arguments)
-        # The table reports errors. A query without documents is treated as missing from the run.
+        # The table reports errors, and sets queries without documents apart.
         if wrong is not None or empty:
             return None
         return in_order(qrels, hits, num_ret, some=some, complete=complete, known=ranking.known)
@@ -225,11 +225,9 @@ def qrels_of_labels(given: Any) -> Qrels:
         raise DataError(f"labels of type {labels.dtype}", "Give whole numbers.")
     if values.dtype.kind == "u" and values.dtype.itemsize == 8 and int(values.max(initial=0)) >= 2**63:
         raise DataError("a label is beyond 64 bits", "Use smaller whole numbers.")
-    lengths = there.sum(axis=1)
-    judged = np.flatnonzero(lengths)
     documents = np.nonzero(there)[1].astype(np.int64)
-    offsets = np.concatenate([[0], np.cumsum(lengths[judged])]).astype(np.int64)
-    qids = [str(row) for row in judged.tolist()]
+    offsets = np.concatenate([[0], np.cumsum(there.sum(axis=1))]).astype(np.int64)
+    qids = list(map(str, range(len(labels))))
     qrels = Qrels.from_columns(qids, offsets, decimal(documents), values.astype(np.int64))
     qrels.known["numbers"] = (documents, True)
     qrels.known["shape"] = labels.shape

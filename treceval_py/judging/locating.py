@@ -36,7 +36,7 @@ from treceval_py.data.ranking import (
     without_self,
 )
 from treceval_py.data.run import DEFAULT_TAG, Run
-from treceval_py.data.table import is_nested
+from treceval_py.data.table import is_nested, parted
 from treceval_py.errors import DataError
 from treceval_py.judging.judged import GroupJudgments, Hits, JudgedGroups, JudgedRun, RankedQuery, Tied
 from treceval_py.scan import scanner
@@ -144,7 +144,8 @@ def judge(
     if not isinstance(depth, (Integral, NoneType)):
         raise DataError(f"depth must be a whole number, not {shown(depth)}")
     qrels = qrels if isinstance(qrels, Qrels) else Qrels(qrels)
-    table: Any = run if isinstance(run, Run) or is_nested(run) else Run(run)
+    given: Any = run
+    table = run if isinstance(run, Run) else parted(given)[0] if is_nested(run) else Run(given)
     ranking = Ranking(order, score_type, ties, judged_only=judged_only, depth=depth)
     ranking = ranking._replace(tied=tied, pooled=pooled, confidence=confidence, documents=documents)
     return judge_by(qrels, table, ranking, complete=complete)

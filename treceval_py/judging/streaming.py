@@ -44,6 +44,8 @@ class Retrieved(NamedTuple):
         The queries in which its rank column contradicts its scores.
     replaced : int
         The number of lines replaced by a later line for the same document.
+    bare : tuple of str
+        Further queries, which have no documents.
     """
 
     qids: tuple[str, ...]
@@ -51,6 +53,7 @@ class Retrieved(NamedTuple):
     tag: str
     contradictions: RankContradictions
     replaced: int = 0
+    bare: tuple[str, ...] = ()
 
 
 def judge_file(

@@ -126,6 +126,8 @@ class Rankings:
     """
 
     def __init__(self, qrels: Qrels, conventions: Conventions, tasks: Mapping[str, Task]) -> None:
+        if conventions.bare == "judged" and qrels.bare:
+            qrels = qrels.widened(qrels.bare)
         self.qrels = qrels
         self.ranking = conventions.ranking(tied=True)
         self.first = min(FIRST, limit_of(conventions.depth))
@@ -173,7 +175,7 @@ class Rankings:
             judged, (table, order, *_) = judge_arranged(self.qrels, run, self.ranking)
             lists = self._lists(judged, table, order)
             if opened.kept is not None:
-                opened.kept[self.ranking, True, False] = judged, opened.retrieved
+                opened.kept[self.ranking, True, ()] = judged, opened.retrieved
         firsts = np.full((len(self.qids), self.first), -1, dtype=np.int32)
         relevant = np.zeros(len(self.grades), dtype=np.int32)
         for row, ids, ranks, retrieved, places in lists:

@@ -48,6 +48,10 @@ class Conventions(NamedTuple):
         documents.
     not_positive : {"keep", "miss"}
         Whether a document with a score of 0 or less can be relevant (``"keep"``) or never is (``"miss"``).
+    bare : {"out", "judged", "answered"}
+        How to treat a query without documents, such as one with an empty dictionary, which a file of lines cannot name:
+        as if it were not there, as judged if the judgments have it, or as answered, by an empty ranking, if the run has
+        it.
     """
 
     order: str = "score"
@@ -62,6 +66,7 @@ class Conventions(NamedTuple):
     known: str = "all"
     extra: str = "out"
     not_positive: str = "keep"
+    bare: str = "out"
 
     @lru_cache(maxsize=256)  # noqa: B019 - values are small and few
     def ranking(self, *, tied: bool = False) -> Ranking:
@@ -247,6 +252,14 @@ _ALL = (
         "a document with a score of 0 or less",
         keep="counts like any other",
         miss="counts as not relevant",
+    ),
+    _rare(
+        "bare",
+        "bare",
+        "a query without documents, as in an empty dictionary,",
+        out="is not there, as in a file of lines",
+        judged="is judged, without relevant documents, if the judgments have it",
+        answered="is answered, with an empty ranking, if the run has it",
     ),
 )
 

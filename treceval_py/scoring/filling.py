@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,11 +33,13 @@ from treceval_py.scoring.planning import Plan
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Fingerprint
 
-Judge: TypeAlias = Callable[[Opened, Ranking, bool, bool], "tuple[Judged, Retrieved]"]
+Judge: TypeAlias = Callable[[Opened, Ranking, bool, tuple[str, ...]], "tuple[Judged, Retrieved]"]
 """What judges an opened run, as `judge_opened` does."""
 
 
-def judge_opened(opened: Opened, ranking: Ranking, complete: bool, extra: bool = False) -> tuple[Judged, Retrieved]:
+def judge_opened(
+    opened: Opened, ranking: Ranking, complete: bool, extra: tuple[str, ...] = ()
+) -> tuple[Judged, Retrieved]:
     """Judge an opened run.
 
     Parameters
@@ -46,8 +50,8 @@ def judge_opened(opened: Opened, ranking: Ranking, complete: bool, extra: bool =
         How its documents are ranked.
     complete : bool
         Include all judged queries; else only those of the run.
-    extra : bool
-        Include the run's queries without judgments, as if none of their documents were judged.
+    extra : tuple of str
+        Count these queries as judged, too: without judgments, none of their documents is.
 
     Returns
     -------
@@ -67,8 +71,8 @@ def judge_opened(opened: Opened, ranking: Ranking, complete: bool, extra: bool =
             if (known, complete, extra) in kept:
                 return kept[known, complete, extra]
     judgments, form, retrieved = opened.judgments, opened.form, opened.retrieved
-    if extra:
-        judgments = _widened(judgments, retrieved.qids)
+    if extra and isinstance(judgments, Qrels):
+        judgments = judgments.widened(missing_queries(extra, judgments.qids))
     judged: Judged
     if not isinstance(judgments, Qrels):
         by: Any = judge_groups if isinstance(judgments, JudgmentGroups) else judge_preferences
@@ -97,16 +101,6 @@ def judge_opened(opened: Opened, ranking: Ranking, complete: bool, extra: bool =
     return outcome
 
 
-def _widened(judgments: Judgments, qids: Sequence[str]) -> Qrels:
-    """Return judgments with further queries, in which no document is judged."""
-    if not isinstance(judgments, Qrels):
-        raise _needs_qrels()
-    more = missing_queries(qids, judgments.qids)
-    offsets = np.concatenate([judgments.offsets, np.full(len(more), judgments.offsets[-1])])
-    qids = (*judgments.qids, *more)
-    return Qrels.from_columns(qids, offsets, judgments.docids, judgments.rels, name=judgments.name)
-
-
 def results_of(opened: Opened, plan: Plan, fingerprint: Fingerprint, judge: Judge = judge_opened) -> Results:
     """Compute the measures of a plan for an opened run.
 
@@ -128,22 +122,23 @@ def results_of(opened: Opened, plan: Plan, fingerprint: Fingerprint, judge: Judg
     """
     tasks, judgments = plan.tasks, opened.judgments
     conventions = [task.conventions for task in tasks]
-    # Whether the same queries count for all measures, including queries without relevant documents.
-    alike = len({(one.missing == "out", one.extra) for one in conventions}) == 1 and all(
-        one.unrelevant != "out" for one in conventions
+    missings, unrelevants, extras, bares = (
+        set(map(attrgetter(name), conventions)) for name in ("missing", "unrelevant", "extra", "bare")
     )
-    # All queries must be in one table only if the measures leave out different ones.
-    everything = not alike or conventions[0].missing != "out"
-    extra = any(one.extra == "in" for one in conventions)
+    # Whether, for all measures, just the queries of both the judgments and the run count.
+    common = missings == {"out"} and "out" not in unrelevants and len(extras) == len(bares) == 1
+    # All judged queries must be in one table only if some others count, or the measures leave out different ones.
+    everything = not common or "answered" in bares
+    extra = (opened.retrieved.qids if "in" in extras else ()) + (judgments.bare if "judged" in bares else ())
     values, counted, as_zero = np.empty((0, 0)), np.empty((0, 0), bool), np.empty((0, 0), bool)
     averages, texts = np.full(len(tasks), np.nan), dict[int, tuple[str, ...]]()
     missing: list[str] | None = None
     for ranking, numbers in (plan.rankings or {Ranking(): []}).items():  # without any measure there are still queries
         judged, retrieved = judge(opened, ranking, everything, extra)
         if missing is None:
-            same = judgments.qids == retrieved.qids
-            missing = [] if same else missing_queries(judgments.qids, retrieved.qids)
-            if not everything and not judged.qids and len(missing) == len(judgments.qids):
+            same = judgments.qids == retrieved.qids and not (judgments.bare or retrieved.bare)
+            missing = [] if same else _judged_and_missing(judgments, retrieved, bares)[1]
+            if common and len(missing) == len(judgments.qids) and (everything or not judged.qids):
                 raise _nothing_in_common(judgments, retrieved)
             size = len(judged.qids), len(tasks)
             values, counted, as_zero = np.full(size, np.nan), np.zeros(size, bool), np.zeros(size, bool)
@@ -151,9 +146,10 @@ def results_of(opened: Opened, plan: Plan, fingerprint: Fingerprint, judge: Judg
         for number in numbers:
             how, measure = conventions[number], tasks[number].resolved
             alone = how.unrelevant != "in" and measure.family.undefined_without != "relevant"
-            key = (how.missing, how.unrelevant, how.extra, number if alone else -1)
+            key = (how.missing, how.unrelevant, how.extra, how.bare, number if alone else -1)
             if key not in selections:
-                selections[key] = queries_that_count(judged, missing, judgments.qids if extra else None, how, measure)
+                known, lacking = (None, []) if same else _judged_and_missing(judgments, retrieved, {how.bare})
+                selections[key] = queries_that_count(judged, lacking, known if extra else None, how, measure)
             part, kept, fixed = selections[key]
             counted[kept, number] = True
             if fixed is not None:
@@ -166,8 +162,8 @@ def results_of(opened: Opened, plan: Plan, fingerprint: Fingerprint, judge: Judg
                 of_row = dict(zip(np.arange(len(judged.qids))[kept].tolist(), column, strict=False))
                 texts[number] = tuple([of_row.get(row, "") for row in range(len(judged.qids))])
     qids = judged.qids
-    if not alike:
-        kept = np.asarray(counted.any(axis=1))
+    kept = np.asarray(counted.any(axis=1))
+    if not kept.all():
         rows = np.flatnonzero(kept).tolist()
         qids, values, counted, as_zero = tuple([qids[row] for row in rows]), values[kept], counted[kept], as_zero[kept]
         texts = {number: tuple([column[row] for row in rows]) for number, column in texts.items()}
@@ -225,11 +221,26 @@ def part_of(
         The value that each query counts with: 0 or 1, or NaN for the measure's own value.
     """
     # A kept judged run serves other measures too; its additional queries are left out below.
-    complete, extra = opened.kept is not None or conventions.missing != "out", conventions.extra == "in"
+    judgments, bares = opened.judgments, {conventions.bare}
+    complete = opened.kept is not None or conventions.missing != "out" or "answered" in bares
+    extra = opened.retrieved.qids if conventions.extra == "in" else ()
+    extra += judgments.bare if "judged" in bares else ()
     judged, retrieved = judge(opened, ranking, complete, extra)
-    missing = missing_queries(opened.judgments.qids, retrieved.qids)
-    part, kept, fixed = queries_that_count(judged, missing, None, conventions, measure)
+    known, missing = _judged_and_missing(judgments, retrieved, bares)
+    part, kept, fixed = queries_that_count(judged, missing, known if extra else None, conventions, measure)
     return part, np.full(len(part.qids), np.nan) if fixed is None else fixed[kept]
+
+
+def _judged_and_missing(
+    judgments: Judgments, retrieved: Retrieved, bares: AbstractSet[str]
+) -> tuple[Sequence[str], list[str]]:
+    """Return the judged queries under values of the convention ``bare``, and those that the run lacks."""
+    judged, answered = judgments.qids, retrieved.qids
+    if "judged" in bares:
+        judged += judgments.bare
+    if "answered" in bares:
+        answered += retrieved.bare
+    return judged, missing_queries(judged, answered)
 
 
 def queries_that_count(

@@ -13,7 +13,7 @@ from treceval_py.data.preferences import Preferences
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import RankContradictions, Ranking, rank_contradictions
 from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
-from treceval_py.data.table import FORMS, is_nested
+from treceval_py.data.table import FORMS, is_nested, parted
 from treceval_py.errors import DataError, EvaluationError
 from treceval_py.io.lines import QRELS, RUN
 from treceval_py.io.named import RUN_FORMATS, format_named, read_judgments, recognised
@@ -177,7 +177,7 @@ class Opened(NamedTuple):
     judgments: Judgments
     form: File | Run | Arrays | Mapping[str, Mapping[str, float]]
     retrieved: Retrieved
-    kept: dict[tuple[Ranking, bool, bool], tuple[Judged, Retrieved]] | None = None
+    kept: dict[tuple[Ranking, bool, tuple[str, ...]], tuple[Judged, Retrieved]] | None = None
 
 
 def open_run(
@@ -227,8 +227,10 @@ def open_run(
         table, replaced = _read_run(source, name, plan.duplicates, reading.threads)
         return Opened(judgments, table, facts_of(table, replaced), kept)
     if relevance and not isinstance(run, (Run, Results)) and is_nested(run):
-        nested: Any = run
-        return Opened(judgments, nested, Retrieved(tuple(nested), RUN_NAME, DEFAULT_TAG, RankContradictions()), kept)
+        given: Any = run
+        nested, bare = parted(given)
+        facts = Retrieved(tuple(nested), RUN_NAME, DEFAULT_TAG, RankContradictions(), bare=bare)
+        return Opened(judgments, nested, facts, kept)
     form = _table_or_arrays(run)
     if not isinstance(form, Run):
         if relevance and not whole:
@@ -239,7 +241,7 @@ def open_run(
 
 def facts_of(run: Run, replaced: int = 0) -> Retrieved:
     """Return the facts about a run that is held as a table."""
-    return Retrieved(run.qids, run.name, run.tag, rank_contradictions(run), replaced)
+    return Retrieved(run.qids, run.name, run.tag, rank_contradictions(run), replaced, run.bare)
 
 
 def load_run(

@@ -150,12 +150,17 @@ _NOT_IN_9 = frozenset({"rbp", "rbp_resid", "unj"})
 _OWN_ORDER = "recip_rank recip_rank_cut recall_cap success judged hole"
 """Measures that BEIR and FlagEmbedding compute themselves; they leave the others to pytrec_eval."""
 
-_BY_SMALLER_ID = (
-    "recip_rank_cut judged set_judged compat alpha_dcg_cut alpha_ndcg_cut err_ia_cut nerr_ia_cut nrbp nnrbp ap_ia "
-    "p_ia_cut strec_cut"
+_OWN_WAYS = MappingProxyType({"score_type": "float64", "ties": "line", "missing": "empty", "bare": "judged"})
+
+_BY_SMALLER_ID = "judged set_judged compat"
+_BY_SMALLER_ID_OF_LINES = (
+    "recip_rank_cut alpha_dcg_cut alpha_ndcg_cut err_ia_cut nerr_ia_cut nrbp nnrbp ap_ia p_ia_cut strec_cut"
 )
 _BY_LINE = "rbp_binary rbp_binary_cut insq inst sdcg_cut bpm_cut nerr8_cut nerr9_cut nerr10 nerr11"
-"""Measures that other packages than trec_eval compute for ir_measures, by their order of equal scores."""
+"""Measures that other packages than trec_eval compute for ir_measures, by their order of equal scores.
+
+All but the first packages are given lines, which name no query without documents.
+"""
 
 _LISTS = Conventions(ties="line", known="retrieved", extra="in")
 """Conventions of programs that score lists of labels, one per retrieved document, without other judgments or ids."""
@@ -208,7 +213,7 @@ _ALL = (
     _profile(
         "pytrec_eval",
         "pytrec_eval and pytrec_eval-terrier 0.5, averaged by the caller",
-        Conventions(score_type=FLOAT32),
+        Conventions(score_type=FLOAT32, bare="answered"),
         when_complete="zero",
         defaults=_UP,
         leaves_out=_NOT_IN_9,
@@ -217,18 +222,21 @@ _ALL = (
     _profile(
         "ir_measures",
         "ir_measures 0.4",
-        Conventions(score_type=FLOAT32, missing="empty", duplicates="last"),
+        Conventions(score_type=FLOAT32, missing="empty", duplicates="last", bare="judged"),
         exceptions={
             _BY_SMALLER_ID: {"score_type": "float64", "ties": "docid-asc"},
+            _BY_SMALLER_ID_OF_LINES: {"score_type": "float64", "ties": "docid-asc", "bare": "out"},
             "accuracy accuracy_cut": {
                 "score_type": "float64",
                 "ties": "line",
                 "missing": "out",
                 "unrelevant": "out",
+                "bare": "out",
             },
-            "num_q num_rel": {"missing": "out"},
-            _BY_LINE: {"score_type": "float64", "ties": "line"},
-            "err_cut nerr_cut ndcg_cut:gain=exp": {"score_type": "float64"},
+            "num_q num_rel": {"missing": "out", "bare": "answered"},
+            "num_ret": {"bare": "out"},
+            _BY_LINE: {"score_type": "float64", "ties": "line", "bare": "out"},
+            "err_cut nerr_cut ndcg_cut:gain=exp": {"score_type": "float64", "bare": "out"},
         },
         meanings={"err_cut": "ERR(max_rel=4)", "judged set_judged": "Judged(negative=nonrelevant)"},
         names={"accuracy": "Accuracy"},
@@ -238,7 +246,7 @@ _ALL = (
     _profile(
         "ranx",
         "ranx 0.3, after make_comparable",
-        Conventions(ties="ranx", missing="empty", duplicates="last"),
+        Conventions(ties="ranx", missing="empty", duplicates="last", bare="judged"),
         meanings={"bpref": "Bpref(negative=nonrelevant)"},
         names={"hits": "Hits", "recall": "SetR"},
         remarks=(
@@ -253,8 +261,8 @@ _ALL = (
     _profile(
         "beir",
         "BEIR 2.2, EvaluateRetrieval.evaluate and evaluate_custom",
-        Conventions(score_type=FLOAT32, self_hits="drop", duplicates="last"),
-        exceptions={_OWN_ORDER: {"score_type": "float64", "ties": "line", "missing": "empty"}},
+        Conventions(score_type=FLOAT32, self_hits="drop", duplicates="last", bare="answered"),
+        exceptions={_OWN_ORDER: _OWN_WAYS},
         when_complete="zero",
         defaults=_UP,
         names={"accuracy": "Success"},
@@ -264,8 +272,8 @@ _ALL = (
     _profile(
         "flagembedding",
         "FlagEmbedding 1.4, its evaluation package",
-        Conventions(score_type=FLOAT32, duplicates="last"),
-        exceptions={_OWN_ORDER: {"score_type": "float64", "ties": "line", "missing": "empty"}},
+        Conventions(score_type=FLOAT32, duplicates="last", bare="answered"),
+        exceptions={_OWN_ORDER: _OWN_WAYS},
         when_complete="zero",
         defaults=_UP,
         names={"accuracy": "Success"},
@@ -432,7 +440,7 @@ _ALL = (
     _profile(
         "mteb",
         "MTEB 2.26, its retrieval tasks",
-        Conventions(score_type=FLOAT32, duplicates="last"),
+        Conventions(score_type=FLOAT32, duplicates="last", bare="answered"),
         exceptions={
             "recip_rank_cut": {"score_type": "float64"},
             "recall_cap": {"score_type": "float64", "unrelevant": "out"},

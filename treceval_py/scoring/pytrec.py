@@ -93,9 +93,7 @@ class RelevanceEvaluator:
         if not isinstance(relevance_level, (int, np.integer)) or relevance_level < 1:
             unsupported = f"relevance_level must be a whole number from 1 on, not {relevance_level!r}"
             raise MeasureTypeError(unsupported, "For level 0 use te.evaluate(…, level=0).")
-        # pytrec_eval leaves out queries without judgments; anything but a dictionary is refused below
-        judged = {qid: row for qid, row in query_relevance.items() if not isinstance(row, Mapping) or row}
-        self._qrels = _typed(Qrels, judged)
+        self._qrels = _typed(Qrels, query_relevance)
         defaults = {"level": int(relevance_level), "max_rel": self._qrels.max_rel, **_PROFILE.defaults}
         self._measures = [(_key(measure), measure.with_defaults(defaults)) for measure in asked]
         self._judged_only = bool(judged_docs_only_flag)
@@ -126,7 +124,10 @@ class RelevanceEvaluator:
         if scores is None:
             return {}
         width = _PROFILE.conventions.score_type
-        judged = _typed(judge, self._qrels, scores, complete=False, judged_only=self._judged_only, score_type=width)
+        # A query without documents is answered, as in the package. To `judge` it is missing.
+        rows_given = scores.values() if isinstance(scores, Mapping) else ()
+        bare = any(isinstance(row, Mapping) and not row for row in rows_given)
+        judged = _typed(judge, self._qrels, scores, complete=bare, judged_only=self._judged_only, score_type=width)
         columns: dict[str, list[float]] = {}
         for key, measure in self._measures:
             values = np.zeros(judged.num_queries) if measure.family.kind == TEXT else measure(judged)

@@ -160,6 +160,8 @@ class Signature(NamedTuple):
         if mine != others:
             differing.append(f"{mine.notation} and {others.notation}")
         for convention in self.conventions.differences(other.conventions):
+            if convention.name == "bare":  # which queries count is compared as such
+                continue
             here, there = (convention.show(getattr(each.conventions, convention.name)) for each in (self, other))
             differing.append(f"{convention.key} {here} and {there}")
         for name in ("judgments", "version"):
