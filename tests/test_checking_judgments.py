@@ -174,13 +174,6 @@ def test_documents_are_left_to_a_second_reading_where_lines_are_not_together() -
     assert collector.counts == {"Q315": 1}
 
 
-def test_only_the_documents_of_the_last_query_are_held() -> None:
-    checks = Repetitions(KINDS["qrels"], Collector("qrels"))
-    for number in range(1, 4):
-        checks.take(rows_of(b"%d 0 a 1\n" % number, number))
-    assert [stretch.docids.raw() for stretch in checks._stretches] == [[b"a"]]
-
-
 def test_repeated_documents_are_the_same_however_lines_are_cut_into_chunks() -> None:
     for seed in range(20):
         draw = random.Random(seed)

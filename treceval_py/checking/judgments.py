@@ -1,7 +1,7 @@
 """Checks of judgments as a whole: repeated and contradictory lines, labels, and query ids.
 
-Only the documents of one query are held in memory. If the lines of a query are not together, documents are compared in
-a second pass, which brings the lines together.
+Documents are compared chunk by chunk; if a query is in several chunks, in a second pass, which brings its lines
+together.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ class JudgmentChecks:
         self._repetitions = Repetitions(kind, self._repeated)
         self._last: bytes | None = None
         self._apart: dict[bytes, int] = {}  # queries whose lines are not together, and the line that shows it
+        self._scattered = False  # also where a query only continues in the next chunk
         self._negative = 0
         self._first_negative = 0  # its line
         self._lowest = 0
@@ -86,7 +87,7 @@ class JudgmentChecks:
             return
         self._documents += len(rels)
         self._look_at_queries(rows, rels)
-        if not self._apart:
+        if not self._scattered:
             self._repetitions.take(rows)
         self._look_at_labels(rows, rels)
 
@@ -96,7 +97,7 @@ class JudgmentChecks:
         self._tell_negative_labels()
         self._tell_queries_without_relevant()
         self._tell_interleaved()
-        if not self._apart:
+        if not self._scattered:
             self._repetitions.finish()
             self._collector.take(self._repeated)
         return Shape(
@@ -105,7 +106,7 @@ class JudgmentChecks:
             documents=self._documents,
             tied=0,
             contradicted=0,
-            scattered=bool(self._apart),
+            scattered=self._scattered,
         )
 
     def _look_at_queries(self, rows: QueryLines, rels: IntArray) -> None:
@@ -119,6 +120,7 @@ class JudgmentChecks:
             else:
                 self._counts[qid] += stop - start
                 self._highest[qid] = max(self._highest[qid], highest[stretch])
+                self._scattered = True
                 if qid != self._last:
                     self._apart.setdefault(qid, int(rows.lines[start]))
             self._last = qid

@@ -12,9 +12,10 @@ from treceval_py._types import FloatArray, IntArray
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.lists import QID, Lists
 from treceval_py.checking.ranks import RankChecks
+from treceval_py.checking.repetitions import repeated_rows
 from treceval_py.checking.rows import Kind, QueryLines
 from treceval_py.checking.scores import ScoreChecks
-from treceval_py.data.ids import quoted, repeated
+from treceval_py.data.ids import quoted
 
 SAME_DEPTH = 0.8
 """If at least this share of queries has the same number of documents, the others are reported. The share is lower, and
@@ -117,24 +118,15 @@ class QueryChecks:
 
     def _take_duplicates(self, lists: Lists) -> list[int]:
         """Report repeated documents; return the rows that repeat both a document and its score."""
-        docids, scores = lists.rows.docids, lists.scores
-        again: list[int] = []
-        if repeated(docids, lists.offsets) is None:
-            return again
-        for number, (start, stop) in enumerate(pairwise(lists.offsets.tolist())):
-            raw = docids.raw(start, stop)
-            if len(set(raw)) == len(raw):
-                continue
-            seen: dict[bytes, int] = {}
-            scored: set[tuple[bytes, float]] = set()
-            for row, docid in enumerate(raw, start):
-                if seen.setdefault(docid, row) != row:
-                    self._tell_duplicate(lists, number, seen[docid], row)
-                if scores is not None:
-                    pair = docid, float(scores[row])
-                    if pair in scored:
-                        again.append(row)
-                    scored.add(pair)
+        scores, again = lists.scores, list[int]()
+        scored: set[tuple[int, float]] = set()  # the first row of a document, and a score that it was listed with
+        for number, first, row in repeated_rows(lists.rows):
+            self._tell_duplicate(lists, number, first, row)
+            if scores is not None:
+                scored.add((first, float(scores[first])))
+                if (first, float(scores[row])) in scored:
+                    again.append(row)
+                scored.add((first, float(scores[row])))
         return again
 
     def _tell_duplicate(self, lists: Lists, number: int, first: int, row: int) -> None:
