@@ -15,6 +15,7 @@ from concurrent import futures
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import click
 import numpy as np
 import pytest
 from command import Done, treceval
@@ -308,8 +309,6 @@ def test_every_field_has_an_option_and_every_option_a_field() -> None:
 
 
 def test_every_command_that_scores_has_every_option_in_every_spelling() -> None:
-    import click
-
     group = commands.treceval
     context = click.Context(group)
     scoring = set()
@@ -531,3 +530,29 @@ def test_an_option_is_the_same_one_by_one_and_in_a_scoring(
         str(caught.value)
         == "scoring= already has every scoring option. Remove the other options, or put them into scoring."
     )
+
+
+# Given twice ----------------------------------------------------------------------------------------
+
+
+SINGLE_VALUED = [
+    pytest.param(name, option, id=f"{name} {option.opts[0]}")
+    for name in commands.treceval.names
+    for option in commands.treceval.get_command(click.Context(commands.treceval), name).params  # type: ignore[union-attr]
+    if isinstance(option, click.Option) and not option.is_flag and not option.multiple
+]
+
+
+@pytest.mark.parametrize(("name", "option"), SINGLE_VALUED)
+def test_an_option_that_takes_one_value_is_not_given_twice(name: str, option: click.Option) -> None:
+    once, again = ([spelling, *["1"] * option.nargs] for spelling in (option.opts[0], option.opts[-1]))
+    assert treceval([name, *once, "--help"]).status == 0
+    refused = treceval([name, *once, "--help", *again])
+    assert (refused.status, refused.out) == (2, b"")
+    assert f"treceval: {option.opts[0]} is given more than once; keep one. See" in refused.err.decode()
+
+
+def test_flags_and_repeatable_options_may_be_given_twice(folder: Path) -> None:
+    line = "-q -q -c -c -m map -m RR qrels r0 --format json"
+    once = line.replace("-q -q -c -c", "-q -c")
+    assert treceval(line.split(), folder=folder) == treceval(once.split(), folder=folder)

@@ -46,7 +46,7 @@ THREADS = "OPENBLAS_NUM_THREADS"
 
 
 class Command(click.Command):
-    """A command, for which numpy is imported when its arguments are right.
+    """A command that refuses repeated options, and for which numpy is imported when its arguments are right.
 
     Parameters
     ----------
@@ -56,6 +56,8 @@ class Command(click.Command):
     """
 
     context_class = _Context
+    last_counts = False
+    """Whether the last value of a repeated option counts, as in getopt, instead of being refused."""
 
     def __init__(
         self,
@@ -71,6 +73,23 @@ class Command(click.Command):
         self.check = check
         for parameter in self.params:
             parameter.type = TEXT if parameter.type is click.STRING else parameter.type
+
+    def make_parser(self, ctx: click.Context) -> Any:
+        """Return click's parser, of which a second value of an option that takes one is refused."""
+        parser = super().make_parser(ctx)
+        parse = parser.parse_args
+
+        def parse_once(args: list[str]) -> Any:
+            values, rest, order = parse(args)
+            for number, option in enumerate(order):
+                single = isinstance(option, click.Option) and not option.is_flag and not option.multiple
+                if single and option in order[:number]:
+                    raise click.UsageError(f"{option.opts[0]} is given more than once; keep one.", ctx)
+            return values, rest, order
+
+        if not (self.last_counts or ctx.resilient_parsing):
+            parser.parse_args = parse_once  # type: ignore[method-assign]
+        return parser
 
     def invoke(self, ctx: click.Context) -> Any:
         """Check the arguments, and call the command."""
