@@ -261,7 +261,7 @@ def board(
         Folders, patterns such as ``runs/*.gz``, and files.
     measures : name, Measure, or iterable of them, optional
         Measures to compute; the first decides the order. Default: AP, nDCG@10, RR and P@10, or the profile's.
-    level, depth, judged_only, collection_size, profile, scoring, run_format
+    level, depth, judged_only, collection_size, profile, scoring, run_format, max_passage
         As in `evaluate`.
     signature
         Refused: a board is made by a profile.
@@ -431,7 +431,7 @@ class Scorer:
     def key(self) -> list[str]:
         """Everything besides the run that decides its cached result."""
         signatures = self.signatures([()] * len(self.measures))
-        return [*(signature.long for signature in signatures), f"format:{self.reading.run_format}"]
+        return [*(signature.long for signature in signatures), f"reading:{tuple(self.reading)}"]
 
     @property
     def bounds(self) -> list[tuple[float, float]]:

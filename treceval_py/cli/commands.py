@@ -74,6 +74,16 @@ class Command(click.Command):
         for parameter in self.params:
             parameter.type = TEXT if parameter.type is click.STRING else parameter.type
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Give options with ``[=VALUE]`` that have no value their usual one, for which click takes the next word."""
+        usual = {
+            name: option.flag_value
+            for option in self.params
+            if isinstance(option, click.Option) and str(option.metavar).startswith("[=")
+            for name in option.opts
+        }
+        return super().parse_args(ctx, [f"{word}={usual[word]}" if word in usual else word for word in args])
+
     def make_parser(self, ctx: click.Context) -> Any:
         """Return click's parser, of which a second value of an option that takes one is refused."""
         parser = super().make_parser(ctx)

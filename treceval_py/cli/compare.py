@@ -111,7 +111,7 @@ def gathered(
     with progress(runs) as bar:
         gathering = gather(
             [
-                load_run(file, reading.run_format, duplicates=duplicates, threads=reading.threads)
+                load_run(file, reading, duplicates=duplicates)
                 if again and (file == "-" or not os.path.isfile(file))
                 else file
                 for file in runs

@@ -59,15 +59,15 @@ def _check(ctx: click.Context) -> dict[str, object]:
     qrels, judged_rankings = chosen["qrels"], chosen["judged_rankings"]
     signature = chosen["signature"] or chosen["long_signature"]
     norms, ranges = chosen["norms"] is not None, chosen["ties"] or chosen["unjudged"]
-    own = "-R" if chosen["judgment_format"] else "-T"
+    own = {"-R": "judgment_format", "-T": "run_format", "--max-passage": "max_passage"}
+    wrong = next((option for option, name in own.items() if chosen[name]), "")
     return {
         "--judged-ranking FILE replaces QRELS and RUN; remove them.": judged_rankings and qrels is not None,
         "Missing argument 'QRELS'.": not judged_rankings and qrels is None,
         "Missing argument 'RUN [RUN…]'.": not judged_rankings and not chosen["runs"],
         TWICE: (judged_rankings or (qrels, *chosen["runs"])).count("-") > 1,
         "Signatures describe values, not z-scores; remove -Z.": norms and (chosen["signatures"] or signature),
-        f"--judged-ranking has its own format; remove {own}.": judged_rankings
-        and (chosen["judgment_format"] or chosen["run_format"]),
+        f"--judged-ranking has its own format; remove {wrong}.": judged_rankings and wrong,
         "--groups prints the averages of groups; remove -n.": chosen["groups"] and chosen["no_summary"] and not ranges,
         **{
             f"--ties and --unjudged print ranges of values; remove {option}.": ranges and there

@@ -127,8 +127,8 @@ def compare(
         Names of the runs.
     force : bool
         Compare even values that were computed differently.
-    run_format, judgment_format : str, optional
-        Formats of the files, as in `evaluate`.
+    run_format, judgment_format, max_passage : str, optional
+        How files are read, as in `evaluate`.
     threads : int, optional
         Threads for reading runs and resampling. Default: one per available core.
 

@@ -279,8 +279,8 @@ def gate(
         Count judged queries that a run lacks as empty rankings. Default: True where runs are scored.
     force : bool
         Compare even values that were computed differently.
-    run_format, judgment_format : str, optional
-        Formats of the files, as in `evaluate`.
+    run_format, judgment_format, max_passage : str, optional
+        How files are read, as in `evaluate`.
     threads : int, optional
         Threads for reading runs. Default: one per available core.
 
