@@ -522,3 +522,74 @@ def test_what_is_the_same_for_several_runs_is_noted_once(tmp_path: Path) -> None
     assert done.err.decode().splitlines()[0] == (
         "note: 2 runs (x, y): 1 judged query is missing (3), and left out; -c counts it."
     )
+
+
+# Ranges of measures.
+
+FEW = {"1": {"a": 1}, "2": {"a": 1}}
+RIGHT, WRONG = {"a": 2.0, "x": 1.0}, {"x": 2.0, "y": 1.0}
+OPPOSITE = {"one": {"1": WRONG, "2": RIGHT}, "other": {"1": RIGHT, "2": WRONG}}
+"""RR is 0 and 1, and 1 and 0."""
+
+
+@pytest.mark.parametrize("interval", ["simultaneous", "t", "bca"])
+def test_intervals_do_not_leave_the_range_of_a_measure(interval: str) -> None:
+    (found,) = te.compare(FEW, OPPOSITE, ["RR"], interval=interval).measures
+    assert found.values.tolist() == [[0, 1], [1, 0]]
+    # 0.5 - 12.71 * 0.5 and 0.5 + 12.71 * 0.5, where RR is from 0 to 1
+    assert scipy.stats.ttest_1samp([0, 1], 0).confidence_interval(0.95) == pytest.approx((-5.853, 6.853), abs=5e-4)
+    assert (found.low.tolist(), found.high.tolist()) == ([0, 0], [1, 1])
+    (difference,) = found.differences
+    assert (difference.mean, difference.low, difference.high) == (0, -1, 1)  # of -12.71 to 12.71
+
+
+def test_an_interval_that_stays_within_the_range_is_not_changed() -> None:
+    qrels = {str(q): {"a": 1} for q in range(4)}
+    runs = {
+        name: {q: RIGHT if q in right else {"x": 2.0, "a": 1.0} for q in qrels}
+        for name, right in (("u", "0"), ("v", "1"))
+    }
+    (found,) = te.compare(qrels, runs, ["RR"], interval="t", confidence=0.8).measures
+    values = [[1, 0.5, 0.5, 0.5], [0.5, 1, 0.5, 0.5]]
+    of_mean = scipy.stats.ttest_1samp(values[0], 0).confidence_interval(0.8)
+    assert (found.low[0], found.high[0]) == pytest.approx(tuple(of_mean), rel=1e-12)
+    of_difference = scipy.stats.ttest_rel(values[1], values[0]).confidence_interval(0.8)
+    (difference,) = found.differences
+    assert (difference.low, difference.high) == pytest.approx(tuple(of_difference), rel=1e-12)
+
+
+def test_an_interval_is_cut_only_where_the_measure_has_a_limit(tmp_path: Path) -> None:
+    # DCG is from 0 on: 0 and 1 as above. Utility has no limits: -2 and 0, as two documents that are not relevant cost 1
+    # each, and a relevant one brings 1.
+    runs = te.compare(FEW, OPPOSITE, ["dcg", "utility"], interval="t")
+    dcg, utility = runs.measures
+    of_mean = scipy.stats.ttest_1samp([0, 1], 0).confidence_interval(0.95)
+    assert (dcg.low[0], dcg.high[0]) == (0, pytest.approx(of_mean.high, rel=1e-12))
+    assert utility.values[0].tolist() == [-2, 0]
+    of_mean = scipy.stats.ttest_1samp([-2, 0], 0).confidence_interval(0.95)
+    assert (utility.low[0], utility.high[0]) == pytest.approx(tuple(of_mean), rel=1e-12)
+    for measure in (dcg, utility):
+        (difference,) = measure.differences
+        of_difference = scipy.stats.ttest_rel(measure.values[1], measure.values[0]).confidence_interval(0.95)
+        assert (difference.low, difference.high) == pytest.approx(tuple(of_difference), rel=1e-12)
+
+
+@pytest.mark.parametrize(("highest", "limits"), [(1, (0, 1)), (100, None)])
+def test_saved_values_are_cut_at_the_range_that_their_name_has_unless_they_leave_it(
+    highest: int, limits: tuple[float, float] | None, tmp_path: Path
+) -> None:
+    files = [tmp_path / name for name in ("one", "other")]
+    for file, values in zip(files, ((0, highest), (highest, 0)), strict=True):
+        file.write_text("".join(f"map\t{qid}\t{value:.4f}\n" for qid, value in enumerate(values, 1)))
+    (found,) = te.compare(files, interval="t").measures
+    expected = limits or tuple(scipy.stats.ttest_1samp([0, highest], 0).confidence_interval(0.95))
+    assert (found.low[0], found.high[0]) == pytest.approx(expected, rel=1e-12)
+
+
+def test_intervals_in_groups_and_of_gates_do_not_leave_the_range_either() -> None:
+    found = te.compare(FEW, OPPOSITE, ["RR"], groups={"1": "all", "2": "all"}).by_group
+    assert [(each.low, each.high) for each in found[0].differences] == [(-1, 1)]
+    (decision,) = te.gate(FEW, *OPPOSITE.values(), measures=["RR"], margin=0.5).decisions
+    assert decision.low == -1  # of -6.31
+    (decision,) = te.gate(FEW, *OPPOSITE.values(), measures=["utility"], margin=0.5).decisions
+    assert decision.low == pytest.approx(scipy.stats.t.ppf(0.05, 1) * 2, rel=1e-9)  # ±2: the standard error is 2

@@ -732,7 +732,7 @@ def _number(mean: float | None) -> float:
 
 def _intervals(measure: Measure, column: Aligned, settings: BoardSettings) -> tuple[FloatArray, FloatArray]:
     """Return the intervals of the runs' averages; of a sum, those of the mean times the number of queries."""
-    low, high = mean_interval(column.values, settings.confidence)
+    low, high = mean_interval(column.values, settings.confidence, column.bounds)
     scale = len(column.qids) if measure.family.average is SUM else 1
     return low * scale, high * scale
 

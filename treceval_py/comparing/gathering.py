@@ -11,7 +11,7 @@ from treceval_py._types import Source
 from treceval_py.comparing.saved.measures import harmonised
 from treceval_py.comparing.saved.naming import unique_names
 from treceval_py.comparing.saved.reading import is_saved, read_saved
-from treceval_py.comparing.scores import Scored, scored_of
+from treceval_py.comparing.scores import Scored, measure_named, scored_of
 from treceval_py.comparing.tuned import about_tuned
 from treceval_py.data.ids import shown
 from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
@@ -258,7 +258,7 @@ def _chosen(wanted: list[Measure], known: Sequence[Scored], profile: Profile) ->
         return [each for each in profile.parse(profile.measures) if fit(each)], []
     first = harmonised(known)
     common = [name for name in first[0].measures if all(name in scored.measures for scored in first)]
-    measures = [(name, _measure(name)) for name in common]
+    measures = [(name, measure_named(name)) for name in common]
     real = [(name, each) for name, each in measures if each is None or each.family.kind != COUNT]
     of_usual = parse_measures(USUAL)
     usual_there = [name for name, each in real if each in of_usual]
@@ -272,19 +272,11 @@ def _chosen(wanted: list[Measure], known: Sequence[Scored], profile: Profile) ->
     return list(names), notes
 
 
-def _measure(name: str) -> Measure | None:
-    try:
-        measures = parse_measures(name)
-    except MeasureError:
-        return None
-    return measures[0] if len(measures) == 1 else None
-
-
 def _same(name: str, chosen: Measure | str) -> bool:
     if name == chosen or (isinstance(chosen, Measure) and name == chosen.name):
         return True
-    measure = _measure(name)
-    return measure is not None and measure == (chosen if isinstance(chosen, Measure) else _measure(chosen))
+    measure = measure_named(name)
+    return measure is not None and measure == (chosen if isinstance(chosen, Measure) else measure_named(chosen))
 
 
 def _only(scored: Scored, chosen: Sequence[Measure | str]) -> Scored:
