@@ -593,3 +593,95 @@ def test_intervals_in_groups_and_of_gates_do_not_leave_the_range_either() -> Non
     assert decision.low == -1  # of -6.31
     (decision,) = te.gate(FEW, *OPPOSITE.values(), measures=["utility"], margin=0.5).decisions
     assert decision.low == pytest.approx(scipy.stats.t.ppf(0.05, 1) * 2, rel=1e-9)  # ±2: the standard error is 2
+
+
+# Files of a folder that are no runs.
+
+LOG = "2026-11-25 12:00:00 started indexing\n"
+BROKEN = "1 Q0 a 1 0.5 t\n2 Q0 a 1 high t\n"
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    """A folder with judgments, and with a folder of two runs, a broken one and a log."""
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "qrels").write_text("1 0 a 1\n2 0 a 1\n")
+    files = {"one.txt": "1 Q0 a 1 0.5 one\n2 Q0 b 1 0.5 one\n", "two.txt": "1 Q0 a 1 0.5 two\n2 Q0 a 1 0.5 two\n"}
+    for name, text in {**files, "broken.txt": BROKEN, "log.txt": LOG}.items():
+        (tmp_path / "runs" / name).write_text(text)
+    return tmp_path
+
+
+WHY = ("not scored: broken.txt:2: score ", "not scored: log.txt:1: ")
+
+
+@pytest.mark.parametrize("files", ["runs/", "runs/*.txt", "runs/one.txt runs/[!o]*"])
+def test_a_file_of_a_folder_that_is_no_run_is_named_and_left_out(files: str, mixed: Path) -> None:
+    options = ["-m", "RR", "--format", "json"]
+    done = treceval(["compare", "qrels", *files.split(), *options], folder=mixed)
+    alone = treceval(["compare", "qrels", "runs/one.txt", "runs/two.txt", *options], folder=mixed)
+    assert (done.status, alone.status) == (1, 0)
+    found, expected = json.loads(done.out), json.loads(alone.out)
+    assert found["measures"] == expected["measures"]
+    said = [note for note in found["notes"] if note not in expected["notes"]]
+    assert len(said) == 2
+    assert [note.startswith(why) for note, why in zip(said, WHY, strict=True)] == [True, True], said
+    assert done.err.decode().count(".txt:") == 2
+    assert all(note.removeprefix("not scored: ") in done.err.decode() for note in said)
+    if " " not in files:  # a board says the same
+        board = json.loads(treceval(["board", "qrels", files, "--no-cache", *options], folder=mixed).out)
+        assert [f"not scored: {each['message']}" for each in board["errors"]] == said
+
+
+def test_a_file_that_is_named_must_be_a_run(mixed: Path) -> None:
+    for name, why in zip(("broken", "log"), WHY, strict=True):
+        done = treceval(["compare", "qrels", "runs/one.txt", "runs/two.txt", f"runs/{name}.txt"], folder=mixed)
+        assert (done.status, done.out) == (1, b"")
+        assert done.err.decode().startswith(f"runs/{why.removeprefix('not scored: ')}")
+
+
+def test_with_less_than_two_runs_the_reason_is_told(mixed: Path) -> None:
+    (mixed / "runs" / "two.txt").unlink()
+    done = treceval(["compare", "qrels", "runs/"], folder=mixed)
+    assert (done.status, done.out) == (1, b"")
+    assert done.err.decode().startswith(f"runs/{WHY[0].removeprefix('not scored: ')}")
+
+
+def test_a_gate_needs_every_file(mixed: Path) -> None:
+    assert treceval(["gate", "qrels", "runs/one.txt", "runs/two.txt", "--margin", "9"], folder=mixed).status == 0
+    done = treceval(["gate", "qrels", "runs/", "--margin", "9"], folder=mixed)
+    assert (done.status, done.out) == (1, b"")
+
+
+def test_a_folder_of_saved_results_may_hold_other_files_too(mixed: Path) -> None:
+    (mixed / "saved").mkdir()
+    for name in ("one", "two"):
+        line = ["-q", "-m", "RR", "--format", "json", "-o", f"saved/{name}.json", "qrels", f"runs/{name}.txt"]
+        assert treceval(line, folder=mixed).status == 0
+    assert treceval(["compare", "saved/", "--format", "json"], folder=mixed).status == 0
+    (mixed / "saved" / "log.txt").write_text(LOG)
+    treceval(["compare", "saved/one.json", "saved/two.json", "-o", "saved/table.txt"], folder=mixed)
+    done = treceval(["compare", "saved/", "--format", "json"], folder=mixed)
+    assert done.status == 1
+    notes = json.loads(done.out)["notes"]
+    assert [note.split(": ")[1] for note in notes if note.startswith("not scored: ")] == ["table.txt", "log.txt"]
+    said = treceval(["compare", "runs/"], folder=mixed).err.decode()
+    assert "scoring this run needs judgments, but the first argument, runs/, is not a judgments file" in said
+
+
+@pytest.mark.parametrize(("count", "said"), [(5, 5), (6, 6), (7, 6)])
+def test_at_most_five_files_are_named(count: int, said: int, mixed: Path) -> None:
+    for number in range(count - 2):
+        (mixed / "runs" / f"m{number}").write_text(LOG)
+    notes = json.loads(treceval(["compare", "qrels", "runs/", "-m", "RR", "--format", "json"], folder=mixed).out)[
+        "notes"
+    ]
+    assert len([note for note in notes if "not scored" in note]) == said
+    assert (f"{count - 5} more files are not scored." in notes) is (count > 5)
+
+
+@pytest.mark.slow
+def test_a_report_names_the_files_that_it_lacks(mixed: Path) -> None:
+    done = treceval(["report", "qrels", "runs/", "-m", "RR", "-o", "page.html"], folder=mixed)
+    assert done.status == 1
+    assert WHY[0] in (mixed / "page.html").read_text("utf-8")

@@ -20,7 +20,7 @@ from treceval_py.boards.intervals import ranges_of, rounded, shared_ranks
 from treceval_py.comparing.gathering import USUAL, comparable, fit
 from treceval_py.comparing.outcome import Settings
 from treceval_py.comparing.paired import mean_interval
-from treceval_py.comparing.saved.files import passed_over, run_files
+from treceval_py.comparing.saved.files import Unscored, passed_over, run_files
 from treceval_py.comparing.saved.naming import unique_names
 from treceval_py.comparing.saved.reading import is_saved
 from treceval_py.comparing.scores import MOST, Aligned, Scored, aligned
@@ -114,21 +114,6 @@ class BoardRun(NamedTuple):
     digest: str
     warnings: tuple[str, ...]
     ranks: tuple[int, int] | None = None
-
-
-class Unscored(NamedTuple):
-    """A file that could not be scored.
-
-    Attributes
-    ----------
-    file : str
-        The file.
-    message : str
-        What is wrong, on one line that begins with the file.
-    """
-
-    file: str
-    message: str
 
 
 class BoardSettings(NamedTuple):
@@ -628,7 +613,7 @@ def _digest(file: str) -> str | Unscored:
             )
         return digest_of_file(file)
     except TrecevalError as error:
-        return _unscored(file, error)
+        return Unscored.of(file, error)
 
 
 def _scored(scorer: Scorer, file: str, digest: str) -> Entry | Unscored:
@@ -638,15 +623,9 @@ def _scored(scorer: Scorer, file: str, digest: str) -> Entry | Unscored:
             raise InputError(misuse, "Compare saved results with treceval compare.", file=file)
         return scorer.entry(file, digest)
     except TrecevalError as error:
-        return _unscored(file, error)
+        return Unscored.of(file, error)
     except OSError as error:  # it was removed after it was hashed
-        return _unscored(file, InputError(f"cannot be read: {error.strerror or error}", "Check the file.", file=file))
-
-
-def _unscored(file: str, error: TrecevalError) -> Unscored:
-    if error.file is None:
-        error = type(error)(error.what, error.todo, file=file)
-    return Unscored(file, str(error))
+        return Unscored.of(file, InputError(f"cannot be read: {error.strerror or error}", "Check the file.", file=file))
 
 
 def _ranked(
