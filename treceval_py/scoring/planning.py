@@ -16,7 +16,8 @@ from treceval_py.data.ranking import Ranking
 from treceval_py.errors import EvaluationError, MeasureError, brief, warn
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.abstention import default_measure
-from treceval_py.measures.parameters import JUDGED_ONLY, PARAMETERS
+from treceval_py.measures.gains import too_high
+from treceval_py.measures.parameters import JUDGED_ONLY, MOST_MAX_REL, PARAMETERS
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES, Profile, profile_of
 from treceval_py.scoring.signatures import Fingerprint, Signature, concise, ranked_apart, read_signatures
@@ -264,7 +265,10 @@ class Scoring:
         meant = profile.meaning_of(plain) if profile.meanings else plain
         resolved = meant.with_defaults(defaults)
         if "max_rel" in dict(resolved.parameters):
-            PARAMETERS["max_rel"].check(dict(resolved.parameters)["max_rel"])
+            top = dict(resolved.parameters)["max_rel"]
+            if top == max_rel > MOST_MAX_REL:  # by default, the highest judgment
+                raise too_high(max_rel, measure.name)
+            PARAMETERS["max_rel"].check(top)
         conventions = profile.conventions_of(resolved) if profile.exceptions else profile.conventions
         if self.depth is not None:
             conventions = conventions._replace(depth=int(self.depth))
