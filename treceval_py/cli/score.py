@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
@@ -10,8 +12,9 @@ import click
 from treceval_py.cli.commands import COMMANDS, PrefixCommand
 from treceval_py.cli.names import RESULT_FORMATS
 from treceval_py.cli.options import GROUPS, TWICE, flag, option, output_options, scoring_options, version_option
-from treceval_py.cli.printing import Output, check_targets, note, put
+from treceval_py.cli.printing import Output, check_targets, kind_of, note, put
 from treceval_py.cli.progress import progress
+from treceval_py.errors import InputError
 from treceval_py.rendering import FORMATS
 from treceval_py.version import __version__
 
@@ -53,6 +56,30 @@ def _print_version(_: object) -> NoReturn:
     raise click.exceptions.Exit
 
 
+def _lacking(file: str) -> str:
+    """Return what lacks beside the only file that was given, by what it looks like."""
+    kind = kind_of(file)
+    if kind == "qrels":
+        own = f"or, if its lines are also the ranking, --judged-ranking {file}"
+        return f"Missing argument 'RUN [RUN…]': {file} looks like judgments. Give a run after it; {own}."
+    if kind == "run":
+        return f"Missing argument 'QRELS': {file} looks like a run. Give the judgments before it."
+    return "Missing argument 'RUN [RUN…]'."
+
+
+@contextmanager
+def _runs_among(files: Sequence[str]) -> Iterator[None]:
+    """Say of judgments given as a run what else they can be; those before them were read, so nothing is swapped."""
+    try:
+        yield
+    except InputError as error:
+        if error.file not in files or kind_of(error.file) != "qrels":
+            raise
+        judged = " ".join(f"--judged-ranking {file}" for file in files if kind_of(file) == "qrels")
+        todo = f"This looks like judgments. If its lines are also a ranking, score it without QRELS: treceval {judged}."
+        raise type(error)(error.what, todo, file=error.file, line=error.line) from None
+
+
 def _check(ctx: click.Context) -> dict[str, object]:
     """Return what is wrong: files that lack, and options that do not go together."""
     chosen = ctx.params
@@ -64,7 +91,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
     return {
         "--judged-ranking FILE replaces QRELS and RUN; remove them.": judged_rankings and qrels is not None,
         "Missing argument 'QRELS'.": not judged_rankings and qrels is None,
-        "Missing argument 'RUN [RUN…]'.": not judged_rankings and not chosen["runs"],
+        **({_lacking(qrels): True} if qrels and not (judged_rankings or chosen["runs"]) else {}),
         TWICE: (judged_rankings or (qrels, *chosen["runs"])).count("-") > 1,
         "Signatures describe values, not z-scores; remove -Z.": norms and (chosen["signatures"] or signature),
         f"--judged-ranking has its own format; remove {wrong}.": judged_rankings and wrong,
@@ -150,13 +177,14 @@ def score(
         if output.format not in FORMATS:
             raise click.UsageError(f"Ranges cannot be printed as {output.format}; choose {', '.join(FORMATS)}.")
         ranging = Evaluator(qrels or "", scoring, reading)
-        assessed = [ranges_of(ranging, run, ties=ties, unjudged=unjudged) for run in runs]
+        with _runs_among(runs):
+            assessed = [ranges_of(ranging, run, ties=ties, unjudged=unjudged) for run in runs]
         notes = [line for each in assessed for line in about(each.results)]
         text = ranges_text(assessed, output.format, options, output.style, notes)
     else:
         table = None if norms is None else read_norms(norms)
         scored: list[Results] = []
-        with progress(files) as bar:
+        with progress(files) as bar, _runs_among(runs):
             evaluator = None if qrels is None else Evaluator(qrels, scoring, reading)
             for file in files:
                 if evaluator is not None:
