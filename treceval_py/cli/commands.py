@@ -75,31 +75,19 @@ class Command(click.Command):
             parameter.type = TEXT if parameter.type is click.STRING else parameter.type
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Give options with ``[=VALUE]`` that have no value their usual one, for which click takes the next word."""
+        """Refuse repeated options, and complete ``[=VALUE]`` that is left out, for which click takes the next word."""
+        options = [option for option in self.params if isinstance(option, click.Option)]
         usual = {
-            name: option.flag_value
-            for option in self.params
-            if isinstance(option, click.Option) and str(option.metavar).startswith("[=")
-            for name in option.opts
+            name: option.flag_value for option in options if f"{option.metavar}"[:2] == "[=" for name in option.opts
         }
-        return super().parse_args(ctx, [f"{word}={usual[word]}" if word in usual else word for word in args])
-
-    def make_parser(self, ctx: click.Context) -> Any:
-        """Return click's parser, of which a second value of an option that takes one is refused."""
-        parser = super().make_parser(ctx)
-        parse = parser.parse_args
-
-        def parse_once(args: list[str]) -> Any:
-            values, rest, order = parse(args)
-            for number, option in enumerate(order):
-                single = isinstance(option, click.Option) and not option.is_flag and not option.multiple
-                if single and option in order[:number]:
-                    raise click.UsageError(f"{option.opts[0]} is given more than once; keep one.", ctx)
-            return values, rest, order
-
+        words = [f"{word}={usual[word]}" if word in usual else word for word in args]
+        single = {option for option in options if not option.is_flag and not option.multiple}
         if not (self.last_counts or ctx.resilient_parsing):
-            parser.parse_args = parse_once  # type: ignore[method-assign]
-        return parser
+            _, _, order = self.make_parser(ctx).parse_args([*words])
+            for number, option in enumerate(order):
+                if option in single and option in order[:number]:
+                    raise click.UsageError(f"{option.opts[0]} is given more than once; keep one.", ctx)
+        return super().parse_args(ctx, words)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Check the arguments, and call the command."""
