@@ -76,13 +76,15 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Refuse repeated options, and complete ``[=VALUE]`` that is left out, for which click takes the next word."""
+        if sum(word[:1] == "-" for word in args) < 2 and not any(word[:2] == "--" for word in args):
+            return super().parse_args(ctx, args)  # as most often
         options = [option for option in self.params if isinstance(option, click.Option)]
         usual = {
             name: option.flag_value for option in options if f"{option.metavar}"[:2] == "[=" for name in option.opts
         }
         words = [f"{word}={usual[word]}" if word in usual else word for word in args]
-        single = {option for option in options if not option.is_flag and not option.multiple}
         if not (self.last_counts or ctx.resilient_parsing):
+            single = {option for option in options if not option.is_flag and not option.multiple}
             _, _, order = self.make_parser(ctx).parse_args([*words])
             for number, option in enumerate(order):
                 if option in single and option in order[:number]:
