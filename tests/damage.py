@@ -35,6 +35,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from treceval_py.cli.commands import run
@@ -127,8 +128,9 @@ def _arguments(format: str, rng: random.Random) -> Iterator[str]:
     if format != "qrels" or rng.random() < 0.85:
         for _ in range(rng.choice((1, 1, 2))):
             yield from ("-m", rng.choice(MEASURES[kind]))
-    for _ in range(rng.choice((0, 0, 1, 1, 2, 3))):
-        yield from rng.choice(OPTIONS)
+    chosen = [rng.choice(OPTIONS) for _ in range(rng.choice((0, 0, 1, 1, 2, 3)))]
+    # Each once: "-M3" and "-M 0" are one option, and a second value would be refused.
+    yield from chain(*{words[0].partition("=")[0].rstrip("0123456789"): words for words in chosen}.values())
     yield from ("qrels", "run")
     if rng.random() < 0.02:
         yield "run"

@@ -75,6 +75,49 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
 
 
+# --- files that look like something else ---
+
+
+JUDGED = b"1 Q0 a 1\n1 Q0 b 0\n2 Q0 c 0\n2 Q0 d 1\n"  # RR 1 and 1/2
+
+
+def test_of_a_single_file_the_message_says_what_it_is_and_what_lacks(folder: Folder) -> None:
+    (folder.path / "judged").write_bytes(JUDGED)
+    said = folder.refused("qrels", 2)
+    assert "Missing argument 'RUN [RUN…]': qrels looks like judgments. Give a run after it; or," in said
+    assert folder.score("-m map qrels run").out == SCORED
+    said = folder.refused("-m RR judged", 2)
+    assert "or, if its lines are also the ranking, --judged-ranking judged. See" in said
+    assert folder.score("-m RR --judged-ranking judged").out.split() == [b"RR", b"all", b"0.7500"]
+    said = folder.refused("-m map run", 2)
+    assert "Missing argument 'QRELS': run looks like a run. Give the judgments before it." in said
+    for other in ("nosuch", "-", "."):
+        assert "Missing argument 'RUN [RUN…]'. See 'treceval --help'." in folder.refused(other, 2)
+
+
+@pytest.mark.parametrize("options", ["-m RR", "-m RR --ties", "-q -m RR --format csv"])
+def test_a_judged_ranking_in_place_of_a_run_is_scored_as_the_message_says(options: str, folder: Folder) -> None:
+    for name in ("judged", "again"):
+        (folder.path / name).write_bytes(JUDGED)
+    for runs, hint in (
+        ("judged", "--judged-ranking judged"),
+        ("judged again", "--judged-ranking judged --judged-ranking again"),
+        ("run judged", "--judged-ranking judged"),
+    ):
+        said = folder.refused(f"{options} qrels {runs}")
+        assert said.startswith("judged:1: 4 fields, ")
+        assert said.endswith(f"If its lines are also a ranking, score it without QRELS: treceval {hint}.")
+        done = folder.score(f"-m RR --format csv {hint}")
+        assert done.status == 0
+        assert b"0.75" in done.out
+
+
+def test_a_run_with_a_wrong_line_is_not_taken_for_judgments(folder: Folder) -> None:
+    said = folder.refused("-m RR qrels run", run=RUN + b"2 Q0 c 1\n")
+    assert said.startswith("run:4: 4 fields, ")
+    assert "--judged-ranking" not in said
+
+
 # --- files ---
 
 

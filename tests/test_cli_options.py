@@ -15,6 +15,7 @@ from concurrent import futures
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import click
 import numpy as np
 import pytest
 from command import Done, treceval
@@ -308,8 +309,6 @@ def test_every_field_has_an_option_and_every_option_a_field() -> None:
 
 
 def test_every_command_that_scores_has_every_option_in_every_spelling() -> None:
-    import click
-
     group = commands.treceval
     context = click.Context(group)
     scoring = set()
@@ -424,7 +423,7 @@ def test_what_is_wrong_with_a_line_is_said_of_the_first_one(threads: int, tmp_pa
     lines[19], lines[29] = "1 Q0 d19 1 x t", "1 Q0"
     (tmp_path / "run").write_text("\n".join(lines))
     with pytest.raises(InputError) as caught:
-        load_run(str(tmp_path / "run"), threads=threads)
+        load_run(str(tmp_path / "run"), Reading(threads=threads))
     assert caught.value.line == 20
 
 
@@ -531,3 +530,82 @@ def test_an_option_is_the_same_one_by_one_and_in_a_scoring(
         str(caught.value)
         == "scoring= already has every scoring option. Remove the other options, or put them into scoring."
     )
+
+
+# Segments as documents ------------------------------------------------------------------------------
+
+
+def segments_of(run: Mapping[str, Mapping[str, float]], separator: str = "#") -> dict[str, dict[str, float]]:
+    """Return a run of two segments for each document; the second has its score, and the first one far less."""
+    return {
+        qid: {
+            f"{docid}{separator}{part}": score - 20 * (part == 0) for part in (0, 1) for docid, score in list_.items()
+        }
+        for qid, list_ in run.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def segmented(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("segments")
+    for name in ("qrels", "again"):
+        (path / name).write_bytes((folder / name).read_bytes())
+    for name, run in RUNS.items():
+        lines = [f"{q} Q0 {d} 1 {score} {name}\n" for q, docs in segments_of(run).items() for d, score in docs.items()]
+        (path / name).write_text("".join(lines))
+    return path
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_segments_count_as_documents_in_every_command(
+    name: str, folder: Path, segmented: Path, written: list[str]
+) -> None:
+    of_documents = numbers(FORMS[name], ["-m", "map"], folder, written)
+    assert numbers(FORMS[name], ["-m", "map", "--max-passage"], segmented, written) == of_documents
+    assert numbers(FORMS[name], ["-m", "map", "--max-passage=#"], segmented, written) == of_documents
+    without = numbers(FORMS[name], ["-m", "map"], segmented, written)
+    assert without != of_documents or name == "compare --agreement"  # of one measure
+
+
+def test_a_board_does_not_take_documents_for_segments_from_its_cache(folder: Path, segmented: Path) -> None:
+    line = ["board", "qrels", "r0", "r1", "--format", "json", "-m", "map", "--cache", "board.gz"]
+    found = [in_board(treceval([*line, *more], folder=segmented).out.decode()) for more in ([], ["--max-passage"], [])]
+    expected = of_means(results_of({"measures": "map", "complete": True}))
+    assert found[1] == pytest.approx({name: expected[name] for name in found[1]})
+    assert found[0] == found[2] != found[1]
+
+
+def test_the_separator_needs_an_equals_sign_and_the_file_after_the_option_is_a_file(segmented: Path) -> None:
+    for line in ("--max-passage qrels r0", "qrels --max-passage r0", "qrels r0 --max-passage", "qrels --max-p=# r0"):
+        assert treceval([*line.split(), "-m", "num_ret"], folder=segmented).out.split()[-1] == b"24"  # of 48 segments
+    assert treceval(["--max-passage=_", "qrels", "r0", "-m", "num_ret"], folder=segmented).out.split()[-1] == b"48"
+    said = error_of(treceval(["--max-passage=", "qrels", "r0"], folder=segmented))
+    assert "max_passage must be text between document and segment, not ''. Give '#' for ids such as d1#3." in said
+    said = error_of(treceval(["--max-passage", "--judged-ranking", "qrels"], folder=segmented))
+    assert "--judged-ranking has its own format; remove --max-passage." in said
+
+
+# Given twice ----------------------------------------------------------------------------------------
+
+
+SINGLE_VALUED = [
+    pytest.param(name, option, id=f"{name} {option.opts[0]}")
+    for name in commands.treceval.names
+    for option in commands.treceval.get_command(click.Context(commands.treceval), name).params  # type: ignore[union-attr]
+    if isinstance(option, click.Option) and not option.is_flag and not option.multiple
+]
+
+
+@pytest.mark.parametrize(("name", "option"), SINGLE_VALUED)
+def test_an_option_that_takes_one_value_is_not_given_twice(name: str, option: click.Option) -> None:
+    once, again = ([spelling, *["1"] * option.nargs] for spelling in (option.opts[0], option.opts[-1]))
+    assert treceval([name, *once, "--help"]).status == 0
+    refused = treceval([name, *once, "--help", *again])
+    assert (refused.status, refused.out) == (2, b"")
+    assert f"treceval: {option.opts[0]} is given more than once; keep one. See" in refused.err.decode()
+
+
+def test_flags_and_repeatable_options_may_be_given_twice(folder: Path) -> None:
+    line = "-q -q -c -c -m map -m RR qrels r0 --format json"
+    once = line.replace("-q -q -c -c", "-q -c")
+    assert treceval(line.split(), folder=folder) == treceval(once.split(), folder=folder)

@@ -149,3 +149,9 @@ def test_messages_name_the_program(folder: Path) -> None:
     assert done.err == b"trec_eval: Give two files, QRELS and RUN, not 1. See 'trec_eval --help'.\n"
     done = trec_eval("-m", "bad", "qrels", "run", folder=folder)
     assert done.err.startswith(b"trec_eval: ")
+
+
+def test_the_last_of_a_repeated_option_counts_as_in_getopt(folder: Path) -> None:
+    # trec_eval 10.0 assigns each in turn in its loop over getopt_long: the first document of query 1 is not relevant.
+    last = trec_eval("-M", "2", "-M", "1", "-m", "map", "qrels", "run", folder=folder)
+    assert last.out == b"map                   \tall\t0.5000\n"  # (0 + 1) / 2

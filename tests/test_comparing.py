@@ -522,3 +522,166 @@ def test_what_is_the_same_for_several_runs_is_noted_once(tmp_path: Path) -> None
     assert done.err.decode().splitlines()[0] == (
         "note: 2 runs (x, y): 1 judged query is missing (3), and left out; -c counts it."
     )
+
+
+# Ranges of measures.
+
+FEW = {"1": {"a": 1}, "2": {"a": 1}}
+RIGHT, WRONG = {"a": 2.0, "x": 1.0}, {"x": 2.0, "y": 1.0}
+OPPOSITE = {"one": {"1": WRONG, "2": RIGHT}, "other": {"1": RIGHT, "2": WRONG}}
+"""RR is 0 and 1, and 1 and 0."""
+
+
+@pytest.mark.parametrize("interval", ["simultaneous", "t", "bca"])
+def test_intervals_do_not_leave_the_range_of_a_measure(interval: str) -> None:
+    (found,) = te.compare(FEW, OPPOSITE, ["RR"], interval=interval).measures
+    assert found.values.tolist() == [[0, 1], [1, 0]]
+    # 0.5 - 12.71 * 0.5 and 0.5 + 12.71 * 0.5, where RR is from 0 to 1
+    assert scipy.stats.ttest_1samp([0, 1], 0).confidence_interval(0.95) == pytest.approx((-5.853, 6.853), abs=5e-4)
+    assert (found.low.tolist(), found.high.tolist()) == ([0, 0], [1, 1])
+    (difference,) = found.differences
+    assert (difference.mean, difference.low, difference.high) == (0, -1, 1)  # of -12.71 to 12.71
+
+
+def test_an_interval_that_stays_within_the_range_is_not_changed() -> None:
+    qrels = {str(q): {"a": 1} for q in range(4)}
+    runs = {
+        name: {q: RIGHT if q in right else {"x": 2.0, "a": 1.0} for q in qrels}
+        for name, right in (("u", "0"), ("v", "1"))
+    }
+    (found,) = te.compare(qrels, runs, ["RR"], interval="t", confidence=0.8).measures
+    values = [[1, 0.5, 0.5, 0.5], [0.5, 1, 0.5, 0.5]]
+    of_mean = scipy.stats.ttest_1samp(values[0], 0).confidence_interval(0.8)
+    assert (found.low[0], found.high[0]) == pytest.approx(tuple(of_mean), rel=1e-12)
+    of_difference = scipy.stats.ttest_rel(values[1], values[0]).confidence_interval(0.8)
+    (difference,) = found.differences
+    assert (difference.low, difference.high) == pytest.approx(tuple(of_difference), rel=1e-12)
+
+
+def test_an_interval_is_cut_only_where_the_measure_has_a_limit(tmp_path: Path) -> None:
+    # DCG is from 0 on: 0 and 1 as above. Utility has no limits: -2 and 0, as two documents that are not relevant cost 1
+    # each, and a relevant one brings 1.
+    runs = te.compare(FEW, OPPOSITE, ["dcg", "utility"], interval="t")
+    dcg, utility = runs.measures
+    of_mean = scipy.stats.ttest_1samp([0, 1], 0).confidence_interval(0.95)
+    assert (dcg.low[0], dcg.high[0]) == (0, pytest.approx(of_mean.high, rel=1e-12))
+    assert utility.values[0].tolist() == [-2, 0]
+    of_mean = scipy.stats.ttest_1samp([-2, 0], 0).confidence_interval(0.95)
+    assert (utility.low[0], utility.high[0]) == pytest.approx(tuple(of_mean), rel=1e-12)
+    for measure in (dcg, utility):
+        (difference,) = measure.differences
+        of_difference = scipy.stats.ttest_rel(measure.values[1], measure.values[0]).confidence_interval(0.95)
+        assert (difference.low, difference.high) == pytest.approx(tuple(of_difference), rel=1e-12)
+
+
+@pytest.mark.parametrize(("highest", "limits"), [(1, (0, 1)), (100, None)])
+def test_saved_values_are_cut_at_the_range_that_their_name_has_unless_they_leave_it(
+    highest: int, limits: tuple[float, float] | None, tmp_path: Path
+) -> None:
+    files = [tmp_path / name for name in ("one", "other")]
+    for file, values in zip(files, ((0, highest), (highest, 0)), strict=True):
+        file.write_text("".join(f"map\t{qid}\t{value:.4f}\n" for qid, value in enumerate(values, 1)))
+    (found,) = te.compare(files, interval="t").measures
+    expected = limits or tuple(scipy.stats.ttest_1samp([0, highest], 0).confidence_interval(0.95))
+    assert (found.low[0], found.high[0]) == pytest.approx(expected, rel=1e-12)
+
+
+def test_intervals_in_groups_and_of_gates_do_not_leave_the_range_either() -> None:
+    found = te.compare(FEW, OPPOSITE, ["RR"], groups={"1": "all", "2": "all"}).by_group
+    assert [(each.low, each.high) for each in found[0].differences] == [(-1, 1)]
+    (decision,) = te.gate(FEW, *OPPOSITE.values(), measures=["RR"], margin=0.5).decisions
+    assert decision.low == -1  # of -6.31
+    (decision,) = te.gate(FEW, *OPPOSITE.values(), measures=["utility"], margin=0.5).decisions
+    assert decision.low == pytest.approx(scipy.stats.t.ppf(0.05, 1) * 2, rel=1e-9)  # ±2: the standard error is 2
+
+
+# Files of a folder that are no runs.
+
+LOG = "2026-11-25 12:00:00 started indexing\n"
+BROKEN = "1 Q0 a 1 0.5 t\n2 Q0 a 1 high t\n"
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    """A folder with judgments, and with a folder of two runs, a broken one and a log."""
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "qrels").write_text("1 0 a 1\n2 0 a 1\n")
+    files = {"one.txt": "1 Q0 a 1 0.5 one\n2 Q0 b 1 0.5 one\n", "two.txt": "1 Q0 a 1 0.5 two\n2 Q0 a 1 0.5 two\n"}
+    for name, text in {**files, "broken.txt": BROKEN, "log.txt": LOG}.items():
+        (tmp_path / "runs" / name).write_text(text)
+    return tmp_path
+
+
+WHY = ("not scored: broken.txt:2: score ", "not scored: log.txt:1: ")
+
+
+@pytest.mark.parametrize("files", ["runs/", "runs/*.txt", "runs/one.txt runs/[!o]*"])
+def test_a_file_of_a_folder_that_is_no_run_is_named_and_left_out(files: str, mixed: Path) -> None:
+    options = ["-m", "RR", "--format", "json"]
+    done = treceval(["compare", "qrels", *files.split(), *options], folder=mixed)
+    alone = treceval(["compare", "qrels", "runs/one.txt", "runs/two.txt", *options], folder=mixed)
+    assert (done.status, alone.status) == (1, 0)
+    found, expected = json.loads(done.out), json.loads(alone.out)
+    assert found["measures"] == expected["measures"]
+    said = [note for note in found["notes"] if note not in expected["notes"]]
+    assert len(said) == 2
+    assert [note.startswith(why) for note, why in zip(said, WHY, strict=True)] == [True, True], said
+    assert done.err.decode().count(".txt:") == 2
+    assert all(note.removeprefix("not scored: ") in done.err.decode() for note in said)
+    if " " not in files:  # a board says the same
+        board = json.loads(treceval(["board", "qrels", files, "--no-cache", *options], folder=mixed).out)
+        assert [f"not scored: {each['message']}" for each in board["errors"]] == said
+
+
+def test_a_file_that_is_named_must_be_a_run(mixed: Path) -> None:
+    for name, why in zip(("broken", "log"), WHY, strict=True):
+        done = treceval(["compare", "qrels", "runs/one.txt", "runs/two.txt", f"runs/{name}.txt"], folder=mixed)
+        assert (done.status, done.out) == (1, b"")
+        assert done.err.decode().startswith(f"runs/{why.removeprefix('not scored: ')}")
+
+
+def test_with_less_than_two_runs_the_reason_is_told(mixed: Path) -> None:
+    (mixed / "runs" / "two.txt").unlink()
+    done = treceval(["compare", "qrels", "runs/"], folder=mixed)
+    assert (done.status, done.out) == (1, b"")
+    assert done.err.decode().startswith(f"runs/{WHY[0].removeprefix('not scored: ')}")
+
+
+def test_a_gate_needs_every_file(mixed: Path) -> None:
+    assert treceval(["gate", "qrels", "runs/one.txt", "runs/two.txt", "--margin", "9"], folder=mixed).status == 0
+    done = treceval(["gate", "qrels", "runs/", "--margin", "9"], folder=mixed)
+    assert (done.status, done.out) == (1, b"")
+
+
+def test_a_folder_of_saved_results_may_hold_other_files_too(mixed: Path) -> None:
+    (mixed / "saved").mkdir()
+    for name in ("one", "two"):
+        line = ["-q", "-m", "RR", "--format", "json", "-o", f"saved/{name}.json", "qrels", f"runs/{name}.txt"]
+        assert treceval(line, folder=mixed).status == 0
+    assert treceval(["compare", "saved/", "--format", "json"], folder=mixed).status == 0
+    (mixed / "saved" / "log.txt").write_text(LOG)
+    treceval(["compare", "saved/one.json", "saved/two.json", "-o", "saved/table.txt"], folder=mixed)
+    done = treceval(["compare", "saved/", "--format", "json"], folder=mixed)
+    assert done.status == 1
+    notes = json.loads(done.out)["notes"]
+    assert [note.split(": ")[1] for note in notes if note.startswith("not scored: ")] == ["table.txt", "log.txt"]
+    said = treceval(["compare", "runs/"], folder=mixed).err.decode()
+    assert "scoring this run needs judgments, but the first argument, runs/, is not a judgments file" in said
+
+
+@pytest.mark.parametrize(("count", "said"), [(5, 5), (6, 6), (7, 6)])
+def test_at_most_five_files_are_named(count: int, said: int, mixed: Path) -> None:
+    for number in range(count - 2):
+        (mixed / "runs" / f"m{number}").write_text(LOG)
+    notes = json.loads(treceval(["compare", "qrels", "runs/", "-m", "RR", "--format", "json"], folder=mixed).out)[
+        "notes"
+    ]
+    assert len([note for note in notes if "not scored" in note]) == said
+    assert (f"{count - 5} more files are not scored." in notes) is (count > 5)
+
+
+@pytest.mark.slow
+def test_a_report_names_the_files_that_it_lacks(mixed: Path) -> None:
+    done = treceval(["report", "qrels", "runs/", "-m", "RR", "-o", "page.html"], folder=mixed)
+    assert done.status == 1
+    assert WHY[0] in (mixed / "page.html").read_text("utf-8")

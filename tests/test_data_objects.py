@@ -587,6 +587,68 @@ VARYING = (
 """Whose messages depend on versions of packages, or on where something lies in memory."""
 
 
+def by_query(given: Any) -> Any:
+    return dict(enumerate(given))
+
+
+def in_array(given: Any) -> Any:
+    return np.array(given)
+
+
+def in_row(given: Any) -> Any:
+    return np.array([given])
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run", "todo", "follow", "rr"),
+    [
+        ([["d1"], ["d2"]], [["d1", "d3"], ["d3", "d2"]], "dict(enumerate(…))", by_query, 3 / 4),
+        ([["d1", "d2", "d4"]], [["d3", "d2", "d1"]], "dict(enumerate(…))", by_query, 1 / 2),
+        ([{"d1"}, {"d2"}], [["d1"], ["d3", "d2"]], "dict(enumerate(…))", by_query, 3 / 4),
+        ([[7], [8, 9]], [[7, 8], [5, 6]], "dict(enumerate(…))", by_query, 1 / 2),
+        ([[["d1", 1]]], [[["d2", 0.5], ["d1", 0.4]]], "dict(enumerate(…))", by_query, 1 / 2),
+        ([{"d1": 1}], [{"d2": 0.5, "d1": 0.4}], "dict(enumerate(…))", by_query, 1 / 2),
+        ([[0, 1], [1, 0]], [[0.9, 0.8], [0.7, 0.6]], "give both as np.array(…).", in_array, 3 / 4),
+        ([[0, 1, 0, 0]], [[9, 8, 7, 6]], "give both as np.array(…).", in_array, 1 / 2),
+        ([0, 1, 0], [0.9, 0.8, 0.7], "give both as np.array([…]).", in_row, 1 / 2),
+    ],
+)
+def test_a_list_of_queries_is_refused_with_the_form_that_works(
+    qrels: Any, run: Any, todo: str, follow: Callable[[Any], Any], rr: float
+) -> None:
+    with pytest.raises(te.DataError) as caught:
+        te.evaluate(qrels, run, ["RR"])
+    assert caught.value.todo.endswith(todo if "np" in todo else f"such as {todo}.")
+    with pytest.raises(te.DataError):
+        te.evaluate(follow(qrels), run, ["RR"])  # both are needed
+    assert te.evaluate(follow(qrels), follow(run), ["RR"]).mean["RR"] == rr
+
+
+def test_rows_of_numbers_are_refused_where_the_third_of_a_run_is_a_query() -> None:
+    # A row of three whole numbers is (qid, docid, value); three scores are not, and the run says so.
+    with pytest.raises(te.DataError, match=r"give both as np\.array\(…\)"):
+        te.evaluate([[0, 1, 0]], [[0.9, 0.8, 0.7]], ["RR"])
+    assert te.evaluate(np.array([[0, 1, 0]]), np.array([[0.9, 0.8, 0.7]]), ["RR"]).mean["RR"] == 1 / 2
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("1", "a", "x")],
+        [("1", "0", "a", "1")],
+        [("1", "a", 1), ("1", "b")],
+        [["1", "a", 1], ["1", "b", "x"]],
+        [],
+        [[]],
+    ],
+)
+def test_rows_that_are_wrong_are_not_taken_for_queries(rows: Any) -> None:
+    with pytest.raises(te.DataError) as caught:
+        te.Qrels(rows)
+    assert "enumerate" not in caught.value.todo
+    assert "np.array" not in caught.value.todo
+
+
 def test_everything_else_is_refused_in_words(snapshot: SnapshotAssertion) -> None:
     found = {name: refused(act) for name, act in WRONG.items()}
     assert len(found) >= 180

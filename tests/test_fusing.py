@@ -346,7 +346,8 @@ def test_options_that_do_not_fit_are_refused(folder: Path, snapshot: SnapshotAss
         "--weights 1,x", "--norm zmuv", "--rbc-phi 0.5", "--method combsum --rrf-k 10", "--weights 1", "-o -", "-o new/",
         "--method rbc --rbc-phi 1", "--method rbc --rbc-phi 0", "--rrf-k -1", "-k 0", "--depth 0",
     ):  # fmt: skip
-        done = fuse(folder, "one.txt", "other.txt", "-o", "fused.txt", *arguments.split())
+        output = [] if arguments.startswith("-o") else ["-o", "fused.txt"]
+        done = fuse(folder, "one.txt", "other.txt", *output, *arguments.split())
         said[arguments] = (done.status, done.err.decode())
     assert min(status for status, _ in said.values()) > 0
     assert said == snapshot

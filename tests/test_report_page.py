@@ -780,3 +780,17 @@ def test_eight_runs_of_trec_robust_are_shown(opened: Open, tmp_path: Path) -> No
         shown.tab.locator("#queries li").nth(query).click()
         difference = shown.text(".asked p b:nth-of-type(3)")
         assert shown.text("table.changes tr.sum td") == difference
+
+
+def test_no_interval_leaves_the_range_of_the_measure(opened: Open, tmp_path: Path) -> None:
+    right, wrong = {"a": 2.0, "x": 1.0}, {"x": 2.0}
+    runs = {"one": {"1": wrong, "2": right}, "other": {"1": right, "2": wrong}}  # RR 0 and 1, and 1 and 0
+    made = te.compare({"1": {"a": 1}, "2": {"a": 1}}, runs, ["RR", "utility"])
+    for measure, low, high in (("RR", -1, 1), ("utility", -math.inf, math.inf)):
+        head, *rows = opened(written(tmp_path, te.report_payload(made)), f"#m={measure}").rows("runs")
+        (cells,) = [dict(zip(head, row, strict=True)) for row in rows if "reference" not in row]
+        reach = simultaneous(made[measure].values, resamples=10_000, seed=1)
+        half = reach.critical(0.05) * reach.error[0, 1]
+        assert float(cells["low"]) == pytest.approx(max(low, -half), abs=1e-4)
+        assert float(cells["high"]) == pytest.approx(min(high, half), abs=1e-4)
+        assert half > 1

@@ -200,7 +200,9 @@ def test_judgments_whose_last_line_counts_are_repeated(tmp_path: Path) -> None:
 def test_the_top_of_the_scale_that_judgments_have_is_repeated_up_to_the_highest_that_can_be_written() -> None:
     run = {"1": {"b": 1.0, "a": 0.5}}
     check_repeated({"1": {"a": 1000, "b": 1}}, run, te.evaluate({"1": {"a": 1000, "b": 1}}, run, ["ERR@20"]))
-    assert "max_rel must be 1 to 1000, not 1001" in refusal(te.evaluate, {"1": {"a": 1001, "b": 1}}, run, ["ERR@20"])
+    assert "a document is judged 1001, and ERR@20 takes judgments up to 1000" in refusal(
+        te.evaluate, {"1": {"a": 1001, "b": 1}}, run, ["ERR@20"]
+    )
 
 
 # On the command line --------------------------------------------------------------------------------

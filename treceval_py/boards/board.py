@@ -20,7 +20,7 @@ from treceval_py.boards.intervals import ranges_of, rounded, shared_ranks
 from treceval_py.comparing.gathering import USUAL, comparable, fit
 from treceval_py.comparing.outcome import Settings
 from treceval_py.comparing.paired import mean_interval
-from treceval_py.comparing.saved.files import passed_over, run_files
+from treceval_py.comparing.saved.files import Unscored, passed_over, run_files
 from treceval_py.comparing.saved.naming import unique_names
 from treceval_py.comparing.saved.reading import is_saved
 from treceval_py.comparing.scores import MOST, Aligned, Scored, aligned
@@ -114,21 +114,6 @@ class BoardRun(NamedTuple):
     digest: str
     warnings: tuple[str, ...]
     ranks: tuple[int, int] | None = None
-
-
-class Unscored(NamedTuple):
-    """A file that could not be scored.
-
-    Attributes
-    ----------
-    file : str
-        The file.
-    message : str
-        What is wrong, on one line that begins with the file.
-    """
-
-    file: str
-    message: str
 
 
 class BoardSettings(NamedTuple):
@@ -261,7 +246,7 @@ def board(
         Folders, patterns such as ``runs/*.gz``, and files.
     measures : name, Measure, or iterable of them, optional
         Measures to compute; the first decides the order. Default: AP, nDCG@10, RR and P@10, or the profile's.
-    level, depth, judged_only, collection_size, profile, scoring, run_format
+    level, depth, judged_only, collection_size, profile, scoring, run_format, max_passage
         As in `evaluate`.
     signature
         Refused: a board is made by a profile.
@@ -431,7 +416,7 @@ class Scorer:
     def key(self) -> list[str]:
         """Everything besides the run that decides its cached result."""
         signatures = self.signatures([()] * len(self.measures))
-        return [*(signature.long for signature in signatures), f"format:{self.reading.run_format}"]
+        return [*(signature.long for signature in signatures), f"reading:{tuple(self.reading)}"]
 
     @property
     def bounds(self) -> list[tuple[float, float]]:
@@ -628,7 +613,7 @@ def _digest(file: str) -> str | Unscored:
             )
         return digest_of_file(file)
     except TrecevalError as error:
-        return _unscored(file, error)
+        return Unscored.of(file, error)
 
 
 def _scored(scorer: Scorer, file: str, digest: str) -> Entry | Unscored:
@@ -638,15 +623,9 @@ def _scored(scorer: Scorer, file: str, digest: str) -> Entry | Unscored:
             raise InputError(misuse, "Compare saved results with treceval compare.", file=file)
         return scorer.entry(file, digest)
     except TrecevalError as error:
-        return _unscored(file, error)
+        return Unscored.of(file, error)
     except OSError as error:  # it was removed after it was hashed
-        return _unscored(file, InputError(f"cannot be read: {error.strerror or error}", "Check the file.", file=file))
-
-
-def _unscored(file: str, error: TrecevalError) -> Unscored:
-    if error.file is None:
-        error = type(error)(error.what, error.todo, file=file)
-    return Unscored(file, str(error))
+        return Unscored.of(file, InputError(f"cannot be read: {error.strerror or error}", "Check the file.", file=file))
 
 
 def _ranked(
@@ -732,7 +711,7 @@ def _number(mean: float | None) -> float:
 
 def _intervals(measure: Measure, column: Aligned, settings: BoardSettings) -> tuple[FloatArray, FloatArray]:
     """Return the intervals of the runs' averages; of a sum, those of the mean times the number of queries."""
-    low, high = mean_interval(column.values, settings.confidence)
+    low, high = mean_interval(column.values, settings.confidence, column.bounds)
     scale = len(column.qids) if measure.family.average is SUM else 1
     return low * scale, high * scale
 

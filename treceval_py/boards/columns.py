@@ -10,7 +10,7 @@ from treceval_py.io.digests import base_name
 from treceval_py.rendering.tables import Column
 
 if TYPE_CHECKING:
-    from treceval_py.boards.board import Unscored
+    from treceval_py.comparing.saved.files import Unscored
 
 EXACT = 1e-12
 """Means that differ by less are equal."""
@@ -42,4 +42,4 @@ def highest(values: Sequence[float]) -> frozenset[int]:
 
 def named_errors(errors: Sequence[Unscored]) -> list[tuple[str, str]]:
     """Return the files that could not be scored and why, without their folders."""
-    return [(base_name(error.file), error.message.replace(error.file, base_name(error.file))) for error in errors]
+    return [(base_name(error.file), error.reason) for error in errors]

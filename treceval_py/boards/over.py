@@ -14,7 +14,6 @@ import numpy as np
 from treceval_py._types import FloatArray
 from treceval_py.boards.board import (
     BoardSettings,
-    Unscored,
     check_statistics,
     known_runs,
     scored_runs,
@@ -32,7 +31,7 @@ from treceval_py.boards.intervals import (
     shared_ranks,
 )
 from treceval_py.comparing.gathering import gather
-from treceval_py.comparing.saved.files import passed_over, run_files
+from treceval_py.comparing.saved.files import Unscored, passed_over, run_files
 from treceval_py.comparing.saved.naming import stem, unique_names
 from treceval_py.comparing.saved.reading import is_saved
 from treceval_py.comparing.scores import Scored, aligned, scored_of

@@ -19,7 +19,7 @@ from treceval_py.cli.options import (
     output_options,
     scoring_options,
 )
-from treceval_py.cli.printing import Output, check_targets
+from treceval_py.cli.printing import Output, check_targets, kind_of
 
 if TYPE_CHECKING:
     from treceval_py.scoring.planning import Reading, Scoring
@@ -95,13 +95,6 @@ def agree(
 
 def _is_run(path: str) -> bool:
     """Tell by its first lines whether a file is a run; folders and patterns always are."""
-    from treceval_py.checking.causes import looks_like
-    from treceval_py.io.source import peek
-
     if os.path.isdir(path) or (glob.has_magic(path) and not os.path.lexists(path)):
         return True
-    if path.startswith("ir_datasets:"):
-        return False
-    head, _ = peek(path, 1 << 12)
-    kind = looks_like(head)
-    return kind is not None and kind.name != "qrels"
+    return kind_of(path) not in ("qrels", "")

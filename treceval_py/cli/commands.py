@@ -46,7 +46,7 @@ THREADS = "OPENBLAS_NUM_THREADS"
 
 
 class Command(click.Command):
-    """A command, for which numpy is imported when its arguments are right.
+    """A command that refuses repeated options, and for which numpy is imported when its arguments are right.
 
     Parameters
     ----------
@@ -56,6 +56,8 @@ class Command(click.Command):
     """
 
     context_class = _Context
+    last_counts = False
+    """Whether the last value of a repeated option counts, as in getopt, instead of being refused."""
 
     def __init__(
         self,
@@ -71,6 +73,23 @@ class Command(click.Command):
         self.check = check
         for parameter in self.params:
             parameter.type = TEXT if parameter.type is click.STRING else parameter.type
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse repeated options, and complete ``[=VALUE]`` that is left out, for which click takes the next word."""
+        if sum(word[:1] == "-" for word in args) < 2 and not any(word[:2] == "--" for word in args):
+            return super().parse_args(ctx, args)  # as most often
+        options = [option for option in self.params if isinstance(option, click.Option)]
+        usual = {
+            name: option.flag_value for option in options if f"{option.metavar}"[:2] == "[=" for name in option.opts
+        }
+        words = [f"{word}={usual[word]}" if word in usual else word for word in args]
+        if not (self.last_counts or ctx.resilient_parsing):
+            single = {option for option in options if not option.is_flag and not option.multiple}
+            _, _, order = self.make_parser(ctx).parse_args([*words])
+            for number, option in enumerate(order):
+                if option in single and option in order[:number]:
+                    raise click.UsageError(f"{option.opts[0]} is given more than once; keep one.", ctx)
+        return super().parse_args(ctx, words)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Check the arguments, and call the command."""

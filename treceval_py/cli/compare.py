@@ -23,7 +23,7 @@ from treceval_py.cli.options import (
     statistics_options,
     within,
 )
-from treceval_py.cli.printing import Output, check_targets, note, put
+from treceval_py.cli.printing import Output, check_targets, note, put, say
 from treceval_py.cli.progress import progress
 from treceval_py.errors import EvaluationError
 from treceval_py.rendering import left_out, render
@@ -78,6 +78,7 @@ def gathered(
     outputs: Sequence[str | None] = (),
     again: bool = False,
     look: Callable[[Evaluator, Run], None] | None = None,
+    every: bool = False,
 ) -> Gathered:
     """Score and read the files of the command line, with a progress bar if it takes long.
 
@@ -91,6 +92,8 @@ def gathered(
         The files that will be written.
     again : bool
         Whether runs will be read again, so that pipes must be kept.
+    every : bool
+        Whether files of folders and patterns that cannot be scored are refused, as those named are, not left out.
     """
     from treceval_py.comparing.gathering import gather
     from treceval_py.comparing.saved.files import passed_over
@@ -100,7 +103,9 @@ def gathered(
 
     qrels, runs = _divided(files, outputs)
     check_targets(outputs, [qrels, *runs])
-    unscored = next((file for file in runs if not is_saved(file)), None) if qrels is None else None
+    optional = [] if every else [file for file in runs if file not in files]
+    unsaved = [file for file in runs if not is_saved(file)] if qrels is None else []
+    unscored = next((file for file in unsaved if file not in optional or len(unsaved) == len(runs)), None)
     if unscored is not None:
         raise EvaluationError(
             f"scoring this run needs judgments, but the first argument, {files[0]}, is not a judgments file",
@@ -111,7 +116,7 @@ def gathered(
     with progress(runs) as bar:
         gathering = gather(
             [
-                load_run(file, reading.run_format, duplicates=duplicates, threads=reading.threads)
+                load_run(file, reading, duplicates=duplicates)
                 if again and (file == "-" or not os.path.isfile(file))
                 else file
                 for file in runs
@@ -124,6 +129,7 @@ def gathered(
             watch=None if bar is None else bar.watch,
             after=None if bar is None else bar.next,
             look=look,
+            optional=optional,
         )
     passed = passed_over(files, without=[qrels, *outputs])
     return gathering._replace(notes=(*gathering.notes, *passed))
@@ -154,6 +160,21 @@ def compared(
         gathering, settings, baseline=baseline, pairs=pairs, groups=by_group, force=force, threads=reading.threads
     )
     return gathering, comparison
+
+
+def notes_of(comparison: Comparison, gathering: Gathered) -> list[str]:
+    """Return the notes of a comparison, but for those about files that were left out, which `end` names."""
+    from treceval_py.comparing.saved.files import not_scored
+
+    return [each for each in comparison.notes if each not in not_scored(gathering.left_out)]
+
+
+def end(ctx: click.Context, gathering: Gathered) -> None:
+    """Name each file that was left out, with the reason, and end with the status for bad data if there is one."""
+    for each in gathering.left_out:
+        say(each.message)
+    if gathering.left_out:
+        ctx.exit(1)
 
 
 def _runs_of(gathering: Gathered) -> list[Run] | None:
@@ -228,7 +249,10 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @flag("--siunitx", "With --format latex: align numbers by the package siunitx.")
 @flag("--raw-names", "With --format latex: name measures as you do, not as papers do (MAP, nDCG@10).")
 @output_options()
+@click.pass_context
 def compare(
+    ctx: click.Context,
+    /,
     files: tuple[str, ...],
     per_query: int | None,
     documents: int | None,
@@ -246,7 +270,8 @@ def compare(
     r"""Compare runs: differences with intervals, paired tests, and groups that do not differ significantly.
 
     RUNs are run files, folders or patterns, or results saved with -q (by trec_eval, or by treceval as trec, csv, tsv or
-    json). If all are saved results, omit QRELS.
+    json). If all are saved results, omit QRELS. A file of a folder or pattern that cannot be scored is left out with a
+    note; the exit status is then 1.
 
     \b
     treceval compare qrels.txt bm25.txt bge.txt
@@ -283,8 +308,9 @@ def compare(
     output.put(text)
     # Only now, so that output that cannot be written gives a single line.
     note(*about_runs(results for results in gathering.results if results is not None))
-    output.note(*comparison.notes, also="" if tables else output.format)
+    output.note(*notes_of(comparison, gathering), also="" if tables else output.format)
     note(*cut)
+    end(ctx, gathering)
 
 
 def _by_query(

@@ -120,6 +120,7 @@ def _weights(text: str) -> tuple[float, ...]:
 @flag("--strict", "Refuse runs with different queries.")
 @option("--tag", None, "The last column of the fused run [the method and its settings].")
 @READING_OPTIONS["run_format"]
+@READING_OPTIONS["max_passage"]
 @PATHS
 def fuse(runs: tuple[str, ...], output: str, run_format: str | None, **options: Any) -> None:
     """Fuse files, and print notes about them."""

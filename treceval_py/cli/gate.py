@@ -77,7 +77,7 @@ def gate(
 
     settings = gate_settings(_by_measure("--margin", margins), _by_measure("--floor", floors), alpha, power)
     scoring = scoring_for(scoring, settings, saved=any(map(is_saved, files)))
-    runs = gathered(files, scoring, reading, by=by, force=force, outputs=[output.path])
+    runs = gathered(files, scoring, reading, by=by, force=force, outputs=[output.path], every=True)
     verdict = gate_gathered(runs, settings, force=force)
     if output.format == "github":
         output.put(workflow_commands(verdict, next((file for file in files[-1:] if file != "-"), None)))

@@ -288,6 +288,14 @@ READING_OPTIONS: Mapping[str, Decorator] = {
         "Format of QRELS [recognised, or as the measures require].",
     ),
     "run_format": choice("-T --run-format --Results_format", names.RUN_FORMATS, "Format of runs [recognised]."),
+    "max_passage": option(
+        "--max-passage",
+        "[=SEPARATOR]",
+        "Rank documents by the best of their segments (MaxP), whose ids are that of the document, this text and more: "
+        "d1#3 [#].",
+        is_flag=False,
+        flag_value="#",
+    ),
     "threads": number(
         "--threads",
         "Use N threads [one per available core; always 1 for the pure Python reader].",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from click import UsageError, get_current_context
 
-from treceval_py.errors import OutputError, shortened
+from treceval_py.errors import InputError, OutputError, shortened
 from treceval_py.rendering import render
 from treceval_py.rendering.style import Style
 
@@ -144,6 +144,20 @@ def say(line: str) -> None:
         with contextlib.suppress(OSError):
             sys.stderr.buffer.write(line.encode("utf-8", "backslashreplace") + b"\n")
             sys.stderr.buffer.flush()
+
+
+def kind_of(file: str) -> str:
+    """Return what the first lines of a file look like: run, msmarco or qrels; empty for others, pipes and no file."""
+    if not os.path.isfile(file):
+        return ""
+    from treceval_py.checking.causes import looks_like
+    from treceval_py.io.source import peek
+
+    try:
+        kind = looks_like(peek(file, 1 << 12)[0])
+    except InputError:
+        return ""
+    return "" if kind is None else kind.name
 
 
 def check_targets(targets: Sequence[str | None], sources: Iterable[str | None]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treceval_py.cli.commands import Command
-from treceval_py.cli.compare import compared, file_faults
+from treceval_py.cli.compare import compared, end, file_faults, notes_of
 from treceval_py.cli.names import PLOTS
 from treceval_py.cli.options import FORCE, GROUPS, NAMES, option, scoring_options, statistics_options
 from treceval_py.cli.printing import note
@@ -148,7 +148,9 @@ def report(
     for file, raw in drawn:
         with written_whole(file) as stream:
             stream.write(raw)
-    note(*about_runs(results for results in gathering.results if results is not None), *comparison.notes)
+    note(*about_runs(results for results in gathering.results if results is not None))
+    note(*notes_of(comparison, gathering))
+    end(ctx, gathering)
 
 
 def _pair(comparison: Comparison, names: tuple[str, str] | None) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
@@ -10,15 +11,18 @@ import click
 from treceval_py.cli.commands import COMMANDS, PrefixCommand
 from treceval_py.cli.names import RESULT_FORMATS
 from treceval_py.cli.options import GROUPS, TWICE, flag, option, output_options, scoring_options, version_option
-from treceval_py.cli.printing import Output, check_targets, note, put
+from treceval_py.cli.printing import Output, check_targets, kind_of, note, put
 from treceval_py.cli.progress import progress
+from treceval_py.errors import InputError
 from treceval_py.rendering import FORMATS
 from treceval_py.version import __version__
 
 if TYPE_CHECKING:
     from treceval_py.data.query_groups import QueryGroups
+    from treceval_py.scoring.evaluation import Evaluator
     from treceval_py.scoring.planning import Reading, Scoring
     from treceval_py.scoring.results import Results
+    from treceval_py.scoring.show import Options
 
 RANGED = ("map", "recip_rank", "ndcg", "ndcg_cut.10")
 """Default measures of --ties and --unjudged."""
@@ -53,21 +57,41 @@ def _print_version(_: object) -> NoReturn:
     raise click.exceptions.Exit
 
 
+def _lacking(file: str | None) -> str:
+    """Return what lacks beside the only file that was given, by what it looks like."""
+    kind = kind_of(file or "")
+    if kind == "qrels":
+        own = f"or, if its lines are also the ranking, --judged-ranking {file}"
+        return f"Missing argument 'RUN [RUN…]': {file} looks like judgments. Give a run after it; {own}."
+    if kind == "run":
+        return f"Missing argument 'QRELS': {file} looks like a run. Give the judgments before it."
+    return "Missing argument 'RUN [RUN…]'."
+
+
+def _of_judgments(error: InputError, files: Sequence[str]) -> InputError:
+    """Return an error about judgments given as a run, with what else they can be; those before them have been read."""
+    if error.file is None or error.file not in files or kind_of(error.file) != "qrels":
+        return error
+    judged = " ".join(f"--judged-ranking {file}" for file in files if kind_of(file) == "qrels")
+    todo = f"This looks like judgments. If its lines are also a ranking, score it without QRELS: treceval {judged}."
+    return type(error)(error.what, todo, file=error.file, line=error.line)
+
+
 def _check(ctx: click.Context) -> dict[str, object]:
     """Return what is wrong: files that lack, and options that do not go together."""
     chosen = ctx.params
     qrels, judged_rankings = chosen["qrels"], chosen["judged_rankings"]
     signature = chosen["signature"] or chosen["long_signature"]
     norms, ranges = chosen["norms"] is not None, chosen["ties"] or chosen["unjudged"]
-    own = "-R" if chosen["judgment_format"] else "-T"
+    own = {"-R": "judgment_format", "-T": "run_format", "--max-passage": "max_passage"}
+    wrong = next((option for option, name in own.items() if chosen[name]), "")
     return {
         "--judged-ranking FILE replaces QRELS and RUN; remove them.": judged_rankings and qrels is not None,
         "Missing argument 'QRELS'.": not judged_rankings and qrels is None,
-        "Missing argument 'RUN [RUN…]'.": not judged_rankings and not chosen["runs"],
+        **({_lacking(qrels): True} if qrels and not (judged_rankings or chosen["runs"]) else {}),
         TWICE: (judged_rankings or (qrels, *chosen["runs"])).count("-") > 1,
         "Signatures describe values, not z-scores; remove -Z.": norms and (chosen["signatures"] or signature),
-        f"--judged-ranking has its own format; remove {own}.": judged_rankings
-        and (chosen["judgment_format"] or chosen["run_format"]),
+        f"--judged-ranking has its own format; remove {wrong}.": judged_rankings and wrong,
         "--groups prints the averages of groups; remove -n.": chosen["groups"] and chosen["no_summary"] and not ranges,
         **{
             f"--ties and --unjudged print ranges of values; remove {option}.": ranges and there
@@ -143,36 +167,47 @@ def score(
     # Each judged ranking has its own judgments.
     options = Options(per_query, not no_summary, form, bool(judged_rankings), by_group)
     output.format = output.format or ("trec" if len(files) == 1 and not ranges else "table")
-    if ranges:
-        from treceval_py.ranges.assessment import ranges_of
-        from treceval_py.ranges.show import ranges_text
-
-        if output.format not in FORMATS:
-            raise click.UsageError(f"Ranges cannot be printed as {output.format}; choose {', '.join(FORMATS)}.")
-        ranging = Evaluator(qrels or "", scoring, reading)
-        assessed = [ranges_of(ranging, run, ties=ties, unjudged=unjudged) for run in runs]
-        notes = [line for each in assessed for line in about(each.results)]
-        text = ranges_text(assessed, output.format, options, output.style, notes)
-    else:
-        table = None if norms is None else read_norms(norms)
-        scored: list[Results] = []
-        with progress(files) as bar:
-            evaluator = None if qrels is None else Evaluator(qrels, scoring, reading)
-            for file in files:
-                if evaluator is not None:
-                    results = evaluator.scored(file, None if bar is None else bar.watch)
-                else:
-                    results = _of_judged_ranking(file, scoring, reading)
-                scored.append(results if table is None else results.standardise(table))
-                if bar is not None:
-                    bar.next()
-        notes = [line for results in scored for line in about(results)]
-        notes += about_groups(scored, options) if groups else []
-        text = results_text(scored, output.format, options, output.style, notes)
+    try:
+        if ranges:
+            evaluator = Evaluator(qrels or "", scoring, reading)
+            text, notes = _ranges(evaluator, runs, options, output, ties=ties, unjudged=unjudged)
+        else:
+            table = None if norms is None else read_norms(norms)
+            scored: list[Results] = []
+            with progress(files) as bar:
+                judging = None if qrels is None else Evaluator(qrels, scoring, reading)
+                for file in files:
+                    if judging is not None:
+                        results = judging.scored(file, None if bar is None else bar.watch)
+                    else:
+                        results = _of_judged_ranking(file, scoring, reading)
+                    scored.append(results if table is None else results.standardise(table))
+                    if bar is not None:
+                        bar.next()
+            notes = [line for results in scored for line in about(results)]
+            notes += about_groups(scored, options) if groups else []
+            text = results_text(scored, output.format, options, output.style, notes)
+    except InputError as error:
+        raise _of_judgments(error, runs) from None
     output.put(text)
     # Only now, so that output that cannot be written gives a single line.
     if notes:
         note(*notes)
+
+
+def _ranges(
+    evaluator: Evaluator, runs: Sequence[str], options: Options, output: Output, *, ties: bool, unjudged: bool
+) -> tuple[str, list[str]]:
+    """Return the ranges of values as text, and notes."""
+    from treceval_py.ranges.assessment import ranges_of
+    from treceval_py.ranges.show import ranges_text
+    from treceval_py.scoring.show import about
+
+    if output.format not in FORMATS:
+        raise click.UsageError(f"Ranges cannot be printed as {output.format}; choose {', '.join(FORMATS)}.")
+    assessed = [ranges_of(evaluator, run, ties=ties, unjudged=unjudged) for run in runs]
+    notes = [line for each in assessed for line in about(each.results)]
+    return ranges_text(assessed, output.format, options, output.style, notes), notes
 
 
 def _of_judged_ranking(file: str, scoring: Scoring, reading: Reading) -> Results:

@@ -63,6 +63,8 @@ class _Misused(click.UsageError):
 class _TrecEval(PrefixCommand):
     """A command that prints no notes, and exits with trec_eval's statuses."""
 
+    last_counts = True
+
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Show the two files."""
         formatter.write_usage(ctx.command_path, "[OPTIONS] QRELS RUN")

@@ -16,7 +16,7 @@ import numpy as np
 from treceval_py._types import FloatArray
 from treceval_py.comparing.corrections import CORRECTIONS
 from treceval_py.comparing.outcome import Compared, GroupDifference, Grouped, Interaction, Settings
-from treceval_py.comparing.paired import bca_interval, paired_t, settled, t_interval
+from treceval_py.comparing.paired import bca_interval, of_differences, paired_t, settled, t_interval
 from treceval_py.comparing.simultaneous import SIMULTANEOUS
 from treceval_py.data.query_groups import QueryGroups
 
@@ -181,6 +181,7 @@ class _Cells:
     def __init__(self, compared: Compared, groups: QueryGroups) -> None:
         self.measure = compared.measure
         self.attribute = groups.attribute
+        self.bounds = of_differences(compared.bounds)
         self.pairs = [(difference.run, difference.other) for difference in compared.differences]
         values = {label: compared.values[:, rows] for label, rows in groups.members(compared.qids).items()}
         nothing = np.full(len(compared.values), np.nan)
@@ -197,11 +198,12 @@ class _Cells:
         """Yield the differences, group by group, with corrected p-values and intervals of this confidence."""
         for (label, outcome), corrected in zip(self.tested.items(), adjusted, strict=True):
             column = self.columns[label]
-            low, high = (
+            limits = (
                 bca_interval(column, confidence, resamples=settings.bootstrap, seed=settings.seed)
                 if settings.interval == "bca"
                 else t_interval(column, confidence)
             )
+            low, high = (np.clip(limit, *self.bounds) for limit in limits)
             numbers = (column.mean(axis=0), low, high, outcome.statistic, outcome.p, corrected)
             for (run, other), row in zip(self.pairs, np.column_stack(numbers).tolist(), strict=True):
                 yield GroupDifference(run, other, label, len(column), *row)

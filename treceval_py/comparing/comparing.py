@@ -23,6 +23,7 @@ from treceval_py.comparing.paired import (
     effect_size,
     equivalence,
     mean_interval,
+    of_differences,
     queries_needed,
     signed_ranks,
     t_interval,
@@ -127,8 +128,8 @@ def compare(
         Names of the runs.
     force : bool
         Compare even values that were computed differently.
-    run_format, judgment_format : str, optional
-        Formats of the files, as in `evaluate`.
+    run_format, judgment_format, max_passage : str, optional
+        How files are read, as in `evaluate`.
     threads : int, optional
         Threads for reading runs and resampling. Default: one per available core.
 
@@ -347,15 +348,15 @@ def _compared(
     """Compare the runs in one measure, without corrections; ``tested`` p-values will be corrected together."""
     values = column.values
     means = values.mean(axis=1)
-    low, high = mean_interval(values, settings.confidence)
+    low, high = mean_interval(values, settings.confidence, column.bounds)
     best = tuple(int(run) for run in np.flatnonzero(means >= means.max() - EXACT))
     together = simultaneous(values, resamples=settings.bootstrap, seed=settings.seed, threads=threads)
     level = _level(together, values.shape[1], settings, tested)
     grouped = _letters(values, means, together, settings, threads)
-    rows = _differences(values, which, together, level, settings, threads)
+    rows = _differences(column, which, together, level, settings, threads)
     return Compared(
         column.measure, column.signature, column.qids, values, means, low, high, best, grouped, two_way_anova(values),
-        together if values.shape[1] > 1 else None, tuple(rows), column.left_out, level,
+        together if values.shape[1] > 1 else None, tuple(rows), column.left_out, level, column.bounds,
     )  # fmt: skip
 
 
@@ -369,7 +370,7 @@ def _level(together: Simultaneous, queries: int, settings: Settings, tested: int
 
 
 def _differences(
-    values: FloatArray,
+    column: Aligned,
     which: Sequence[tuple[int, int]],
     together: Simultaneous,
     level: float,
@@ -377,10 +378,11 @@ def _differences(
     threads: int | None,
 ) -> list[Difference]:
     """Return the differences of pairs of runs, of one measure."""
-    columns = np.column_stack([values[run] - values[other] for run, other in which])
+    columns = np.column_stack([column.values[run] - column.values[other] for run, other in which])
     columns[np.abs(columns) <= EXACT] = 0.0
     of_pair = tuple(np.array(which).T)
-    low, high = _intervals(columns, together.error[of_pair], together, settings)
+    limits = _intervals(columns, together.error[of_pair], together, settings)
+    low, high = (np.clip(limit, *of_differences(column.bounds)) for limit in limits)
     outcomes = {}
     for name in settings.tests:
         if name == SIMULTANEOUS:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from treceval_py._types import Source
+from treceval_py.comparing.saved.files import Unscored, not_scored
 from treceval_py.comparing.saved.measures import harmonised
 from treceval_py.comparing.saved.naming import unique_names
 from treceval_py.comparing.saved.reading import is_saved, read_saved
-from treceval_py.comparing.scores import Scored, scored_of
+from treceval_py.comparing.scores import Scored, measure_named, scored_of
 from treceval_py.comparing.tuned import about_tuned
 from treceval_py.data.ids import shown
 from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
-from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.errors import EvaluationError, MeasureError, TrecevalError
 from treceval_py.io.digests import digest_of
 from treceval_py.io.source import Watch
 from treceval_py.io.trec import Judgments
@@ -54,6 +56,8 @@ class Gathered(NamedTuple):
         The SHA-256 of each run's file; empty if it came from elsewhere.
     judgments_digest : str
         That of the judgments' file.
+    left_out : tuple of Unscored
+        Files that could not be scored, if that is no error.
     """
 
     runs: tuple[Scored, ...]
@@ -63,6 +67,7 @@ class Gathered(NamedTuple):
     notes: tuple[str, ...]
     digests: tuple[str, ...]
     judgments_digest: str
+    left_out: tuple[Unscored, ...] = ()
 
     @property
     def judgments(self) -> Judgments | None:
@@ -94,6 +99,7 @@ def gather(
     watch: Watch | None = None,
     after: Callable[[], None] | None = None,
     look: Callable[[Evaluator, Run], None] | None = None,
+    optional: Sequence[str] = (),
 ) -> Gathered:
     """Score the runs and read the saved results of a comparison.
 
@@ -120,6 +126,8 @@ def gather(
         Called after each scored run.
     look : callable, optional
         Called with each scored run as a table, so that the caller need not read the file again.
+    optional : sequence of str
+        Files, such as those of a folder, that are left out if they cannot be scored while two others can.
 
     Raises
     ------
@@ -131,9 +139,14 @@ def gather(
     if scoring.signatures is not None:
         asked = [concise(signature.measure) for signature in read_signatures(scoring.signatures)]
     wanted, notes = comparable(asked, profile)
-    saved = [_saved_of(source) for source in given]
+    attempts = _Attempts(optional)
+    sources, saved = [], []
+    for source in given:
+        with attempts.at(source):
+            saved.append(_saved_of(source))
+            sources.append(source)
     known = [scored for scores in saved if scores is not None for scored in scores]
-    if given and None not in saved:
+    if sources and None not in saved:
         _check_not_scored(qrels, scoring)
     chosen, more = _chosen(wanted, known, profile)
     notes += more
@@ -142,23 +155,23 @@ def gather(
     if repeated is not None:
         how = Scoring(signatures=tuple(repeated))
     evaluator = Evaluator(qrels, how, reading) if qrels is not None and None in saved else None
+    # A signature names its measure in full, and the saved results as they were asked for.
+    names_of = tuple(name if isinstance(name, str) else name.name for name in chosen)
     entries: list[_Entry] = []
-    for source, scores in zip(given, saved, strict=True):
-        digest = digest_of(source)
-        if scores is not None:
-            results = source if isinstance(source, Results) else None
-            entries += [_Entry(_only(scored, chosen), None, results, digest) for scored in scores]
-            continue
-        if evaluator is None:
-            raise EvaluationError("scoring runs needs judgments", "Give qrels, or results instead of runs.")
-        if isinstance(source, (Results, Scored)):
-            raise AssertionError("results are not scored again")
-        results = evaluator.scored(source, watch) if look is None else _looked_at(evaluator, source, watch, look)
-        # A signature names its measure in full, and the saved results as they were asked for.
-        names_of = tuple(name if isinstance(name, str) else name.name for name in chosen)
-        entries.append(_Entry(scored_of(results, "")._replace(measures=names_of), source, results, digest))
+    for source, scores in zip(sources, saved, strict=True):
+        with attempts.at(source):
+            if scores is not None:
+                results = source if isinstance(source, Results) else None
+                entries += [_Entry(_only(scored, chosen), None, results, digest_of(source)) for scored in scores]
+                continue
+            digest, results = digest_of(source), _results(evaluator, source, watch, look)
+            entries.append(_Entry(scored_of(results, "")._replace(measures=names_of), source, results, digest))
         if after is not None:
             after()
+    if len(entries) < 2:
+        attempts.give_up()
+    unscored = attempts.failed()
+    notes += not_scored(unscored)
     called = _names(entries, names, by)
     scored = [entry.scored._replace(name=name) for entry, name in zip(entries, called, strict=True)]
     notes += _about_saved(scored)
@@ -170,13 +183,48 @@ def gather(
         tuple(notes),
         tuple(entry.digest for entry in entries),
         "" if evaluator is None else digest_of(qrels),
+        unscored,
     )
 
 
-def _looked_at(
-    evaluator: Evaluator, run: AnyRun, watch: Watch | None, look: Callable[[Evaluator, Run], None]
+class _Attempts:
+    """Attempts to read and score, of which those at optional files may fail."""
+
+    def __init__(self, optional: Sequence[str]) -> None:
+        self._optional = optional
+        self._errors: list[tuple[str, TrecevalError]] = []
+
+    @contextmanager
+    def at(self, source: Compares) -> Iterator[None]:
+        """Take down the error of an optional file, instead of ending with it."""
+        try:
+            yield
+        except TrecevalError as error:
+            if not isinstance(source, str) or source not in self._optional:
+                raise
+            self._errors.append((source, error))
+
+    def give_up(self) -> None:
+        """End with the first error, if there is any."""
+        for _, error in self._errors:
+            raise error
+
+    def failed(self) -> tuple[Unscored, ...]:
+        """Return the files that were left out, and why."""
+        return tuple(Unscored.of(*each) for each in self._errors)
+
+
+def _results(
+    evaluator: Evaluator | None,
+    run: Any,
+    watch: Watch | None,
+    look: Callable[[Evaluator, Run], None] | None,
 ) -> Results:
-    """Score a run held in memory, and pass it to ``look``."""
+    """Score a run; held in memory, if it is then passed to ``look``."""
+    if evaluator is None:
+        raise EvaluationError("scoring runs needs judgments", "Give qrels, or results instead of runs.")
+    if look is None:
+        return evaluator.scored(run, watch)
     if evaluator.plan.duplicates == "last":  # how many lines were replaced is known only where a file is scored
         results = evaluator.scored(run, watch)
         look(evaluator, evaluator.table(run))
@@ -258,7 +306,7 @@ def _chosen(wanted: list[Measure], known: Sequence[Scored], profile: Profile) ->
         return [each for each in profile.parse(profile.measures) if fit(each)], []
     first = harmonised(known)
     common = [name for name in first[0].measures if all(name in scored.measures for scored in first)]
-    measures = [(name, _measure(name)) for name in common]
+    measures = [(name, measure_named(name)) for name in common]
     real = [(name, each) for name, each in measures if each is None or each.family.kind != COUNT]
     of_usual = parse_measures(USUAL)
     usual_there = [name for name, each in real if each in of_usual]
@@ -272,19 +320,11 @@ def _chosen(wanted: list[Measure], known: Sequence[Scored], profile: Profile) ->
     return list(names), notes
 
 
-def _measure(name: str) -> Measure | None:
-    try:
-        measures = parse_measures(name)
-    except MeasureError:
-        return None
-    return measures[0] if len(measures) == 1 else None
-
-
 def _same(name: str, chosen: Measure | str) -> bool:
     if name == chosen or (isinstance(chosen, Measure) and name == chosen.name):
         return True
-    measure = _measure(name)
-    return measure is not None and measure == (chosen if isinstance(chosen, Measure) else _measure(chosen))
+    measure = measure_named(name)
+    return measure is not None and measure == (chosen if isinstance(chosen, Measure) else measure_named(chosen))
 
 
 def _only(scored: Scored, chosen: Sequence[Measure | str]) -> Scored:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treceval_py._types import FloatArray
+from treceval_py.comparing.paired import UNBOUNDED
 from treceval_py.errors import brief, listed
 from treceval_py.io.digests import short
 from treceval_py.scoring.signatures import Signature
@@ -160,6 +161,8 @@ class Compared(NamedTuple):
         The level at which a two-sided paired t-test is as strict as this comparison. For the simultaneous test: the
         level whose critical |t| is that of all pairs. For corrected tests: alpha divided by the number of p-values, at
         which a difference is marked whatever the others are. NaN for a single query.
+    bounds : (float, float)
+        The measure's range, at which intervals are cut; infinite if it is unknown.
     """
 
     measure: str
@@ -176,6 +179,7 @@ class Compared(NamedTuple):
     differences: tuple[Difference, ...]
     left_out: tuple[str, ...]
     level: float = float("nan")
+    bounds: tuple[float, float] = UNBOUNDED
 
     def in_order(self, runs: Sequence[int]) -> Compared:
         """Return the measure with the runs of these numbers, in this order."""

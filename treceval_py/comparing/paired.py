@@ -13,6 +13,7 @@ are NaN.
 from __future__ import annotations
 
 import functools
+import math
 import warnings
 from typing import NamedTuple
 
@@ -25,6 +26,9 @@ SAME = 1e-12
 
 DECIMALS = 12
 """Decimals to which differences are rounded before they are ranked, for the same reason."""
+
+UNBOUNDED = (-math.inf, math.inf)
+"""The range of a measure whose range is unknown."""
 
 FEW = 13
 """Queries up to which `scipy.stats.wilcoxon` goes through all signs where there are ties."""
@@ -305,6 +309,12 @@ def t_interval(differences: FloatArray, confidence: float) -> tuple[FloatArray, 
     return low, high
 
 
+def of_differences(bounds: tuple[float, float]) -> tuple[float, float]:
+    """Return the range of the difference of two values, given that of the values."""
+    low, high = bounds
+    return low - high, high - low
+
+
 def two_sided_t(t: float, queries: int) -> float:
     """Return the probability that chance makes the t of a paired t-test larger, either way.
 
@@ -320,7 +330,9 @@ def two_sided_t(t: float, queries: int) -> float:
     return float(2 * stats.t.sf(t, queries - 1))
 
 
-def mean_interval(values: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray]:
+def mean_interval(
+    values: FloatArray, confidence: float, bounds: tuple[float, float] = UNBOUNDED
+) -> tuple[FloatArray, FloatArray]:
     """Return Student's confidence interval of each run's mean.
 
     Parameters
@@ -329,18 +341,21 @@ def mean_interval(values: FloatArray, confidence: float) -> tuple[FloatArray, Fl
         The values, a row for each run.
     confidence : float
         Between 0 and 1.
+    bounds : (float, float)
+        The measure's range, at which intervals are cut. Default: they are not.
 
     Returns
     -------
     low, high : (S,) float arrays
-        The limits, which may lie outside of the measure's range; NaN for a single query.
+        The limits; NaN for a single query.
 
     Notes
     -----
     It shows how far the mean may be from the mean over all queries of this kind. It does not compare two runs: most of
     its width is the variation between queries, which both share. `t_interval` of their differences compares them.
     """
-    return t_interval(values.T, confidence)
+    low, high = t_interval(values.T, confidence)
+    return np.clip(low, *bounds), np.clip(high, *bounds)
 
 
 def bca_interval(

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray
+from treceval_py.comparing.paired import SAME, UNBOUNDED
 from treceval_py.data.ids import encode, first_of
-from treceval_py.errors import EvaluationError
+from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.measures import Measure, parse_measures
 from treceval_py.scoring.signatures import Signature, fingerprint_of_queries
 
 if TYPE_CHECKING:
@@ -71,6 +73,8 @@ class Aligned(NamedTuple):
         Differences between how values were computed, if compared with force.
     versions : tuple of str
         The versions of treceval_py that computed the values, as far as known.
+    bounds : (float, float)
+        The measure's range; infinite if it is unknown, or if values lie outside of it, as saved percentages do.
     """
 
     measure: str
@@ -80,10 +84,20 @@ class Aligned(NamedTuple):
     left_out: tuple[str, ...]
     forced: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
+    bounds: tuple[float, float] = UNBOUNDED
 
 
 MOST = 1e100
 """The standard deviation of larger values overflows a float."""
+
+
+def measure_named(name: str) -> Measure | None:
+    """Return the measure of a name in saved results, if it is one of ours."""
+    try:
+        measures = parse_measures(name)
+    except MeasureError:
+        return None
+    return measures[0] if len(measures) == 1 else None
 
 
 def scored_of(results: Results, name: str) -> Scored:
@@ -192,4 +206,7 @@ def _aligned(runs: Sequence[Scored], name: str, *, force: bool) -> Aligned:
     # The queries are those compared, which can be fewer than the run has.
     first = known[0][1]._replace(queries=len(qids), query_set=fingerprint_of_queries(qids)) if known else None
     versions = tuple(dict.fromkeys(signature.version for _, signature in known))
-    return Aligned(name, qids, values, first, left_out, tuple(forced), versions)
+    measure = measure_named(name) if first is None else first.measure
+    low, high = UNBOUNDED if measure is None else measure.family.bounds
+    bounds = (low, high) if low - SAME <= values.min() and values.max() <= high + SAME else UNBOUNDED
+    return Aligned(name, qids, values, first, left_out, tuple(forced), versions, bounds)

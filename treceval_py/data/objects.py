@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AnySet
 from functools import partial
+from numbers import Real
 from operator import attrgetter, itemgetter
 from typing import Any, Literal, NamedTuple, NoReturn
 
@@ -49,6 +50,16 @@ def columns_of(given: object, kind: Kind, named: Mapping[Field, str | None] | No
     DataError
         The object has an unsupported form, or a value is invalid; the message tells where.
     """
+    try:
+        return _columns_of(given, kind, named)
+    except DataError as error:
+        todo = _about_lists(given)
+        if not todo:
+            raise
+        raise type(error)(error.what, todo) from None
+
+
+def _columns_of(given: object, kind: Kind, named: Mapping[Field, str | None] | None) -> Columns:
     table = _table_of(given, kind)
     if table is None:
         return _nested(given, kind)
@@ -64,6 +75,29 @@ def columns_of(given: object, kind: Kind, named: Mapping[Field, str | None] | No
     if by_rank and ranks is None:
         raise DataError("the ranks are not whole numbers", "Give a column of scores.")
     return _grouped(qids, docids, -ranks if by_rank and ranks is not None else values, kind, ranks)
+
+
+def _about_lists(given: object) -> str:
+    """Return what to give instead of a list of queries, whose ids are not known; empty for rows and other objects."""
+    rows: Any = given
+    first: Any = rows[0] if isinstance(given, (list, tuple)) and given else None
+    flat = isinstance(first, Real)
+    even = type(first) in (list, tuple) and all(type(row) is type(first) and len(row) == len(first) for row in rows)
+    cells = rows if flat else first if even else ()
+    if cells and all(isinstance(cell, Real) for cell in cells):
+        array = "np.array([…])" if flat else "np.array(…)"
+        return f"If these are the labels and scores of all documents, with a row for each query, give both as {array}."
+    of_query = isinstance(first, AnySet)
+    if isinstance(first, Mapping):
+        of_query = all(isinstance(value, Real) for value in first.values())
+    elif isinstance(first, list):
+        of_query = len(first) != 3 or not isinstance(first[2], Real)
+    if not of_query or not first:
+        return ""
+    return (
+        "Give rows of (qid, docid, value); or, if each item belongs to a query, give judgments and run by the ids of "
+        "queries, such as dict(enumerate(…))."
+    )
 
 
 def nested_groups(given: object) -> dict[str, dict[str, dict[str, int]]]:

@@ -250,7 +250,7 @@ def explain(
         Refused: an explanation starts from a profile. `arithmetic` takes one.
     scoring : Scoring, optional
         All these options as one value.
-    run_format, judgment_format, threads
+    run_format, judgment_format, max_passage, threads
         As in `evaluate`.
 
     Returns

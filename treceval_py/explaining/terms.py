@@ -163,7 +163,7 @@ def arithmetic(
         The query.
     profile, level, complete, depth, judged_only, collection_size, signature, scoring
         As in `evaluate`. The query has a value even if the mean leaves it out.
-    run_format, judgment_format, threads
+    run_format, judgment_format, max_passage, threads
         As in `evaluate`.
 
     Returns

@@ -51,6 +51,7 @@ def fuse_files(
     strict: bool = False,
     tag: str | None = None,
     format: str | None = None,
+    max_passage: str | None = None,
     command: Sequence[str] = (),
     paths: bool = True,
 ) -> FusedFile:
@@ -64,7 +65,7 @@ def fuse_files(
         The file of the fused run; the record is ``output.json``.
     fusion : Fusion, Tuning or Before
         The method and its settings, the way to choose them, or an earlier choice.
-    depth, k, strict, tag
+    depth, k, strict, tag, max_passage
         As for `treceval_py.fuse`.
     format : str, optional
         The format of the runs, by default recognised.
@@ -96,7 +97,7 @@ def fuse_files(
     if before is None:
         usual.check_runs(len(runs))
     tuned, own = None, before.tuned if before else None
-    with _digests(runs) as digests, opened(runs, format) as listed_runs:
+    with _digests(runs) as digests, opened(runs, format, max_passage) as listed_runs:
         notes = before.check_runs(listed_runs, depth) if before else []
         fused = Fused(listed_runs, lambda _: usual, depth, k, strict=strict)
         fast = sum(run.num_rows for run in listed_runs) >= MANY and find_spec("pyarrow") is not None
@@ -117,7 +118,7 @@ def fuse_files(
         "run": {
             "file": output, "tag": name, "k": k, "lines": seen.kept, "queries": seen.queries, "tied": seen.fused_ties,
         },
-        "fusion": {**usual.settings(), "depth": depth, **RULES},
+        "fusion": {**usual.settings(), "depth": depth, "max_passage": max_passage, **RULES},
         "inputs": inputs,
         "queries": {"all": seen.queries, "in_every_run": seen.complete},
         "overlap": seen.overlaps(),

@@ -18,6 +18,7 @@ from treceval_py.fusing.listing import ListedRun, list_run, read_listed
 from treceval_py.fusing.methods import Fusion, Lists, align, weights_of
 from treceval_py.fusing.observing import Observed
 from treceval_py.scoring.opening import load_run
+from treceval_py.scoring.planning import Reading
 from treceval_py.threads import in_order
 
 Made = TypeVar("Made")
@@ -173,7 +174,9 @@ class Fused:
 
 
 @contextmanager
-def opened(runs: Sequence[Run | Data | Source], format: str | None = None) -> Iterator[list[ListedRun]]:
+def opened(
+    runs: Sequence[Run | Data | Source], format: str | None = None, max_passage: str | None = None
+) -> Iterator[list[ListedRun]]:
     """Read runs and yield them as lists; objects given instead of files are used as they are."""
     if not isinstance(runs, Iterable) or isinstance(runs, (str, bytes, os.PathLike, Mapping, Run)):
         raise DataError(f"runs cannot be {shown(runs)}", "Give a list of two or more.")
@@ -186,6 +189,8 @@ def opened(runs: Sequence[Run | Data | Source], format: str | None = None) -> It
             else:
                 table = load_run(given)
                 listed_runs.append(list_run(table, f"run {number}" if table.name == RUN_NAME else table.name))
+        for listed_run in listed_runs:
+            listed_run.separator = encode(Reading(max_passage=max_passage).checked().max_passage or "")
         yield listed_runs
 
 
@@ -201,6 +206,7 @@ def fuse(
     k: int | None = 1000,
     strict: bool = False,
     tag: str | None = None,
+    max_passage: str | None = None,
 ) -> Run:
     """Fuse runs into one.
 
@@ -229,6 +235,8 @@ def fuse(
         Refuse runs with different queries.
     tag : str, optional
         The name of the run. Default: the method and its settings, such as ``rrf-k60``.
+    max_passage : str, optional
+        Documents of each run are ranked by the best of their segments, as in `evaluate`.
 
     Returns
     -------
@@ -258,7 +266,7 @@ def fuse(
     {'b': 0.0323, 'c': 0.0164, 'a': 0.0164}
     """
     fusion = Fusion(method, norm, None if weights is None else weights_of(weights), rrf_k, rbc_phi)
-    with opened(runs) as listed_runs:
+    with opened(runs, max_passage=max_passage) as listed_runs:
         fused = Fused(listed_runs, lambda _: fusion, depth, k, strict=strict)
         fusion.check_runs(len(listed_runs))
         run = fused.run(tag or fusion.tag(depth))

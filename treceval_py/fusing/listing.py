@@ -18,6 +18,7 @@ import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, Source
 from treceval_py.data.ids import Ids, decode, encode, quoted, repeated
+from treceval_py.data.passages import best_segments
 from treceval_py.data.ranking import rank_contradictions
 from treceval_py.data.run import Run
 from treceval_py.errors import OutputError, RepeatedDocumentError
@@ -46,6 +47,8 @@ class ListedRun:
         Queries in which the rank column contradicts the scores, as far as a single piece of the file shows.
     reversed : bool
         Whether scores grow with the rank in all of these.
+    separator : bytes
+        If not empty, documents are ranked by the best of their segments.
     """
 
     name: str
@@ -56,6 +59,7 @@ class ListedRun:
     scores: Any
     contradicting: set[str] = field(default_factory=set)
     reversed: bool = True
+    separator: bytes = b""
     _starts: list[int] = field(default_factory=list)
     _lines: list[Sequence[int]] = field(default_factory=list)
 
@@ -78,6 +82,9 @@ class ListedRun:
         scores = parts[0][1] if len(parts) == 1 else np.concatenate([np.empty(0), *(part[1] for part in parts)])
         if self._lines:  # otherwise the run was a table, in which no document occurs twice
             self._check_repeated(qid, ids)
+        if self.separator:
+            best = best_segments(ids.raw(), scores, self.separator)
+            return Ids.from_bytes([*best.values()]), scores[[*best]]
         return ids, scores
 
     def _rows(self, start: int, stop: int) -> tuple[Ids, FloatArray]:

@@ -427,6 +427,7 @@ def tune_fusion(
     k: int | None = 1000,
     strict: bool = False,
     tag: str | None = None,
+    max_passage: str | None = None,
 ) -> TunedFusion:
     """Fuse runs with weights chosen by cross-validation; the fused run shows their gain on new queries.
 
@@ -447,7 +448,7 @@ def tune_fusion(
         is best on the others.
     profile : str or Profile, optional
         The conventions of the measure.
-    rrf_k, rbc_phi, depth, k, strict, tag
+    rrf_k, rbc_phi, depth, k, strict, tag, max_passage
         As in `fuse`.
 
     Returns
@@ -476,7 +477,7 @@ def tune_fusion(
     """
     fusions = fusions_of(_each(method, "method"), [None] if norm is None else _each(norm, "norm"), rrf_k, rbc_phi)
     tuning = Tuning(fusions, Evaluator(qrels, Scoring(measures=[measure], profile=profile)), folds)
-    with opened(runs) as listed_runs:
+    with opened(runs, max_passage=max_passage) as listed_runs:
         tuned = tune(Fused(listed_runs, lambda _: fusions[0], depth, k, strict=strict), tuning)
         fused = Fused(listed_runs, tuned.fusion_of, depth, k, strict=strict)
         run = fused.run(tag or "tuned")

@@ -23,7 +23,7 @@ import numpy as np
 
 from treceval_py.comparing.corrections import holm
 from treceval_py.comparing.gathering import Compares, Gathered, gather
-from treceval_py.comparing.paired import SAME, one_sided_power, queries_needed
+from treceval_py.comparing.paired import SAME, of_differences, one_sided_power, queries_needed
 from treceval_py.comparing.saved.reading import is_saved
 from treceval_py.comparing.scores import Aligned, Scored, aligned
 from treceval_py.data.ids import first_of, shown
@@ -279,8 +279,8 @@ def gate(
         Count judged queries that a run lacks as empty rankings. Default: True where runs are scored.
     force : bool
         Compare even values that were computed differently.
-    run_format, judgment_format : str, optional
-        Formats of the files, as in `evaluate`.
+    run_format, judgment_format, max_passage : str, optional
+        How files are read, as in `evaluate`.
     threads : int, optional
         Threads for reading runs. Default: one per available core.
 
@@ -542,7 +542,7 @@ def _tested(column: Aligned, margin: Margin | None, floor: float, settings: Gate
     statistic = mean / deviation * math.sqrt(queries)
     reach = float(stats.t.isf(settings.alpha, queries - 1)) * deviation / math.sqrt(queries)
     return decision._replace(
-        low=mean - reach - room,
+        low=max(mean - reach - room, of_differences(column.bounds)[0]),
         p=float(stats.t.sf(statistic, queries - 1)),
         p_worse=float(stats.t.cdf(statistic, queries - 1)),
         power=_power(room / deviation, queries, settings.alpha),

@@ -274,7 +274,7 @@ def agree(
         Resamples of the simultaneous test between runs.
     seed : int
         Random seed.
-    run_format, judgment_format, threads
+    run_format, judgment_format, max_passage, threads
         As in `evaluate`.
 
     Returns

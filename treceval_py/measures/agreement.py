@@ -101,7 +101,9 @@ def compatibility(
     array([0.2])
     """
     if deepest > MOST_DEPTH:
-        raise MeasureError(f"rankings are compared down to {MOST_DEPTH} at most, not to {deepest}", "Give a smaller D.")
+        raise MeasureError(
+            f"rankings are compared down to {MOST_DEPTH} at most, not to {deepest}", f"Give D={MOST_DEPTH} or less."
+        )
     one, first, most = _overlap(p, deepest)
     hits = run.hits.where(run.hits.rel > 0)
     lower = np.maximum(hits.rank, _ideal_ranks(run, hits))

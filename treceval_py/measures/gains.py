@@ -42,6 +42,12 @@ def nth_of(groups: IntArray) -> IntArray:
     return np.arange(1, len(groups) + 1) - np.searchsorted(groups, groups)
 
 
+def too_high(judgment: int, limited: str) -> EvaluationError:
+    """Return the error about a judgment that is too high for a parameter or a measure, whatever is given to it."""
+    problem = f"a document is judged {judgment}, and {limited} takes judgments up to {MOST_MAX_REL}"
+    return EvaluationError(problem, f"Put the judgments on a scale of at most {MOST_MAX_REL}.")
+
+
 def check_scale(run: JudgedRun, max_rel: int) -> None:
     """Check that no document is judged above the top of the scale.
 
@@ -51,6 +57,8 @@ def check_scale(run: JudgedRun, max_rel: int) -> None:
         A document is.
     """
     highest = int(run.ideal.rel.max(initial=0))
+    if highest > max(max_rel, MOST_MAX_REL):
+        raise too_high(highest, "max_rel")
     if highest > max_rel:
         problem = f"a document is judged {highest}, above max_rel={max_rel}"
         raise EvaluationError(problem, f"Give the top of the scale, such as max_rel={highest}.")
@@ -130,8 +138,7 @@ def gain_of(rels: IntArray, gains: GainMap, gain: str = "linear") -> FloatArray:
             return np.where(rels > 0, 1.0, 0.0)
         highest = int(rels.max(initial=0))
         if highest > MOST_MAX_REL:
-            problem = f"a document is judged {highest}, and gain=exp takes judgments up to {MOST_MAX_REL}"
-            raise EvaluationError(problem, "Give a gain for each judgment, such as gains={1:1,2:3}.")
+            raise too_high(highest, "gain=exp")
         return np.ldexp(1.0, np.maximum(rels, 0)) - 1.0
     values = np.maximum(rels, 0).astype(np.float64)
     for level, value in (gains or {}).items():

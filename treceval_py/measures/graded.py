@@ -49,7 +49,7 @@ def graded_average_precision(run: JudgedRun, *, weights: tuple[float, ...] | Non
         check_scale(run, max_rel)
     elif highest > len(weights):
         problem = f"a document is judged {highest}, and there are weights for the grades 1 to {len(weights)} only"
-        raise EvaluationError(problem, "Give one weight for each grade from 1 on.")
+        raise EvaluationError(problem, f"Give {highest} weights, one for each grade from 1 on.")
     query, rank, rel = run.hits.where(run.hits.rel > 0)
     reached, most = np.zeros(len(query)), np.zeros(run.num_queries)
     for grade, threshold in _thresholds(run, weights):

@@ -320,11 +320,25 @@ def _from_level(written: _Written, family: Family, arguments: Mapping[str, str])
     if family.takes("min_rel"):
         return {"min_rel": str(level - 1)}
     if not family.takes("gains") or arguments.get("gain", "linear") != "linear":
-        raise MeasureError(f"{written.name} has no level", "Give a gain for each label, as gains={1:0,2:3}.")
+        raise MeasureError(f"{written.name} has no level", _in_place_of(level, written, family, arguments))
     return {"gains": "{" + ",".join(f"{label}:0" for label in range(1, level)) + "}"}
 
 
+def _in_place_of(level: int, written: _Written, family: Family, arguments: Mapping[str, str]) -> str:
+    """Return how to write a measure without a level: with the gains that it then has, if these are few."""
+    if not family.takes("gains") or level > MOST_LEVEL or arguments["gain"] not in ("exp", "binary"):
+        return f"'treceval measures {family.name}' lists its parameters."
+    worth = [2**label - 1 if arguments["gain"] == "exp" else 1 for label in range(level + 2)]
+    gains = ",".join(f"{label}:{worth[label] if label >= level else 0}" for label in range(1, level + 2))
+    others = [f"{key}={value}" for key, value in arguments.items() if key != "gain"]
+    cut = f"@{written.cutoffs[0]}" if written.cutoffs else ""
+    return f"Give the gain of each label: {family.notation[0]}({', '.join([f'gains={{{gains}}}', *others])}){cut}."
+
+
 # --- the probable meaning of an unknown text ---
+
+MOST_LEVEL = 8
+"""The highest level for which a message lists gains."""
 
 SHORT = 8
 """A name shorter than this may differ from a known one in one letter, a longer one in two."""

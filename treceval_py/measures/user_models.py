@@ -20,6 +20,7 @@ from treceval_py._types import FloatArray
 from treceval_py.errors import EvaluationError, MeasureError
 from treceval_py.judging.judged import JudgedRun, ratio
 from treceval_py.measures.gains import Gained, check_scale, discounts
+from treceval_py.measures.parameters import MOST_MAX_REL
 
 DEPTH = 1000
 """Depth for readers who never stop, cwl_eval's MAX_N."""
@@ -37,8 +38,10 @@ Continuation = Callable[[FloatArray, FloatArray], FloatArray]
 def _check_grades(run: JudgedRun, max_rel: int, min_rel: int) -> None:
     """Refuse a scale that ends where it begins, and judgments above its top."""
     if min_rel >= max_rel:
+        top = max(min_rel + 1, int(run.ideal.rel.max(initial=0)))
         problem = f"the scale of grades ends at max_rel={max_rel}, which is not above min_rel={min_rel}"
-        raise EvaluationError(problem, f"Give the top of the scale, such as max_rel={min_rel + 1}, or a lower min_rel.")
+        higher = "" if top > MOST_MAX_REL else f", or max_rel={top}"
+        raise EvaluationError(problem, f"Give a min_rel below {max_rel}{higher}.")
     check_scale(run, max_rel)
 
 
@@ -61,7 +64,9 @@ def _graded(run: JudgedRun, max_rel: int, min_rel: int, gain: str = "linear") ->
 
 def _checked(depth: int) -> int:
     if depth > MOST_DEPTH:
-        raise MeasureError(f"ranks are weighed down to {MOST_DEPTH} at most, not to {depth}", "Give a smaller depth.")
+        raise MeasureError(
+            f"ranks are weighed down to {MOST_DEPTH} at most, not to {depth}", f"Give {MOST_DEPTH} or less."
+        )
     return depth
 
 
@@ -124,7 +129,7 @@ def inst(run: JudgedRun, *, target: float = 1.0, max_rel: int, min_rel: int = 0,
     array([0.8])
     """
     if target < 0.5:
-        raise MeasureError(f"INST needs a T of 0.5 or more, not {target:.15g}", "INSQ has no such bound.")
+        raise MeasureError(f"INST needs a T of 0.5 or more, not {target:.15g}", "Give T=0.5 or more.")
 
     def goes_on(ranks: FloatArray, gains: FloatArray) -> FloatArray:
         half = target + (ranks - np.add.accumulate(gains, axis=1)) / 2.0  # half of i + T + T(i)

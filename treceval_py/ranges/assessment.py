@@ -76,7 +76,7 @@ def assess(
         Which ranges to compute.
     level, complete, depth, judged_only, collection_size, profile, signature, scoring
         As in `evaluate`.
-    run_format, judgment_format, threads
+    run_format, judgment_format, max_passage, threads
         As in `evaluate`.
 
     Returns

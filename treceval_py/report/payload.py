@@ -121,6 +121,8 @@ def report_payload(
             Its signature, short and long; None if unknown.
         ``means``, ``low``, ``high``
             (S,), with the pointwise interval of each mean.
+        ``span``
+            The largest possible difference of two values, at which intervals of differences are cut; None if unknown.
         ``values``
             (S, Q) with 5 significant digits; None where the measure leaves the query out, then for all runs.
         ``left_out``

@@ -77,6 +77,9 @@ def evaluate(
     run_format, judgment_format : str, optional
         Formats of the files, as for `read_run` and `read_qrels`; judgments may also be ``qrels_jg``, ``prefs`` or
         ``qrels_prefs``. Default: detected.
+    max_passage : str, optional
+        Documents are ranked by the best of their segments (MaxP). The id of a segment is that of the document, this
+        text and more: with ``"#"``, ``d1#3`` is a segment of ``d1``.
     threads : int, optional
         Threads for reading a run file, 1 to 256. Default: one per available core.
     watch : callable, optional
@@ -203,10 +206,7 @@ class Evaluator:
 
     def table(self, run: AnyRun) -> Run:
         """Return `run` as a table, treating repeated documents as the plan does."""
-        reading = self._reading
-        return load_run(
-            run, reading.run_format, duplicates=self.plan.duplicates, threads=reading.threads, judgments=self.judgments
-        )
+        return load_run(run, self._reading, duplicates=self.plan.duplicates, judgments=self.judgments)
 
 
 def _warn_of_missing(results: Results, evaluator: Evaluator) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from treceval_py._types import Data, Source
 from treceval_py.data.groups import JudgmentGroups
 from treceval_py.data.ids import shown
+from treceval_py.data.passages import as_documents
 from treceval_py.data.preferences import Preferences
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import RankContradictions, Ranking, rank_contradictions
@@ -215,7 +216,8 @@ def open_run(
     if watch is not None and not callable(watch):
         raise EvaluationError(f"watch must be a function, not {shown(watch)}", "Give a function of two numbers.")
     relevance = isinstance(judgments, Qrels)
-    whole = "in" in [task.conventions.extra for task in plan.tasks]
+    segments = reading.max_passage is not None
+    whole = segments or "in" in [task.conventions.extra for task in plan.tasks]
     kept: dict[Any, Any] | None = {} if keep else None
     if isinstance(run, (str, os.PathLike)) or hasattr(run, "read"):
         rereadable = isinstance(run, (str, os.PathLike)) and os.path.isfile(run)
@@ -224,9 +226,9 @@ def open_run(
         if name == "trec_results" and relevance and not whole and (rereadable or not (keep or len(plan.rankings) > 1)):
             file = File(source, plan.duplicates, reading.threads, watch)
             return Opened(judgments, file, Retrieved((), "", "", RankContradictions()), kept)
-        table, replaced = _read_run(source, name, plan.duplicates, reading.threads)
+        table, replaced = _read_run(source, name, plan.duplicates, reading)
         return Opened(judgments, table, facts_of(table, replaced), kept)
-    if relevance and not isinstance(run, (Run, Results)) and is_nested(run):
+    if relevance and not segments and not isinstance(run, (Run, Results)) and is_nested(run):
         given: Any = run
         nested, bare = parted(given)
         facts = Retrieved(tuple(nested), RUN_NAME, DEFAULT_TAG, RankContradictions(), bare=bare)
@@ -236,6 +238,7 @@ def open_run(
         if relevance and not whole:
             return Opened(judgments, form, Retrieved(form.qids, RUN_NAME, DEFAULT_TAG, RankContradictions()), kept)
         form = form.table(judgments)
+    form = as_documents(form, reading.max_passage)
     return Opened(judgments, form, facts_of(form), kept)
 
 
@@ -246,10 +249,9 @@ def facts_of(run: Run, replaced: int = 0) -> Retrieved:
 
 def load_run(
     run: AnyRun,
-    format: str | None = None,
+    reading: Reading = AS_IT_IS,
     *,
     duplicates: str = "refuse",
-    threads: int | None = None,
     judgments: Judgments | None = None,
 ) -> Run:
     """Return a run as a table: read a file, convert an object, or return a table unchanged.
@@ -258,12 +260,10 @@ def load_run(
     ----------
     run : path, binary file, Run, or an object of another form
         The run.
-    format : str, optional
-        The format of a file; detected by default.
+    reading : Reading
+        How it is read.
     duplicates : {"refuse", "last"}
         How to treat a document that occurs twice in a query, in a file in TREC's format.
-    threads : int, optional
-        Threads for reading a file in TREC's format. Default: one per available core.
     judgments : Qrels, optional
         Judgments that tell which NaN among arrays of scores without ids are documents: those that are judged.
 
@@ -274,19 +274,19 @@ def load_run(
     """
     if isinstance(run, (str, os.PathLike)) or hasattr(run, "read"):
         source: Any = run
-        name, source = recognised(source, "run") if format is None else (format, source)
-        return _read_run(source, name, duplicates, threads)[0]
+        name, source = recognised(source, "run") if reading.run_format is None else (reading.run_format, source)
+        return _read_run(source, name, duplicates, reading)[0]
     form = _table_or_arrays(run)
-    return form if isinstance(form, Run) else form.table(judgments)
+    return as_documents(form if isinstance(form, Run) else form.table(judgments), reading.max_passage)
 
 
-def _read_run(source: Source, format: str, duplicates: str, threads: int | None) -> tuple[Run, int]:
+def _read_run(source: Source, format: str, duplicates: str, reading: Reading) -> tuple[Run, int]:
     """Return a run file as a table, and how many of its lines were replaced by later ones."""
     if format != "trec_results":
-        return format_named(RUN_FORMATS, format, "runs")(source), 0
-    rows = gathered(source, RUN, threads=threads)
+        return as_documents(format_named(RUN_FORMATS, format, "runs")(source), reading.max_passage), 0
+    rows = gathered(source, RUN, threads=reading.threads)
     run = rows.run(duplicates=duplicates)
-    return run, rows.count - len(run.docids)
+    return as_documents(run, reading.max_passage), rows.count - len(run.docids)
 
 
 def _table_or_arrays(run: Any) -> Run | Arrays:

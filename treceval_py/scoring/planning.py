@@ -16,7 +16,8 @@ from treceval_py.data.ranking import Ranking
 from treceval_py.errors import EvaluationError, MeasureError, brief, warn
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.measures.abstention import default_measure
-from treceval_py.measures.parameters import JUDGED_ONLY, PARAMETERS
+from treceval_py.measures.gains import too_high
+from treceval_py.measures.parameters import JUDGED_ONLY, MOST_MAX_REL, PARAMETERS
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES, Profile, profile_of
 from treceval_py.scoring.signatures import Fingerprint, Signature, concise, ranked_apart, read_signatures
@@ -264,7 +265,10 @@ class Scoring:
         meant = profile.meaning_of(plain) if profile.meanings else plain
         resolved = meant.with_defaults(defaults)
         if "max_rel" in dict(resolved.parameters):
-            PARAMETERS["max_rel"].check(dict(resolved.parameters)["max_rel"])
+            top = dict(resolved.parameters)["max_rel"]
+            if top == max_rel > MOST_MAX_REL:  # by default, the highest judgment
+                raise too_high(max_rel, measure.name)
+            PARAMETERS["max_rel"].check(top)
         conventions = profile.conventions_of(resolved) if profile.exceptions else profile.conventions
         if self.depth is not None:
             conventions = conventions._replace(depth=int(self.depth))
@@ -288,7 +292,7 @@ AS_USUAL = Scoring()
 
 
 class Reading(NamedTuple):
-    """How files are read; affects no value.
+    """How files are read; part of no signature.
 
     Attributes
     ----------
@@ -296,19 +300,23 @@ class Reading(NamedTuple):
         Format of a run file, as for `read_run`. Default: detected.
     judgment_format : str or None
         Format of the judgments, as for `evaluate`. Default: detected.
+    max_passage : str or None
+        What separates the id of a document from the rest of a segment's id, to rank documents by their best segment
+        (MaxP) whatever form the run has. Default: documents are ranked as they are.
     threads : int or None
         Threads for reading a run file, 1 to 256. Default: one per available core.
     """
 
     run_format: str | None = None
     judgment_format: str | None = None
+    max_passage: str | None = None
     threads: int | None = None
 
     def __repr__(self) -> str:
         return f"Reading({', '.join(f'{name}={brief(repr(value))}' for name, value in self._asdict().items())})"
 
     def checked(self) -> Reading:
-        """Return this, after checking that the number of threads is valid and formats are text.
+        """Return this, after checking that the number of threads is valid and the others are text.
 
         Raises
         ------
@@ -320,6 +328,9 @@ class Reading(NamedTuple):
         for name in ("run_format", "judgment_format"):
             if not isinstance(getattr(self, name), (str, NoneType)):
                 raise MeasureError(f"{name} must be the name of a format, not {shown(getattr(self, name))}")
+        if not isinstance(self.max_passage, (str, NoneType)) or self.max_passage == "":
+            fault = f"max_passage must be text between document and segment, not {shown(self.max_passage)}"
+            raise MeasureError(fault, "Give '#' for ids such as d1#3.")
         if not isinstance(self.threads, (Integral, NoneType)) or self.threads is True:
             raise MeasureError(f"threads must be a whole number, not {shown(self.threads)}")
         if self.threads is not None and not 1 <= self.threads <= MOST_THREADS:
@@ -344,6 +355,7 @@ class Options(TypedDict, total=False):
     scoring: Scoring | None
     run_format: str | None
     judgment_format: str | None
+    max_passage: str | None
     threads: int | None
 
 
@@ -377,7 +389,7 @@ def settled(measures: str | Measure | Iterable[str | Measure] | None, options: O
     if unknown := options.keys() - Options.__annotations__.keys():
         raise TypeError(f"unexpected keyword argument {min(unknown)!r}")
     given: dict[str, Any] = dict(options)
-    reading = Reading(given.pop("run_format", None), given.pop("judgment_format", None), given.pop("threads", None))
+    reading = Reading(*[given.pop(name, None) for name in Reading._fields])
     whole, signatures = given.pop("scoring", None), given.pop("signature", None)
     scoring = Scoring(measures, signatures=signatures, **given)
     return scoring if whole is None else scoring.beside(whole), reading

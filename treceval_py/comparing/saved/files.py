@@ -6,9 +6,11 @@ import glob
 import math
 import os
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from treceval_py.comparing.saved.reading import is_saved, read_saved
-from treceval_py.errors import InputError
+from treceval_py.errors import InputError, TrecevalError
+from treceval_py.io.digests import base_name
 from treceval_py.io.source import peek
 
 GLANCE = 1 << 12
@@ -18,7 +20,7 @@ OURS = ".treceval-"
 """Prefix of the names of treceval's own files."""
 
 NAMED = 5
-"""Most skipped files that are named; more are counted."""
+"""Most files that are named as skipped or left out; more are counted."""
 
 
 def run_files(
@@ -109,6 +111,37 @@ def passed_over(
             called = os.path.basename(os.path.abspath(folder))
             notes.append(f"in folder {called} {are} not taken for a run: {', '.join(named)}{more}.")
     return notes
+
+
+class Unscored(NamedTuple):
+    """A file that could not be scored.
+
+    Attributes
+    ----------
+    file : str
+        The file.
+    message : str
+        What is wrong, on one line that begins with the file.
+    """
+
+    file: str
+    message: str
+
+    @classmethod
+    def of(cls, file: str, error: TrecevalError) -> Unscored:
+        """Return why a file could not be scored."""
+        return cls(file, str(error if error.file is not None else type(error)(error.what, error.todo, file=file)))
+
+    @property
+    def reason(self) -> str:
+        """The message without the file's folder."""
+        return self.message.replace(self.file, base_name(self.file))
+
+
+def not_scored(files: Sequence[Unscored]) -> list[str]:
+    """Return notes about files of folders and patterns that are left out of a comparison."""
+    more = [f"{len(files) - NAMED} more files are not scored."] if len(files) > NAMED else []
+    return [*(f"not scored: {file.reason}" for file in files[:NAMED]), *more]
 
 
 def _why(path: str) -> str:

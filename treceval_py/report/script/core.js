@@ -165,6 +165,12 @@ const T = (() => {
     const share = (t - low[1]) / (high[1] - low[1]);
     return Math.exp(Math.log(low[0]) * (1 - share) + Math.log(high[0]) * share);
   };
+  /* The interval of a difference by a measure, cut at the largest difference that there can be. */
+  T.limits = (difference, half, m) => {
+    const span = T.data.measures[m].span ?? Infinity;
+    return {low: Math.max(difference - half, -span), high: Math.min(difference + half, span)};
+  };
+
   /* Run a minus run b by a measure, over the queries that it compares. The interval and p are corrected for all pairs of
      runs of the measure, and say the same: the interval leaves out 0 where p is below alpha. */
   T.pair = (m, a, b) =>
@@ -193,8 +199,7 @@ const T = (() => {
       const half = even ? 0 : T.critical(T.data.alpha, m) * error;
       return {
         difference, half, t,
-        low: difference - half,
-        high: difference + half,
+        ...T.limits(difference, half, m),
         p: T.corrected(Math.abs(t), m),
         d: even ? (t === 0 ? 0 : t) : difference / deviation,
         wins, losses,

@@ -56,7 +56,7 @@ T.inGroups = (m, run, ref) => {
       const values = queries.filter((q) => by.has(q)).map((q) => by.get(q)), n = values.length;
       const difference = n ? d3.mean(values) : NaN;
       const half = n > 1 ? (T.studentT(alpha / count, n - 1) * d3.deviation(values)) / Math.sqrt(n) : NaN;
-      return {label, n, difference, low: difference - half, high: difference + half};
+      return {label, n, difference, ...T.limits(difference, half, m)};
     }),
   }));
 };
