@@ -71,7 +71,7 @@ class Case(NamedTuple):
 
 KINDS = (
     "ties", "narrow ties", "negative scores", "negative labels", "grades", "high grades", "nothing relevant",
-    "empty ranking", "empty judgments", "missing query", "extra query", "own id", "long lists",
+    "missing query", "extra query", "own id", "long lists",
 )  # fmt: skip
 
 
