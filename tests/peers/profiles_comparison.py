@@ -37,7 +37,7 @@ import numpy as np
 import treceval_py as te
 from treceval_py.scoring.results import place_of
 
-CASES = int(os.environ.get("TRECEVAL_PEER_CASES", "60"))
+CASES = int(os.environ.get("TRECEVAL_PEER_CASES", "100"))
 """So many cases are tried of each program, and in so many every declared difference must occur."""
 
 CUTOFFS = (1, 3, 10, 100)
@@ -148,7 +148,7 @@ def files_of(case: Case, rng: random.Random, folder: str) -> tuple[str, str]:
         lines += [
             form.format(qid, docid, rng.choice([*row.values()]))
             for qid, row in values.items()
-            for docid in rng.sample([*row], len(row) // 4)
+            for docid in rng.sample([*row], len(row) // 2)
         ]
         Path(folder, name).write_text("".join(f"{line}\n" for line in lines))
     return f"{folder}/qrels", f"{folder}/run"
@@ -230,7 +230,7 @@ def ir_measures(case: Case, rng: random.Random) -> Answers:
     import ir_measures
 
     names = IR_MEASURES.split()
-    if rng.random() < 0.7:
+    if rng.random() < 0.5:
         yield Answer("ir_measures", case.qrels, case.run, _of_ir_measures(names, case.qrels, case.run))
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -281,7 +281,7 @@ def pyndeval(case: Case, rng: random.Random) -> Answers:
     ]
     groups = te.JudgmentGroups.from_dict(nested)
     with tempfile.TemporaryDirectory() as folder:
-        twice = rng.random() < 0.3
+        twice = rng.random() < 0.5
         run = files_of(case, rng, folder)[1] if twice else case.run
         rows = [*ir_measures.read_trec_run(run)] if twice else run
         yield Answer("ir_measures", groups, run, _of_ir_measures(SUBTOPICS.split(), qrels, rows))
@@ -482,7 +482,7 @@ def ranx(case: Case, rng: random.Random) -> Answers:
         values = {metric: {qid: float(value) for qid, value in ranked.scores[metric].items()} for metric in RANX}
         return [Asked(metric, measure, means[metric], values[metric]) for metric, measure in RANX.items()]
 
-    if rng.random() < 0.7:
+    if rng.random() < 0.5:
         yield Answer("ranx", case.qrels, case.run, asked(tried(ranx.Qrels, case.qrels), tried(ranx.Run, case.run)))
         return
     with tempfile.TemporaryDirectory() as folder:
