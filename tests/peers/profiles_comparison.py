@@ -71,7 +71,7 @@ class Case(NamedTuple):
 
 KINDS = (
     "ties", "narrow ties", "negative scores", "negative labels", "grades", "high grades", "nothing relevant",
-    "missing query", "extra query", "own id", "long lists",
+    "empty ranking", "empty judgments", "missing query", "extra query", "own id", "long lists",
 )  # fmt: skip
 
 
