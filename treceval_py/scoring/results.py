@@ -210,7 +210,7 @@ class Results(Mapping[str, ByMeasure]):
         if what == NEGATIVE:
             return bool((judgments.rels < 0).any())
         relevant = np.concatenate([[0], np.cumsum(judgments.rels >= level)])
-        return bool((np.diff(relevant[judgments.offsets]) == 0).any())
+        return bool(judgments.bare or (np.diff(relevant[judgments.offsets]) == 0).any())
 
     @property
     def complete(self) -> bool:
