@@ -487,7 +487,7 @@ def ranx(case: Case, rng: random.Random) -> Answers:
         return
     with tempfile.TemporaryDirectory() as folder:
         qrels, run = files_of(case, rng, folder)
-        read = ranx.Qrels.from_file(qrels, kind="trec"), ranx.Run.from_file(run, kind="trec")
+        read = tried(ranx.Qrels.from_file, qrels, kind="trec"), tried(ranx.Run.from_file, run, kind="trec")
         yield Answer("ranx", qrels, run, asked(*read))
 
 
