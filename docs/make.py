@@ -401,8 +401,17 @@ def _profile(profile: Profile) -> list[str]:
     if profile.computes:
         names = [link(name, "measures.md") for name in FAMILIES if name in profile.computes]
         lines.append(f"The program has {', '.join(names)}; other measures are computed under these rules all the same.")
-    if profile.remarks:
-        lines += ["", *(f"* Note: {prose(remark)}." for remark in profile.remarks)]
+    return [*lines, *_remarks(profile)]
+
+
+def _remarks(profile: Profile) -> list[str]:
+    """Return the lines of a profile's remarks, and of where the program's values differ."""
+    lines = ["", *(f"* Note: {prose(remark)}." for remark in profile.remarks)] if profile.remarks else []
+    if profile.differs:
+        lines += ["", "Values can differ from the program's, and a note with the value says so:", ""]
+    for difference, keys in profile.kinds_of_differences.items():
+        having = f", with {difference.when}" if difference.when else ""
+        lines.append(f"* {', '.join(map(_treated, keys))}{having}: {prose(difference.text)}.")
     return lines
 
 

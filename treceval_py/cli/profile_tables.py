@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from treceval_py.measures.parameters import PARAMETERS
 from treceval_py.rendering.tables import Column, Table
 from treceval_py.scoring.conventions import CONVENTIONS
 from treceval_py.scoring.profiles import PROFILES, profile_named
@@ -77,6 +78,13 @@ def explained(name: str) -> str:
     if profile.meanings:
         lines += ["", "  Named without parameters,"]
         lines += [f"    {family} means {meaning}" for family, meaning in profile.meanings.items()]
+    if profile.defaults:
+        given = [f"{PARAMETERS[name].key}={PARAMETERS[name].show(value)}" for name, value in profile.defaults.items()]
+        lines += ["", f"  Parameters unless given: {', '.join(given)}."]
     lines += ["", f"  Computes {', '.join(profile.measures)} unless measures are named."]
     lines += [f"  Note: {remark}." for remark in profile.remarks]
+    lines += [
+        f"  Can differ: {', '.join(names)}{f' with {each.when}' if each.when else ''}: {each.text}."
+        for each, names in profile.kinds_of_differences.items()
+    ]
     return "\n".join([*lines, ""])

@@ -73,6 +73,9 @@ class Qrels(Table[int]):
     digest: str | None = None
     """The hash of the judgments, shared by the fingerprints of all results made with them."""
 
+    replaced: int = 0
+    """The number of lines of the file replaced by a later line for the same document."""
+
     _given: list[dict[str, int]] | None = None
     _by_text: dict[str, dict[str, int]] | None = None
 

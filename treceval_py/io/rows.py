@@ -270,7 +270,9 @@ class Rows:
         """
         qids, offsets, docids, order = self._grouped(last=duplicates == "last", checked=True)
         rels = _joined([part.rels for part in self._parts if part.rels is not None], order)
-        return Qrels.from_columns(qids, offsets, docids, rels, name=self.name)
+        qrels = Qrels.from_columns(qids, offsets, docids, rels, name=self.name)
+        qrels.replaced = self.count - int(offsets[-1])
+        return qrels
 
     def run(self, *, checked: bool = True, duplicates: str = "refuse") -> Run:
         """Return the rows as a run.

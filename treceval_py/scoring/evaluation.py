@@ -106,6 +106,8 @@ def evaluate(
     -----
     MissingQueriesWarning
         The run lacks judged queries, and averages leave them out.
+    TrecevalWarning
+        A value can differ from that of the profile's program: see `Results.differences`.
 
     Examples
     --------
@@ -115,8 +117,8 @@ def evaluate(
     """
     evaluator = Evaluator(qrels, *settled(measures, options))
     results = evaluator.scored(run, watch)
-    if results.missing:
-        _warn_of_missing(results, evaluator)
+    if results.missing or evaluator.profile.differs:
+        _warn(results, evaluator)
     return results
 
 
@@ -191,12 +193,12 @@ class Evaluator:
     def score(self, run: AnyRun, watch: Watch | None = None) -> Results:
         """Score `run`, as `evaluate` does, with the same errors and warnings; `watch` sees the run while it is read."""
         results = self.scored(run, watch)
-        if results.missing:
-            _warn_of_missing(results, self)
+        if results.missing or self.profile.differs:
+            _warn(results, self)
         return results
 
     def scored(self, run: AnyRun, watch: Watch | None = None) -> Results:
-        """Score `run` as `score` does (with `watch`), but without warnings: the caller reports missing queries."""
+        """Score `run` as `score` does (with `watch`), but without warnings: the caller gives notes."""
         opened = open_run(self.judgments, run, self._reading, self.plan, watch=watch)
         return results_of(opened, self.plan, self.fingerprint)
 
@@ -209,10 +211,12 @@ class Evaluator:
         return load_run(run, self._reading, duplicates=self.plan.duplicates, judgments=self.judgments)
 
 
-def _warn_of_missing(results: Results, evaluator: Evaluator) -> None:
-    """Warn about judged queries that averages leave out."""
+def _warn(results: Results, evaluator: Evaluator) -> None:
+    """Warn where values can differ from a program's, and about judged queries that averages leave out."""
+    for said in results.about_differences():
+        warn(said)
     left_out = [task.asked.name for task in results.tasks if task.conventions.missing == "out"]
-    if not left_out:
+    if not left_out or not results.missing:
         return
     count, of = len(results.missing), len(evaluator.judgments.qids)
     averages = "every average" if len(left_out) == len(results.tasks) else f"the average of {listed(left_out, 3)}"

@@ -145,8 +145,8 @@ def results_of(opened: Opened, plan: Plan, fingerprint: Fingerprint, judge: Judg
         selections: dict[object, tuple[Judged, BoolArray | slice, FloatArray | None]] = {}
         for number in numbers:
             how, measure = conventions[number], tasks[number].resolved
-            alone = how.unrelevant != "in" and measure.family.undefined_without != "relevant"
-            key = (how.missing, how.unrelevant, how.extra, how.bare, number if alone else -1)
+            basis = None if how.unrelevant == "in" else _basis(measure)
+            key = (how.missing, how.unrelevant, how.extra, how.bare, basis)
             if key not in selections:
                 known, lacking = (None, []) if same else _judged_and_missing(judgments, retrieved, {how.bare})
                 selections[key] = queries_that_count(judged, lacking, known if extra else None, how, measure)
@@ -314,13 +314,18 @@ def with_fixed(measure: Measure, values: FloatArray, fixed: FloatArray) -> Float
     return np.where(np.isnan(fixed), values, fixed)
 
 
+def _basis(measure: Measure) -> object:
+    """Return on what it depends whether a query has a value of `measure`: the level, or all of its parameters."""
+    return dict(measure.parameters).get("level", 1) if measure.family.undefined_without == "relevant" else measure
+
+
 def _defined(measure: Measure | None, judged: JudgedRun) -> BoolArray:
     """Return for which queries a measure has a value. (Q,)."""
     without = "relevant" if measure is None else measure.family.undefined_without
-    if measure is None or without == "relevant":
-        return judged.num_rel(1) > 0
-    given = dict(measure.parameters)
+    given = {} if measure is None else dict(measure.parameters)
     level = int(given.get("level", 1))
+    if without == "relevant":
+        return judged.num_rel(level) > 0
     if without == "nonrelevant":
         return judged.num_ret > judged.num_rel_ret(level)
     relevant = judged.found(level)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from treceval_py.data.ids import shown
 from treceval_py.data.ranking import FLOAT32
@@ -21,6 +21,26 @@ DEFAULT_MEASURES = ("official", "ndcg", "ndcg_cut.10")
 """The default measures: trec_eval's official measures, nDCG and nDCG@10."""
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+NEGATIVE, EXTRA, UNRELEVANT = "negative labels", "extra queries", "queries without relevant documents"
+TWICE = "a document twice in a query"
+"""When a program's values can differ: what the judgments or the run have."""
+
+
+class Difference(NamedTuple):
+    """What a program does that a profile does not, so that values of a measure can differ.
+
+    Attributes
+    ----------
+    text : str
+        What the program does.
+    when : str
+        What the input must have: `NEGATIVE`, `EXTRA`, `UNRELEVANT` or `TWICE`; empty if that is not known.
+    """
+
+    text: str
+    when: str = ""
 
 
 class Profile(NamedTuple):
@@ -57,6 +77,8 @@ class Profile(NamedTuple):
     computes : frozenset of str
         The families of measures that the program has, if these are few; empty if it has most of them. Other measures
         can be computed under the profile too, but are not attributed to the program.
+    differs : mapping of str to Difference
+        Where the program's values differ from these, by family of measures, as for `exceptions`. Results say so.
     remarks : tuple of str
         Remarks, such as bugs of the program that are not reproduced.
     """
@@ -73,6 +95,7 @@ class Profile(NamedTuple):
     measures: tuple[str, ...] = DEFAULT_MEASURES
     leaves_out: frozenset[str] = frozenset()
     computes: frozenset[str] = frozenset()
+    differs: Mapping[str, Difference] = _NONE
     remarks: tuple[str, ...] = ()
 
     def parse(self, names: str | Measure | Iterable[str | Measure]) -> list[Measure]:
@@ -84,11 +107,22 @@ class Profile(NamedTuple):
 
     def conventions_of(self, measure: Measure) -> Conventions:
         """Return the conventions for `measure`."""
-        name = measure.family.name
-        changes = dict(self.exceptions.get(name, _NONE))
-        for parameter, value in measure.parameters:
-            changes.update(self.exceptions.get(f"{name}:{parameter}={value}", _NONE))
+        changes: dict[str, Any] = {}
+        for exception in _of(self.exceptions, measure):
+            changes.update(exception)
         return self.conventions._replace(**changes)
+
+    def differences_of(self, measure: Measure) -> list[Difference]:
+        """Return what can make the program's values of `measure` differ."""
+        return _of(self.differs, measure)
+
+    @property
+    def kinds_of_differences(self) -> dict[Difference, list[str]]:
+        """The differences from the program, with the families of measures that share each."""
+        families: dict[Difference, list[str]] = {}
+        for family, difference in self.differs.items():
+            families.setdefault(difference, []).append(family)
+        return families
 
     @property
     def kinds_of_exceptions(self) -> list[tuple[list[str], Mapping[str, Any]]]:
@@ -128,12 +162,22 @@ class Profile(NamedTuple):
         return partial(Profile, **plain), ()
 
 
+Fact = TypeVar("Fact")
+
+
+def _of(facts: Mapping[str, Fact], measure: Measure) -> list[Fact]:
+    """Return the facts of a measure's family, and of it with one of its parameters (``"ndcg_cut:gain=exp"``)."""
+    name = measure.family.name
+    keys = [name, *(f"{name}:{parameter}={value}" for parameter, value in measure.parameters)]
+    return [facts[key] for key in keys if key in facts]
+
+
 _USUAL = Conventions()
 
 
 def _profile(name: str, title: str, conventions: Conventions = _USUAL, **facts: Any) -> Profile:
-    """Return a profile. A key of its exceptions, meanings and names is several families, separated by blanks."""
-    for fact in ("exceptions", "meanings", "names"):
+    """Return a profile. Each key of its mappings by family is several families, separated by blanks."""
+    for fact in ("exceptions", "meanings", "names", "differs"):
         values = {
             keys: MappingProxyType(value) if isinstance(value, dict) else value
             for keys, value in facts.get(fact, {}).items()
@@ -152,10 +196,9 @@ _OWN_ORDER = "recip_rank recip_rank_cut recall_cap success judged hole"
 
 _OWN_WAYS = MappingProxyType({"score_type": "float64", "ties": "line", "missing": "empty", "bare": "judged"})
 
+_SUBTOPICS = "alpha_dcg_cut alpha_ndcg_cut err_ia_cut nerr_ia_cut nrbp nnrbp ap_ia p_ia_cut strec_cut"
 _BY_SMALLER_ID = "judged set_judged compat"
-_BY_SMALLER_ID_OF_LINES = (
-    "recip_rank_cut alpha_dcg_cut alpha_ndcg_cut err_ia_cut nerr_ia_cut nrbp nnrbp ap_ia p_ia_cut strec_cut"
-)
+_BY_SMALLER_ID_OF_LINES = f"recip_rank_cut {_SUBTOPICS}"
 _BY_LINE = "rbp_binary rbp_binary_cut insq inst sdcg_cut bpm_cut nerr8_cut nerr9_cut nerr10 nerr11"
 """Measures that other packages than trec_eval compute for ir_measures, by their order of equal scores.
 
@@ -166,6 +209,8 @@ _LISTS = Conventions(ties="line", known="retrieved", extra="in")
 """Conventions of programs that score lists of labels, one per retrieved document, without other judgments or ids."""
 
 _ITS_LISTS = "it scores lists of labels: other judgments, and judged queries without a list, are not used"
+
+_NEGATIVE_GAINS = Difference("it counts negative labels as negative gains, which are 0 here", NEGATIVE)
 
 _TORCHMETRICS = _profile(
     "torchmetrics",
@@ -181,10 +226,11 @@ _TORCHMETRICS = _profile(
         "map map_cut recip_rank recip_rank_cut P set_P recall set_recall success Rprec fallout fallout_cut auc auc_cut "
         "ndcg ndcg_cut"
     ),
+    differs={"ndcg ndcg_cut": _NEGATIVE_GAINS},
     remarks=(
         _ITS_LISTS,
         "it leaves the order of equal scores undefined, except in nDCG and AUC; here line order decides",
-        "only its nDCG accepts grades and negative labels; negative labels are negative gains there, 0 here",
+        "only its nDCG accepts grades and negative labels",
         "its AUC puts scores outside 0 to 1 through a float32 sigmoid, which makes many of them equal",
     ),
 )
@@ -241,20 +287,35 @@ _ALL = (
         meanings={"err_cut": "ERR(max_rel=4)", "judged set_judged": "Judged(negative=nonrelevant)"},
         names={"accuracy": "Accuracy"},
         defaults=MappingProxyType({**_UP, "until": "longer"}),
+        differs={
+            "compat": Difference(
+                "in its ideal ranking, equal scores of equal grades are in the order of the judgments, and documents "
+                "that were not retrieved come before negative scores"
+            ),
+            f"{_BY_LINE} {_SUBTOPICS} accuracy accuracy_cut err_cut ndcg_cut:gain=exp": Difference(
+                "the package that computes it counts both lines", TWICE
+            ),
+            "recip_rank_cut": Difference("it takes the higher of a document's judgments", TWICE),
+        },
         remarks=("each measure is ranked by the package that computes it: RR and RR@10 differ for ties",),
     ),
     _profile(
         "ranx",
         "ranx 0.3, after make_comparable",
         Conventions(ties="ranx", missing="empty", duplicates="last", bare="judged"),
-        meanings={"bpref": "Bpref(negative=nonrelevant)"},
+        defaults=MappingProxyType({"negative": "nonrelevant"}),
         names={"hits": "Hits", "recall": "SetR"},
+        differs={
+            "bpref": Difference(
+                "after a query without relevant documents, it can give later queries 0, depending on threads",
+                UNRELEVANT,
+            )
+        },
         remarks=(
             "ranx refuses different sets of queries until make_comparable gives the run the judged ones",
             "its sort moves equal scores among more than 15 documents, and make_comparable sorts a second time",
             "each further call of make_comparable sorts once more, which is not reproduced here",
             "it sorts plain dictionaries (instead of Qrels and Run) differently, and pairs them by position, not by id",
-            "after a query without relevant documents, its Bpref of later ones can be 0, depending on threads",
             "its Bpref is NaN for a query without documents judged not relevant",
         ),
     ),
@@ -267,6 +328,11 @@ _ALL = (
         defaults=_UP,
         names={"accuracy": "Success"},
         leaves_out=_NOT_IN_9,
+        differs={
+            "hole": Difference(
+                "it adds the holes of queries without judgments, and divides by the number of judged queries", EXTRA
+            )
+        },
         remarks=("an extra query in the run, or a query without relevant documents, stops BEIR's own measures",),
     ),
     _profile(
@@ -310,11 +376,12 @@ _ALL = (
         "scikit-learn's ndcg_score, dcg_score and average_precision_score over the retrieved documents of each query",
         meanings={
             "ndcg ndcg_cut": "nDCG(ideal=retrieved,ties=average)",
-            "dcg": "DCG(ties=average)",
+            "dcg dcg_cut": "DCG(ties=average)",
             "map": "AP(norm=retrieved,ties=together)",
         },
         measures=("nDCG", "nDCG@10", "AP"),
-        computes="ndcg ndcg_cut dcg map",
+        computes="ndcg ndcg_cut dcg dcg_cut map",
+        differs={"dcg dcg_cut": _NEGATIVE_GAINS},
     ),
     _profile(
         "gdeval",
@@ -366,11 +433,12 @@ _ALL = (
             },
             measures=("nDCG",),
             computes="ndcg ndcg_cut map map_cut P set_P",
+            differs={"ndcg:gain=linear ndcg_cut:gain=linear": _NEGATIVE_GAINS},
             remarks=(
                 _ITS_LISTS,
                 "a metric without a cutoff has the cutoff 32, not the whole list",
-                "its map and pre refuse grades; all three refuse negative labels, and ndcg labels above 31",
-                "with ndcg_exp_gain=false, its nDCG is nDCG(gain=linear)",
+                "its map and pre refuse grades and negative labels, and ndcg labels below 0 or above 31",
+                "with ndcg_exp_gain=false, its nDCG is nDCG(gain=linear), and any label is accepted",
                 "group weights are not supported here",
             ),
             names={"pre": "P(norm=retrieved)"},
@@ -386,13 +454,13 @@ _ALL = (
         measures=("nDCG", "nDCG@10"),
         computes=(
             "ndcg ndcg_cut dcg dcg_cut map map_cut recip_rank recip_rank_cut P set_P recall set_recall err err_cut "
-            "pfound auc"
+            "pfound pfound_cut average_gain auc opa"
         ),
         remarks=(
             _ITS_LISTS,
             "type=Exp is gain=exp, denominator=Position is discount=position, border=0.5 is rel=1",
-            "negative labels are negative gains in CatBoost, 0 here",
         ),
+        differs={"ndcg ndcg_cut dcg dcg_cut average_gain": _NEGATIVE_GAINS},
         names={"precisionat": "P(norm=retrieved)", "recallat": "R"},
     ),
     _TORCHMETRICS,
@@ -473,7 +541,6 @@ _ALL = (
         remarks=(
             "it rounds values to metric_decimal_place, 4 decimals by default",
             "it leaves the order of equal scores undefined; here line order decides",
-            "if the cutoff of MAP is below the largest cutoff and R is larger too, it divides by the largest cutoff",
         ),
         names={"hit": "Success"},
     ),

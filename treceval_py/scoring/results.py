@@ -12,11 +12,13 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
 from treceval_py.data.ids import encode, shown
+from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import RankContradictions
 from treceval_py.errors import EvaluationError, MeasureError, OutputError, brief, listed
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.planning import Task
+from treceval_py.scoring.profiles import EXTRA, NEGATIVE, PROFILES, TWICE
 from treceval_py.scoring.signatures import Fingerprint, Signature, explicit, fingerprint_of_queries
 from treceval_py.version import __version__
 
@@ -177,6 +179,38 @@ class Results(Mapping[str, ByMeasure]):
     def profiles(self) -> tuple[str, ...]:
         """The profile under which each measure was requested, length M."""
         return tuple([task.profile for task in self.tasks])
+
+    @property
+    def differences(self) -> dict[str, str]:
+        """Why values of measures can differ here from those of the profile's program, by measure."""
+        profile = PROFILES.get(self.profile)
+        return {
+            task.asked.name: difference.text
+            for task in self.tasks
+            for difference in (profile.differences_of(task.resolved) if profile and profile.differs else ())
+            if self._has(difference.when, dict(task.resolved.parameters).get("level", 1))
+        }
+
+    def about_differences(self) -> list[str]:
+        """Return a note for each reason of `differences`."""
+        measures: dict[str, list[str]] = {}
+        for name, text in self.differences.items():
+            measures.setdefault(text, []).append(name)
+        return [f"{listed(names, 3)} can differ from {self.profile}: {text}." for text, names in measures.items()]
+
+    def _has(self, what: str, level: int) -> bool:
+        """Return whether the judgments or the run have what makes values differ; also if that is not known."""
+        judgments = self.fingerprint.judgments
+        if what == EXTRA:
+            return bool(self.unjudged)
+        if what == TWICE:
+            return self.replaced > 0 or (isinstance(judgments, Qrels) and judgments.replaced > 0)
+        if not isinstance(judgments, Qrels) or not what:
+            return True
+        if what == NEGATIVE:
+            return bool((judgments.rels < 0).any())
+        relevant = np.concatenate([[0], np.cumsum(judgments.rels >= level)])
+        return bool(judgments.bare or (np.diff(relevant[judgments.offsets]) == 0).any())
 
     @property
     def complete(self) -> bool:

@@ -11,7 +11,7 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError, visible
 from treceval_py.measures.registry import COUNT
 from treceval_py.rendering import FORMATS, render
-from treceval_py.scoring.profiles import PROFILES, Profile
+from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES, Profile
 from treceval_py.scoring.results import Results, check_comparable
 from treceval_py.scoring.signatures import Signature
 
@@ -353,15 +353,25 @@ def about(results: Results, counting: str = "-c") -> list[str]:
         said.append(f"{name}: {len(unjudged)} {have} no judgments ({first_of(unjudged)}) and {are} not scored.")
     if results.tasks and not results.counted.any():
         said.append(f"{name}: no query counts, because none has a relevant document.")
-    if results.replaced:
-        lines = "1 line is" if results.replaced == 1 else f"{results.replaced} lines are"
-        said.append(f"{name}: {lines} replaced by a later line for the same document, as in {results.profile}.")
     if results.contradictions.qids:
         said.append(_about_ranks(results))
-    profile = PROFILES.get(results.profile)
     if any("max_rel" in dict(task.resolved.parameters) for task in results.tasks):
-        said += _about_scale(results, profile)
-    return said if profile is None or profile.level > 0 else [*said, *_about_level(results, profile)]
+        said += _about_scale(results, PROFILES.get(results.profile))
+    return [*said, *_about_profile(results)] if results.replaced or results.profile != DEFAULT_PROFILE else said
+
+
+def _about_profile(results: Results) -> list[str]:
+    """Return notes on what a profile replaces, where its program's values can differ, and what it takes as relevant."""
+    judgments, why = results.fingerprint.judgments, "by a later line for the same document"
+    replaced = {results.judgments_name: judgments.replaced} if isinstance(judgments, Qrels) else {}
+    said = [
+        f"{file}: {'1 line is' if count == 1 else f'{count} lines are'} replaced {why}, as in {results.profile}."
+        for file, count in [*replaced.items(), (results.run_name, results.replaced)]
+        if count
+    ]
+    profile = PROFILES.get(results.profile)
+    level = [] if profile is None or profile.level > 0 else _about_level(results, profile)
+    return [*said, *results.about_differences(), *level]
 
 
 def _about_level(results: Results, profile: Profile) -> list[str]:
