@@ -16,7 +16,7 @@ from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
 from treceval_py.data.table import FORMS, is_nested
 from treceval_py.errors import DataError, EvaluationError
 from treceval_py.io.lines import QRELS, RUN
-from treceval_py.io.named import RUN_FORMATS, format_named, read_judgments, recognised
+from treceval_py.io.named import read_judgments, reader_named, recognised
 from treceval_py.io.rows import gathered
 from treceval_py.io.source import Watch
 from treceval_py.io.trec import Judgments
@@ -220,7 +220,10 @@ def open_run(
     if isinstance(run, (str, os.PathLike)) or hasattr(run, "read"):
         rereadable = isinstance(run, (str, os.PathLike)) and os.path.isfile(run)
         source: Any = run
-        name, source = recognised(source, "run") if reading.run_format is None else (reading.run_format, source)
+        name = reading.run_format
+        if name is None:
+            by_rank = {task.conventions.order for task in plan.tasks} == {"rank"}
+            name, source = recognised(source, "run", by_rank=by_rank)
         if name == "trec_results" and relevance and not whole and (rereadable or not (keep or len(plan.rankings) > 1)):
             file = File(source, plan.duplicates, reading.threads, watch)
             return Opened(judgments, file, Retrieved((), "", "", RankContradictions()), kept)
@@ -281,7 +284,7 @@ def load_run(
 def _read_run(source: Source, format: str, duplicates: str, threads: int | None) -> tuple[Run, int]:
     """Return a run file as a table, and how many of its lines were replaced by later ones."""
     if format != "trec_results":
-        return format_named(RUN_FORMATS, format, "runs")(source), 0
+        return reader_named(format, "run")(source), 0
     rows = gathered(source, RUN, threads=threads)
     run = rows.run(duplicates=duplicates)
     return run, rows.count - len(run.docids)
