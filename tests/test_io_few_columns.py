@@ -45,6 +45,8 @@ RECOGNISED: dict[str, tuple[Kind, str, bytes]] = {
     "ranks in place of judgments": ("qrels", "qrels", b"1 a 1\n1 b 2\n2 c 1\n"),
     "the highest grade": ("qrels", "cranfield", b"1 a 10\n1 b 0\n"),
     "a higher grade": ("qrels", "qrels", b"1 a 11\n1 b 0\n"),
+    "judgments without documents": ("qrels", "qrels", b"1 0 1\n2 0 0\n"),
+    "one of the documents is 0": ("qrels", "cranfield", b"1 0 1\n2 1 0\n"),
     "a sample": ("qrels", "sampled", b"11 0 a 2 -1\n11 0 b 1 1\n"),
     "a stratum in words": ("qrels", "sampled", b"11 0 a top -1\n11 0 b rest 1\n"),
     "preferences": ("qrels", "qrels", b"1 g s a 3\n1 g s b 2\n"),

@@ -155,11 +155,12 @@ def _ranked_and_scored(sight: Sight) -> bool:
 
 def _judged(sight: Sight) -> bool:
     """Return whether three columns are judgments: small grades that do not count 1, 2, 3 as ranks do."""
-    lists = sight.lists(3, 2)
-    if not _are_whole(lists) or max(abs(float(rel)) for rows in lists for (rel,) in rows) > MOST_GRADE:
-        return False
-    counting = [[float(rel) for (rel,) in rows] == list(range(1, len(rows) + 1)) for rows in lists]
-    return not all(counting) or max(map(len, lists)) == 1
+    lists = sight.lists(3, 1, 2)
+    if not _are_whole(lists) or {document for rows in lists for document, _ in rows} <= {b"0", b"Q0"}:
+        return False  # in four columns that lack one, the second is the iteration
+    grades = [[float(rel) for _, rel in rows] for rows in lists]
+    counting = all(rels == list(range(1, len(rels) + 1)) for rels in grades) and max(map(len, grades)) > 1
+    return not counting and all(abs(rel) <= MOST_GRADE for rels in grades for rel in rels)
 
 
 MOST_GRADE = 10
