@@ -23,6 +23,7 @@ from treceval_py.checking.catalogue import CODES, Code
 from treceval_py.cli.commands import COMMANDS, DefaultGroup, treceval
 from treceval_py.errors import MeasureError, visible
 from treceval_py.grading.rule_keys import RULES, example_rules
+from treceval_py.io.formats import FORMATS
 from treceval_py.judging.judged import JudgedGroups, JudgedRun
 from treceval_py.judging.preferences import JudgedPreferences
 from treceval_py.measures import FAMILIES, NICKNAMES, Family, by_section, parse_measures
@@ -662,6 +663,30 @@ def codes_index(site: bool = False) -> str:
     return "\n".join(lines[:-1]) + "\n"
 
 
+def formats_index(site: bool = False) -> str:  # noqa: ARG001 - there is no page in full
+    """Return the page of the formats: what each holds, its layout, and what is lost in it."""
+    rows = []
+    for form in FORMATS:
+        holds = ", ".join(HELD[kind] for kind in form.holds)
+        lacks = ", ".join(form.lacks) if form.write else "not written"
+        rows.append([code(form.name), holds, code(form.layout), ", ".join(map(code, form.endings)), lacks])
+    return "\n".join(
+        [
+            *["# Formats", "", MADE, ""],
+            "Formats are recognised by content, except those without a mark of their own: name `qrels_jg`, `prefs` and",
+            "`qrels_prefs`. `-T` names the format of runs and `-R` that of judgments; `te.read_run`, `te.read_qrels`,",
+            "`te.write_run` and `te.write_qrels` take the same names. Columns with a header may have the names that",
+            "[data frames](python.md) have.",
+            "",
+            *table(["name", "holds", "layout", "written to", "lacks"], rows),
+            "",
+        ]
+    )
+
+
+HELD = {"run": "runs", "qrels": "judgments", "judgments": "judgments of groups, or preferences"}
+
+
 def commands_index(site: bool = False) -> str:
     """Return the index of the commands: the usage of each, and what its options do."""
     lines = _index(
@@ -702,6 +727,7 @@ INDEXES: Mapping[str, Callable[..., str]] = {
     "profiles.md": profiles_index,
     "codes.md": codes_index,
     "commands.md": commands_index,
+    "formats.md": formats_index,
     "conformance.md": conformance_index,
 }
 

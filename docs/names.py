@@ -20,11 +20,8 @@ HOME = Path(__file__).parent.parent
 LISTED = {
     "PROFILES": "scoring.profiles",
     "NICKNAMES": "measures",
-    "RUN_FORMATS": "io.named",
-    "JUDGMENT_FORMATS": "io.named",
     "RESULT_FORMATS": "scoring.show",
     "PLOTS": "plots.specs",
-    "KINDS": "checking.rows",
     "METHODS": "fusing.methods",
     "NORMS": "fusing.methods",
 }

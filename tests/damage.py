@@ -418,8 +418,9 @@ def _queries(data: bytes, kind: str) -> set[bytes] | None:
     rows = [row for row in rows if row and not row[0].startswith(b"#")]
     if kind == "run" and b"\r" in data and any(len(row) > 6 for row in rows):
         return None  # columns after the tag, or lines that end in the way of old Macs
-    if kind == "run" and rows and all(len(row) == 3 and WHOLE.fullmatch(row[2]) for row in rows):
-        return None  # what is left is a run of MS MARCO
+    fewer = {"run": (3, 4), "qrels": (3, 5)}.get(kind, ())
+    if rows and (rows[0][0].count(b",") > 1 or len(rows[0]) in fewer):
+        return None  # what is left may be of a format with other columns, such as a run of MS MARCO, or CSV
     right = all(_row_is_right(row, kind) for row in rows)
     keys = [tuple(row[at] for at in _KEY[kind]) for row in rows] if kind in _KEY and right else []
     if not rows or not right or len(set(keys)) < len(keys):

@@ -232,7 +232,7 @@ def test_unclear_and_missing_collections_are_refused(folder: Path, tmp_path: Pat
     ("line", "run"),
     [
         ("1 Q0 a 1 0.5 t\n", True), ("1 Q0 a 1 x t\n", False), ("1 Q0 a 1 nan t\n", False), ("1 Q0 a 1 0.5\n", False),
-        ("1\ta\t1\n", True), ("1\ta\t1.5\n", False), ("1\ta\n", False), ("map\t1\t0.5\n", True),
+        ("1\ta\t1\n", True), ("1\ta\tx\n", False), ("1\ta\t1.5\n", True), ("1\ta\n", False), ("map\t1\t0.5\n", True),
     ],
 )  # fmt: skip
 def test_files_beside_judgments_are_runs_if_they_begin_like_one(folder: Path, line: str, run: bool) -> None:

@@ -259,7 +259,7 @@ def test_a_whole_file_gives_what_is_true_of_it(snapshot: SnapshotAssertion) -> N
     ("lines", "options", "unread"),
     [
         (COMMAS, {"ignore": ["R112"]}, "R112"),
-        (b"1 a 1\n" * 3, {"kind": "qrels", "select": ["Q31"]}, "Q305"),
+        (b"1 a 1\n1 b 2\n1 c 3\n", {"kind": "qrels", "select": ["Q31"]}, "Q305"),
         (BEIR, {"kind": "qrels"}, ""),
         (b"1 Q0 a 1 nan t\n", {}, ""),
         (b"1 Q0 a 1 2 t\n1 Q0 b\x00 2 1 t\n", {}, ""),

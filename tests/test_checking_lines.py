@@ -125,7 +125,7 @@ def test_a_number_with_thousands_of_zeros_is_that_number() -> None:
         b"1 0 a %b1\n": (te.read_qrels, {"1": {"a": 1}}),
         b"1 0 a -%b7\n": (te.read_qrels, {"1": {"a": -7}}),
         b"1 Q0 a %b1 9 t\n": (te.read_run, {"1": {"a": 9.0}}),
-        b"1\ta\t%b3\n": (te.read_run, {"1": {"a": -3.0}}),  # the negative rank
+        b"1\ta\t%b1\n": (te.read_run, {"1": {"a": -1.0}}),  # the negative rank
     }
     assert {line: reads(io.BytesIO(line % ZEROS)).to_dict() for line, (reads, _) in read.items()} == {
         line: expected for line, (_, expected) in read.items()

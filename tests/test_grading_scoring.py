@@ -67,7 +67,7 @@ def test_a_run_is_scored_by_the_measures_of_the_rules(tmp_path: Path) -> None:
 
 
 def test_a_run_of_three_columns_is_scored_by_its_ranks(tmp_path: Path) -> None:
-    scored = scoring(tmp_path, "q1 0 r 1\n").scored(Named(b"q1\tr\t3\nq1\tx\t1\nq1\ty\t2\n", "run.tsv"), "msmarco")
+    scored = scoring(tmp_path, "q1 0 r 1\n").scored(Named(b"q1\tx\t1\nq1\ty\t2\nq1\tr\t3\n", "run.tsv"), "msmarco")
     assert scored.results.mean == {"RR": pytest.approx(1 / 3)}
 
 

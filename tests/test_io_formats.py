@@ -30,20 +30,16 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import DataError, InputError, shortened
 from treceval_py.io.conversion import convert
+from treceval_py.io.formats import Kind, formats_of
 from treceval_py.io.judged_ranking import read_judged_ranking
-from treceval_py.io.named import (
-    JUDGMENT_FORMATS,
-    QRELS_FORMATS,
-    RUN_FORMATS,
-    Kind,
-    read_judgments,
-    read_qrels,
-    read_run,
-    recognised,
-)
+from treceval_py.io.named import read_judgments, read_qrels, read_run, recognised
 from treceval_py.io.source import peek
-from treceval_py.io.writing import QRELS_WRITERS, RUN_WRITERS, write_qrels, write_run
+from treceval_py.io.writing import write_qrels, write_run
 from treceval_py.scan import scanner
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.* (has no (tag|scores|strata)|left out):treceval_py.errors.TrecevalWarning"
+)
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -112,7 +108,7 @@ MANY_KILOBYTES = json.dumps({"1": {f"document-{number}": 1.0 for number in range
 
 
 RECOGNISED: list[tuple[str, Kind, list[bytes]]] = [
-    ("trec_results", "run", [TREC_RUN, b"1 a 0.5\n", BEIR_QRELS, b"{x} Q0 a 1 1 t\n", b"", b"%PDF-1.7"]),
+    ("trec_results", "run", [TREC_RUN, b"1 a 7\n1 b 9\n1 c 8\n", BEIR_QRELS, b"{x} Q0 a 1 1 t\n", b"", b"%PDF-1.7"]),
     (
         "msmarco",
         "run",
@@ -140,7 +136,8 @@ def test_formats_are_recognised() -> None:
 def test_a_name_of_a_data_set_and_a_path_stay_what_they_are(tmp_path: Path) -> None:
     assert recognised("ir_datasets:vaswani", "qrels") == ("ir_datasets", "ir_datasets:vaswani")
     (tmp_path / "run").write_bytes(MSMARCO_RUN)
-    assert recognised(tmp_path / "run", "run") == ("msmarco", tmp_path / "run")
+    name, source = recognised(tmp_path / "run", "run")
+    assert (name, os.fspath(source)) == ("msmarco", str(tmp_path / "run"))  # type: ignore[arg-type]
     assert refusal(read_run, "nowhere/run") == "nowhere/run: no such file. Check the name."
 
 
@@ -288,24 +285,24 @@ def test_an_unknown_format_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(DataError) as caught:
         read_run(io.BytesIO(TREC_RUN), "trec")
     assert str(caught.value) == (
-        "unknown format 'trec' of runs. Choose one of trec_results, msmarco, json, jsonl, parquet."
+        "unknown format 'trec' of runs. "
+        "Choose one of trec_results, msmarco, colbert, tevatron, csv, tsv, json, jsonl, parquet."
     )
     with pytest.raises(DataError, match="unknown format 'prefs' of relevance judgments"):
         read_qrels(io.BytesIO(TREC_QRELS), "prefs")
 
 
 def test_the_formats_of_judgments_are_those_of_trec_eval_and_more() -> None:
-    assert list(JUDGMENT_FORMATS) == [
-        "qrels", "qrels_jg", "prefs", "qrels_prefs", "msmarco", "beir", "json", "jsonl", "parquet", "ir_datasets",
-    ]  # fmt: skip
-    assert set(QRELS_FORMATS) < set(JUDGMENT_FORMATS)
+    of_trec_eval = ["qrels", "qrels_jg", "prefs", "qrels_prefs"]
+    assert list(formats_of("qrels", "judgments"))[:4] == of_trec_eval
+    assert list(formats_of("judgments")) == of_trec_eval[1:]
 
 
 # --- MS MARCO ---
 
 
 def test_ranks_of_ms_marco_become_scores(reader: str) -> None:
-    run = read_run(io.BytesIO(b"1 a 2\r\n# mine\n\n 1\tb 1\n2 c 7"))
+    run = read_run(io.BytesIO(b"1 a 2\r\n# mine\n\n 1\tb 1\n2 c 7"), "msmarco")
     assert run.to_dict() == {"1": {"a": -2.0, "b": -1.0}, "2": {"c": -7.0}}
     assert run.ranks is not None
     assert run.ranks.tolist() == [2, 1, 7]
@@ -560,8 +557,8 @@ def test_what_cannot_stand_in_a_format_is_refused(tmp_path: Path, snapshot: Snap
 
 
 def test_every_format_that_is_written_can_be_read() -> None:
-    assert set(RUN_WRITERS) == set(RUN_FORMATS)
-    assert set(QRELS_WRITERS) == set(QRELS_FORMATS) - {"ir_datasets"}
+    assert set(formats_of("run", written=True)) == set(formats_of("run"))
+    assert set(formats_of("qrels", written=True)) == set(formats_of("qrels")) - {"ir_datasets"}
 
 
 # --- round trips ---
@@ -766,7 +763,7 @@ def test_the_command_says_what_is_lost_and_what_it_took_a_file_for(tmp_path: Pat
         "in.json -": (0, "1 0 a 1\n"),
         "--kind run in.json -": (0, "1 Q0 a 1 1.0 run\n"),
         "run - --to parquet": (2, ""),
-        "run out --to csv": (2, ""),
+        "run out --to doc": (2, ""),
         "run out --from prefs": (2, ""),
         "nope -": (1, ""),
     }

@@ -27,7 +27,7 @@ from shared import SHARED
 import treceval_py as te
 from treceval_py.data.ids import Ids
 from treceval_py.data.table import with_bare
-from treceval_py.io.writing import QRELS_WRITERS, RUN_WRITERS
+from treceval_py.io.formats import formats_of
 from treceval_py.scoring.profiles import PROFILES
 
 Rows = Mapping[str, Mapping[str, float]]
@@ -202,7 +202,7 @@ def differences(pair: Pair, profile: str, folder: Path, complete: bool) -> tuple
                 if kind == "run" and by_rank and "ists" not in form:
                     continue
                 check(kind, form, make(rows), holds)
-        for target in RUN_WRITERS if kind == "run" else QRELS_WRITERS:
+        for target in formats_of(kind, written=True):
             for way in ("write", "convert"):
                 path = written(rows, kind, target, folder, way)
                 if kind == "qrels" or not by_rank or target in ("trec_results", "msmarco"):

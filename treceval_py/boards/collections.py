@@ -14,7 +14,8 @@ from treceval_py.comparing.saved.naming import stem
 from treceval_py.comparing.saved.reading import is_saved
 from treceval_py.data.ids import shown
 from treceval_py.errors import InputError, TrecevalError
-from treceval_py.io.named import DATASET, seen
+from treceval_py.io.formats import DATASET, Sight, format_of
+from treceval_py.io.named import seen
 from treceval_py.io.source import whole
 
 MOST_WEIGHT = 1e9
@@ -184,11 +185,12 @@ def _holds_judgments(path: str) -> bool:
         sight, _ = seen(path)
     except TrecevalError:
         return False
-    return bool(sight.format) or (len(sight.fields) == 4 and _is_whole(sight.fields[3]))
+    fields = _fields(sight)
+    return format_of(sight, "qrels") is not None or (len(fields) == 4 and _is_whole(fields[3]))
 
 
 def _holds_run(path: str) -> bool:
-    """Return whether a file begins like a run in columns, TREC's or MS MARCO's, or like saved results.
+    """Return whether a file begins like a run in columns without a header, or like saved results.
 
     JSON, JSON Lines and Parquet files may also be texts, such as BEIR's ``corpus.jsonl``: such runs need a folder of
     runs.
@@ -197,10 +199,13 @@ def _holds_run(path: str) -> bool:
         sight, _ = seen(path)
     except TrecevalError:
         return False
-    fields = sight.fields
-    if sight.format:
-        return is_saved(path)
-    return (len(fields) >= 6 and _is_number(fields[4])) or (len(fields) == 3 and _is_whole(fields[2])) or is_saved(path)
+    fields, form = _fields(sight), format_of(sight, "run")
+    in_columns = len(fields) >= 6 and _is_number(fields[4]) if form is None else "qrels" not in form.holds
+    return in_columns or is_saved(path)
+
+
+def _fields(sight: Sight) -> list[bytes]:
+    return sight.lines[0].split() if sight.lines else []
 
 
 def _is_whole(field: bytes) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, cast
 
 from treceval_py._types import Source
 from treceval_py.checking.findings import Collector
-from treceval_py.io.named import seen
+from treceval_py.io.formats import format_of, sight_of
 from treceval_py.io.source import BYTE_ORDER_MARK, rewindable
 
 HEAD = 1 << 16
@@ -120,9 +120,9 @@ def text_of(source: Source, head: bytes, collector: Collector, opened: ExitStack
     if head.startswith(BYTE_ORDER_MARK):
         mark = "a byte-order mark, which trec_eval reads as part of the first query's id"
         collector.add("F003", mark, "Save the file as UTF-8 without it.", line=1, column=1)
-    sight, _ = seen(io.BytesIO(head))
-    if sight.format in _WITHOUT_LINES:
-        caveat = f"this is {_WITHOUT_LINES[sight.format]}, whose lines cannot be checked one by one"
+    form = format_of(sight_of(head), "run", "qrels")
+    if form is not None and len(form.holds) > 1:
+        caveat = f"this is {form.title}, whose lines cannot be checked one by one"
         collector.add("F018", caveat, "Score it to see whether all of it can be used.")
         return None
     if b"\n" not in head and are_line_ends(head):
@@ -140,8 +140,6 @@ def are_line_ends(text: bytes) -> bool:
     """
     return b"\r" in text[:HEAD].strip() and (len(text) > HEAD or not _ONE_LINE.fullmatch(text))
 
-
-_WITHOUT_LINES = {"json": "JSON", "jsonl": "JSON Lines", "parquet": "a Parquet file"}
 
 _ABOUT_BINARY = {
     "a zip archive": "Unpack it first.",

@@ -10,7 +10,7 @@ from treceval_py.checking.beginnings import encoding_of
 from treceval_py.checking.fields import MOST_FIELDS, is_number, is_quoted, is_whole, names_columns, whole_number
 from treceval_py.checking.rows import KINDS, Kind
 from treceval_py.diagnosis.sign import Sign
-from treceval_py.io.lines import is_header
+from treceval_py.io.formats import is_header
 from treceval_py.io.source import BYTE_ORDER_MARK
 
 GLANCE = 20

@@ -29,7 +29,8 @@ from treceval_py.errors import EvaluationError, InputError, TrecevalError, brief
 from treceval_py.explaining.scoring import Scorer
 from treceval_py.explaining.variants import ASCENDING, Variant, task_of
 from treceval_py.io.conversion import table_of
-from treceval_py.io.named import QRELS_FORMATS, RUN_FORMATS, seen
+from treceval_py.io.formats import checkable, format_of, formats_of
+from treceval_py.io.named import seen
 from treceval_py.io.source import Text, kept, name_of
 from treceval_py.io.writing import written_as
 from treceval_py.measures import parse_measures
@@ -46,9 +47,6 @@ INTERLEAVED = ("R122",)
 
 OF_SWAPPED = ("R109", "R122", "R123", "R124", "R125", "R126", "R127", "R128", "R129", "R130", "R131", "R132")
 """Findings that two swapped columns cause in a run."""
-
-WITHOUT_LINES = ("json", "jsonl", "parquet")
-"""The formats that are not made of lines with fields."""
 
 
 class Checked(NamedTuple):
@@ -122,8 +120,9 @@ def check(
         as the lines that `write_qrels` and `write_run` would write.
     qrels : judgments, optional
         Judgments to check the run against, in any form that `evaluate` accepts.
-    kind : {"run", "msmarco", "qrels", "judged-ranking"}, optional
-        Kind of file; recognised by default.
+    kind : str, optional
+        ``run``, ``msmarco``, ``qrels`` or ``judged-ranking``, whose lines are checked; or another format, which only
+        its reader checks. Default: recognised.
     most : int
         Number of findings kept per code; the others are only counted. 0 keeps all.
     select, ignore : collection of str
@@ -153,8 +152,8 @@ def check(
     >>> [(each.line, each.column, each.code) for each in found.findings]
     [(2, 10, 'R104')]
     """
-    if kind is not None and (not isinstance(kind, str) or kind not in KINDS):
-        raise EvaluationError(f"unknown kind of file {shown(kind)}", f"Choose one of {', '.join(KINDS)}.")
+    if kind is not None and (not isinstance(kind, str) or kind not in checkable()):
+        raise EvaluationError(f"unknown kind of file {shown(kind)}", f"Choose one of {', '.join(checkable())}.")
     select, ignore = codes_named(select, "select"), codes_named(ignore, "ignore")
     _refuse_numbers(most, scale)
     judgments = None if qrels is None else load_judgments(qrels)
@@ -231,21 +230,20 @@ class _Check:
             sight, source = seen(source)
         except InputError:  # chunks says why
             return source, False
-        # With judgments, BEIR's judgments take the place of a run, and are reported as swapped.
-        beir = sight.format == "beir" and self._wanted in (None, "qrels") and self._qrels is None
-        if sight.format not in WITHOUT_LINES and not beir:
+        wanted = self._wanted
+        # With judgments, other judgments take the place of a run, and are reported as swapped.
+        kinds = ["qrels"] * (wanted == "qrels" or (wanted in (None, "judged-ranking") and self._qrels is None))
+        kinds += ["run"] * (wanted != "qrels")
+        form = format_of(sight, *kinds) if wanted is None or wanted in KINDS else formats_of("run", "qrels")[wanted]
+        if form is None or form.lines or (wanted in ("msmarco", "judged-ranking") and len(form.holds) == 1):
             return source, False
-        judged = self._wanted == "qrels" or beir
+        judged = "run" not in form.holds or "run" not in kinds
         try:
-            table = (QRELS_FORMATS if judged else RUN_FORMATS)[sight.format](source)
+            table = form.reader("qrels" if judged else "run")(source)
         except TrecevalError as error:
             self._collector.add("F002", error.what, error.todo, line=error.line or 0)
             return source, True
-        caveat = f"{sight.format} is not made of lines with fields; only its reader checked it, and it can be read"
-        if beir:
-            caveat = (
-                "these are BEIR's judgments (query-id corpus-id score); only their reader checked them, and reads them"
-            )
+        caveat = f"{form.title} ({form.layout}): only its reader checked this file, and it can be read"
         lines = "judgments with lines, and check those" if judged else "a run with lines, and check that"
         self._collector.add("F018", caveat, f"Use treceval convert to make {lines}.")
         if isinstance(table, Qrels):
@@ -280,7 +278,7 @@ class _Check:
         tags = TagWatch()
         for chunk in chunks(source, self._collector):
             if self._kind is None:
-                self._kind = recognise(chunk.text, self._wanted)
+                self._kind = recognise(chunk.text, self._wanted if self._wanted in KINDS else None)
                 fault = swapped_columns(chunk.text) if self._kind.name == "run" else None
                 if fault is not None and self._collector.wants(fault.code):
                     self._swapped = True

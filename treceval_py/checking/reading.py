@@ -6,6 +6,7 @@ end lines alone become newlines. If reading must stop, a finding says why.
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -85,7 +86,7 @@ def chunks(source: Source, collector: Collector) -> Iterator[Chunk]:
         try:
             head, given = peek(source, HEAD)
             bytewise.head = head
-            if given is not source:
+            if given is not source and not isinstance(given, os.PathLike):
                 opened.callback(cast("BinaryIO", given).close)  # a pipe that was opened here
             text = text_of(given, head, collector, opened)
             if text is None:

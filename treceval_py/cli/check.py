@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import click
 
 from treceval_py.cli.commands import Command
-from treceval_py.cli.names import KINDS
 from treceval_py.cli.options import TWICE, choice, flag, format_option, given, named, number, option, repeatable
 from treceval_py.cli.printing import Output, check_targets, note, put, say
 from treceval_py.errors import EvaluationError, InputError, OutputError, TrecevalError, visible
+from treceval_py.io.formats import checkable
 from treceval_py.rendering import FORMATS
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @click.argument("files", metavar="FILE…", nargs=-1)
 @option("--qrels", "QRELS", "Judgments: check them, and compare runs with them.")
 @option("--explain", "CODE", "Explain a code and what to do about it, or 'all' codes.", shell_complete=named("code"))
-@choice("--as kind", KINDS, "Type of each FILE [recognised].")
+@choice("--as kind", checkable(), "Type of each FILE [recognised].")
 @format_option("text", ["text", *FORMATS, "github", "sarif"])
 @repeatable("--select", "CODES", "Report only these codes: R104, or R1 for all that begin with R1.", "code")
 @repeatable("--ignore", "CODES", "Don't report these codes.", "code")

@@ -22,9 +22,9 @@ from click.shell_completion import (
 )
 
 from treceval_py.cli.commands import treceval
-from treceval_py.cli.names import JUDGMENT_FORMATS, RUN_FORMATS
 from treceval_py.cli.printing import say
 from treceval_py.errors import TrecevalError
+from treceval_py.io.formats import FORMATS
 
 VARIABLE = "_TRECEVAL_COMPLETE"
 """The environment variable that asks for completion; click gives it its name."""
@@ -54,7 +54,7 @@ def _names(kind: str, typed: str) -> Mapping[str, str]:
     if kind == "measure":
         return _measures(typed)
     if kind == "format":
-        return {**dict.fromkeys(RUN_FORMATS, "of runs"), **dict.fromkeys(JUDGMENT_FORMATS, "of judgments")}
+        return {form.name: form.layout for form in FORMATS}
     module, table = TABLES[kind]
     names = getattr(import_module(f"treceval_py.{module}"), table)
     return {name: getattr(declared, "title", "") for name, declared in names.items()}

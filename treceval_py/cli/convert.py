@@ -11,12 +11,26 @@ from treceval_py.cli.commands import Command
 from treceval_py.cli.options import choice, named, option
 from treceval_py.cli.printing import lost, note
 from treceval_py.errors import OutputError
+from treceval_py.io.formats import endings, formats_of, listed
 
 if TYPE_CHECKING:
-    from treceval_py.io.named import Kind
+    from treceval_py.io.formats import Kind
 
 
-@click.command("convert", cls=Command)
+HELP = f"""Write judgments or a run in another format.
+
+Formats of runs: {listed("run")}. Formats of judgments: {listed("qrels")}. IN is a file in any of them, compressed or
+not, or - for standard input. The extension of OUT selects its format ({endings()}; anything else is TREC's format) and
+compression (.gz, .bz2, .xz, .zst). OUT - is standard output.
+
+\b
+treceval convert run.txt run.parquet
+treceval convert run.jsonl.gz run.txt --tag mine
+treceval convert --to json qrels.tsv - | less
+"""
+
+
+@click.command("convert", cls=Command, help=HELP)
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
 @choice("--kind", ["run", "qrels"], "Type of IN [recognised].")
@@ -26,26 +40,12 @@ if TYPE_CHECKING:
 def convert(
     source: str, target: str, kind: Kind | None, source_format: str | None, target_format: str | None, tag: str | None
 ) -> None:
-    r"""Write judgments or a run in another format.
-
-    Formats of runs: trec_results, msmarco (qid pid rank), json ({qid: {docid: score}}), jsonl and parquet. Formats of
-    judgments: qrels, beir (query-id corpus-id score with a header), json, jsonl and parquet. IN is a file in any of
-    them, compressed or not, - for standard input, or the judgments of a data set (ir_datasets:NAME). The extension of
-    OUT selects its format (.json, .jsonl, .parquet; .tsv is msmarco for a run and beir for judgments; anything else is
-    TREC's format) and compression (.gz, .bz2, .xz, .zst). OUT - is standard output.
-
-    \b
-    treceval convert run.txt run.parquet
-    treceval convert run.jsonl.gz run.txt --tag mine
-    treceval convert --to json qrels.tsv - | less
-    """
+    """Write judgments or a run in another format."""
     from treceval_py.io import conversion
-    from treceval_py.io.named import QRELS_FORMATS, RUN_FORMATS
-    from treceval_py.io.writing import QRELS_WRITERS, RUN_WRITERS
 
     for name, given, known in (
-        ("--from", source_format, {**RUN_FORMATS, **QRELS_FORMATS}),
-        ("--to", target_format, {**RUN_WRITERS, **QRELS_WRITERS}),
+        ("--from", source_format, formats_of("run", "qrels")),
+        ("--to", target_format, formats_of("run", "qrels", written=True)),
     ):
         if given is not None and given not in known:
             raise click.UsageError(f"Invalid value for '{name}': '{given}' is not one of {', '.join(known)}.")
@@ -68,13 +68,12 @@ def convert(
         note(
             f"{done.table.name}: all values are whole numbers, so this is read as judgments; for a run, add --kind run."
         )
-    for sentence in done.lost:
-        note(f"{'<stdout>' if target == '-' else target}: {sentence}.")
 
 
 def _standard_output(format: str | None) -> BinaryIO:
-    if format == "parquet":
-        raise click.UsageError("Parquet is binary and not written to standard output; name a file.")
+    declared = formats_of("run", "qrels").get(format or "")
+    if declared is not None and declared.binary:
+        raise click.UsageError(f"{declared.title} is binary and not written to standard output; name a file.")
     if sys.stdout is None:
         raise OutputError("standard output is closed", "Name a file.")
     sys.stdout.flush()

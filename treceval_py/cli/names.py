@@ -9,12 +9,8 @@ PROFILES = ("trec_eval-10", "trec_eval-9", "pytrec_eval", "ir_measures", "ranx",
     "catboost", "torchmetrics", "torchmetrics-pos", "torchmetrics-skip", "pytorch-ignite", "sentence-transformers",
     "mteb", "recbole",)
 NICKNAMES = ("official", "set", "all_trec", "prefs", "all_prefs", "qrels_jg",)
-RUN_FORMATS = ("trec_results", "msmarco", "json", "jsonl", "parquet",)
-JUDGMENT_FORMATS = ("qrels", "qrels_jg", "prefs", "qrels_prefs", "msmarco", "beir", "json", "jsonl", "parquet",
-    "ir_datasets",)
 RESULT_FORMATS = ("trec", "table", "csv", "tsv", "json", "markdown", "latex", "html", "coursework",)
 PLOTS = ("bars", "scatter", "deltas", "precision-recall", "recall-depth", "overlap",)
-KINDS = ("run", "msmarco", "qrels", "judged-ranking",)
 METHODS = {
     "rrf": "Σ w / (k + r)",
     "combsum": "Σ s",

@@ -15,6 +15,7 @@ from treceval_py.cli import names
 from treceval_py.cli.printing import Output
 from treceval_py.data.numbers import integer
 from treceval_py.errors import MeasureError
+from treceval_py.io.formats import formats_of
 from treceval_py.rendering import FORMATS
 from treceval_py.threads import MOST_THREADS
 
@@ -284,10 +285,10 @@ SCORING_OPTIONS: Mapping[str, Decorator] = {
 READING_OPTIONS: Mapping[str, Decorator] = {
     "judgment_format": choice(
         "-R --judgment-format --Rel_info_format",
-        names.JUDGMENT_FORMATS,
+        formats_of("qrels", "judgments"),
         "Format of QRELS [recognised, or as the measures require].",
     ),
-    "run_format": choice("-T --run-format --Results_format", names.RUN_FORMATS, "Format of runs [recognised]."),
+    "run_format": choice("-T --run-format --Results_format", formats_of("run"), "Format of runs [recognised]."),
     "max_passage": option(
         "--max-passage",
         "[=SEPARATOR]",

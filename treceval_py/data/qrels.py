@@ -54,6 +54,8 @@ class Qrels(Table[int]):
     ----------
     rels : (D,) int array
         The judgment of each row.
+    strata : (D,) array of str or None
+        The stratum of each row, if these are judgments of a sample.
 
     Raises
     ------
@@ -70,6 +72,7 @@ class Qrels(Table[int]):
 
     _value, _type = "rel", np.int64
     rels: IntArray
+    strata: AnyArray | None = None
     digest: str | None = None
     """The hash of the judgments, shared by the fingerprints of all results made with them."""
 

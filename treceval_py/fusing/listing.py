@@ -23,7 +23,7 @@ from treceval_py.data.ranking import rank_contradictions
 from treceval_py.data.run import Run
 from treceval_py.errors import OutputError, RepeatedDocumentError
 from treceval_py.io.lines import RUN
-from treceval_py.io.named import RUN_FORMATS, format_named, recognised
+from treceval_py.io.named import reader_named, recognised
 from treceval_py.io.rows import Part, Rows, gathered
 from treceval_py.io.source import name_of
 
@@ -177,7 +177,7 @@ def read_listed(source: Source, format: str | None = None, *, threads: int | Non
     name = name_of(source)
     kind, source = recognised(source, "run") if format is None else (format, source)
     if kind != "trec_results":
-        yield list_run(format_named(RUN_FORMATS, kind, "runs")(source))
+        yield list_run(reader_named(kind, "run")(source))
         return
     with ExitStack() as stack:
         buffer, offsets, scores = (_Column(stack, dtype) for dtype in (np.uint8, np.int64, np.float64))

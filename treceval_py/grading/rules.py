@@ -25,7 +25,7 @@ from treceval_py.grading.rule_keys import (
     written,
 )
 from treceval_py.grading.toml_file import Place, TomlFile
-from treceval_py.io.named import DATASET
+from treceval_py.io.formats import DATASET
 from treceval_py.io.source import name_of, source_of, whole
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.measures import Measure, parse_measures

@@ -8,7 +8,7 @@ from treceval_py._types import Source
 from treceval_py.data.objects import columns_of
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import DataError, InputError
-from treceval_py.io.named import DATASET
+from treceval_py.io.formats import DATASET
 
 
 def read_dataset(source: Source) -> Qrels:

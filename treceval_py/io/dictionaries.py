@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from contextlib import suppress
+from itertools import chain
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -24,13 +26,17 @@ from treceval_py.io.records import Records, encoded
 from treceval_py.io.source import name_of, numbered, whole
 
 
-class _Infinite(float):
+class Rank(int):
+    """A rank in place of a score: the position in a list, from 1, or a column of ranks."""
+
+
+class Infinite(float):
     """Infinity that was written as such, rather than as 1e999."""
 
 
 # An object becomes a tuple of its pairs rather than a dictionary, which would keep the last of equal keys.
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=tuple, parse_constant=lambda name: math.nan if name == "NaN" else _Infinite(name)
+    object_pairs_hook=tuple, parse_constant=lambda name: math.nan if name == "NaN" else Infinite(name)
 )
 
 
@@ -59,8 +65,11 @@ class Dictionary(NamedTuple):
         InputError
             A value is not a number, or a document occurs twice in a query.
         """
-        scores = None
-        if set(map(type, self.values)) <= {float, int}:
+        scores, types = None, set(map(type, self.values))
+        if types == {Rank}:
+            ranks = np.array(self.values, dtype=np.int64)
+            return self.records.run(-ranks.astype(np.float64), ranks=ranks)
+        if types <= {float, int}:
             with suppress(OverflowError):
                 scores = np.array(self.values, dtype=np.float64)
         if scores is None or not np.isfinite(scores).all():
@@ -68,7 +77,7 @@ class Dictionary(NamedTuple):
         return self.records.run(scores)
 
     def _score(self, row: int, value: Any) -> float:
-        if type(value) not in (float, int, _Infinite):
+        if type(value) not in (float, int, Infinite):
             fault, todo = f"is {_shown(value)}, which is not a number", "Write it as 12, 12.5 or 1.25e1."
             raise self.records.error(row, "score", fault, todo)
         try:
@@ -77,7 +86,7 @@ class Dictionary(NamedTuple):
             number = math.inf
         if math.isnan(number):
             raise self.records.error(row, "score", "is NaN, so it cannot be ranked", "Find its cause.")
-        if math.isinf(number) and not isinstance(value, _Infinite):
+        if math.isinf(number) and not isinstance(value, Infinite):
             raise self.records.error(row, "score", "is too large for a 64-bit float", "Use smaller numbers.")
         return number
 
@@ -90,11 +99,12 @@ class Dictionary(NamedTuple):
             A value is not a whole number, or a document is judged twice for a query.
         """
         for row, value in enumerate(() if self.whole() else self.values):
-            if type(value) is not int:
+            if type(value) not in (int, Rank):
                 fault = f"is {_shown(value)}, which is not a whole number"
                 raise self.records.error(row, "judgment", fault, "Grades are integers, such as 0, 1, 2.")
         try:
-            return self.records.qrels(np.array(self.values, dtype=np.int64))
+            listed = [type(value) is Rank for value in self.values]  # the documents of a list are relevant
+            return self.records.qrels(np.where(listed, 1, np.array(self.values, dtype=np.int64)))
         except OverflowError:
             row = next(row for row, value in enumerate(self.values) if not -(2**63) <= value < 2**63)
             raise self.records.error(row, "judgment", "is beyond 64 bits", "Use smaller grades.") from None
@@ -115,8 +125,11 @@ def _shown(value: object) -> str:
     return json.dumps(value)
 
 
-def read_json(source: Source, _: Field) -> Dictionary:
-    """Read one JSON document, ``{qid: {docid: value}}``, whose values have no field.
+def read_json(source: Source, value: Field) -> Dictionary:
+    """Read one JSON document.
+
+    It is ``{qid: {docid: value}}``, in FlagEmbedding's files under the key ``search_results``; ``{qid: [docid, …]}``;
+    or a list of records as in JSON Lines, such as pandas writes by ``orient="records"``.
 
     Raises
     ------
@@ -130,9 +143,13 @@ def read_json(source: Source, _: Field) -> Dictionary:
     if rest:
         line = text.count("\n", 0, len(text) - len(rest)) + 1
         rows.refuse("something follows the end of the JSON object", "Is this JSON Lines (format jsonl)?", line)
-    if not isinstance(document, tuple):
+    if isinstance(document, list) and all(isinstance(record, tuple) for record in document):
+        for record in document:
+            rows.add_record(record, value)
+    elif isinstance(document, tuple):
+        rows.add_queries(dict(document).get("search_results", document))
+    else:
         rows.refuse(f"this is {_shown(document)}, not a JSON object", "Write {qid: {docid: value}}.")
-    rows.add_queries(document)
     if not rows.numbers:
         rows.refuse("no queries, only an empty object", "Is it the right file?")
     return rows.dictionary()
@@ -165,7 +182,7 @@ def read_json_lines(source: Source, value: Field) -> Dictionary:
             if not isinstance(pairs, tuple):
                 todo = 'Write {"qid": …, "docid": …, …} or {qid: {docid: value}}.'
                 rows.refuse(f"this is {_shown(pairs)}, not a JSON object", todo, number)
-            if pairs and all(isinstance(documents, tuple) for _, documents in pairs):
+            if pairs and all(isinstance(documents, (tuple, list)) for _, documents in pairs):
                 rows.add_queries(pairs, number)
             else:
                 rows.add_record(pairs, value, number)
@@ -194,17 +211,20 @@ class _Gathered:
         """Add ``{qid: {docid: value}}``."""
         if len(dict(pairs)) < len(pairs):
             self.refuse(f"query {_twice(pairs)} occurs twice in the object", "Keep one of them.", line)
+        first = type(pairs[0][1]) if pairs else tuple
         for qid, documents in pairs:
-            if not isinstance(documents, tuple):
-                problem = f"query {_quoted(qid)} has {_shown(documents)} instead of an object {{docid: value}}"
+            listed = isinstance(documents, list) and all(isinstance(docid, str) for docid in documents)
+            if type(documents) is not first or not (listed or isinstance(documents, tuple)):
+                form = "a list of documents" if first is list else "an object {docid: value}"
+                problem = f"query {_quoted(qid)} has {_shown(documents)} instead of {form}"
                 self.refuse(problem, "Write {qid: {docid: value}}.", line)
             self._begin(qid)
-            self._docids += [docid for docid, _ in documents]
-            self._values += [value for _, value in documents]
+            self._docids += documents if listed else [docid for docid, _ in documents]
+            self._values += map(Rank, range(1, len(documents) + 1)) if listed else [value for _, value in documents]
             if line is not None:
                 self._lines += [line] * len(documents)
 
-    def add_record(self, pairs: tuple[tuple[str, Any], ...], value: Field, line: int) -> None:
+    def add_record(self, pairs: tuple[tuple[str, Any], ...], value: Field, line: int | None = None) -> None:
         """Add ``{"qid": …, "docid": …, value: …}``."""
         record: dict[str, Any] = dict(pairs)
         keys = tuple(record)
@@ -224,7 +244,8 @@ class _Gathered:
         self._begin(qid)
         self._docids.append(docid)
         self._values.append(record[value_field])
-        self._lines.append(line)
+        if line is not None:
+            self._lines.append(line)
 
     def _begin(self, qid: str) -> None:
         number = self.numbers.setdefault(qid, len(self.numbers))
@@ -276,10 +297,18 @@ def _quoted(key: str) -> str:
     return quoted(key.encode("utf-8", "backslashreplace"))
 
 
-def is_record(line: bytes) -> bool:
-    """Return whether a line is an object with fields, rather than a dictionary of queries."""
-    try:
-        pairs = _DECODER.decode(line.decode("utf-8"))
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(pairs, tuple) and any(not isinstance(value, tuple) for _, value in pairs)
+def written_json(table: Run | Qrels, _: str) -> Iterator[bytes]:
+    """Return JSON with one query on each line, so that files can be compared; non-ASCII characters are escaped."""
+    before = b"{\n"
+    for qid, documents in chain(table.items(), dict.fromkeys(table.bare, {}).items()):
+        yield before + f"{json.dumps(qid)}: {json.dumps(documents)}".encode()
+        before = b",\n"
+    yield b"{}\n" if before == b"{\n" else b"\n}\n"
+
+
+def written_json_lines(table: Run | Qrels, _: str) -> Iterator[bytes]:
+    """Return a record for each document."""
+    value = "score" if isinstance(table, Run) else "rel"
+    for qid, documents in table.items():
+        records = [{"qid": qid, "docid": docid, value: number} for docid, number in documents.items()]
+        yield "".join([json.dumps(record) + "\n" for record in records]).encode()

@@ -17,9 +17,9 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray, Source
-from treceval_py.data.columns import DOCUMENT, JUDGMENT, QUERY
 from treceval_py.data.ids import beginning_of, quoted
 from treceval_py.errors import InputError
+from treceval_py.io.formats import NUMBER, formats_of, is_header
 from treceval_py.io.source import name_of, numbered
 
 Column = Sequence[bytes]
@@ -67,14 +67,11 @@ PREFERENCES = Layout(("qid", "group", "subgroup", "docid", "level"), "a preferen
 GRADED_PREFERENCES = Layout(("qid", "group", "docid", "level"), "a preference judgment")
 RUN = Layout(("qid", "Q0", "docid", "rank", "score", "tag"), "a run's line", more=True)
 MSMARCO = Layout(("qid", "docid", "rank"), "a line of an MS MARCO run")
+TEVATRON = Layout(("qid", "docid", "score"), "a line of a run of three columns")
+COLBERT = Layout(("qid", "docid", "rank", "score"), "a line of a ColBERT run")
+CRANFIELD = Layout(("qid", "docid", "rel"), "a judgment of three columns")
+SAMPLED = Layout(("qid", "iteration", "docid", "stratum", "rel"), "a judgment of a sample")
 BEIR = Layout(("query-id", "corpus-id", "score"), "a BEIR judgment", separator=b"\t")
-
-
-def is_header(line: bytes) -> bool:
-    """Return whether a line is the header of BEIR's judgments: ``query-id<tab>corpus-id<tab>score``."""
-    names = [field.strip().lower().decode("latin-1") for field in line.split(b"\t")]
-    fields = (QUERY, DOCUMENT, JUDGMENT)
-    return len(names) == 3 and all(name in field.every for name, field in zip(names, fields, strict=True))
 
 
 class Block(NamedTuple):
@@ -312,8 +309,9 @@ _NAMES = {GRADED_PREFERENCES: "qrels_prefs", PREFERENCES: "prefs", RUN: "trec_re
 def _advice(row: list[bytes], layout: Layout) -> str:
     """Return advice on a line whose number of fields is wrong."""
     count = len(row)
-    if layout is RUN and count == 3 and row[2].isdigit():
-        return "This looks like an MS MARCO run (qid docid rank), format msmarco."
+    others = [form for form in formats_of("run").values() if len(form.layout.split()) == count]
+    if layout is RUN and others and NUMBER.fullmatch(row[-1]):
+        return f"Name its format: {' or '.join(f'{form.name} ({form.layout})' for form in others)}."
     if layout is QRELS and count == 3:
         if is_header(b"\t".join(row)):
             return "This looks like the header of BEIR judgments, format beir."

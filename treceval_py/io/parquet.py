@@ -7,6 +7,7 @@ of text, or of integers, which are written in decimal. No other type is accepted
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -145,7 +146,7 @@ def read_parquet(source: Source, value: Field) -> ParquetTable:
     return ParquetTable(records, values, (wanted[2],), ranks, tag if isinstance(tag, str) and tag else DEFAULT_TAG)
 
 
-def parquet_bytes(table: Qrels | Run, tag: str) -> bytes:
+def written_parquet(table: Qrels | Run, tag: str) -> Iterator[bytes]:
     """Return judgments or a run as a Parquet file, in the order of the table, with the ranks of a run if it has some.
 
     Raises
@@ -168,7 +169,7 @@ def parquet_bytes(table: Qrels | Run, tag: str) -> bytes:
 
     written = io.BytesIO()
     parquet.write_table(_pyarrow(None).table(columns), written)
-    return written.getvalue()
+    return iter([written.getvalue()])
 
 
 def _pyarrow(name: str | None) -> Any:

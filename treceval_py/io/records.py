@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treceval_py._types import FloatArray, IntArray
+from treceval_py._types import AnyArray, FloatArray, IntArray
 from treceval_py.data.ids import Ids, encode, quoted, repeated
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import DEFAULT_TAG, Run
@@ -53,8 +53,8 @@ class Records(NamedTuple):
         line = None if self.lines is None else self.lines[row]
         return InputError(f"the {value} of {where}{at} {fault}", todo, file=self.name, line=line)
 
-    def qrels(self, rels: IntArray) -> Qrels:
-        """Return judgments; ``rels`` (D,) are those of the rows.
+    def qrels(self, rels: IntArray, strata: AnyArray | None = None) -> Qrels:
+        """Return judgments; ``rels`` (D,) and ``strata`` (D,) are those of the rows.
 
         Raises
         ------
@@ -62,7 +62,11 @@ class Records(NamedTuple):
             A document is judged twice for a query, or an id is empty.
         """
         qids, offsets, docids, order = self._grouped()
-        return Qrels.from_columns(qids, offsets, docids, rels if order is None else rels[order], name=self.name)
+        if order is not None:
+            rels, strata = rels[order], None if strata is None else strata[order]
+        qrels = Qrels.from_columns(qids, offsets, docids, rels, name=self.name)
+        qrels.strata = strata
+        return qrels
 
     def run(self, scores: FloatArray, *, ranks: IntArray | None = None, tag: str = DEFAULT_TAG) -> Run:
         """Return a run; ``scores`` and ``ranks`` (D,) are those of the rows.

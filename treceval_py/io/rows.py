@@ -17,9 +17,9 @@ import numpy as np
 from treceval_py._types import FloatArray, IntArray, Source
 from treceval_py.data.ids import Ids, decode, encode, quoted, repeated
 from treceval_py.data.qrels import Qrels
-from treceval_py.data.run import Run
+from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import InputError, RepeatedDocumentError
-from treceval_py.io.lines import MSMARCO, QRELS, RUN, Layout, no_data, read_block
+from treceval_py.io.lines import COLBERT, MSMARCO, QRELS, RUN, TEVATRON, Layout, no_data, read_block
 from treceval_py.io.source import name_of, numbered
 from treceval_py.scan import scanner
 from treceval_py.threads import in_order
@@ -116,10 +116,12 @@ def read_part(
     InputError
         A field above that line is not a number.
     """
-    block, error = read_block(text, first, layout, QRELS if layout in (RUN, MSMARCO) else RUN, name)
+    docid, score, rank = _OF_RUNS.get(layout, (-2, None, None))
+    judged = layout is not MSMARCO and score is None
+    block, error = read_block(text, first, layout, RUN if judged else QRELS, name)
     if not block.lines:
         return None, error
-    docids = block.columns[-2 if layout is not RUN else 2]
+    docids = block.columns[docid]
     starts = block.stretches()
     numbers: dict[bytes, int] = {}
     begins = [block.columns[0][start] for start in starts[:-1].tolist()]
@@ -129,14 +131,22 @@ def read_part(
         queries=queries,
         starts=starts,
         docids=Ids.from_bytes(docids),
-        rels=None if layout is RUN else block.integers(-1, "rank" if layout is MSMARCO else "judgment"),
-        scores=block.numbers(4, "score") if layout is RUN else None,
-        ranks=(block.ranks(3) if by_rank else block.whole_numbers(3)) if layout is RUN else None,
+        rels=None if score is not None else block.integers(-1, "judgment" if judged else "rank"),
+        scores=None if score is None else block.numbers(score, "score"),
+        ranks=None if rank is None else block.ranks(rank) if by_rank else block.whole_numbers(rank),
         tag=block.columns[5][-1] if layout is RUN else b"",
         lines=block.lines,
         num_lines=text.count(b"\n"),
     )
     return part, error
+
+
+_OF_RUNS: dict[Layout, tuple[int, int | None, int | None]] = {
+    RUN: (2, 4, 3),
+    COLBERT: (1, 3, 2),
+    TEVATRON: (1, 2, None),
+}
+"""The fields of document, score and rank in layouts with scores."""
 
 
 PartReader: TypeAlias = Callable[..., "tuple[Part | None, InputError | None]"]
@@ -294,7 +304,7 @@ class Rows:
         scores = _joined([part.scores for part in self._parts if part.scores is not None], order)
         known = [part.ranks for part in self._parts if part.ranks is not None]
         ranks = _joined(known, order) if len(known) == len(self._parts) else None
-        tag = decode(self._parts[-1].tag)
+        tag = decode(self._parts[-1].tag) or DEFAULT_TAG
         return Run.from_columns(qids, offsets, docids, scores, tag=tag, name=self.name, ranks=ranks)
 
     def _grouped(self, *, last: bool = False, checked: bool = False) -> Grouping:

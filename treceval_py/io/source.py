@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any, BinaryIO, cast
 
 import numpy as np
@@ -127,7 +128,7 @@ def blocks(
     """
     name = name_of(source) if name is None else name
     size = size or (SMALL_BLOCK_SIZE if scanner() is None else BLOCK_SIZE)
-    with _opened(source, name) as raw:
+    with _opened(source, name, continued=True) as raw:
         state, _ = _state(raw)
         stream = _Stream(raw, name)
         rest = memoryview(b"")
@@ -215,6 +216,44 @@ def _first_field(buffer: memoryview, start: int) -> bytes:
     return fields[0] if fields else b""
 
 
+class File(io.FileIO):
+    """A file that is opened here.
+
+    Attributes
+    ----------
+    begun : (_Bytes, callable) or None
+        After a look at its beginning, its bytes and what reads them decompressed, from the first one.
+    """
+
+    begun: tuple[Any, Callable[[Any], int]] | None = None
+
+    def __del__(self) -> None:
+        self.close()
+
+    def restart(self) -> None:
+        """Return to the first byte."""
+        self.begun = None
+        self.seek(0)
+
+
+class Peeked(os.PathLike[str]):
+    """The path of a file that is open after a look at its beginning; whoever reads it first continues from there."""
+
+    def __init__(self, path: str | os.PathLike[str], raw: File) -> None:
+        self._path = os.fspath(path)
+        self._raw: File | None = raw
+
+    def __fspath__(self) -> str:
+        return self._path
+
+    def take(self, continued: bool) -> File | None:
+        """Return the open file, once: to be continued, or at its beginning."""
+        raw, self._raw = self._raw, None
+        if raw is not None and not continued:
+            raw.restart()
+        return raw
+
+
 class _Stream:
     """The decompressed bytes of a source, read into buffers.
 
@@ -229,7 +268,9 @@ class _Stream:
     def __init__(self, raw: Any, name: str) -> None:
         self.raw = _Bytes(raw)
         self._name = name
-        self._readinto: Callable[[memoryview], int] | None = None
+        self._readinto: Callable[[Any], int] | None = None
+        if isinstance(raw, File) and raw.begun is not None:
+            (self.raw, self._readinto), raw.begun = raw.begun, None
         self._started = False
         self.ended = False
 
@@ -296,18 +337,21 @@ def _reason(error: BaseException) -> str:
     return text.rstrip(".") or type(error).__name__
 
 
+def _file(path: str | os.PathLike[str], name: str) -> File:
+    try:
+        return File(path, "rb")
+    except (OSError, ValueError) as error:  # a NUL in a path raises a ValueError
+        if isinstance(error, ValueError) or ("\n" in name and len(name.split()) >= 3):
+            problem = f"{shown(name)} is not a path"
+            raise InputError(problem, "If it is the text of a file, give it as te.read_run(text=…).") from None
+        raise _refused(error, name, "opened") from None
+
+
 @contextmanager
-def _opened(source: Source, name: str) -> Iterator[Any]:
-    """Open a source for reading bytes; a stream that the caller opened stays open."""
+def _opened(source: Source, name: str, *, continued: bool = False) -> Iterator[Any]:
+    """Open a source for reading bytes, or continue with a peeked file; a stream that the caller opened stays open."""
     if isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-":
-        try:
-            raw = open(source, "rb", buffering=0)  # noqa: SIM115 - closed below
-        except (OSError, ValueError) as error:  # a NUL in a path raises a ValueError
-            if isinstance(error, ValueError) or ("\n" in name and len(name.split()) >= 3):
-                problem = f"{shown(name)} is not a path"
-                raise InputError(problem, "If it is the text of a file, give it as te.read_run(text=…).") from None
-            raise _refused(error, name, "opened") from None
-        with raw:
+        with (source.take(continued) if isinstance(source, Peeked) else None) or _file(source, name) as raw:
             yield raw
         return
     given: Any = source
@@ -511,7 +555,7 @@ def kept(source: Source) -> Iterator[tuple[Source, Callable[[], Source]]]:
         Returns the source for another reading; raises InputError if the file has changed since the first.
     """
     name = name_of(source)
-    with _opened(source, name) as raw:
+    with _opened(source, name, continued=True) as raw:
         state, start = _state(raw)
         if start is None:
             import tempfile
@@ -523,7 +567,10 @@ def kept(source: Source) -> Iterator[tuple[Source, Callable[[], Source]]]:
 
         def again() -> BinaryIO:
             _check_unchanged(raw, state, name)
-            raw.seek(start)
+            if isinstance(raw, File):
+                raw.restart()
+            else:
+                raw.seek(start)
             return cast("BinaryIO", raw)
 
         try:
@@ -534,7 +581,13 @@ def kept(source: Source) -> Iterator[tuple[Source, Callable[[], Source]]]:
 
 
 def peek(source: Source, size: int) -> tuple[bytes, Source]:
-    """Return the first bytes of a source, decompressed, without consuming them.
+    """Return the first bytes of a source, and where to read it from now on; as for `glance`."""
+    head, _, source = glance(source, size)
+    return head, source
+
+
+def glance(source: Source, size: int, enough: Callable[[bytes], bool] | None = None) -> tuple[bytes, bool, Source]:
+    """Look at the first bytes of a source, decompressed, without consuming them.
 
     Parameters
     ----------
@@ -542,13 +595,18 @@ def peek(source: Source, size: int) -> tuple[bytes, Source]:
         The source. Damaged data are left for its reader to report.
     size : int
         The number of bytes.
+    enough : callable, optional
+        Whether these are enough; if not, `LONGEST_LINE` bytes are read.
 
     Returns
     -------
     head : bytes
-        The bytes; fewer than ``size`` if the source ends or is damaged before.
+        The bytes; fewer if the source ends or is damaged before.
+    ended : bool
+        Whether the source ends with these bytes, or is damaged there.
     source : Source
-        The source to read from now on: the same one or, for a pipe, a stream of all its bytes.
+        The source to read from now on: the same one; of a file, its path, which is open and continues after these
+        bytes; of a pipe, a stream of all its bytes.
 
     Raises
     ------
@@ -557,23 +615,36 @@ def peek(source: Source, size: int) -> tuple[bytes, Source]:
     """
     name = name_of(source)
     with ExitStack() as opened:
-        raw = opened.enter_context(_opened(source, name))
+        path = isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-"
+        file = _file(cast("str", source), name) if path and not isinstance(source, Peeked) else None
+        raw = opened.enter_context(file or _opened(source, name))
         (_, start), copied = _state(raw), _Bytes(raw, name)
-        head = bytearray()
+        packed, head, ended, damaged = _Bytes(raw if start is not None else copied), bytearray(), False, False
         try:
-            readinto = _decompressed(_Bytes(raw if start is not None else copied), name)
-            while len(head) < size and (count := readinto(piece := bytearray(min(size - len(head), SMALL_BLOCK_SIZE)))):
-                head += piece[:count]
+            text = _Bytes(SimpleNamespace(readinto=_decompressed(packed, name)))
+            for most in (size, LONGEST_LINE):
+                while not ended and len(head) < most:
+                    count = text.readinto(piece := bytearray(min(most - len(head), SMALL_BLOCK_SIZE)))
+                    head += piece[:count]
+                    ended = not count
+                if ended or enough is None or enough(bytes(head)):
+                    break
         except Exception as error:
             if not isinstance(error, InputError) and _failure_of(error, name) is None:
                 raise
+            ended = damaged = True
         if start is None:
             copied.rewind()
             copied.opened = opened.pop_all()
             source = cast("BinaryIO", copied)
+        elif file is not None and not damaged:
+            text.rewind()
+            file.begun = packed, text.readinto
+            opened.pop_all()
+            source = Peeked(cast("str", source), file)
         else:
             raw.seek(start)
-        return bytes(head), source
+        return bytes(head), ended, source
 
 
 def whole(source: Source, most: int | None = None) -> bytes:
@@ -592,7 +663,7 @@ def whole(source: Source, most: int | None = None) -> bytes:
         As for `blocks`; also if the source has more bytes.
     """
     name, text = name_of(source), memoryview(b"")
-    with _opened(source, name) as raw:
+    with _opened(source, name, continued=True) as raw:
         (state, _), stream = _state(raw), _Stream(raw, name)
         while not stream.ended:
             buffer, filled = stream.after(text, max(BLOCK_SIZE, 2 * len(text)))

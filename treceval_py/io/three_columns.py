@@ -1,22 +1,26 @@
-"""Text of three columns: MS MARCO's runs (``qid pid rank``) and BEIR's judgments (``query-id corpus-id score``).
+"""Text with fewer columns than TREC's: runs of MS MARCO, ColBERT and Tevatron, judgments of BEIR and of Cranfield.
 
-With a field inserted after the query, both are TREC's judgments, which the compiled scanner reads.
+With a field inserted after the query, MS MARCO's lines and judgments are TREC's judgments, which the compiled scanner
+reads.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import chain, repeat
 from typing import cast
 
 import numpy as np
 
 from treceval_py._types import IntArray, Source
-from treceval_py.data.ids import encode
 from treceval_py.data.qrels import Qrels
-from treceval_py.data.run import DEFAULT_TAG, Run
+from treceval_py.data.run import Run
 from treceval_py.errors import InputError
-from treceval_py.io.lines import BEIR, MSMARCO, QRELS, Layout, is_header
+from treceval_py.io.formats import is_header
+from treceval_py.io.lines import BEIR, COLBERT, CRANFIELD, MSMARCO, QRELS, TEVATRON, Layout
 from treceval_py.io.rows import Part, gathered, read_part, scanned
+from treceval_py.io.writing import TREC, Text, check_ids, judgment_lines, ranked, texts_of
 from treceval_py.scan import scanner
 
 
@@ -42,7 +46,7 @@ def read_msmarco_run(source: Source) -> Run:
 
 
 def _part_with_ranks(block: tuple[int, memoryview], layout: Layout, name: str) -> tuple[Part | None, InputError | None]:
-    part, error = _part(bytes(block[1]), block[0], layout, name)
+    part, error = _part_of(block, layout, name)
     if part is None or not part.qids:
         return part, error
     ranks = cast("IntArray", part.rels)
@@ -51,7 +55,22 @@ def _part_with_ranks(block: tuple[int, memoryview], layout: Layout, name: str) -
         problem = f"rank '{ranks[row]}' is not 1 or more"
         return None, InputError(problem, "Ranks count from 1.", file=name, line=part.lines[row])
     scores = -ranks.astype(np.float64)
-    return part._replace(rels=None, scores=scores, ranks=ranks, tag=encode(DEFAULT_TAG)), error
+    return part._replace(rels=None, scores=scores, ranks=ranks), error
+
+
+def read_colbert_run(source: Source) -> Run:
+    """Read a run of ColBERT: lines of ``qid pid rank score``; as for `read_msmarco_run`, with the ranks of TREC's."""
+    return gathered(source, COLBERT).run()
+
+
+def read_tevatron_run(source: Source) -> Run:
+    """Read a run of Tevatron: lines of ``qid pid score``; as for `read_msmarco_run`."""
+    return gathered(source, TEVATRON).run()
+
+
+def read_cranfield(source: Source) -> Qrels:
+    """Read judgments without the iteration: lines of ``qid docid rel``; as for `read_beir`."""
+    return gathered(source, CRANFIELD, part_of=_part_of).qrels()
 
 
 def read_beir(source: Source) -> Qrels:
@@ -96,6 +115,10 @@ def _without_header(text: bytes, first: int) -> tuple[bytes, int]:
     return text[line.end() :], first + text.count(b"\n", 0, line.end())
 
 
+def _part_of(block: tuple[int, memoryview], layout: Layout, name: str) -> tuple[Part | None, InputError | None]:
+    return _part(bytes(block[1]), block[0], layout, name)
+
+
 def _part(text: bytes, first: int, layout: Layout, name: str) -> tuple[Part | None, InputError | None]:
     """Read a block; result as for `read_part`."""
     # In tab-separated files, a field may contain other white space.
@@ -117,3 +140,40 @@ def _as_judgments(text: bytes) -> bytes | None:
         return None
     inserted = np.tile(np.frombuffer(b" 0", dtype=np.uint8), len(firsts))
     return np.insert(raw, np.repeat(firsts, 2), inserted).tobytes()
+
+
+def msmarco_run(run: Run, _: str) -> Iterator[bytes]:
+    """Return a run in MS MARCO's format, as portions of text."""
+    return _run_lines(run, "an MS MARCO file", "rank")
+
+
+def colbert_run(run: Run, _: str) -> Iterator[bytes]:
+    """Return a run in ColBERT's format, as portions of text."""
+    return _run_lines(run, "a ColBERT file", "rank", "score")
+
+
+def tevatron_run(run: Run, _: str) -> Iterator[bytes]:
+    """Return a run in Tevatron's format, as portions of text."""
+    return _run_lines(run, "a Tevatron file", "score")
+
+
+def _run_lines(run: Run, where: str, *columns: str) -> Iterator[bytes]:
+    """Return lines of query, document and these columns, separated by tabs."""
+    check_ids(run, TREC._replace(where=where))
+    for qid, docids, scores in ranked(run):
+        values = {"rank": [b"%d" % rank for rank in range(1, len(docids) + 1)], "score": texts_of(scores)}
+        rows = zip(repeat(qid), docids, *(values[column] for column in columns))
+        yield b"".join([b"\t".join(row) + b"\n" for row in rows])
+
+
+_BEIR = Text(re.compile(rb"[\t\r\n\0]"), "is empty or contains a tab or a line break", "a BEIR file")
+
+
+def beir_qrels(qrels: Qrels, _: str) -> Iterator[bytes]:
+    """Return judgments in BEIR's format, as portions of text."""
+    return chain([b"query-id\tcorpus-id\tscore\n"], judgment_lines(qrels, b"%s\t%s\t%d\n", _BEIR))
+
+
+def cranfield_qrels(qrels: Qrels, _: str) -> Iterator[bytes]:
+    """Return judgments in three columns, as portions of text."""
+    return judgment_lines(qrels, b"%s\t%s\t%d\n", TREC._replace(where="a file of three columns"))

@@ -68,6 +68,11 @@ def read_judgment_groups(source: Source | None = None, *, text: str | None = Non
     return JudgmentGroups(groups, name=name)
 
 
+def read_graded_preferences(source: Source) -> Preferences:
+    """Read preferences in the format ``qrels_prefs``; as for `read_preferences`."""
+    return read_preferences(source, subgroups=False)
+
+
 def read_preferences(source: Source | None = None, *, subgroups: bool = True, text: str | None = None) -> Preferences:
     """Read preference judgments (trec_eval's ``prefs`` and ``qrels_prefs``).
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, repeat
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,9 @@ from treceval_py._types import Data, FloatArray
 from treceval_py.data.ids import decode, encode, shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import order_of
-from treceval_py.data.run import Run
+from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import DataError, listed, warn
+from treceval_py.io.formats import Format, formats_of, imported
 from treceval_py.io.source import BYTE_ORDER_MARK
 from treceval_py.io.target import PACKED, written_whole
 
@@ -26,8 +27,8 @@ def write_run(
 ) -> None:
     """Write a run, by default as TREC text: ``qid Q0 docid rank score tag``.
 
-    In TREC's and MS MARCO's formats, documents are in scoring order: by descending score, ties by descending docid. In
-    the other formats they are in the order of the table. Reading the scores again gives the same float64.
+    In lines without a header, documents are in scoring order: by descending score, ties by descending docid. In the
+    other formats they are in the order of the table. Reading the scores again gives the same float64.
 
     Parameters
     ----------
@@ -36,9 +37,9 @@ def write_run(
     path : path
         The file; written whole or not at all, and compressed if it ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
     tag : str, optional
-        The tag. Default: the run's own. MS MARCO's format, JSON and JSON Lines have no tag.
+        The tag. Default: the run's own. Some formats have none.
     format : str
-        ``trec_results``, ``msmarco`` (``qid docid rank``, without scores), ``json``, ``jsonl`` or ``parquet``.
+        A format of `read_run`. What it cannot hold, such as scores, is lost with a warning.
 
     Raises
     ------
@@ -55,7 +56,7 @@ def write_run(
     """
     if not isinstance(tag, (str, NoneType)):
         raise DataError(f"the tag is {shown(tag)}, not text", "Give the name of the system.")
-    _write(run if isinstance(run, Run) else Run(run), path, format, tag)
+    write_table(run if isinstance(run, Run) else Run(run), path, format, tag)
 
 
 def write_qrels(qrels: Qrels | Data, path: str | os.PathLike[str], *, format: str = "qrels") -> None:
@@ -68,8 +69,7 @@ def write_qrels(qrels: Qrels | Data, path: str | os.PathLike[str], *, format: st
     path : path
         The file; written whole or not at all, and compressed if it ends in ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
     format : str
-        ``qrels`` or ``msmarco``, ``beir`` (``query-id corpus-id score`` with a header), ``json``, ``jsonl`` or
-        ``parquet``.
+        A format of `read_qrels`. What it cannot hold is lost with a warning.
 
     Raises
     ------
@@ -84,27 +84,52 @@ def write_qrels(qrels: Qrels | Data, path: str | os.PathLike[str], *, format: st
     TrecevalWarning
         The format cannot hold queries without documents.
     """
-    _write(qrels if isinstance(qrels, Qrels) else Qrels(qrels), path, format)
+    write_table(qrels if isinstance(qrels, Qrels) else Qrels(qrels), path, format)
 
 
-def _write(table: Run | Qrels, path: str | os.PathLike[str], format: str, tag: str | None = None) -> None:
+def write_table(
+    table: Run | Qrels, target: str | os.PathLike[str] | BinaryIO, format: str, tag: str | None = None
+) -> tuple[str, ...]:
+    """Write a run or judgments; warn of what is lost, and return it. Parameters and errors as for `write_run`."""
+    declared = _format(table, format)
     portions = written_as(table, format, tag)
-    # A Parquet file is read at random positions.
-    if format == "parquet" and isinstance(path, (str, os.PathLike)) and os.fsdecode(path).endswith(PACKED):
-        raise DataError("a Parquet file is compressed internally, not as a whole", "Let its name end in .parquet.")
-    with written_whole(path) as stream:
-        for portion in portions:
-            stream.write(portion)
-    warn_of_bare(table, format)
+    if hasattr(target, "writelines"):
+        target.writelines(portions)
+    else:
+        if declared.binary and isinstance(target, (str, os.PathLike)) and os.fsdecode(target).endswith(PACKED):
+            problem = f"a {declared.title} file is compressed internally, not as a whole"
+            raise DataError(problem, f"Let its name end in {declared.endings[0]}.")
+        with written_whole(target) as stream:
+            for portion in portions:
+                stream.write(portion)
+    lost = _lost(table, declared, tag)
+    for sentence in lost:
+        warn(f"{_target_name(target)}: {sentence}.")
+    return lost
 
 
-def warn_of_bare(table: Run | Qrels, format: str) -> None:
-    """Warn about queries that a format cannot hold, because no line names them."""
-    count = len(table.bare)
-    if count and format != "json":
-        without = "without documents" if isinstance(table, Run) else "without judgments"
-        queries, them = ("1 query", "it") if count == 1 else (f"{count} queries", "them")
-        warn(f"{table.name}: {queries} {without} ({listed(table.bare, 3)}) left out; to keep {them}, write JSON.")
+def _target_name(target: str | os.PathLike[str] | BinaryIO) -> str:
+    return os.fsdecode(target) if isinstance(target, (str, os.PathLike)) else str(getattr(target, "name", "<file>"))
+
+
+def _lost(table: Run | Qrels, format: Format, tag: str | None) -> tuple[str, ...]:
+    """Return what a format cannot hold of a table, as sentences without a full stop."""
+    lost = []
+    if isinstance(table, Run):
+        tag = table.tag if tag is None else tag
+        by_rank = table.ranks is not None and np.array_equal(table.scores, -table.ranks)
+        if "scores" in format.lacks and not by_rank:
+            lost.append(f"{format.title} has no scores, only ranks")
+        if "tag" in format.lacks and tag != DEFAULT_TAG:
+            lost.append(f"{format.title} has no tag, which was '{tag}'")
+    elif "strata" in format.lacks and table.strata is not None:
+        lost.append(f"{format.title} has no strata, so these are no longer judgments of a sample")
+    if table.bare and not format.bare:
+        without = "documents" if isinstance(table, Run) else "judgments"
+        queries, them = ("1 query", "it") if len(table.bare) == 1 else (f"{len(table.bare)} queries", "them")
+        kept = f"{queries} without {without} ({listed(table.bare, 3)}) left out; to keep {them}, write JSON"
+        lost.append(kept)
+    return tuple(lost)
 
 
 def written_as(table: Run | Qrels, format: str, tag: str | None = None) -> Iterator[bytes]:
@@ -115,17 +140,21 @@ def written_as(table: Run | Qrels, format: str, tag: str | None = None) -> Itera
     DataError
         As for `write_run` and `write_qrels`.
     """
-    if isinstance(table, Run):
-        writers, kind, formats = RUN_WRITERS, "a run", "Its formats"
-        tag = table.tag if tag is None else tag
-    else:
-        writers, kind, formats = QRELS_WRITERS, "judgments", "Their formats"
-    if not isinstance(format, str) or format not in writers:
-        raise DataError(f"{kind} cannot be written as {shown(format)}", f"{formats} are {', '.join(writers)}.")
-    return writers[format](table, tag)
+    if tag is None and isinstance(table, Run):
+        tag = table.tag
+    portions: Iterator[bytes] = imported(_format(table, format).write)(table, tag)
+    return portions
 
 
-class _Text(NamedTuple):
+def _format(table: Run | Qrels, name: str) -> Format:
+    kind, noun, their = ("run", "a run", "Its") if isinstance(table, Run) else ("qrels", "judgments", "Their")
+    formats = formats_of(kind, written=True)
+    if not isinstance(name, str) or name not in formats:
+        raise DataError(f"{noun} cannot be written as {shown(name)}", f"{their} formats are {', '.join(formats)}.")
+    return formats[name]
+
+
+class Text(NamedTuple):
     """Characters that ids must not contain in a text format."""
 
     forbidden: re.Pattern[bytes]
@@ -133,22 +162,24 @@ class _Text(NamedTuple):
     where: str
 
 
-_TREC = _Text(re.compile(rb"[\s\0]"), "is empty or contains white space", "a TREC file")
-_MSMARCO = _TREC._replace(where="an MS MARCO file")
-_BEIR = _Text(re.compile(rb"[\t\r\n\0]"), "is empty or contains a tab or a line break", "a BEIR file")
+TREC = Text(re.compile(rb"[\s\0]"), "is empty or contains white space", "a TREC file")
 
 
-def _trec_run(run: Run, tag: str) -> Iterator[bytes]:
-    name = _checked(encode(tag), "tag", _TREC)
-    _check_ids(run, _TREC)
-    return (_trec_lines(qid, docids, scores, name) for qid, docids, scores in _ranked(run))
+def trec_run(run: Run, tag: str) -> Iterator[bytes]:
+    """Return a run in TREC's format, as portions of text."""
+    name = _checked(encode(tag), "tag", TREC)
+    check_ids(run, TREC)
+    return (_trec_lines(qid, docids, scores, name) for qid, docids, scores in ranked(run))
 
 
 def _trec_lines(qid: bytes, docids: Sequence[bytes], scores: FloatArray, name: bytes) -> bytes:
-    # All scores in one call, which is much faster than one call per score.
-    texts = repr(scores.tolist())[1:-1].encode().split(b", ")
-    ranked = zip(range(1, len(docids) + 1), docids, texts, strict=False)
-    return b"".join([b"%s Q0 %s %d %s %s\n" % (qid, docid, rank, score, name) for rank, docid, score in ranked])
+    rows = zip(range(1, len(docids) + 1), docids, texts_of(scores), strict=False)
+    return b"".join([b"%s Q0 %s %d %s %s\n" % (qid, docid, rank, score, name) for rank, docid, score in rows])
+
+
+def texts_of(scores: FloatArray) -> list[bytes]:
+    """Return scores as text that gives the same float64; all in one call, which is much faster than one per score."""
+    return repr(scores.tolist())[1:-1].encode().split(b", ")
 
 
 def trec_lines(
@@ -170,11 +201,11 @@ def trec_lines(
     DataError
         An id or the tag cannot be written.
     """
-    name, qids = _checked(encode(tag), "tag", _TREC), [_checked_query(qid, _TREC) for qid, _, _ in lists]
+    name, qids = _checked(encode(tag), "tag", TREC), [_checked_query(qid, TREC) for qid, _, _ in lists]
     for _, docids, _ in lists:
-        if _TREC.forbidden.search(b"".join(docids)) or not all(docids):
+        if TREC.forbidden.search(b"".join(docids)) or not all(docids):
             for docid in docids:
-                _checked(docid, "docid", _TREC)
+                _checked(docid, "docid", TREC)
     if fast and lists:
         return _fast_lines(qids, [docids for _, docids, _ in lists], [scores for *_, scores in lists], name)
     return b"".join(
@@ -208,15 +239,7 @@ def _fast_lines(qids: list[bytes], docids: list[Sequence[bytes]], scores: list[F
     return memoryview(buffer)[:size] if size else memoryview(b"")
 
 
-def _msmarco_run(run: Run, _: str) -> Iterator[bytes]:
-    _check_ids(run, _MSMARCO)
-    return (
-        b"".join([b"%s\t%s\t%d\n" % (qid, docid, rank) for rank, docid in enumerate(docids, 1)])
-        for qid, docids, _ in _ranked(run)
-    )
-
-
-def _ranked(run: Run) -> Iterator[tuple[bytes, list[bytes], FloatArray]]:
+def ranked(run: Run) -> Iterator[tuple[bytes, list[bytes], FloatArray]]:
     """Yield each query with its documents, best first, and their scores."""
     for row, qid in enumerate(run.qids):
         start, stop = run.span(row)
@@ -225,17 +248,18 @@ def _ranked(run: Run) -> Iterator[tuple[bytes, list[bytes], FloatArray]]:
         yield encode(qid), [docids[at] for at in order.tolist()], scores[order]
 
 
-def _trec_qrels(qrels: Qrels, _: str) -> Iterator[bytes]:
-    _check_ids(qrels, _TREC)
-    return _lines(qrels, b"%s 0 %s %d\n")
+def trec_qrels(qrels: Qrels, _: str) -> Iterator[bytes]:
+    """Return judgments in TREC's format, as portions of text."""
+    return judgment_lines(qrels, b"%s 0 %s %d\n", TREC)
 
 
-def _beir_qrels(qrels: Qrels, _: str) -> Iterator[bytes]:
-    _check_ids(qrels, _BEIR)
-    return chain([b"query-id\tcorpus-id\tscore\n"], _lines(qrels, b"%s\t%s\t%d\n"))
+def judgment_lines(qrels: Qrels, layout: bytes, text: Text) -> Iterator[bytes]:
+    """Return lines of query, document and judgment, as portions of text."""
+    check_ids(qrels, text)
+    return _judgment_lines(qrels, layout)
 
 
-def _lines(qrels: Qrels, layout: bytes) -> Iterator[bytes]:
+def _judgment_lines(qrels: Qrels, layout: bytes) -> Iterator[bytes]:
     for row, qid in enumerate(qrels.qids):
         start, stop = qrels.span(row)
         query, rels = encode(qid), qrels.rels[start:stop].tolist()
@@ -244,51 +268,8 @@ def _lines(qrels: Qrels, layout: bytes) -> Iterator[bytes]:
         )
 
 
-def _json(table: Run | Qrels, _: str) -> Iterator[bytes]:
-    """Write one query per line, so that files can be compared line by line; non-ASCII characters are escaped."""
-    import json
-
-    before = b"{\n"
-    for qid, documents in chain(table.items(), zip(table.bare, repeat({}))):
-        yield before + f"{json.dumps(qid)}: {json.dumps(documents)}".encode()
-        before = b",\n"
-    yield b"{}\n" if before == b"{\n" else b"\n}\n"
-
-
-def _json_lines(table: Run | Qrels, _: str) -> Iterator[bytes]:
-    import json
-
-    value = "score" if isinstance(table, Run) else "rel"
-    for qid, documents in table.items():
-        records = [{"qid": qid, "docid": docid, value: number} for docid, number in documents.items()]
-        yield "".join([json.dumps(record) + "\n" for record in records]).encode()
-
-
-def _parquet(table: Run | Qrels, tag: str) -> Iterator[bytes]:
-    from treceval_py.io.parquet import parquet_bytes
-
-    return iter([parquet_bytes(table, tag)])
-
-
-_OBJECTS = {"json": _json, "jsonl": _json_lines, "parquet": _parquet}
-
-RUN_WRITERS: dict[str, Callable[[Any, Any], Iterator[bytes]]] = {
-    "trec_results": _trec_run,
-    "msmarco": _msmarco_run,
-    **_OBJECTS,
-}
-"""Writers of runs and their tags, by format."""
-
-QRELS_WRITERS: dict[str, Callable[[Any, Any], Iterator[bytes]]] = {
-    "qrels": _trec_qrels,
-    "msmarco": _trec_qrels,
-    "beir": _beir_qrels,
-    **_OBJECTS,
-}
-"""Writers of judgments, which have no tag, by format."""
-
-
-def _check_ids(table: Run | Qrels, text: _Text) -> None:
+def check_ids(table: Run | Qrels, text: Text) -> None:
+    """Refuse ids that cannot be written to a text file."""
     for qid in table.qids:
         _checked_query(qid, text)
     # All at once, because there may be millions.
@@ -297,7 +278,7 @@ def _check_ids(table: Run | Qrels, text: _Text) -> None:
             _checked(docid, "docid", text)
 
 
-def _checked_query(qid: str, text: _Text) -> bytes:
+def _checked_query(qid: str, text: Text) -> bytes:
     raw = _checked(encode(qid), "query id", text)
     if raw.startswith((b"#", BYTE_ORDER_MARK)):
         change = "comments" if raw.startswith(b"#") else "begin with a byte-order mark, which readers skip"
@@ -305,7 +286,7 @@ def _checked_query(qid: str, text: _Text) -> bytes:
     return raw
 
 
-def _checked(raw: bytes, kind: str, text: _Text) -> bytes:
+def _checked(raw: bytes, kind: str, text: Text) -> bytes:
     if raw and not text.forbidden.search(raw):
         return raw
     raise DataError(f"{kind} {decode(raw)!r} {text.fault}, so it cannot be written to {text.where}", "Use another one.")

@@ -17,7 +17,7 @@ from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
 from treceval_py.data.table import FORMS, is_nested, parted
 from treceval_py.errors import DataError, EvaluationError
 from treceval_py.io.lines import QRELS, RUN
-from treceval_py.io.named import RUN_FORMATS, format_named, read_judgments, recognised
+from treceval_py.io.named import read_judgments, reader_named, recognised
 from treceval_py.io.rows import gathered
 from treceval_py.io.source import Watch
 from treceval_py.io.trec import Judgments
@@ -222,7 +222,10 @@ def open_run(
     if isinstance(run, (str, os.PathLike)) or hasattr(run, "read"):
         rereadable = isinstance(run, (str, os.PathLike)) and os.path.isfile(run)
         source: Any = run
-        name, source = recognised(source, "run") if reading.run_format is None else (reading.run_format, source)
+        name = reading.run_format
+        if name is None:
+            by_rank = {task.conventions.order for task in plan.tasks} == {"rank"}
+            name, source = recognised(source, "run", by_rank=by_rank)
         if name == "trec_results" and relevance and not whole and (rereadable or not (keep or len(plan.rankings) > 1)):
             file = File(source, plan.duplicates, reading.threads, watch)
             return Opened(judgments, file, Retrieved((), "", "", RankContradictions()), kept)
@@ -283,7 +286,7 @@ def load_run(
 def _read_run(source: Source, format: str, duplicates: str, reading: Reading) -> tuple[Run, int]:
     """Return a run file as a table, and how many of its lines were replaced by later ones."""
     if format != "trec_results":
-        return as_documents(format_named(RUN_FORMATS, format, "runs")(source), reading.max_passage), 0
+        return as_documents(reader_named(format, "run")(source), reading.max_passage), 0
     rows = gathered(source, RUN, threads=reading.threads)
     run = rows.run(duplicates=duplicates)
     return as_documents(run, reading.max_passage), rows.count - len(run.docids)

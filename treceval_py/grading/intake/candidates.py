@@ -6,7 +6,6 @@ searched for claims. The run that counts is chosen after all runs were scored.
 
 from __future__ import annotations
 
-import io
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -25,7 +24,7 @@ from treceval_py.grading.intake.found import IntakeError, amount
 from treceval_py.grading.intake.items import Item, Submission
 from treceval_py.grading.intake.platforms import stem_of
 from treceval_py.grading.records import JUDGED, FileRead
-from treceval_py.io.named import seen
+from treceval_py.io.formats import format_of, sight_of
 from treceval_py.io.source import peek
 
 HEAD = 1 << 16
@@ -260,11 +259,14 @@ def _as_run(head: bytes, lines: Sequence[bytes], qrels: bytes) -> int | str | No
         return None
     if kind == "run" and _are_of_a_run(lines):
         return RUN
-    if kind == "msmarco" and _is_msmarco(head, lines, qrels):
-        return MSMARCO
     if head.lstrip()[:1] in (b"{", b"["):
         return LIKE if _is_json(head) else None
-    damaged = seen(io.BytesIO(head))[0].format == "parquet" or (kind == "run" and len(lines) >= SHORTEST)
+    other = format_of(sight_of(head, len(head) < HEAD), "run")
+    if other is not None:
+        if len(other.holds) == 1 and not _is_ranking(head, lines, qrels):
+            return None
+        return MSMARCO if other.lines else LIKE
+    damaged = kind == "run" and len(lines) >= SHORTEST
     return LIKE if damaged or _like_a_run(lines) else None
 
 
@@ -273,7 +275,7 @@ _NUMBER = re.compile(rb"[+-]?(\d|nan|inf|none|null)", re.IGNORECASE)
 
 
 _JSON = re.compile(rb'\s*\{\s*"[^"]{1,200}"\s*:\s*\{\s*"(?P<inner>[^"]{1,200})"\s*:\s*-?[\d.]')
-_RECORD = re.compile(rb'\s*\[?\s*\{[^{}]{0,400}"(?i:doc|pid|passage|corpus)[^"]{0,20}"\s*:')
+_RECORD = re.compile(rb'\s*\[?\s*\{[^{}]{0,400}"(?i:doc|pid|passage|corpus|search_results)[^"]{0,20}"\s*:')
 """Beginnings of runs in JSON: a dictionary of dictionaries, and records with one document each."""
 
 
@@ -313,8 +315,8 @@ def _are_of_a_run(lines: Sequence[bytes]) -> bool:
     return 2 * good > len(rows)
 
 
-def _is_msmarco(head: bytes, lines: Sequence[bytes], qrels: bytes) -> bool:
-    """Distinguish a run with three fields per line from settings such as ``k = 3``."""
+def _is_ranking(head: bytes, lines: Sequence[bytes], qrels: bytes) -> bool:
+    """Distinguish a run with few fields per line from settings such as ``k = 3``."""
     rows = [fields for line in lines if (fields := line.split())]
     if any(fields[1:2] in ([b"="], [b":"]) for fields in rows):
         return False

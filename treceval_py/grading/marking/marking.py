@@ -39,7 +39,7 @@ from treceval_py.grading.records import (
     RunRead,
 )
 from treceval_py.grading.rule_keys import Rules
-from treceval_py.io.named import DATASET
+from treceval_py.io.formats import DATASET
 from treceval_py.io.source import peek
 
 CLAIMED = "it has numbers that are claimed for measures"

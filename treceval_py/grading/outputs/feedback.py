@@ -33,7 +33,7 @@ from treceval_py.grading.records import (
     Loss,
 )
 from treceval_py.grading.rule_keys import Rules
-from treceval_py.io.named import DATASET
+from treceval_py.io.formats import DATASET
 
 WIDTH = 100
 # How many items of a list are shown before "and 12 more".

@@ -1,0 +1,101 @@
+"""CSV and TSV with a header: one row for each document, in columns with the names in `data.columns`.
+
+Quotes are read as the module ``csv`` does.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from treceval_py._types import Source
+from treceval_py.data.columns import DOCUMENT, QUERY, RANK, SCORE, Field, column_of, needed
+from treceval_py.data.ids import Ids, decode, encode
+from treceval_py.data.qrels import Qrels
+from treceval_py.data.run import Run
+from treceval_py.errors import DataError, InputError
+from treceval_py.io.dictionaries import Dictionary, Infinite, Rank
+from treceval_py.io.records import Records, encoded
+from treceval_py.io.source import name_of, whole
+
+
+def read(source: Source, value: Field) -> Dictionary:
+    """Read columns separated by tabs if the header has one, else by commas; of a run without scores, the ranks.
+
+    Raises
+    ------
+    InputError
+        The source cannot be read, a column is missing, or a row has another number of fields than the header.
+    """
+    name = name_of(source)
+    text = decode(whole(source))
+    skipped = re.match(r"(?:[ \t\v\f\r]*(?:#[^\n]*)?\n)*", text)[0]  # type: ignore[index]
+    before = skipped.count("\n")
+    separator = "\t" if "\t" in text[len(skipped) :].partition("\n")[0] else ","
+    rows = csv.reader(io.StringIO(text[len(skipped) :], newline=""), delimiter=separator)
+    try:
+        header = [cell.strip() for cell in next(rows, [])]
+        value = RANK if value is SCORE and not column_of(header, SCORE) and column_of(header, RANK) else value
+        wanted = [needed(header, field) for field in (QUERY, DOCUMENT, value)]
+        places = [header.index(column) for column in wanted]
+        lines, cells = list[int](), list[list[str]]()
+        for row in rows:
+            if len(row) != len(header) and row:
+                problem = f"{len(row)} fields, but the header has {len(header)}"
+                raise InputError(problem, "Correct the line.", file=name, line=before + rows.line_num)
+            if row:
+                lines.append(before + rows.line_num)
+                cells.append([row[place] for place in places])
+    except (DataError, csv.Error) as error:
+        what, todo = (error.what, error.todo) if isinstance(error, DataError) else (str(error), "Correct the line.")
+        raise InputError(what, todo, file=name, line=before + max(rows.line_num, 1)) from None
+    if not cells:
+        raise InputError("no data lines, only a header", "Is it the right file?", file=name)
+    qids, docids, values = zip(*cells, strict=True)
+    numbers: dict[str, int] = {}
+    queries = np.array([numbers.setdefault(qid, len(numbers)) for qid in qids], dtype=np.int64)
+    ids = Ids.from_bytes(encoded(docids, name, lines))
+    records = Records(list(numbers), queries, np.arange(len(lines) + 1), ids, name, lines)
+    parsed = [_number(text) for text in values]
+    if value is RANK and set(map(type, parsed)) <= {int}:
+        parsed = list(map(Rank, parsed))
+    return Dictionary(records, parsed, (wanted[2],))
+
+
+def _number(text: str) -> Any:
+    """Return a cell as a number, or as text if it is none."""
+    text = text.strip()
+    if re.fullmatch(r"[+-]?[0-9]{1,4000}", text):
+        return int(text)
+    try:
+        number = text if "_" in text else float(text)
+    except ValueError:
+        return text
+    return Infinite(number) if number in (math.inf, -math.inf) and "i" in text.lower() else number
+
+
+def written_csv(table: Run | Qrels, _: str) -> Iterator[bytes]:
+    """Return columns separated by commas."""
+    return _written(table, ",")
+
+
+def written_tsv(table: Run | Qrels, _: str) -> Iterator[bytes]:
+    """Return columns separated by tabs."""
+    return _written(table, "\t")
+
+
+def _written(table: Run | Qrels, separator: str) -> Iterator[bytes]:
+    portion = io.StringIO()
+    writer = csv.writer(portion, delimiter=separator, lineterminator="\n")
+    writer.writerow(["qid", "docid", "score" if isinstance(table, Run) else "rel"])
+    for qid, documents in table.items():
+        writer.writerows([qid, docid, repr(number)] for docid, number in documents.items())
+        yield encode(portion.getvalue())
+        portion.seek(portion.truncate(0))
+    yield encode(portion.getvalue())

@@ -1,0 +1,47 @@
+"""Judgments of a sample of the pool: lines of ``qid 0 docid stratum rel``, as for trec_eval's infAP and sample_eval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from treceval_py._types import Source
+from treceval_py.data.ids import Ids, decode, encode
+from treceval_py.data.qrels import Qrels
+from treceval_py.io.lines import RUN, SAMPLED, read_blocks
+from treceval_py.io.records import Records
+from treceval_py.io.source import name_of
+from treceval_py.io.writing import TREC, check_ids
+
+
+def read_sampled(source: Source) -> Qrels:
+    """Read judgments with the stratum of each document; a negative judgment is in the pool but was not judged.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, a line is malformed, or a document is judged twice for a query.
+    """
+    numbers: dict[str, int] = {}
+    queries, docids, strata, lines, rels = list[int](), list[bytes](), list[str](), list[int](), []
+    for block in read_blocks(source, SAMPLED, RUN):
+        qids, _, documents, cells, _ = block.columns
+        queries += [numbers.setdefault(decode(qid), len(numbers)) for qid in qids]
+        docids += documents
+        strata += map(decode, cells)
+        lines += block.lines
+        rels.append(block.integers(4, "judgment"))
+    starts = np.arange(len(docids) + 1)
+    records = Records(list(numbers), np.array(queries), starts, Ids.from_bytes(docids), name_of(source), lines)
+    return records.qrels(np.concatenate(rels), np.array(strata, dtype=object))
+
+
+def sampled_qrels(qrels: Qrels, _: str) -> Iterator[bytes]:
+    """Return judgments with their strata, as portions of text; without strata, all are of one, ``1``."""
+    check_ids(qrels, TREC)
+    for row, qid in enumerate(qrels.qids):
+        start, stop = qrels.span(row)
+        strata = ["1"] * (stop - start) if qrels.strata is None else qrels.strata[start:stop].tolist()
+        rows = zip(qrels.docids.raw(start, stop), map(encode, strata), qrels.rels[start:stop].tolist(), strict=True)
+        yield b"".join([b"%s 0 %s %s %d\n" % (encode(qid), *cells) for cells in rows])
