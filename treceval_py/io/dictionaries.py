@@ -300,7 +300,7 @@ def _quoted(key: str) -> str:
 def written_json(table: Run | Qrels, _: str) -> Iterator[bytes]:
     """Return JSON with one query on each line, so that files can be compared; non-ASCII characters are escaped."""
     before = b"{\n"
-    for qid, documents in chain(table.items(), dict.fromkeys(table.bare, {}).items()):
+    for qid, documents in chain(table.items(), ((qid, {}) for qid in table.bare)):
         yield before + f"{json.dumps(qid)}: {json.dumps(documents)}".encode()
         before = b",\n"
     yield b"{}\n" if before == b"{\n" else b"\n}\n"
