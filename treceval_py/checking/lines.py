@@ -14,22 +14,14 @@ from itertools import pairwise
 import numpy as np
 
 from treceval_py._types import IntArray
-from treceval_py.checking.causes import cause_of
-from treceval_py.checking.fields import (
-    MOST_FIELDS,
-    about_count,
-    about_label,
-    about_rank,
-    about_score,
-    names_columns,
-    whole_number,
-)
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.reading import Chunk, without_data
-from treceval_py.checking.rows import Kind, QueryLines, column_of, is_several
-from treceval_py.data.ids import Ids, quoted
+from treceval_py.checking.rows import QueryLines, column_of
+from treceval_py.data.columns import QRELS
+from treceval_py.data.ids import Ids, decode, quoted
+from treceval_py.diagnosis.columns import MOST_FIELDS, Kind, cause_of, lines_of, names_columns, whole_number
+from treceval_py.diagnosis.lines import HEADER, about_label, about_number, about_rank, fields_of
 from treceval_py.diagnosis.sign import Sign
-from treceval_py.io.lines import QRELS
 from treceval_py.io.rows import Part, scanned
 
 LONGEST_TAG = 64
@@ -90,7 +82,7 @@ def rows_of(chunk: Chunk, kind: Kind, collector: Collector, *, tags: TagWatch) -
         return None
     rows = _all_plain(chunk, kind, tags)
     if rows is None:
-        cause = None if tags.begun else cause_of(chunk.text, kind)
+        cause = None if tags.begun else cause_of(lines_of(chunk.text), kind)
         if cause is not None:
             tags.over = True
             collector.add(cause.code, cause.what, cause.todo, line=first_with_data(chunk))
@@ -224,25 +216,39 @@ class _Careful:
 
     def rows(self) -> QueryLines | None:
         """Collect findings for bad lines, and return the others."""
-        kind, layout = self._kind, self._kind.layout
-        takes = {"run": self._take_run, "msmarco": self._take_ranking}.get(kind.name, self._take_judgment)
+        kind = self._kind
         for at, line in enumerate(self._chunk.text.split(b"\n")[:-1]):
             fields = line.split(None, MOST_FIELDS)
             if not fields or fields[0].startswith(b"#"):
                 continue
             if self._is_header(fields):
-                words = _LATE_HEADER if self._begun else _HEADER
+                words = _LATE_HEADER if self._begun else HEADER
                 self._tell(Sign("Q304" if kind.rel is not None else "R110", *words), at)
-            elif not layout.fits(len(fields)):
-                fault, column = about_count(line, fields, kind)
-                self._collector.add(fault.code, fault.what, fault.todo, line=self._chunk.first + at, column=column)
-            elif takes(fields, line, at):
-                self._qids.append(fields[0])
-                self._docids.append(fields[kind.docid])
-                self._at.append(at)
+            else:
+                self._take(line, fields, at)
             self._begun = True
         self._tags.begun = self._begun
         return self._columns() if self._qids else None
+
+    def _take(self, line: bytes, fields: list[bytes], at: int) -> None:
+        kind, given = self._kind, fields
+        if len(fields) != len(kind.layout.fields):
+            fields, fault = fields_of(line, given, kind.layout)
+            if fault is not None:
+                column = column_of(line, len(kind.layout.fields)) if len(given) > len(kind.layout.fields) else 0
+                # For a short line, its end. A carriage return within a line is a finding already.
+                if not (column and b"\r" in line.strip() and kind.layout.more):
+                    column = column or 1 + len(decode(line.rstrip()))
+                    self._collector.add(fault.code, fault.what, fault.todo, line=self._chunk.first + at, column=column)
+                return
+            if fields is not given:
+                spaced = quoted(next(field for field in fields if b" " in field))
+                self._tell(Sign("F020", f"the id {spaced} contains a space", _SPACED), at)
+        take = {"run": self._take_run, "msmarco": self._take_ranking}.get(kind.name, self._take_judgment)
+        if take(fields, line, at):
+            self._qids.append(fields[0])
+            self._docids.append(fields[kind.docid])
+            self._at.append(at)
 
     def _is_header(self, fields: list[bytes]) -> bool:
         """Tell whether a line has column names: the first one, or one without a score, label or rank."""
@@ -271,19 +277,17 @@ class _Careful:
         )
 
     def _take_run(self, fields: list[bytes], line: bytes, at: int) -> bool:
-        if is_several(line, len(fields), self._kind.layout):
-            return False  # the carriage return is a finding already
         self._look_at_tag(fields, line, at)
         rank, score = fields[3], fields[4]
         whole = whole_number(rank)
         if whole is None:
-            self._tell(about_rank(rank, self._kind), at, line, 3)
+            self._tell(about_rank(rank, alone=False), at, line, 3)
         try:
             value = float(score)
         except ValueError:
             value = math.nan
         if not math.isfinite(value) or b"_" in score:
-            fault = about_score(score)
+            fault = about_number(score)
             if fault is not None:
                 self._tell(fault, at, line, 4)
                 if fault.code != "R105":
@@ -295,7 +299,7 @@ class _Careful:
         return True
 
     def _take_ranking(self, fields: list[bytes], line: bytes, at: int) -> bool:
-        return self._take_whole(fields[2], line, at, 2, lambda text: about_rank(text, self._kind))
+        return self._take_whole(fields[2], line, at, 2, lambda text: about_rank(text, alone=True))
 
     def _take_judgment(self, fields: list[bytes], line: bytes, at: int) -> bool:
         return self._take_whole(fields[3], line, at, 3, about_label)
@@ -328,5 +332,5 @@ class _Careful:
         self._collector.add(fault.code, fault.what, fault.todo, line=self._chunk.first + at, column=column)
 
 
-_HEADER = ("a header line", "Delete it: trec_eval reads it as data.")
+_SPACED = "Write it without: trec_eval and others split lines at spaces, too."
 _LATE_HEADER = ("a header line in the middle of the file", "Delete it: two files may have been joined.")

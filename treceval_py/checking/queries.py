@@ -12,9 +12,10 @@ from treceval_py._types import FloatArray, IntArray
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.lists import QID, Lists
 from treceval_py.checking.ranks import RankChecks
-from treceval_py.checking.rows import Kind, QueryLines
+from treceval_py.checking.rows import QueryLines
 from treceval_py.checking.scores import ScoreChecks
 from treceval_py.data.ids import quoted, repeated
+from treceval_py.diagnosis.columns import Kind
 
 SAME_DEPTH = 0.8
 """If at least this share of queries has the same number of documents, the others are reported. The share is lower, and

@@ -13,8 +13,10 @@ import numpy as np
 
 from treceval_py._types import IntArray
 from treceval_py.checking.findings import Collector
-from treceval_py.checking.rows import Kind, QueryLines
+from treceval_py.checking.rows import QueryLines
 from treceval_py.data.ids import Ids, quoted, repeated
+from treceval_py.diagnosis.columns import Kind
+from treceval_py.io.trec import OF_GROUPS
 
 
 class _Judged(NamedTuple):
@@ -112,8 +114,7 @@ class Repetitions:
         if self._first_group is not None:
             line, column, grouping = self._first_group
             also = "" if self._groups == 1 else f"; {self._groups:,} lines are like this"
-            todo = "Read judgments of groups or subtopics with -R qrels_jg; otherwise keep one group."
-            self._collector.add("Q317", grouping + also, todo, line=line, column=column)
+            self._collector.add("Q317", grouping + also, OF_GROUPS, line=line, column=column)
 
     def _compare(self, rows: QueryLines, stretch: _Stretch, qid: bytes, known: dict[bytes, _Judged]) -> None:
         for row, (docid, judged) in enumerate(stretch.rows(), stretch.start):

@@ -95,7 +95,7 @@ def agree(
 
 def _is_run(path: str) -> bool:
     """Tell by its first lines whether a file is a run; folders and patterns always are."""
-    from treceval_py.checking.causes import looks_like
+    from treceval_py.diagnosis.columns import RUNS, form_of, lines_of
     from treceval_py.io.source import peek
 
     if os.path.isdir(path) or (glob.has_magic(path) and not os.path.lexists(path)):
@@ -103,5 +103,4 @@ def _is_run(path: str) -> bool:
     if path.startswith("ir_datasets:"):
         return False
     head, _ = peek(path, 1 << 12)
-    kind = looks_like(head)
-    return kind is not None and kind.name != "qrels"
+    return form_of(lines_of(head)) in RUNS

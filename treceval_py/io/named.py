@@ -14,12 +14,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from treceval_py._types import Source
-from treceval_py.data.columns import JUDGMENT, SCORE, Field
+from treceval_py.data.columns import JUDGMENT, SCORE, Field, is_header
 from treceval_py.data.ids import shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import DataError
-from treceval_py.io.lines import is_header
 from treceval_py.io.source import BYTE_ORDER_MARK, LONGEST_LINE, peek, source_of
 from treceval_py.io.trec import Judgments, read_judgment_groups, read_preferences, read_trec_qrels, read_trec_run
 

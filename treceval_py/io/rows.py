@@ -15,11 +15,12 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray, Source
+from treceval_py.data.columns import MSMARCO, RUN, Layout
 from treceval_py.data.ids import Ids, decode, encode, quoted, repeated
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import InputError, RepeatedDocumentError
-from treceval_py.io.lines import MSMARCO, QRELS, RUN, Layout, no_data, read_block
+from treceval_py.io.lines import no_data, read_block
 from treceval_py.io.source import name_of, numbered
 from treceval_py.scan import scanner
 from treceval_py.threads import in_order
@@ -116,7 +117,7 @@ def read_part(
     InputError
         A field above that line is not a number.
     """
-    block, error = read_block(text, first, layout, QRELS if layout in (RUN, MSMARCO) else RUN, name)
+    block, error = read_block(text, first, layout, name)
     if not block.lines:
         return None, error
     docids = block.columns[-2 if layout is not RUN else 2]

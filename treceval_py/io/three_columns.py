@@ -11,11 +11,11 @@ from typing import cast
 import numpy as np
 
 from treceval_py._types import IntArray, Source
+from treceval_py.data.columns import BEIR, MSMARCO, QRELS, Layout, is_header
 from treceval_py.data.ids import encode
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import InputError
-from treceval_py.io.lines import BEIR, MSMARCO, QRELS, Layout, is_header
 from treceval_py.io.rows import Part, gathered, read_part, scanned
 from treceval_py.scan import scanner
 

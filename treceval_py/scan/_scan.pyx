@@ -446,6 +446,22 @@ cdef int64_t numbered(Columns *to, const uint8_t *text, const uint8_t *query, in
     return number
 
 
+cdef bint any_numeric(const uint8_t *at, const uint8_t *end) noexcept nogil:
+    """Return whether a field of the rest of a line looks like a number: has digits and what numbers also have."""
+    cdef bint numeric, digits
+    while at < end:
+        numeric = True
+        digits = False
+        while not WHITE[at[0]]:
+            digits |= <uint8_t>(at[0] - 48) <= 9
+            numeric &= <uint8_t>(at[0] - 48) <= 9 or PLUS <= at[0] <= POINT or (at[0] | 32) == SMALL_E
+            at += 1
+        if numeric and digits:
+            return True
+        at = past_white(at)
+    return False
+
+
 cdef bint fill(const uint8_t *text, const uint8_t *end, bint run, Columns *to) noexcept nogil:
     """Split lines into columns; False if they are not plain. ``text`` ends with a newline."""
     cdef const uint8_t *at = text
@@ -530,8 +546,10 @@ cdef bint fill(const uint8_t *text, const uint8_t *end, bint run, Columns *to) n
                 tag_length = at - tag
                 at = past_white(at)
                 if at[0] != NEWLINE:
-                    # More fields may follow, unless a carriage return shows that other lines do.
+                    # More fields may follow, unless a carriage return or a number shows that the tag does not begin here.
                     begin = <const uint8_t *>memchr(at, NEWLINE, end - at)
+                    if any_numeric(tag, begin):
+                        return False
                     at = begin
                     while WHITE[(begin - 1)[0]]:
                         begin -= 1
