@@ -24,7 +24,7 @@ LISTED = {
     "JUDGMENT_FORMATS": "io.named",
     "RESULT_FORMATS": "scoring.show",
     "PLOTS": "plots.specs",
-    "KINDS": "checking.rows",
+    "KINDS": "diagnosis.columns",
     "METHODS": "fusing.methods",
     "NORMS": "fusing.methods",
 }

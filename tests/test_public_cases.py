@@ -72,7 +72,7 @@ READ = {
         "docid-with-space.run",
         "docid-with-space.run:3",
         "document id '.I 1' contains a space",
-        "F020",
+        "R101",
     ),
     # Paris is the second of four: 1/2.
     "title-docids": Case("title-docids.qrels", "title-docids.run", "", "", "F020", 0.5),
@@ -138,7 +138,7 @@ def test_check_finds_the_cause(case: Case) -> None:
     if case.wrong:
         assert (of_code[0].line, case.says in f"{of_code[0].what}. {of_code[0].todo}") == (int(line), True)
     # Nothing else is wrong with it: no advice that would change labels, and not a hundred findings of one cause.
-    others = [finding for finding in checked.findings if finding.code not in case.codes and finding.severity != "note"]
+    others = [each for each in checked.findings if each.code not in case.codes and each.severity != "note"]
     assert (others, len(of_code) < 3) == ([], True)
 
 

@@ -143,13 +143,13 @@ def _spaced(fields: list[bytes]) -> Sign | None:
     if fields[1 + more].upper() == b"Q0" and not is_constant(fields[1]):
         if more == 1 and fields[0].isdigit():
             problem = "the columns are shifted by one: Q0 is the third field, but the second in a run"
-            return Sign("R116", problem, "Delete the first column, probably an index.")
-        return Sign("F020", f"query id {quoted(b' '.join(fields[: 1 + more]))} contains a space", todo)
+            return Sign("R101", problem, "Delete the first column, probably an index.")
+        return Sign("R101", f"query id {quoted(b' '.join(fields[: 1 + more]))} contains a space", todo)
     read_as_score = is_whole(fields[3]) and _PLAIN.fullmatch(fields[4])
     if read_as_score and (is_whole(score) or not _PLAIN.fullmatch(fields[5])):
         return None
     docid = quoted(b" ".join(fields[2 : 3 + more]))
-    return Sign("F020", f"document id {docid} contains a space, which makes a part of it the rank", todo)
+    return Sign("R101", f"document id {docid} contains a space, which makes a part of it the rank", todo)
 
 
 def lacks_tag(fields: list[bytes]) -> bool:
