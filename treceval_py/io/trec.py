@@ -23,27 +23,25 @@ from treceval_py.io.source import Text, name_of, source_of
 Judgments = Qrels | JudgmentGroups | Preferences
 
 
-def read_trec_qrels(source: Source, duplicates: str = "refuse") -> Qrels:
-    """Read relevance judgments: lines of ``qid iteration docid rel``; as for `named.read_qrels` and `Rows.qrels`."""
+def read_trec_qrels(source: Source) -> Qrels:
+    """Read relevance judgments: lines of ``qid iteration docid rel``; as for `named.read_qrels`."""
     try:
-        return gathered(source, QRELS).qrels(duplicates=duplicates)
+        return gathered(source, QRELS).qrels()
     except RepeatedDocumentError as error:
-        if not _are_of_groups(source):
-            raise
-        raise RepeatedDocumentError(error.what, OF_GROUPS, file=error.file, line=error.line) from None
+        raise twice_judged(error, source) from None
 
 
-def _are_of_groups(source: Source) -> bool:
-    """Tell whether a file can be read as judgments of groups; False if it cannot be read again."""
+def twice_judged(error: RepeatedDocumentError, source: Source) -> RepeatedDocumentError:
+    """Return an error about judgments, with other advice if the file can be read again, as judgments of groups."""
     if isinstance(source, Text):
         source.seek(0)
     elif not isinstance(source, (str, os.PathLike)) or source == "-":
-        return False
+        return error
     try:
         read_judgment_groups(source)
     except InputError:
-        return False
-    return True
+        return error
+    return RepeatedDocumentError(error.what, OF_GROUPS, file=error.file, line=error.line)
 
 
 OF_GROUPS = "Read judgments of groups or subtopics in format qrels_jg (-R qrels_jg); otherwise keep one group."

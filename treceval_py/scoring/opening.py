@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from treceval_py._types import Data, Source
-from treceval_py.data.columns import RUN
+from treceval_py.data.columns import QRELS, RUN
 from treceval_py.data.groups import JudgmentGroups
 from treceval_py.data.ids import shown
 from treceval_py.data.preferences import Preferences
@@ -15,11 +15,11 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import RankContradictions, Ranking, rank_contradictions
 from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
 from treceval_py.data.table import FORMS, is_nested
-from treceval_py.errors import DataError, EvaluationError
+from treceval_py.errors import DataError, EvaluationError, RepeatedDocumentError
 from treceval_py.io.named import RUN_FORMATS, format_named, read_judgments, recognised
 from treceval_py.io.rows import gathered
 from treceval_py.io.source import Watch
-from treceval_py.io.trec import Judgments, read_trec_qrels
+from treceval_py.io.trec import Judgments, twice_judged
 from treceval_py.judging.judged import JudgedGroups, JudgedRun
 from treceval_py.judging.preferences import JudgedPreferences
 from treceval_py.judging.streaming import Retrieved
@@ -102,7 +102,10 @@ def load_judgments(
     source: Any = qrels
     name, source = recognised(source, "qrels") if format is None else (format, source)
     if name == "qrels":
-        return read_trec_qrels(source, duplicates)
+        try:
+            return gathered(source, QRELS).qrels(duplicates=duplicates)
+        except RepeatedDocumentError as error:
+            raise twice_judged(error, source) from None
     return read_judgments(source, name)
 
 
