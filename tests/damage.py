@@ -416,6 +416,9 @@ def _queries(data: bytes, kind: str) -> set[bytes] | None:
     rows = [row for row in rows if row and not row[0].startswith(b"#")]
     if kind == "run" and b"\r" in data and any(len(row) > 6 for row in rows):
         return None  # columns after the tag, or lines that end in the way of old Macs
+    long = [row for row in rows if len(row) > _WIDTH[kind]]
+    if any(re.search(rb"[0-9]", field) for row in long for field in row[5:]) or (long and b"\t" in data):
+        return None  # a tag with a number, or two lines in one, or an id with spaces
     if kind == "run" and rows and all(len(row) == 3 and WHOLE.fullmatch(row[2]) for row in rows):
         return None  # what is left is a run of MS MARCO
     right = all(_row_is_right(row, kind) for row in rows)
