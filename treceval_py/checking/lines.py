@@ -13,7 +13,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from treceval_py._types import IntArray
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.reading import Chunk, without_data
 from treceval_py.checking.rows import QueryLines, column_of
@@ -23,9 +22,6 @@ from treceval_py.diagnosis.columns import MOST_FIELDS, Kind, cause_of, lines_of,
 from treceval_py.diagnosis.lines import HEADER, about_label, about_number, about_rank, fields_of
 from treceval_py.diagnosis.sign import Sign
 from treceval_py.io.rows import Part, scanned
-
-LONGEST_TAG = 64
-"""Longest tag, in bytes, that is compared on all lines at once."""
 
 
 class TagWatch:
@@ -119,7 +115,7 @@ def _all_plain(chunk: Chunk, kind: Kind, tags: TagWatch) -> QueryLines | None:
             has_data[idle] = False
         at = np.flatnonzero(has_data).tolist()
         lines = [chunk.first + line for line in at]
-    if kind.name == "run" and not _is_plain_run(chunk.text, part, at, lines[0], tags):
+    if kind.name == "run" and not _is_plain_run(chunk.text, part, lines[0], tags):
         return None
     return QueryLines(
         qids=[part.qids[query] for query in part.queries.tolist()],
@@ -139,7 +135,7 @@ def _all_plain(chunk: Chunk, kind: Kind, tags: TagWatch) -> QueryLines | None:
 _INDENT_OR_QUERY = re.compile(rb"(?m)^([\t\v\f\r ]*[^\t\n\v\f\r #][^\t\n\v\f\r ]*)")
 
 
-def _is_plain_run(text: bytes, part: Part, at: Sequence[int], line: int, tags: TagWatch) -> bool:
+def _is_plain_run(text: bytes, part: Part, line: int, tags: TagWatch) -> bool:
     """Tell whether all scores are finite, all ranks whole numbers, and all tags the same single word."""
     if part.ranks is None or part.scores is None or not np.isfinite(part.scores).all():
         return False
@@ -148,51 +144,11 @@ def _is_plain_run(text: bytes, part: Part, at: Sequence[int], line: int, tags: T
     if not tags.begun and text.lstrip()[:1] in (b'"', b"'"):
         return False  # fields may be in quotes
     tag = part.tag if tags.tag is None else tags.tag
-    if not (tags.spaced and tags.changed) and not _one_tag(text, tag, len(part.docids)):
-        starts, firsts = _fields_of(text)
-        rows = np.asarray(at, dtype=np.int64)
-        if not tags.spaced and (np.diff(firsts)[rows] > 6).any():
-            return False
-        if not tags.changed and not _all_are(tag, text, starts[firsts[rows] + 5]):
-            return False
+    if (part.spaced and not tags.spaced) or ((part.retagged or part.tag != tag) and not tags.changed):
+        return False
     if tags.tag is None:
         tags.tag, tags.line = tag, line
     return True
-
-
-def _one_tag(text: bytes, tag: bytes, rows: int) -> bool:
-    """Tell whether each line certainly has six fields and ends with the tag; False also if that is uncertain."""
-    raw = np.frombuffer(text, dtype=np.uint8)
-    end = text.rstrip()
-    before = end[: len(end) - len(tag)][-1:]
-    # Each line has at least five separators. If the average is five, no line has more.
-    spaces = np.count_nonzero(raw == ord(" ")) + np.count_nonzero(raw == ord("\t"))
-    if b"\v" in text or b"\f" in text or text.count(b"\r") > text.count(b"\r\n"):
-        return False  # these are separators too
-    return bool(spaces == 5 * rows) and text.count(before + tag + text[len(end) :]) == rows
-
-
-def _fields_of(text: bytes) -> tuple[IntArray, IntArray]:
-    """Return where fields begin, and how many begin before each line and before the end."""
-    raw = np.frombuffer(text, dtype=np.uint8)
-    white = (raw == ord(" ")) | ((raw >= ord("\t")) & (raw <= ord("\r")))
-    begins = ~white
-    begins[1:] &= white[:-1]
-    starts = np.flatnonzero(begins)
-    ends = np.flatnonzero(raw == ord("\n"))
-    return starts, np.searchsorted(starts, np.concatenate([[0], ends]))
-
-
-def _all_are(field: bytes, text: bytes, starts: IntArray) -> bool:
-    """Tell whether the fields that begin at these places are all equal to one."""
-    if len(field) > LONGEST_TAG:
-        return False
-    raw = np.frombuffer(text, dtype=np.uint8)
-    # A newline differs from every byte of the field, so the comparison stops there.
-    if not all((raw[starts + place] == byte).all() for place, byte in enumerate(field)):
-        return False
-    after = raw[starts + len(field)]
-    return bool(((after == ord(" ")) | ((after >= ord("\t")) & (after <= ord("\r")))).all())
 
 
 # -- one line after the other --------------------------------------------------------------------------------------

@@ -55,6 +55,8 @@ class Part(NamedTuple):
         Number of lines, including those without data.
     ordered : bool
         Whether ranks are known not to fall, and scores not to rise, within each stretch.
+    retagged, spaced : bool
+        Whether tags differ, and whether one has spaces; known only of what the compiled scanner read.
     """
 
     qids: list[bytes]
@@ -68,6 +70,8 @@ class Part(NamedTuple):
     lines: Sequence[int]
     num_lines: int
     ordered: bool = False
+    retagged: bool = False
+    spaced: bool = False
 
 
 class _Lines(Sequence[int]):
@@ -94,10 +98,12 @@ def scanned(text: memoryview, first: int, layout: Layout) -> Part | None:
     columns = None if compiled is None else compiled.scan(text, layout is RUN)
     if columns is None:
         return None
-    num_lines, count, skips, qids, queries, starts, documents, offsets, scores, whole, ordered, tag = columns
+    num_lines, count, skips, qids, queries, starts, documents, offsets, scores, whole, *known = columns
     lines = _Lines(first, count, skips) if len(skips) else range(first, first + count)
     rels, ranks = (None, whole) if layout is RUN else (whole, None)
-    return Part(qids, queries, starts, Ids(documents, offsets), rels, scores, ranks, tag, lines, num_lines, ordered)
+    ordered, tag, *of_tags = known
+    docids = Ids(documents, offsets)
+    return Part(qids, queries, starts, docids, rels, scores, ranks, tag, lines, num_lines, ordered, *of_tags)
 
 
 def read_part(

@@ -416,6 +416,8 @@ cdef struct Columns:
     int64_t tag_length
     bint ranked  # whether the rank column has only whole numbers
     bint ordered  # whether it agrees with the scores
+    bint retagged  # whether tags differ
+    bint spaced  # whether a tag has spaces
 
 
 cdef int64_t numbered(Columns *to, const uint8_t *text, const uint8_t *query, int64_t length) noexcept nogil:
@@ -541,11 +543,15 @@ cdef bint fill(const uint8_t *text, const uint8_t *end, bint run, Columns *to) n
                 tag = at
                 at += tag_length
             else:
-                tag = at
+                begin = at
                 at = past_field(at)
+                if tag_length >= 0 and (at - begin != tag_length or memcmp(begin, tag, tag_length) != 0):
+                    to.retagged = True
+                tag = begin
                 tag_length = at - tag
                 at = past_white(at)
                 if at[0] != NEWLINE:
+                    to.spaced = True
                     # More fields may follow, unless a carriage return or a number shows that the tag does not begin here.
                     begin = <const uint8_t *>memchr(at, NEWLINE, end - at)
                     if any_numeric(tag, begin):
@@ -607,6 +613,8 @@ def scan(text, bint run):
         Whether, within each stretch, ranks rise and scores do not.
     tag : bytes
         The tag of the last line.
+    retagged, spaced : bool
+        Whether tags differ, and whether fields follow one.
     """
     import numpy as np
     cdef const uint8_t[::1] view = text
@@ -650,6 +658,7 @@ def scan(text, bint run):
     to.whole = &whole_view[0]
     to.tag_start = to.tag_length = 0
     to.ranked = to.ordered = True
+    to.retagged = to.spaced = False
     with nogil:
         taken = fill(begin, begin + size, run, &to)
         free(to.table.slots)
@@ -674,6 +683,8 @@ def scan(text, bint run):
         whole[:rows] if to.ranked or not run else None,
         to.ordered,
         PyBytes_FromStringAndSize(<const char *>begin + to.tag_start, to.tag_length) if run and rows else b"",
+        to.retagged,
+        to.spaced,
     )
 
 
