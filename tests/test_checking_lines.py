@@ -274,6 +274,9 @@ OTHERS: dict[str, dict[str, tuple[bytes, str]]] = {
     },
     "msmarco": {
         "two lines in one": (b"1 a 1\n1 b 22 c 1\n", "2:8 R101"),
+        "two lines in one, with a space": (b"1 a 1\n1 b 2 2 c 1\n", "2:7 R101"),
+        "a run's line": (b"1 a 1\n1 Q0 b 2 2.5 t\n", "2:8 R101"),
+        "a run's line of numbers": (b"1 a 1\n1 Q0 7 2 2.5 3\n", "2:8 R101"),
         "a rank with a fraction": (b"1 a 1\n1 b 1.5\n", "2:5 R115"),
         "a header in the middle": (b"1\ta\t1\nqid\tdocid\trank\n1\ta\t1\n", "2:1 R110"),
         "a run": (GOOD * 9, "1 R113"),

@@ -125,8 +125,8 @@ def _joint(fields: list[bytes], layout: Layout) -> bytes | None:
         for at in range(4, len(fields) - 2):
             if fields[at] == fields[1] and is_whole(fields[at + 2]):
                 return fields[at - 1]
-    elif layout == MSMARCO and len(fields) == 5 and is_whole(fields[4]) and not is_constant(fields[1]):
-        return fields[2] if fields[2][:1].isdigit() else None
+    elif layout == MSMARCO and len(fields) in (5, 6) and is_whole(fields[-1]) and not is_constant(fields[1]):
+        return fields[-3] if fields[2][:1].isdigit() else None
     return None
 
 
