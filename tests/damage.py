@@ -421,6 +421,9 @@ def _queries(data: bytes, kind: str) -> set[bytes] | None:
     fewer = {"run": (3, 4), "qrels": (3, 5)}.get(kind, ())
     if rows and (rows[0][0].count(b",") > 1 or len(rows[0]) in fewer):
         return None  # what is left may be of a format with other columns, such as a run of MS MARCO, or CSV
+    long = [row for row in rows if len(row) > _WIDTH[kind]]
+    if any(re.search(rb"[0-9]", field) for row in long for field in row[5:]) or (long and b"\t" in data):
+        return None  # a tag with a number, or two lines in one, or an id with spaces
     right = all(_row_is_right(row, kind) for row in rows)
     keys = [tuple(row[at] for at in _KEY[kind]) for row in rows] if kind in _KEY and right else []
     if not rows or not right or len(set(keys)) < len(keys):

@@ -159,8 +159,8 @@ def same(what: str, found: object, expected: object) -> None:
 
 def feed(case: Case, scanner: Any) -> bool:
     """Scan and judge a case; return whether the scanner took the block."""
+    from treceval_py.data.columns import QRELS, RUN
     from treceval_py.errors import InputError
-    from treceval_py.io.lines import QRELS, RUN
     from treceval_py.io.rows import Rows, read_part, scanned
 
     rng = case.rng

@@ -166,10 +166,10 @@ WHOLE: dict[str, tuple[bytes, bytes | None, dict[str, Any], str]] = {
     "JSON judgments": (b'{"1": {"a": 1}}', None, {"kind": "qrels"}, "F018"),
     "BEIR's judgments": (BEIR, None, {}, "F018"),
     "BEIR's judgments, as judgments": (BEIR, None, {"kind": "qrels"}, "F018"),
-    "BEIR's judgments, as a run": (BEIR, None, {"kind": "run"}, "1 R113"),
+    "BEIR's judgments, as a run": (BEIR, None, {"kind": "run"}, "1 R114"),
     "BEIR's judgments and a scale": (BEIR, None, {"scale": (0, 3)}, "F018, Q312"),
     "BEIR's judgments and a wider scale": (BEIR, None, {"scale": (0, 7)}, "F018"),
-    "BEIR's judgments in the place of a run": (BEIR, JUDGMENTS, {}, "1 R113"),
+    "BEIR's judgments in the place of a run": (BEIR, JUDGMENTS, {}, "1 R114"),
     "the same fault on each line": (b"1,Q0,a,1,2.5,t\n" * 100_000, None, {}, "1 R112"),
     # lines of queries that are not together
     "documents that are repeated": (SCATTERED, None, {"select": ["R12"]}, "3:1 R122, 3:6 R121, 5:6 R120"),

@@ -14,9 +14,9 @@ from command import Done, treceval
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.checking.catalogue import CODES
-from treceval_py.checking.rows import KINDS
 from treceval_py.checking.show import CHECK_FORMATS
 from treceval_py.cli import check as command
+from treceval_py.diagnosis.columns import KINDS
 
 QRELS = "1 0 a 1\n1 0 b 0\n2 0 c 1\n"
 CLEAN = "1 Q0 a 1 2.5 t\n1 Q0 b 2 1.5 t\n2 Q0 c 1 3 t\n"

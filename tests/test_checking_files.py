@@ -17,8 +17,8 @@ from treceval_py.checking import CODES, check
 from treceval_py.checking.catalogue import Code
 from treceval_py.checking.checking import Checked
 from treceval_py.checking.findings import Finding
-from treceval_py.checking.rows import KINDS
 from treceval_py.checking.show import check_output, explained
+from treceval_py.diagnosis.columns import KINDS
 from treceval_py.rendering.style import Style
 
 QRELS = b"1 0 a 1\n1 0 b 0\n2 0 c 1\n"

@@ -17,7 +17,7 @@ from shared import ROBUST, needs_shared
 import treceval_py as te
 from treceval_py.checking import fixing
 from treceval_py.checking.fixing import Fixed, fix
-from treceval_py.checking.rows import KINDS
+from treceval_py.diagnosis.columns import KINDS
 from treceval_py.errors import InputError
 from treceval_py.scan import scanner
 

@@ -15,9 +15,10 @@ from treceval_py.checking.findings import Collector
 from treceval_py.checking.judgments import JudgmentChecks, tell_labels
 from treceval_py.checking.queries import Shape
 from treceval_py.checking.repetitions import Repetitions
-from treceval_py.checking.rows import KINDS, QueryLines
+from treceval_py.checking.rows import QueryLines
 from treceval_py.checking.scattered import grouped
 from treceval_py.data.qrels import Qrels
+from treceval_py.diagnosis.columns import KINDS
 from treceval_py.io.rows import read_part
 from treceval_py.io.source import numbered
 

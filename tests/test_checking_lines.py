@@ -16,11 +16,11 @@ from syrupy.assertion import SnapshotAssertion
 import treceval_py as te
 from treceval_py.checking import check as check_file
 from treceval_py.checking.catalogue import CODES
-from treceval_py.checking.causes import looks_like, recognise
 from treceval_py.checking.findings import Collector, Finding
 from treceval_py.checking.lines import TagWatch, rows_of
 from treceval_py.checking.reading import Chunk, chunks
-from treceval_py.checking.rows import KINDS, QueryLines
+from treceval_py.checking.rows import QueryLines
+from treceval_py.diagnosis.columns import KINDS, form_of, lines_of, recognised
 from treceval_py.errors import InputError
 
 GOOD = b"1 Q0 a 1 2.5 t\n"
@@ -134,7 +134,7 @@ def test_a_number_with_thousands_of_zeros_is_that_number() -> None:
 
 @both_readers
 def test_a_label_of_thousands_of_digits_is_refused() -> None:
-    with pytest.raises(InputError, match="is beyond 64 bits"):
+    with pytest.raises(InputError, match="does not fit in 64 bits"):
         te.read_qrels(io.BytesIO(b"1 0 a " + b"9" * 5000 + b"\n"))
 
 
@@ -171,6 +171,21 @@ RUN: dict[str, tuple[bytes, str]] = {
     "spaces in a tag that ends with the first": (GOOD + b"1 Q0 b 2 1.5 t x t\n", "2:16 R102"),
     "a tag of 95 words": (GOOD + b"1 Q0 b 2 1.5" + b" t" * 95 + b"\n", "2:16 R102"),
     "a tag of 96 words": (GOOD + b"1 Q0 b 2 1.5" + b" t" * 96 + b"\n", "2:16 R102"),
+    "two lines in one": (GOOD + b"1 Q0 b 2 2 tq2 Q0 e 1 9 t\n", "2:16 R101"),
+    "two lines in one, with a space": (GOOD + b"1 Q0 b 2 2 t q2 Q0 e 1 9 t\n", "2:14 R101"),
+    "two lines in one, with spaces in tags": (GOOD + b"1 Q0 b 2 2 my tq2 Q0 e 1 9 my t\n", "2:15 R101"),
+    "three lines in one": (GOOD + b"1 0 b 2 2 t1 0 c 3 1 t1 0 d 4 0 t\n", "2:14 R101"),
+    "a line cut off before a number, and another": (GOOD + b"1 Q0 b 2 13 Q0 e 1 9 t\n", "2:16 R101"),
+    "a line cut off in the second column, and another": (GOOD + b"1 Q02 Q0 e 1 9 t\n", "2:16 R101"),
+    "a number in a tag": (GOOD + b"1 Q0 b 2 1.5 t 1 0.9\n", "2:16 R102"),
+    "a tag that could be a line": (GOOD + b"1 Q0 b 2 1.5 t x y 1 0.9 z\n", "2:16 R102"),
+    "a space in a document's id": (GOOD + b"1 Q0 New York 2 1 t\n", "2:19 R101"),
+    "two spaces in a document's id": (GOOD + b"1 Q0 .I 1 2 3 1.5 t\n", "2:15 R101"),
+    "a number in a document's id": (GOOD + b"1 Q0 .I 1 2 1.5 t\n", "2:17 R101"),
+    "a document's id, or a tag of two words": (GOOD + b"1 Q0 .I 1 2 1 t\n", "2:13 R111, 2:15 R102"),
+    "a space in a query's id": (GOOD + b"new york Q0 b 2 1.5 t\n", "2:21 R101"),
+    "an index on one line": (GOOD + b"7 1 Q0 b 2 1.5 t\n", "2:16 R101"),
+    "a space in an id between tabs": (GOOD + b"1\tQ0\tNew York\t2\t1\tt\n", "2:1 F020"),
     "another tag": (GOOD + b"1 Q0 b 2 1.5 u\n", "2:14 R111"),
     "two other tags": (GOOD + b"1  Q0 b 2 1.5 u\n2 Q0 b 2 1.5 v\n", "2:15 R111"),
     "a tag that begins like the first": (GOOD + b"\n1 Q0  b 2 1.5 t2\n", "3:15 R111"),
@@ -237,6 +252,11 @@ RUN |= {f"read by C: {score}": (GOOD + f"1 Q0 b 2 {score} t\n".encode(), "2:10 R
 OTHERS: dict[str, dict[str, tuple[bytes, str]]] = {
     "qrels": {
         "quotes": (b"'1' 0 'a' 1\n", ""),
+        "two lines in one": (JUDGED + b"1 0 b 12 0 c 1\n", "2:10 Q301"),
+        "three lines in one": (JUDGED + b"1 0 b 12 0 c 13 0 d 1\n", "2:10 Q301"),
+        "a space in an id between tabs": (JUDGED + b"1\t0\tNew York\t1\n", "2:1 F020"),
+        "a sample": (b"1 0 a 2 1\n1 0 b 2 0\n", "1 Q301"),
+        "preferences": (JUDGED + b"1 g h b 1\n", "2:9 Q301"),
         "no label": (JUDGED + b"1 0 b\n", "2:6 Q301"),
         "five fields": (JUDGED + b"1 0 b c 1\n", "2:9 Q301"),
         "a hundred fields": (JUDGED + b"1 " * 100 + b"\n", "2:9 Q301"),
@@ -253,6 +273,10 @@ OTHERS: dict[str, dict[str, tuple[bytes, str]]] = {
         **{f"label {label}": (JUDGED + f"1 0 b {label}\n".encode(), "2:7 Q302") for label in LABELS_BY_C},
     },
     "msmarco": {
+        "two lines in one": (b"1 a 1\n1 b 22 c 1\n", "2:8 R101"),
+        "two lines in one, with a space": (b"1 a 1\n1 b 2 2 c 1\n", "2:7 R101"),
+        "a run's line": (b"1 a 1\n1 Q0 b 2 2.5 t\n", "2:8 R101"),
+        "a run's line of numbers": (b"1 a 1\n1 Q0 7 2 2.5 3\n", "2:8 R101"),
         "a rank with a fraction": (b"1 a 1\n1 b 1.5\n", "2:5 R115"),
         "a header in the middle": (b"1\ta\t1\nqid\tdocid\trank\n1\ta\t1\n", "2:1 R110"),
         "a run": (GOOD * 9, "1 R113"),
@@ -365,6 +389,15 @@ def test_findings_beyond_the_most_are_counted() -> None:
         (b"\xef\xbb\xbf" + JUDGED, None, "qrels"),
         (b"1 a 1\r1 b 2\r", None, "msmarco"),
         (b"hello\n", None, "run"),
+        # three columns: ranks count, labels are small and do not, scores fall
+        (b"1 a 2\n1 b 0\n1 c 2\n", None, "qrels"),
+        (b"1 a 3\n1 b 1\n1 c 2\n", None, "msmarco"),
+        (b"1 a 10\n1 b 1\n1 c 1\n", None, "qrels"),
+        (b"1 a 11\n1 b 1\n1 c 1\n", None, "run"),
+        (b"1 a 11\n1 b 1\n1 c 12\n", None, "msmarco"),
+        # five: judgments of a sample, or a run without a tag, whose ranks count
+        (b"1 0 a 2 1\n1 0 b 2 0\n", None, "qrels"),
+        (b"1 0 a 1 2\n1 0 b 2 1\n", None, "run"),
         (JUDGED, "run", "run"),
         (b"1 a 1\n", "run", "msmarco"),
         (GOOD, "qrels", "qrels"),
@@ -372,12 +405,12 @@ def test_findings_beyond_the_most_are_counted() -> None:
     ],
 )
 def test_a_file_is_recognised_by_its_first_lines(head: bytes, wanted: str | None, name: str) -> None:
-    assert recognise(head, wanted).name == name
+    assert recognised(lines_of(head), wanted).name == name
 
 
 def test_a_text_that_is_neither_run_nor_judgments_looks_like_nothing() -> None:
     heads = [b"", b"hello\n", b"MAP = 0.25\n", b"query-id\tcorpus-id\tscore\n1\ta\t1\n", b"\0\1\2"]
-    assert [head for head in heads if looks_like(head) is not None] == []
+    assert [head for head in heads if form_of(lines_of(head))] == []
 
 
 # -- all of it -----------------------------------------------------------------------------------------------------
@@ -397,7 +430,7 @@ def test_all_lines_of_clean_files_are_read() -> None:
     for name, (kind, lines) in REAL.items():
         collector, tags, count = Collector(name), TagWatch(), 0
         for chunk in chunks(SHARED / name, collector):
-            assert recognise(chunk.text, None).name == kind
+            assert recognised(lines_of(chunk.text)).name == kind
             count += len(some(rows_of(chunk, KINDS[kind], collector, tags=tags)).docids)
         assert (collector.sorted(), count) == ([], lines), name
 

@@ -13,8 +13,8 @@ import treceval_py as te
 from treceval_py.checking.catalogue import CODES, Code
 from treceval_py.checking.checking import Checked
 from treceval_py.checking.findings import SEVERITIES, Finding
-from treceval_py.checking.rows import KINDS
 from treceval_py.checking.show import CHECK_FORMATS, by_severity, check_output, explained, left_out, summary
+from treceval_py.diagnosis.columns import KINDS
 from treceval_py.rendering.style import Style
 
 NAN = Finding("R104", "error", "run.txt", 2, 10, "score 'nan' is not a number", "Find its cause.")

@@ -11,8 +11,9 @@ from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.checking.findings import Collector, Finding
 from treceval_py.checking.queries import QueryChecks, Shape
-from treceval_py.checking.rows import KINDS, QueryLines
+from treceval_py.checking.rows import QueryLines
 from treceval_py.data.ids import Ids
+from treceval_py.diagnosis.columns import KINDS
 
 
 def rows_of(text: str, kind: str = "run", first: int = 1) -> QueryLines:

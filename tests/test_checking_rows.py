@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from treceval_py.checking.rows import KINDS, QueryLines, column_of, is_several, span_of
+from treceval_py.checking.rows import QueryLines, column_of, is_plain, span_of
+from treceval_py.data.columns import RUN
 from treceval_py.data.ids import Ids
-from treceval_py.io.lines import MSMARCO, RUN
+from treceval_py.diagnosis.columns import KINDS
 
 FIRST, COMMENT, MIDDLE, LAST = b"1 Q0 a 1 3 t", b"# a comment", "1 Q0 bé\f2 2 t".encode(), b"1 Q0 c 3 1 t\r"
 TEXT = b"".join(line + b"\n" for line in (FIRST, COMMENT, MIDDLE, LAST))
@@ -123,22 +124,20 @@ def test_a_span_is_the_bytes_of_a_field(field: int, span: tuple[int, int]) -> No
 
 
 @pytest.mark.parametrize(
-    ("line", "several"),
+    ("line", "plain"),
     [
-        (b"1 Q0 a 1 3 t\r1 Q0 b 2 2 t", True),
-        (b"1 Q0 a 1 3 t u\r", False),  # a tag with a space, and a line that ends with CR LF
-        (b"\r1 Q0 a 1 3 t u", False),
-        (b"1 Q0 a 1 3 t u", False),
-        (b"1 Q0 a 1 3\rt", False),  # no more fields than a line has
+        (b"1 Q0 a 1 3 t\r1 Q0 b 2 2 t", False),  # two lines
+        (b"1 Q0 a 1 3 t u\r", True),  # a tag with a space, and a line that ends with CR LF
+        (b"\r1 Q0 a 1 3 t u", True),
+        (b"1 Q0 a 1 3 t u", True),
+        (b"1 Q0 a 1 3\rt", True),  # no more fields than a line has
+        (b"1 Q0 a b 1 3.5 t", False),  # a document's id with a space,
+        (b"1\tQ0\ta b\t1\t3.5\tt", False),  # even if tabs separate the fields
+        (b"1 Q0 a 1 3", False),
     ],
 )
-def test_a_line_with_too_many_fields_and_a_carriage_return_between_them_is_several(line: bytes, several: bool) -> None:
-    assert is_several(line, len(line.split()), RUN) is several
-
-
-def test_how_many_fields_are_too_many_is_known_of_each_layout() -> None:
-    assert is_several(b"1 a 1\r1 b 2", 6, MSMARCO)
-    assert not is_several(b"1 a 1\r1 b 2", 6, RUN)
+def test_a_line_is_plain_if_white_space_separates_its_fields(line: bytes, plain: bool) -> None:
+    assert is_plain(line, line.split(), RUN) is plain
 
 
 # --- kinds ---

@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from treceval_py.checking.rows import KINDS, QueryLines
+from treceval_py.checking.rows import QueryLines
 from treceval_py.checking.scattered import grouped
+from treceval_py.diagnosis.columns import KINDS
 from treceval_py.errors import InputError
 
 RUN = """\

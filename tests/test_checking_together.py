@@ -12,8 +12,9 @@ from treceval_py import Qrels, read_qrels
 from treceval_py.checking import together
 from treceval_py.checking.findings import Collector, Finding
 from treceval_py.checking.queries import Shape
-from treceval_py.checking.rows import KINDS, QueryLines
+from treceval_py.checking.rows import QueryLines
 from treceval_py.checking.together import Together
+from treceval_py.diagnosis.columns import KINDS
 from treceval_py.io.rows import read_part
 from treceval_py.io.source import numbered
 

@@ -223,7 +223,7 @@ def test_text_of_messages_is_cut_just_beyond_its_length() -> None:
 # --- the two files, and what kind they are ---
 
 PREFERRED = "-R prefs -m prefs qrels run"
-SWAPPED_RUN = "This looks like the run: are the arguments swapped? The order is QRELS RUN."
+SWAPPED_RUN = "this is a run, not judgments. Are the two files swapped? The order is QRELS RUN."
 
 KINDS = (
     "prefs_simp of qrels",
@@ -424,7 +424,7 @@ SHELL: dict[str, tuple[str, tuple[int, str, str]]] = {
     "files need no standard input": ("$T -m map qrels run <&-", (0, SCORED.decode(), "")),
     "messages need no locale": (
         "echo '1 Q0 é 1 é t' >run; LC_ALL=C PYTHONUTF8=0 PYTHONIOENCODING=ascii $T qrels run",
-        (1, "", "run:1: score 'é' is not a number. Write it as 12, 12.5 or 1.25e1.\n"),
+        (1, "", "run:1: score 'é' is not a number, and trec_eval reads 0. Write it as 12, 12.5 or 1.25e1.\n"),
     ),
     "the first line of a long output": (
         "for i in $(seq 3000); do echo $i 0 a 1; done >long; sed 's/a 1/a 1 1 t/' long >run; $T -q long run | head -1",

@@ -174,8 +174,8 @@ with zipfile.ZipFile(PACKED, "w") as archive:
     archive.writestr("Index/Document.iwa", "MAP 0.5")
 SEVERAL: Cases = {
     "names that mislead": {"claims.txt": RUN, "run.txt": CLAIMS, "main.py": "k = 10\n"},
-    "a run with a claim, ten lines": {"x.txt": CLAIMS + "".join(ROWS[:8])},
-    "a run with a claim, nine lines": {"x.txt": CLAIMS + "".join(ROWS[:7])},
+    "a run with a claim, ten lines": {"x.txt": CLAIMS + "".join(ROWS[:9])},
+    "a run with a claim, nine lines": {"x.txt": CLAIMS + "".join(ROWS[:8])},
     "judgments by their name": {"x.txt": RUN, "qrels.txt": RANKING, "judged_ranking.txt": RANKING},
     "settings with =": {"params.txt": SETTINGS, "x.txt": DAMAGED},
     "settings in columns": {"params.txt": "k 3 1\nb 1 1\n", "x.txt": DAMAGED},

@@ -377,7 +377,8 @@ def test_a_dash_is_standard_input(pack: Callable[[bytes], bytes], monkeypatch: p
 def test_messages_call_standard_input_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"1 0 a 0.5\n")))
     assert refusal(read_qrels, "-") == (
-        "<stdin>:1: judgment '0.5' is not a whole number. Grades are integers, such as 0, 1, 2."
+        "<stdin>:1: judgment '0.5' is not a whole number, and trec_eval reads 0. "
+        "Write labels as whole numbers, such as 0, 1, 2."
     )
 
 

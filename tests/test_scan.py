@@ -36,13 +36,13 @@ from random_runs import random_pair
 from readers import use_reader
 from sanitizer import Case
 
+from treceval_py.data.columns import QRELS, RUN, Layout
 from treceval_py.data.ids import Ids, decode
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Ranking, rank_contradictions
 from treceval_py.data.run import Run
 from treceval_py.errors import DataError, InputError
 from treceval_py.io import source
-from treceval_py.io.lines import QRELS, RUN, Layout
 from treceval_py.io.rows import gathered, read_part, scanned
 from treceval_py.io.source import blocks
 from treceval_py.io.trec import read_trec_qrels as read_qrels
@@ -375,6 +375,8 @@ def is_plain(text: bytes, layout: Layout) -> bool | None:
             continue
         if len(row) < width or (len(row) > width and (layout is QRELS or b"\r" in line.strip())):
             return False
+        if len(row) > width and any(re.fullmatch(rb"[-+.,eE]*[0-9][-+.,eE0-9]*", field) for field in row[5:]):
+            return False  # two lines may be joined, or an id may have spaces
         whole = bool(WHOLE.fullmatch(row[3]))
         if (whole and len(row[3].lstrip(b"+-")) > 18) or (layout is QRELS and not whole):
             return False
@@ -878,7 +880,7 @@ def test_the_cases_of_runs_are_what_their_names_say() -> None:
         "a duplicate across pieces": "RepeatedDocumentError <file>:94: document 'd0' occurs twice in query 'q2' (first on line 4). "
         "Keep one of the two lines.",
         "a malformed line after a duplicate": "InputError <file>:43: 4 fields, but a run's line has at least 6 (qid Q0 docid "
-        "rank score tag). This looks like the judgments: are the arguments swapped? The order is QRELS RUN.",
+        "rank score tag). Write qid Q0 docid rank score tag.",
     }
     for name, message in expected.items():
         kind, text = check_streams(RUNS[name])

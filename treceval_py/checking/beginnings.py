@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, cast
 
 from treceval_py._types import Source
 from treceval_py.checking.findings import Collector
+from treceval_py.diagnosis.columns import encoding_of
 from treceval_py.io.formats import format_of, sight_of
 from treceval_py.io.source import BYTE_ORDER_MARK, rewindable
 
@@ -52,36 +53,6 @@ _BINARY = (
 """First bytes of files that are not text. If they come out of a decompressor, the file was compressed twice."""
 
 _OFFICE = ((b"xl/", "an Excel workbook"), (b"word/", "a Word document"), (b".npy", "a NumPy archive"))
-
-_MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-
-
-def encoding_of(head: bytes) -> str | None:
-    """Return the encoding of text that is UTF-16 or UTF-32, with or without a byte-order mark.
-
-    Parameters
-    ----------
-    head : bytes
-        The first bytes of a file.
-
-    Returns
-    -------
-    str or None
-        A name for `codecs`; None for UTF-8 and similar encodings.
-    """
-    for mark, name in _MARKS:
-        if head.startswith(mark):
-            return name
-    sample = head[:4096]
-    even, odd, half = sample[0::2].count(0), sample[1::2].count(0), len(sample) // 2
-    if half >= 4 and 2 * odd >= half and 20 * even <= half:
-        return "utf-16-le"
-    return "utf-16-be" if half >= 4 and 2 * even >= half and 20 * odd <= half else None
 
 
 def text_of(source: Source, head: bytes, collector: Collector, opened: ExitStack) -> Source | None:

@@ -12,19 +12,19 @@ from typing import Any, NamedTuple, cast
 
 from treceval_py._types import Data, Source
 from treceval_py.checking.catalogue import CODES, codes_named
-from treceval_py.checking.causes import recognise, swapped_columns
 from treceval_py.checking.findings import ENDING, ERROR, WARNING, Collector, Finding
 from treceval_py.checking.judgments import JudgmentChecks, tell_labels
 from treceval_py.checking.lines import TagWatch, first_with_data, rows_of
 from treceval_py.checking.queries import QueryChecks, Shape
 from treceval_py.checking.reading import chunks
 from treceval_py.checking.repetitions import Repetitions
-from treceval_py.checking.rows import KINDS, Kind, QueryLines
+from treceval_py.checking.rows import QueryLines
 from treceval_py.checking.scattered import grouped
 from treceval_py.checking.together import Together
 from treceval_py.data.ids import shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
+from treceval_py.diagnosis.columns import KINDS, Kind, lines_of, recognised, swapped_columns
 from treceval_py.errors import EvaluationError, InputError, TrecevalError, brief
 from treceval_py.explaining.scoring import Scorer
 from treceval_py.explaining.variants import ASCENDING, Variant, task_of
@@ -278,8 +278,9 @@ class _Check:
         tags = TagWatch()
         for chunk in chunks(source, self._collector):
             if self._kind is None:
-                self._kind = recognise(chunk.text, self._wanted if self._wanted in KINDS else None)
-                fault = swapped_columns(chunk.text) if self._kind.name == "run" else None
+                head = lines_of(chunk.text)
+                self._kind = recognised(head, self._wanted if self._wanted in KINDS else None)
+                fault = swapped_columns(head) if self._kind.name == "run" else None
                 if fault is not None and self._collector.wants(fault.code):
                     self._swapped = True
                     self._collector.add(fault.code, fault.what, fault.todo, line=first_with_data(chunk))

@@ -17,15 +17,15 @@ from zlib import crc32
 import numpy as np
 
 from treceval_py._types import AnyArray, IntArray, Source
-from treceval_py.checking.fields import whole_number
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.reading import Chunk, chunks, without_data
-from treceval_py.checking.rows import Kind, is_several, span_of
+from treceval_py.checking.rows import is_plain, span_of
 from treceval_py.checking.scattered import NO_CODE, Codes, lines_of
 from treceval_py.checking.tidying import Tally, tidied
+from treceval_py.data.columns import QRELS, RUN
 from treceval_py.data.ids import repeated
+from treceval_py.diagnosis.columns import Kind, whole_number
 from treceval_py.errors import InputError
-from treceval_py.io.lines import QRELS, RUN
 from treceval_py.io.rows import scanned
 from treceval_py.io.source import BYTE_ORDER_MARK, kept, name_of
 
@@ -286,18 +286,17 @@ def _queries(text: bytes, lines: Sequence[int]) -> Iterator[tuple[bytes, int]]:
 
 
 def _fields(text: bytes, lines: Sequence[int], kind: Kind) -> Iterator[tuple[bytes, int, list[bytes]]]:
-    """Yield query, line number and fields of each data line; no fields if it is probably several lines."""
+    """Yield query, line number and fields of each data line; no fields if they cannot be read."""
     for raw, line in zip(text.split(b"\n"), lines, strict=False):
         fields = kind.layout.cut(raw)
         if fields and not fields[0].startswith(b"#"):
-            yield fields[0], line, [] if is_several(raw, len(fields), kind.layout) else fields
+            yield fields[0], line, fields if is_plain(raw, fields, kind.layout) else []
 
 
 def _gather(rows: dict[bytes, list[_Row]], numbered: Iterable[tuple[bytes, int, list[bytes]]], kind: Kind) -> None:
     """Group lines by query; add a line that lacks a field without a document, so that its query keeps its ranks."""
     for query, line, fields in numbered:
-        whole = kind.layout.fits(len(fields))
-        row = _row(line, fields, kind) if whole else _Row(line, b"", None, None)
+        row = _row(line, fields, kind) if fields else _Row(line, b"", None, None)
         rows.setdefault(query, []).append(row)
 
 

@@ -13,27 +13,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from treceval_py._types import IntArray
-from treceval_py.checking.causes import cause_of
-from treceval_py.checking.fields import (
-    MOST_FIELDS,
-    about_count,
-    about_label,
-    about_rank,
-    about_score,
-    names_columns,
-    whole_number,
-)
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.reading import Chunk, without_data
-from treceval_py.checking.rows import Kind, QueryLines, column_of, is_several
-from treceval_py.data.ids import Ids, quoted
+from treceval_py.checking.rows import QueryLines, column_of
+from treceval_py.data.columns import QRELS
+from treceval_py.data.ids import Ids, decode, quoted
+from treceval_py.diagnosis.columns import MOST_FIELDS, Kind, cause_of, lines_of, names_columns, whole_number
+from treceval_py.diagnosis.lines import HEADER, about_label, about_number, about_rank, fields_of
 from treceval_py.diagnosis.sign import Sign
-from treceval_py.io.lines import QRELS
 from treceval_py.io.rows import Part, scanned
-
-LONGEST_TAG = 64
-"""Longest tag, in bytes, that is compared on all lines at once."""
 
 
 class TagWatch:
@@ -90,7 +78,7 @@ def rows_of(chunk: Chunk, kind: Kind, collector: Collector, *, tags: TagWatch) -
         return None
     rows = _all_plain(chunk, kind, tags)
     if rows is None:
-        cause = None if tags.begun else cause_of(chunk.text, kind)
+        cause = None if tags.begun else cause_of(lines_of(chunk.text), kind)
         if cause is not None:
             tags.over = True
             collector.add(cause.code, cause.what, cause.todo, line=first_with_data(chunk))
@@ -127,7 +115,7 @@ def _all_plain(chunk: Chunk, kind: Kind, tags: TagWatch) -> QueryLines | None:
             has_data[idle] = False
         at = np.flatnonzero(has_data).tolist()
         lines = [chunk.first + line for line in at]
-    if kind.name == "run" and not _is_plain_run(chunk.text, part, at, lines[0], tags):
+    if kind.name == "run" and not _is_plain_run(chunk.text, part, lines[0], tags):
         return None
     return QueryLines(
         qids=[part.qids[query] for query in part.queries.tolist()],
@@ -147,7 +135,7 @@ def _all_plain(chunk: Chunk, kind: Kind, tags: TagWatch) -> QueryLines | None:
 _INDENT_OR_QUERY = re.compile(rb"(?m)^([\t\v\f\r ]*[^\t\n\v\f\r #][^\t\n\v\f\r ]*)")
 
 
-def _is_plain_run(text: bytes, part: Part, at: Sequence[int], line: int, tags: TagWatch) -> bool:
+def _is_plain_run(text: bytes, part: Part, line: int, tags: TagWatch) -> bool:
     """Tell whether all scores are finite, all ranks whole numbers, and all tags the same single word."""
     if part.ranks is None or part.scores is None or not np.isfinite(part.scores).all():
         return False
@@ -156,51 +144,11 @@ def _is_plain_run(text: bytes, part: Part, at: Sequence[int], line: int, tags: T
     if not tags.begun and text.lstrip()[:1] in (b'"', b"'"):
         return False  # fields may be in quotes
     tag = part.tag if tags.tag is None else tags.tag
-    if not (tags.spaced and tags.changed) and not _one_tag(text, tag, len(part.docids)):
-        starts, firsts = _fields_of(text)
-        rows = np.asarray(at, dtype=np.int64)
-        if not tags.spaced and (np.diff(firsts)[rows] > 6).any():
-            return False
-        if not tags.changed and not _all_are(tag, text, starts[firsts[rows] + 5]):
-            return False
+    if (part.spaced and not tags.spaced) or ((part.retagged or part.tag != tag) and not tags.changed):
+        return False
     if tags.tag is None:
         tags.tag, tags.line = tag, line
     return True
-
-
-def _one_tag(text: bytes, tag: bytes, rows: int) -> bool:
-    """Tell whether each line certainly has six fields and ends with the tag; False also if that is uncertain."""
-    raw = np.frombuffer(text, dtype=np.uint8)
-    end = text.rstrip()
-    before = end[: len(end) - len(tag)][-1:]
-    # Each line has at least five separators. If the average is five, no line has more.
-    spaces = np.count_nonzero(raw == ord(" ")) + np.count_nonzero(raw == ord("\t"))
-    if b"\v" in text or b"\f" in text or text.count(b"\r") > text.count(b"\r\n"):
-        return False  # these are separators too
-    return bool(spaces == 5 * rows) and text.count(before + tag + text[len(end) :]) == rows
-
-
-def _fields_of(text: bytes) -> tuple[IntArray, IntArray]:
-    """Return where fields begin, and how many begin before each line and before the end."""
-    raw = np.frombuffer(text, dtype=np.uint8)
-    white = (raw == ord(" ")) | ((raw >= ord("\t")) & (raw <= ord("\r")))
-    begins = ~white
-    begins[1:] &= white[:-1]
-    starts = np.flatnonzero(begins)
-    ends = np.flatnonzero(raw == ord("\n"))
-    return starts, np.searchsorted(starts, np.concatenate([[0], ends]))
-
-
-def _all_are(field: bytes, text: bytes, starts: IntArray) -> bool:
-    """Tell whether the fields that begin at these places are all equal to one."""
-    if len(field) > LONGEST_TAG:
-        return False
-    raw = np.frombuffer(text, dtype=np.uint8)
-    # A newline differs from every byte of the field, so the comparison stops there.
-    if not all((raw[starts + place] == byte).all() for place, byte in enumerate(field)):
-        return False
-    after = raw[starts + len(field)]
-    return bool(((after == ord(" ")) | ((after >= ord("\t")) & (after <= ord("\r")))).all())
 
 
 # -- one line after the other --------------------------------------------------------------------------------------
@@ -224,25 +172,39 @@ class _Careful:
 
     def rows(self) -> QueryLines | None:
         """Collect findings for bad lines, and return the others."""
-        kind, layout = self._kind, self._kind.layout
-        takes = {"run": self._take_run, "msmarco": self._take_ranking}.get(kind.name, self._take_judgment)
+        kind = self._kind
         for at, line in enumerate(self._chunk.text.split(b"\n")[:-1]):
             fields = line.split(None, MOST_FIELDS)
             if not fields or fields[0].startswith(b"#"):
                 continue
             if self._is_header(fields):
-                words = _LATE_HEADER if self._begun else _HEADER
+                words = _LATE_HEADER if self._begun else HEADER
                 self._tell(Sign("Q304" if kind.rel is not None else "R110", *words), at)
-            elif not layout.fits(len(fields)):
-                fault, column = about_count(line, fields, kind)
-                self._collector.add(fault.code, fault.what, fault.todo, line=self._chunk.first + at, column=column)
-            elif takes(fields, line, at):
-                self._qids.append(fields[0])
-                self._docids.append(fields[kind.docid])
-                self._at.append(at)
+            else:
+                self._take(line, fields, at)
             self._begun = True
         self._tags.begun = self._begun
         return self._columns() if self._qids else None
+
+    def _take(self, line: bytes, fields: list[bytes], at: int) -> None:
+        kind, given = self._kind, fields
+        if len(fields) != len(kind.layout.fields):
+            fields, fault = fields_of(line, given, kind.layout)
+            if fault is not None:
+                column = column_of(line, len(kind.layout.fields)) if len(given) > len(kind.layout.fields) else 0
+                # For a short line, its end. A carriage return within a line is a finding already.
+                if not (column and b"\r" in line.strip() and kind.layout.more):
+                    column = column or 1 + len(decode(line.rstrip()))
+                    self._collector.add(fault.code, fault.what, fault.todo, line=self._chunk.first + at, column=column)
+                return
+            if fields is not given:
+                spaced = quoted(next(field for field in fields if b" " in field))
+                self._tell(Sign("F020", f"the id {spaced} contains a space", _SPACED), at)
+        take = {"run": self._take_run, "msmarco": self._take_ranking}.get(kind.name, self._take_judgment)
+        if take(fields, line, at):
+            self._qids.append(fields[0])
+            self._docids.append(fields[kind.docid])
+            self._at.append(at)
 
     def _is_header(self, fields: list[bytes]) -> bool:
         """Tell whether a line has column names: the first one, or one without a score, label or rank."""
@@ -271,19 +233,17 @@ class _Careful:
         )
 
     def _take_run(self, fields: list[bytes], line: bytes, at: int) -> bool:
-        if is_several(line, len(fields), self._kind.layout):
-            return False  # the carriage return is a finding already
         self._look_at_tag(fields, line, at)
         rank, score = fields[3], fields[4]
         whole = whole_number(rank)
         if whole is None:
-            self._tell(about_rank(rank, self._kind), at, line, 3)
+            self._tell(about_rank(rank, alone=False), at, line, 3)
         try:
             value = float(score)
         except ValueError:
             value = math.nan
         if not math.isfinite(value) or b"_" in score:
-            fault = about_score(score)
+            fault = about_number(score)
             if fault is not None:
                 self._tell(fault, at, line, 4)
                 if fault.code != "R105":
@@ -295,7 +255,7 @@ class _Careful:
         return True
 
     def _take_ranking(self, fields: list[bytes], line: bytes, at: int) -> bool:
-        return self._take_whole(fields[2], line, at, 2, lambda text: about_rank(text, self._kind))
+        return self._take_whole(fields[2], line, at, 2, lambda text: about_rank(text, alone=True))
 
     def _take_judgment(self, fields: list[bytes], line: bytes, at: int) -> bool:
         return self._take_whole(fields[3], line, at, 3, about_label)
@@ -328,5 +288,5 @@ class _Careful:
         self._collector.add(fault.code, fault.what, fault.todo, line=self._chunk.first + at, column=column)
 
 
-_HEADER = ("a header line", "Delete it: trec_eval reads it as data.")
+_SPACED = "Write it without: trec_eval and others split lines at spaces, too."
 _LATE_HEADER = ("a header line in the middle of the file", "Delete it: two files may have been joined.")

@@ -10,8 +10,9 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.checking.findings import Collector
-from treceval_py.checking.rows import Kind, QueryLines, column_of
+from treceval_py.checking.rows import QueryLines, column_of
 from treceval_py.data.ids import beginning_of, quoted
+from treceval_py.diagnosis.columns import Kind
 
 QID = 0
 """Position of the query on a line of any kind."""

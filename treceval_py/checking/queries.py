@@ -13,9 +13,10 @@ from treceval_py.checking.findings import Collector
 from treceval_py.checking.lists import QID, Lists
 from treceval_py.checking.ranks import RankChecks
 from treceval_py.checking.repetitions import repeated_rows
-from treceval_py.checking.rows import Kind, QueryLines
+from treceval_py.checking.rows import QueryLines
 from treceval_py.checking.scores import ScoreChecks
 from treceval_py.data.ids import quoted
+from treceval_py.diagnosis.columns import Kind
 
 SAME_DEPTH = 0.8
 """If at least this share of queries has the same number of documents, the others are reported. The share is lower, and

@@ -18,6 +18,7 @@ import numpy as np
 from treceval_py._types import IntArray, Source
 from treceval_py.checking.beginnings import HEAD, MACINTOSH, are_line_ends, text_of
 from treceval_py.checking.findings import Collector
+from treceval_py.diagnosis.lines import ODD_SPACES
 from treceval_py.errors import InputError
 from treceval_py.io.source import at_line, blocks, peek
 
@@ -36,9 +37,6 @@ class Chunk(NamedTuple):
     first: int
     text: bytes
 
-
-ODD_SPACES = "\u00a0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"
-"""Characters that look like a space or are invisible, but do not separate fields: a regular expression's class."""
 
 _INVISIBLE = "\u00ad\u200c-\u200f\u202a-\u202e"
 """Invisible characters that may be intended, for example where a script joins letters; no space replaces them."""

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from treceval_py.checking.findings import Collector
-from treceval_py.checking.rows import Kind, QueryLines
+from treceval_py.checking.rows import QueryLines
 from treceval_py.data.ids import encode, quoted, repeated
+from treceval_py.diagnosis.columns import Kind
+from treceval_py.io.trec import OF_GROUPS
 
 
 def repeated_rows(rows: QueryLines) -> Iterator[tuple[int, int, int]]:
@@ -65,8 +67,7 @@ class Repetitions:
         if self._groups:
             line, column, grouping = self._first_group
             also = "" if self._groups == 1 else f"; {self._groups:,} lines are like this"
-            todo = "Read judgments of groups or subtopics with -R qrels_jg; otherwise keep one group."
-            self._collector.add("Q317", grouping + also, todo, line=line, column=column)
+            self._collector.add("Q317", grouping + also, OF_GROUPS, line=line, column=column)
 
     def _tell_twice(self, rows: QueryLines, document: str, first: int, row: int) -> None:
         if rows.rels is None or self._kind.rel is None:

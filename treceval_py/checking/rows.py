@@ -11,43 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py.data.columns import Layout
 from treceval_py.data.ids import Ids
-from treceval_py.io.lines import MSMARCO, QRELS, RUN, Layout
-
-
-class Kind(NamedTuple):
-    """A kind of file.
-
-    Attributes
-    ----------
-    name : str
-        ``run``, ``msmarco`` (a run of three columns), ``qrels`` or ``judged-ranking``.
-    what : str
-        Its name in messages.
-    layout : Layout
-        Its fields, line by line.
-    docid, rank, score, rel : int or None
-        Positions of these fields, from 0.
-    """
-
-    name: str
-    what: str
-    layout: Layout
-    docid: int
-    rank: int | None = None
-    score: int | None = None
-    rel: int | None = None
-
-
-KINDS = {
-    kind.name: kind
-    for kind in (
-        Kind("run", "a run", RUN, docid=2, rank=3, score=4),
-        Kind("msmarco", "an MS MARCO run", MSMARCO, docid=1, rank=2),
-        Kind("qrels", "judgments", QRELS, docid=2, rel=3),
-        Kind("judged-ranking", "a judged ranking", QRELS, docid=2, rel=3),
-    )
-}
+from treceval_py.diagnosis.lines import fields_of
 
 
 class QueryLines(NamedTuple):
@@ -130,6 +96,6 @@ def span_of(line: bytes, field: int) -> tuple[int, int]:
     return next(islice(_FIELD.finditer(line), field, None)).span()
 
 
-def is_several(line: bytes, count: int, layout: Layout) -> bool:
-    """Tell whether a line with too many fields is probably several, ended by carriage returns; readers refuse it."""
-    return count > len(layout.fields) and b"\r" in line.strip()
+def is_plain(line: bytes, fields: list[bytes], layout: Layout) -> bool:
+    """Tell whether a line that has been split at white space has the fields of its layout."""
+    return len(fields) == len(layout.fields) or fields_of(line, fields, layout) == (fields, None)

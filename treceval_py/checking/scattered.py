@@ -16,8 +16,9 @@ from treceval_py._types import AnyArray, IntArray, Source
 from treceval_py.checking.findings import ENDING, Collector
 from treceval_py.checking.lines import TagWatch, rows_of
 from treceval_py.checking.reading import Chunk, chunks
-from treceval_py.checking.rows import Kind, QueryLines
+from treceval_py.checking.rows import QueryLines
 from treceval_py.data.ids import Ids
+from treceval_py.diagnosis.columns import Kind
 from treceval_py.errors import InputError
 
 PART_SIZE = 1 << 24

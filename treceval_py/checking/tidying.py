@@ -6,18 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from treceval_py.checking.fields import (
-    MOST_FIELDS,
-    is_number,
-    is_quoted,
-    is_whole,
-    lacks_tag,
-    names_columns,
-    unquoted,
-)
-from treceval_py.checking.reading import ODD_SPACES
-from treceval_py.checking.rows import Kind, is_several
+from treceval_py.checking.rows import is_plain
 from treceval_py.data.ids import decode, encode
+from treceval_py.diagnosis.columns import MOST_FIELDS, Kind, is_number, is_quoted, is_whole, names_columns
+from treceval_py.diagnosis.lines import ODD_SPACES, lacks_tag
 
 _WHITE = re.compile(rb"[\t\v\f\r ]+")
 
@@ -154,12 +146,11 @@ def _mended(raw: bytes, line: int, kind: Kind, tally: Tally) -> bytes | None:
         body = mended
         plain = body if body.isascii() else encode(_ODD.sub(" ", decode(body)))
         fields = plain.split()
-    count = len(body.split())
-    odd = plain != body and not layout.fits(count) and _is_sound(fields, kind)
+    odd = plain != body and not layout.fits(len(body.split())) and _is_sound(fields, kind)
     if odd:
         tally.add("odd", [line])
-        body, count = plain, len(fields)
-    if not layout.fits(count) or is_several(body, count, layout):
+        body = plain
+    if not is_plain(body, body.split(), layout):
         return body
     tidy = _WHITE.sub(_one, body.strip())
     # White space that a replaced space leaves next to another is not a repair of its own.
@@ -172,7 +163,7 @@ def _with_fields(body: bytes, line: int, kind: Kind, tally: Tally) -> bytes:
     """Return a line without quotes around its fields, and with a tag in a run; the same object if it needs neither."""
     if kind.name != "qrels" and is_quoted(body):
         tally.add("quotes", [line])
-        body = unquoted(body)
+        body = body.replace(b'"', b"").replace(b"'", b"")
     if kind.name == "run":
         fields = body.split()
         if lacks_tag(fields) and (body.isascii() or not _ODD.search(decode(body))):

@@ -16,9 +16,10 @@ from treceval_py._types import FloatArray, IntArray
 from treceval_py.checking.findings import Collector
 from treceval_py.checking.lookalikes import Known, but_known
 from treceval_py.checking.queries import Shape
-from treceval_py.checking.rows import Kind, QueryLines
+from treceval_py.checking.rows import QueryLines
 from treceval_py.data.ids import beginning_of, decode, encode, quoted
 from treceval_py.data.qrels import Qrels
+from treceval_py.diagnosis.columns import Kind
 
 DEPTH = 10
 """Number of first documents of a query that are looked up."""

@@ -147,17 +147,16 @@ def say(line: str) -> None:
 
 
 def kind_of(file: str) -> str:
-    """Return what the first lines of a file look like: run, msmarco or qrels; empty for others, pipes and no file."""
+    """Return what the first lines of a file look like, as `form_of` names it; empty for others, pipes and no file."""
     if not os.path.isfile(file):
         return ""
-    from treceval_py.checking.causes import looks_like
+    from treceval_py.diagnosis.columns import form_of, lines_of
     from treceval_py.io.source import peek
 
     try:
-        kind = looks_like(peek(file, 1 << 12)[0])
+        return form_of(lines_of(peek(file, 1 << 12)[0]))
     except InputError:
         return ""
-    return "" if kind is None else kind.name
 
 
 def check_targets(targets: Sequence[str | None], sources: Iterable[str | None]) -> None:

@@ -78,3 +78,57 @@ def needed(there: Sequence[object], field: Field, word: str = "column", *, withi
         fault = f"{within}no {word} '{first}'{also}; its {word}s are: {has}"
         raise DataError(fault, "Add it." if word == "field" else "Name it so.")
     return column
+
+
+class Layout(NamedTuple):
+    """The fields of a line of a format.
+
+    Attributes
+    ----------
+    fields : tuple of str
+        The names of the fields, in order.
+    what : str
+        The name of a line in messages.
+    more : bool
+        Whether further fields may follow the last one.
+    separator : bytes or None
+        The separator of fields; None means any white space.
+    """
+
+    fields: tuple[str, ...]
+    what: str
+    more: bool = False
+    separator: bytes | None = None
+
+    def fits(self, count: int) -> bool:
+        """Return whether a line of ``count`` fields fits this layout."""
+        return count == len(self.fields) or (self.more and count > len(self.fields))
+
+    def cut(self, line: bytes) -> list[bytes]:
+        """Split a line, without its newline, into fields."""
+        if self.separator is None:
+            return line.split()
+        return [field for field in line.removesuffix(b"\r").split(self.separator) if field] if line.strip() else []
+
+    def __str__(self) -> str:
+        return " ".join(self.fields)
+
+
+QRELS = Layout(("qid", "iteration", "docid", "rel"), "a judgment")
+QRELS_GROUPS = Layout(("qid", "group", "docid", "rel"), "a judgment")
+PREFERENCES = Layout(("qid", "group", "subgroup", "docid", "level"), "a preference judgment")
+GRADED_PREFERENCES = Layout(("qid", "group", "docid", "level"), "a preference judgment")
+RUN = Layout(("qid", "Q0", "docid", "rank", "score", "tag"), "a run's line", more=True)
+MSMARCO = Layout(("qid", "docid", "rank"), "a line of an MS MARCO run")
+TEVATRON = Layout(("qid", "docid", "score"), "a line of a run of three columns")
+COLBERT = Layout(("qid", "docid", "rank", "score"), "a line of a ColBERT run")
+CRANFIELD = Layout(("qid", "docid", "rel"), "a judgment of three columns")
+SAMPLED = Layout(("qid", "iteration", "docid", "stratum", "rel"), "a judgment of a sample")
+BEIR = Layout(("query-id", "corpus-id", "score"), "a BEIR judgment", separator=b"\t")
+
+
+def is_header(line: bytes) -> bool:
+    """Return whether a line is the header of BEIR's judgments: ``query-id<tab>corpus-id<tab>score``."""
+    names = [field.strip().lower().decode("latin-1") for field in line.split(b"\t")]
+    fields = (QUERY, DOCUMENT, JUDGMENT)
+    return len(names) == 3 and all(name in field.every for name, field in zip(names, fields, strict=True))

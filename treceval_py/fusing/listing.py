@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from treceval_py._types import AnyArray, FloatArray, Source
+from treceval_py.data.columns import RUN
 from treceval_py.data.ids import Ids, decode, encode, quoted, repeated
 from treceval_py.data.passages import best_segments
 from treceval_py.data.ranking import rank_contradictions
 from treceval_py.data.run import Run
 from treceval_py.errors import OutputError, RepeatedDocumentError
-from treceval_py.io.lines import RUN
 from treceval_py.io.named import reader_named, recognised
 from treceval_py.io.rows import Part, Rows, gathered
 from treceval_py.io.source import name_of

@@ -108,14 +108,10 @@ def _has_header(separator: bytes, sight: Sight) -> bool:
     return not judged and all(not set(field.every).isdisjoint(names) for field in (QUERY, DOCUMENT))
 
 
-def is_header(line: bytes) -> bool:
-    """Return whether a line is the header of BEIR's judgments: ``query-id<tab>corpus-id<tab>score``."""
-    names = [field.strip().lower().decode("latin-1") for field in line.split(b"\t")]
-    if len(names) != 3:
-        return False
-    from treceval_py.data.columns import DOCUMENT, JUDGMENT, QUERY
+def _is_beir(sight: Sight) -> bool:
+    from treceval_py.data.columns import is_header
 
-    return all(name in field.every for name, field in zip(names, (QUERY, DOCUMENT, JUDGMENT), strict=True))
+    return is_header(sight.lines[0])
 
 
 def _are_whole(lists: list[list[tuple[bytes, ...]]]) -> bool:
@@ -273,7 +269,7 @@ FORMATS = (
     ),
     Format(
         "beir", QRELS, "BEIR's format", "query-id corpus-id score, with a header", "three_columns.read_beir",
-        "three_columns.beir_qrels", lambda sight: is_header(sight.lines[0]), columns=3,
+        "three_columns.beir_qrels", _is_beir, columns=3,
         endings=(".tsv",), lacks=("strata",),
     ),
     Format(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from treceval_py._types import Source
+from treceval_py.data.columns import QRELS
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import InputError
-from treceval_py.io.lines import QRELS
 from treceval_py.io.rows import gathered
 from treceval_py.io.source import source_of
 

@@ -7,71 +7,26 @@ field begins with ``#``, are skipped but counted. Every other line must fit the 
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from operator import ne
-from typing import NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray, Source
-from treceval_py.data.ids import beginning_of, quoted
+from treceval_py.data.columns import Layout
+from treceval_py.data.ids import quoted
 from treceval_py.errors import InputError
-from treceval_py.io.formats import NUMBER, formats_of, is_header
 from treceval_py.io.source import name_of, numbered
+
+if TYPE_CHECKING:
+    from treceval_py.diagnosis.sign import Sign
 
 Column = Sequence[bytes]
 
 _WHOLE = re.compile(rb"[+-]?\d+")
-
-
-class Layout(NamedTuple):
-    """The fields of a line of a format.
-
-    Attributes
-    ----------
-    fields : tuple of str
-        The names of the fields, in order.
-    what : str
-        The name of a line in messages.
-    more : bool
-        Whether further fields may follow the last one.
-    separator : bytes or None
-        The separator of fields; None means any white space.
-    """
-
-    fields: tuple[str, ...]
-    what: str
-    more: bool = False
-    separator: bytes | None = None
-
-    def fits(self, count: int) -> bool:
-        """Return whether a line of ``count`` fields fits this layout."""
-        return count == len(self.fields) or (self.more and count > len(self.fields))
-
-    def cut(self, line: bytes) -> list[bytes]:
-        """Split a line, without its newline, into fields."""
-        if self.separator is None:
-            return line.split()
-        return [field for field in line.removesuffix(b"\r").split(self.separator) if field] if line.strip() else []
-
-    def __str__(self) -> str:
-        return " ".join(self.fields)
-
-
-QRELS = Layout(("qid", "iteration", "docid", "rel"), "a judgment")
-QRELS_GROUPS = Layout(("qid", "group", "docid", "rel"), "a judgment")
-PREFERENCES = Layout(("qid", "group", "subgroup", "docid", "level"), "a preference judgment")
-GRADED_PREFERENCES = Layout(("qid", "group", "docid", "level"), "a preference judgment")
-RUN = Layout(("qid", "Q0", "docid", "rank", "score", "tag"), "a run's line", more=True)
-MSMARCO = Layout(("qid", "docid", "rank"), "a line of an MS MARCO run")
-TEVATRON = Layout(("qid", "docid", "score"), "a line of a run of three columns")
-COLBERT = Layout(("qid", "docid", "rank", "score"), "a line of a ColBERT run")
-CRANFIELD = Layout(("qid", "docid", "rel"), "a judgment of three columns")
-SAMPLED = Layout(("qid", "iteration", "docid", "stratum", "rel"), "a judgment of a sample")
-BEIR = Layout(("query-id", "corpus-id", "score"), "a BEIR judgment", separator=b"\t")
 
 
 class Block(NamedTuple):
@@ -105,18 +60,11 @@ class Block(NamedTuple):
         values = self.whole_numbers(field)
         if values is not None:
             return values
-        them, todo = "grades", "Grades are integers, such as 0, 1, 2."
-        if kind == "rank":
-            them, todo = "ranks", "Ranks are integers, from 1."
+        from treceval_py.diagnosis.lines import about_label, about_rank
+
         for row, text in enumerate(self.columns[field]):
-            shown = f"{kind} {quoted(text)}"
-            if not _WHOLE.fullmatch(text):
-                problem = f"{shown} is not a whole number"
-                if self._is_header(row):
-                    problem, todo = f"{problem}; this looks like a header line", "Delete the header."
-                self.refuse(row, problem, todo)
-            if not -(2**63) <= integer(text) < 2**63:
-                self.refuse(row, f"{shown} is beyond 64 bits", f"Use smaller {them}.")
+            if not _WHOLE.fullmatch(text) or not -(2**63) <= integer(text) < 2**63:
+                self._refuse_field(row, about_rank(text, alone=True) if kind == "rank" else about_label(text, kind))
         raise AssertionError("a column that int() refuses has a field that is not an integer")
 
     def whole_numbers(self, field: int) -> IntArray | None:
@@ -149,23 +97,19 @@ class Block(NamedTuple):
 
     def _number(self, row: int, text: bytes, kind: str, *, nan: bool) -> float:
         """Parse a number, or refuse the text with the reason."""
-        shown = f"{kind} {quoted(text)}"
-        try:
-            value = float(text)
-        except ValueError:
-            problem, todo = f"{shown} is not a number", "Write it as 12, 12.5 or 1.25e1."
-            if re.fullmatch(rb"[+-]?\d*,\d+([eE][+-]?\d+)?", text):
-                problem, todo = f"{shown} has a decimal comma", f"Write {beginning_of(text.replace(b',', b'.'))}."
-            elif self._is_header(row):
-                problem, todo = f"{problem}; this looks like a header line", "Delete the header."
-            self.refuse(row, problem, todo)
-        if b"_" in text:
-            self.refuse(row, f"{shown} is not a number", "Write it without underscores.")
-        if math.isnan(value) and not nan:
-            self.refuse(row, f"{shown} is not a number, so it cannot be ranked", "Find its cause.")
-        if math.isinf(value) and b"i" not in text.lower():
-            self.refuse(row, f"{shown} is too large for a 64-bit float", "Use smaller numbers.")
-        return value
+        from treceval_py.diagnosis.lines import about_number
+
+        fault = about_number(text, kind, nan=nan)
+        if fault is not None and fault.code != "R105":  # infinity
+            self._refuse_field(row, fault)
+        return float(text)
+
+    def _refuse_field(self, row: int, fault: Sign) -> NoReturn:
+        from treceval_py.diagnosis.lines import HEADER
+
+        if self._is_header(row):
+            self.refuse(row, *HEADER)
+        self.refuse(row, fault.what, fault.todo)
 
     def _is_header(self, row: int) -> bool:
         """Return whether a line with a bad number looks like a header: it is the first, without digits except in Q0."""
@@ -180,7 +124,7 @@ def integer(text: bytes) -> int:
     return -size if text.startswith(b"-") else size
 
 
-def read_blocks(source: Source, layout: Layout, other: Layout | None = None) -> Iterator[Block]:
+def read_blocks(source: Source, layout: Layout) -> Iterator[Block]:
     """Yield the data lines of a source as blocks of columns, one column per field of the layout.
 
     Parameters
@@ -189,8 +133,6 @@ def read_blocks(source: Source, layout: Layout, other: Layout | None = None) -> 
         The source.
     layout : Layout
         The format.
-    other : Layout, optional
-        The format of the scoring command's other file, to recognise swapped arguments.
 
     Raises
     ------
@@ -199,7 +141,7 @@ def read_blocks(source: Source, layout: Layout, other: Layout | None = None) -> 
     """
     name, empty = name_of(source), True
     for first, text in numbered(source):
-        block, error = read_block(bytes(text), first, layout, other, name)
+        block, error = read_block(bytes(text), first, layout, name)
         if block.lines:
             empty = False
             yield block
@@ -214,9 +156,7 @@ def no_data(name: str) -> InputError:
     return InputError("no data lines, only comments or blank lines", "Is it the right file?", file=name)
 
 
-def read_block(
-    text: bytes, first: int, layout: Layout, other: Layout | None, name: str
-) -> tuple[Block, InputError | None]:
+def read_block(text: bytes, first: int, layout: Layout, name: str) -> tuple[Block, InputError | None]:
     """Split lines into rows of fields, up to the first bad line; also return the error of that line.
 
     Parameters
@@ -225,7 +165,7 @@ def read_block(
         Lines, each ended by a newline.
     first : int
         The number of the first line.
-    layout, other : Layout
+    layout : Layout
         As for `read_blocks`.
     name : str
         The name of the file in messages.
@@ -233,11 +173,11 @@ def read_block(
     at = text.find(b"\0")
     if at >= 0:
         whole = text.rfind(b"\n", 0, at) + 1
-        block, error = read_block(text[:whole], first, layout, other, name)
+        block, error = read_block(text[:whole], first, layout, name)
         line = first + text.count(b"\n", 0, at)
         problem = "a NUL byte, so this is a binary file, not text"
         return block, error or InputError(problem, "Give a text file of judgments or of a run.", file=name, line=line)
-    return _plain_block(text, first, layout, name) or _any_block(text, first, layout, other, name)
+    return _plain_block(text, first, layout, name) or _any_block(text, first, layout, name)
 
 
 def _plain_block(text: bytes, first: int, layout: Layout, name: str) -> tuple[Block, None] | None:
@@ -256,9 +196,7 @@ def _plain_block(text: bytes, first: int, layout: Layout, name: str) -> tuple[Bl
     return Block(columns, range(first, first + count), name), None
 
 
-def _any_block(
-    text: bytes, first: int, layout: Layout, other: Layout | None, name: str
-) -> tuple[Block, InputError | None]:
+def _any_block(text: bytes, first: int, layout: Layout, name: str) -> tuple[Block, InputError | None]:
     """Split lines one by one."""
     error = None
     raw = text.split(b"\n")[:-1]  # every line ends with a newline, so nothing follows the last one
@@ -270,61 +208,25 @@ def _any_block(
             rows, lines = [rows[index] for index in kept], [first + index for index in kept]
     width = len(layout.fields)
     if set(map(len, rows)) - {width}:
+        from treceval_py.diagnosis.lines import fields_of
+
         for index, (row, line) in enumerate(zip(rows, lines, strict=True)):
-            # Old Macintosh files end lines with just a carriage return: such a run would be one long line.
-            unended = len(row) > width and b"\r" in raw[line - first].strip()
-            if unended or not layout.fits(len(row)):
-                error = InputError(*_about_bad_count(row, layout, other, unended), file=name, line=line)
-                rows, lines = rows[:index], lines[:index]
-                break
+            if len(row) != width:
+                rows[index], fault = fields_of(raw[line - first], row, layout)
+                if fault is not None:
+                    fault = _cause(raw, layout) or fault if first == 1 and not index else fault
+                    error = InputError(fault.what, fault.todo, file=name, line=line)
+                    rows, lines = rows[:index], lines[:index]
+                    break
         rows = [row[:width] for row in rows]
     return Block(tuple(zip(*rows, strict=True)), lines, name), error
 
 
-def _about_bad_count(row: list[bytes], layout: Layout, other: Layout | None, unended: bool) -> tuple[str, str]:
-    count = "1 field" if len(row) == 1 else f"{len(row)} fields"
-    expected = f"{layout.what} has {'at least ' if layout.more else ''}{len(layout.fields)} ({layout})"
-    problem = f"{count}, but {expected}"
-    if unended:
-        return problem, "End lines with a newline."
-    if other is not None and other.fits(len(row)) and _looks_like(row, other):
-        role = "the run" if other is RUN else "the judgments"
-        return problem, f"This looks like {role}: are the arguments swapped? The order is QRELS RUN."
-    return problem, _advice(row, layout)
+def _cause(lines: list[bytes], layout: Layout) -> Sign | None:
+    """Return what is wrong with all lines, if the first one is wrong."""
+    from treceval_py.diagnosis.columns import cause_of, kind_of, lines_of
 
-
-def _looks_like(row: list[bytes], layout: Layout) -> bool:
-    if layout is not RUN:
-        return bool(_WHOLE.fullmatch(row[-1]))
-    try:
-        float(row[4])
-    except ValueError:
-        return False
-    return True
-
-
-_NAMES = {GRADED_PREFERENCES: "qrels_prefs", PREFERENCES: "prefs", RUN: "trec_results"}
-
-
-def _advice(row: list[bytes], layout: Layout) -> str:
-    """Return advice on a line whose number of fields is wrong."""
-    count = len(row)
-    others = [form for form in formats_of("run").values() if len(form.layout.split()) == count]
-    if layout is RUN and others and NUMBER.fullmatch(row[-1]):
-        return f"Name its format: {' or '.join(f'{form.name} ({form.layout})' for form in others)}."
-    if layout is QRELS and count == 3:
-        if is_header(b"\t".join(row)):
-            return "This looks like the header of BEIR judgments, format beir."
-        return "Is the iteration column (a 0 after the qid) missing?"
-    if layout is RUN and count == 5:
-        return "Is the tag or another column missing?"
-    if layout is BEIR and count == 1:
-        return "Separate fields with tabs."
-    likely = {PREFERENCES: GRADED_PREFERENCES, GRADED_PREFERENCES: PREFERENCES, MSMARCO: RUN}.get(layout)
-    if likely is not None and likely.fits(count):
-        return f"Is its format {_NAMES[likely]} ({likely})?"
-    if row[0].startswith((b"<", b"{", b"[")):
-        return "Is it the right file?"
-    if count == 1 and b"," in row[0]:
-        return "Separate fields with spaces or tabs, not with commas."
-    return "Correct the line."
+    kind = kind_of(layout)
+    fault = None if kind is None else cause_of(lines_of(b"\n".join(lines[:1000]), ended=True), kind)
+    swapped = fault is not None and fault.todo.startswith("Are the two files swapped?")
+    return fault._replace(todo=f"{fault.todo} The order is QRELS RUN.") if fault and swapped else fault

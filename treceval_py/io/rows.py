@@ -15,11 +15,12 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 
 from treceval_py._types import FloatArray, IntArray, Source
+from treceval_py.data.columns import COLBERT, MSMARCO, RUN, TEVATRON, Layout
 from treceval_py.data.ids import Ids, decode, encode, quoted, repeated
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import DEFAULT_TAG, Run
 from treceval_py.errors import InputError, RepeatedDocumentError
-from treceval_py.io.lines import COLBERT, MSMARCO, QRELS, RUN, TEVATRON, Layout, no_data, read_block
+from treceval_py.io.lines import no_data, read_block
 from treceval_py.io.source import name_of, numbered
 from treceval_py.scan import scanner
 from treceval_py.threads import in_order
@@ -54,6 +55,8 @@ class Part(NamedTuple):
         Number of lines, including those without data.
     ordered : bool
         Whether ranks are known not to fall, and scores not to rise, within each stretch.
+    retagged, spaced : bool
+        Whether tags differ, and whether one has spaces; known only of what the compiled scanner read.
     """
 
     qids: list[bytes]
@@ -67,6 +70,8 @@ class Part(NamedTuple):
     lines: Sequence[int]
     num_lines: int
     ordered: bool = False
+    retagged: bool = False
+    spaced: bool = False
 
 
 class _Lines(Sequence[int]):
@@ -93,10 +98,12 @@ def scanned(text: memoryview, first: int, layout: Layout) -> Part | None:
     columns = None if compiled is None else compiled.scan(text, layout is RUN)
     if columns is None:
         return None
-    num_lines, count, skips, qids, queries, starts, documents, offsets, scores, whole, ordered, tag = columns
+    num_lines, count, skips, qids, queries, starts, documents, offsets, scores, whole, *known = columns
     lines = _Lines(first, count, skips) if len(skips) else range(first, first + count)
     rels, ranks = (None, whole) if layout is RUN else (whole, None)
-    return Part(qids, queries, starts, Ids(documents, offsets), rels, scores, ranks, tag, lines, num_lines, ordered)
+    ordered, tag, *of_tags = known
+    docids = Ids(documents, offsets)
+    return Part(qids, queries, starts, docids, rels, scores, ranks, tag, lines, num_lines, ordered, *of_tags)
 
 
 def read_part(
@@ -118,7 +125,7 @@ def read_part(
     """
     docid, score, rank = _OF_RUNS.get(layout, (-2, None, None))
     judged = layout is not MSMARCO and score is None
-    block, error = read_block(text, first, layout, RUN if judged else QRELS, name)
+    block, error = read_block(text, first, layout, name)
     if not block.lines:
         return None, error
     docids = block.columns[docid]

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from treceval_py._types import Source
+from treceval_py.data.columns import RUN, SAMPLED
 from treceval_py.data.ids import Ids, decode, encode
 from treceval_py.data.qrels import Qrels
-from treceval_py.io.lines import RUN, SAMPLED, read_blocks
+from treceval_py.io.lines import read_blocks
 from treceval_py.io.records import Records
 from treceval_py.io.source import name_of
 from treceval_py.io.writing import TREC, check_ids

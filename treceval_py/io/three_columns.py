@@ -14,11 +14,10 @@ from typing import cast
 import numpy as np
 
 from treceval_py._types import IntArray, Source
+from treceval_py.data.columns import BEIR, COLBERT, CRANFIELD, MSMARCO, QRELS, TEVATRON, Layout, is_header
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import InputError
-from treceval_py.io.formats import is_header
-from treceval_py.io.lines import BEIR, COLBERT, CRANFIELD, MSMARCO, QRELS, TEVATRON, Layout
 from treceval_py.io.rows import Part, gathered, read_part, scanned
 from treceval_py.io.writing import TREC, Text, check_ids, judgment_lines, ranked, texts_of
 from treceval_py.scan import scanner

@@ -6,23 +6,45 @@ Also the two other kinds of judgments that trec_eval reads: groups of judgments 
 
 from __future__ import annotations
 
+import os
+
 from treceval_py._types import Source
+from treceval_py.data.columns import GRADED_PREFERENCES, PREFERENCES, QRELS, QRELS_GROUPS, RUN
 from treceval_py.data.groups import JudgmentGroups
 from treceval_py.data.ids import decode, quoted
 from treceval_py.data.preferences import Preference, Preferences
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
-from treceval_py.errors import InputError
-from treceval_py.io.lines import GRADED_PREFERENCES, PREFERENCES, QRELS, QRELS_GROUPS, RUN, read_blocks
+from treceval_py.errors import InputError, RepeatedDocumentError
+from treceval_py.io.lines import read_blocks
 from treceval_py.io.rows import gathered
-from treceval_py.io.source import name_of, source_of
+from treceval_py.io.source import Text, name_of, source_of
 
 Judgments = Qrels | JudgmentGroups | Preferences
 
 
 def read_trec_qrels(source: Source) -> Qrels:
     """Read relevance judgments: lines of ``qid iteration docid rel``; as for `named.read_qrels`."""
-    return gathered(source, QRELS).qrels()
+    try:
+        return gathered(source, QRELS).qrels()
+    except RepeatedDocumentError as error:
+        raise twice_judged(error, source) from None
+
+
+def twice_judged(error: RepeatedDocumentError, source: Source) -> RepeatedDocumentError:
+    """Return an error about judgments, with other advice if the file can be read again, as judgments of groups."""
+    if isinstance(source, Text):
+        source.seek(0)
+    elif not isinstance(source, (str, os.PathLike)) or source == "-":
+        return error
+    try:
+        read_judgment_groups(source)
+    except InputError:
+        return error
+    return RepeatedDocumentError(error.what, OF_GROUPS, file=error.file, line=error.line)
+
+
+OF_GROUPS = "Read judgments of groups or subtopics in format qrels_jg (-R qrels_jg); otherwise keep one group."
 
 
 def read_trec_run(source: Source) -> Run:
@@ -57,7 +79,7 @@ def read_judgment_groups(source: Source | None = None, *, text: str | None = Non
     given = source_of(source, text)
     name = name_of(given)
     groups: dict[str, dict[bytes, dict[bytes, int]]] = {}
-    for block in read_blocks(given, QRELS_GROUPS, RUN):
+    for block in read_blocks(given, QRELS_GROUPS):
         rels = block.integers(3, "judgment").tolist()
         for qid, group, docid, rel, line in zip(*block.columns[:3], rels, block.lines, strict=True):
             judged = groups.setdefault(decode(qid), {}).setdefault(group, {})
@@ -99,7 +121,7 @@ def read_preferences(source: Source | None = None, *, subgroups: bool = True, te
     given = source_of(source, text)
     layout = PREFERENCES if subgroups else GRADED_PREFERENCES
     lines: dict[str, list[Preference]] = {}
-    for block in read_blocks(given, layout, RUN):
+    for block in read_blocks(given, layout):
         levels = block.numbers(len(layout.fields) - 1, "level").tolist()
         for row, level in enumerate(levels):
             qid, group, *subgroup, docid = (column[row] for column in block.columns[:-1])

@@ -15,11 +15,12 @@ from functools import partial
 from typing import NamedTuple
 
 from treceval_py._types import Source
+from treceval_py.data.columns import RUN
 from treceval_py.data.ids import decode
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import PLAIN, RankContradictions, Ranking, rank_contradictions
 from treceval_py.errors import InputError
-from treceval_py.io.lines import RUN, no_data
+from treceval_py.io.lines import no_data
 from treceval_py.io.rows import Part, Repetition, Rows, gathered, read_part, scanned
 from treceval_py.io.source import Watch, at_line, blocks, kept, name_of
 from treceval_py.judging.judged import JudgedRun

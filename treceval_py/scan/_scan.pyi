@@ -20,6 +20,8 @@ def scan(
         IntArray | None,
         bool,
         bytes,
+        bool,
+        bool,
     ]
     | None
 ): ...

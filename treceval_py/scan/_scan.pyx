@@ -416,6 +416,8 @@ cdef struct Columns:
     int64_t tag_length
     bint ranked  # whether the rank column has only whole numbers
     bint ordered  # whether it agrees with the scores
+    bint retagged  # whether tags differ
+    bint spaced  # whether a tag has spaces
 
 
 cdef int64_t numbered(Columns *to, const uint8_t *text, const uint8_t *query, int64_t length) noexcept nogil:
@@ -444,6 +446,22 @@ cdef int64_t numbered(Columns *to, const uint8_t *text, const uint8_t *query, in
     to.query_length[number] = length
     to.queries += 1
     return number
+
+
+cdef bint any_numeric(const uint8_t *at, const uint8_t *end) noexcept nogil:
+    """Return whether a field of the rest of a line looks like a number: has digits and what numbers also have."""
+    cdef bint numeric, digits
+    while at < end:
+        numeric = True
+        digits = False
+        while not WHITE[at[0]]:
+            digits |= <uint8_t>(at[0] - 48) <= 9
+            numeric &= <uint8_t>(at[0] - 48) <= 9 or PLUS <= at[0] <= POINT or (at[0] | 32) == SMALL_E
+            at += 1
+        if numeric and digits:
+            return True
+        at = past_white(at)
+    return False
 
 
 cdef bint fill(const uint8_t *text, const uint8_t *end, bint run, Columns *to) noexcept nogil:
@@ -525,13 +543,19 @@ cdef bint fill(const uint8_t *text, const uint8_t *end, bint run, Columns *to) n
                 tag = at
                 at += tag_length
             else:
-                tag = at
+                begin = at
                 at = past_field(at)
+                if tag_length >= 0 and (at - begin != tag_length or memcmp(begin, tag, tag_length) != 0):
+                    to.retagged = True
+                tag = begin
                 tag_length = at - tag
                 at = past_white(at)
                 if at[0] != NEWLINE:
-                    # More fields may follow, unless a carriage return shows that other lines do.
+                    to.spaced = True
+                    # More fields may follow, unless a carriage return or a number shows that the tag does not begin here.
                     begin = <const uint8_t *>memchr(at, NEWLINE, end - at)
+                    if any_numeric(tag, begin):
+                        return False
                     at = begin
                     while WHITE[(begin - 1)[0]]:
                         begin -= 1
@@ -589,6 +613,8 @@ def scan(text, bint run):
         Whether, within each stretch, ranks rise and scores do not.
     tag : bytes
         The tag of the last line.
+    retagged, spaced : bool
+        Whether tags differ, and whether fields follow one.
     """
     import numpy as np
     cdef const uint8_t[::1] view = text
@@ -632,6 +658,7 @@ def scan(text, bint run):
     to.whole = &whole_view[0]
     to.tag_start = to.tag_length = 0
     to.ranked = to.ordered = True
+    to.retagged = to.spaced = False
     with nogil:
         taken = fill(begin, begin + size, run, &to)
         free(to.table.slots)
@@ -656,6 +683,8 @@ def scan(text, bint run):
         whole[:rows] if to.ranked or not run else None,
         to.ordered,
         PyBytes_FromStringAndSize(<const char *>begin + to.tag_start, to.tag_length) if run and rows else b"",
+        to.retagged,
+        to.spaced,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from treceval_py._types import Data, Source
+from treceval_py.data.columns import QRELS, RUN
 from treceval_py.data.groups import JudgmentGroups
 from treceval_py.data.ids import shown
 from treceval_py.data.passages import as_documents
@@ -15,12 +16,11 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import RankContradictions, Ranking, rank_contradictions
 from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
 from treceval_py.data.table import FORMS, is_nested, parted
-from treceval_py.errors import DataError, EvaluationError
-from treceval_py.io.lines import QRELS, RUN
+from treceval_py.errors import DataError, EvaluationError, RepeatedDocumentError
 from treceval_py.io.named import read_judgments, reader_named, recognised
 from treceval_py.io.rows import gathered
 from treceval_py.io.source import Watch
-from treceval_py.io.trec import Judgments
+from treceval_py.io.trec import Judgments, twice_judged
 from treceval_py.judging.judged import JudgedGroups, JudgedRun
 from treceval_py.judging.preferences import JudgedPreferences
 from treceval_py.judging.streaming import Retrieved
@@ -103,7 +103,10 @@ def load_judgments(
     source: Any = qrels
     name, source = recognised(source, "qrels") if format is None else (format, source)
     if name == "qrels":
-        return gathered(source, QRELS).qrels(duplicates=duplicates)
+        try:
+            return gathered(source, QRELS).qrels(duplicates=duplicates)
+        except RepeatedDocumentError as error:
+            raise twice_judged(error, source) from None
     return read_judgments(source, name)
 
 

@@ -13,9 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from treceval_py._types import Source
-from treceval_py.checking.beginnings import encoding_of
-from treceval_py.checking.causes import looks_like
-from treceval_py.checking.fields import names_columns
+from treceval_py.diagnosis.columns import form_of, lines_of, names_columns
 from treceval_py.errors import InputError
 from treceval_py.grading.claims.claims import claims_in
 from treceval_py.grading.claims.documents.reading import is_document
@@ -251,14 +249,15 @@ def like_a_run(head: bytes, name: str) -> bool:
 
 def _as_run(head: bytes, lines: Sequence[bytes], qrels: bytes) -> int | str | None:
     """Return the evidence for a run in the lines of a file (None if there is none), or what else they are."""
-    form = looks_like(head)
-    kind = "" if form is None else form.name
+    kind = form_of(lines_of(head))
     if kind == "qrels":
         return _judged(lines, qrels)
     if _names_measures(lines):
         return None
     if kind == "run" and _are_of_a_run(lines):
         return RUN
+    if kind == "cranfield" and _is_ranking(head, lines, qrels):
+        return "these are judgments of three columns, not a run"
     if head.lstrip()[:1] in (b"{", b"["):
         return LIKE if _is_json(head) else None
     other = format_of(sight_of(head, len(head) < HEAD), "run")
@@ -393,13 +392,8 @@ GLANCE = 1000
 
 
 def _lines_of(head: bytes) -> list[bytes]:
-    """Return the first lines as UTF-8 with newlines, without a last line that may be cut off."""
-    whole = len(head) < HEAD
-    encoding = encoding_of(head)
-    if encoding is not None:
-        head = head.decode(encoding, "ignore").encode("utf-8", "ignore")
-    lines = head.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-    return lines[:GLANCE] if whole or len(lines) == 1 else lines[:-1][:GLANCE]
+    """Return the first lines with data, without a last line that may be cut off."""
+    return lines_of(head, GLANCE, ended=len(head) < HEAD)
 
 
 def _fields_of(lines: Sequence[bytes]) -> list[list[bytes]]:

@@ -1,0 +1,227 @@
+"""Files made after public bug reports and published files, in `public-cases`: what each command makes of them.
+
+Every value is counted by hand, or is what another program printed, named beside it. A case that asks for a note or a
+refusal has the words that every command must say.
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from command import treceval
+from readers import use_reader
+
+import treceval_py as te
+from treceval_py.checking import check
+from treceval_py.errors import InputError
+from treceval_py.grading import grade_one
+
+CASES = Path(__file__).with_name("public-cases")
+
+OTHER_PARTS = {
+    "empty-judgments": "the set of queries",
+    "explain-ideal-topk": "explain",
+    "flagembedding-search-results": "formats",
+    "colbert-ranking": "formats",
+    "segment-ids": "signs of a run with its judgments",
+    "url-ids": "signs of a run with its judgments",
+    "ascending-but-right": "signs of a run with its judgments",
+    "l2": "signs of a run with its judgments",
+}
+"""Cases that are about other things than columns."""
+
+
+class Case(NamedTuple):
+    """A case.
+
+    Attributes
+    ----------
+    qrels, run : str
+        The files.
+    wrong : str
+        The file that is wrong, and its line; empty if all can be read.
+    says : str
+        What is said of it.
+    codes : str
+        What `check` finds in the file that is wrong, or in the run.
+    ap : float or None
+        The average precision.
+    """
+
+    qrels: str
+    run: str
+    wrong: str
+    says: str
+    codes: str
+    ap: float | None = None
+
+
+READ = {
+    "joined-without-newline": Case(
+        "joined-without-newline.qrels",
+        "joined-without-newline.run",
+        "joined-without-newline.run:2",
+        "two lines in one: a newline is missing at 'tq2'",
+        "R101",
+    ),
+    "docid-with-space": Case(
+        "docid-with-space.qrels",
+        "docid-with-space.run",
+        "docid-with-space.run:3",
+        "document id '.I 1' contains a space",
+        "R101",
+    ),
+    # Paris is the second of four: 1/2.
+    "title-docids": Case("title-docids.qrels", "title-docids.run", "", "", "F020", 0.5),
+    "subtopic": Case(
+        "subtopic.qrels",
+        "subtopic.run",
+        "subtopic.qrels:2",
+        "in format qrels_jg (-R qrels_jg)",
+        "Q317",
+    ),
+    "sampled-5col": Case(
+        "sampled-5col.qrels",
+        "subtopic.run",
+        "sampled-5col.qrels:1",
+        "judgments of a sample (qid 0 docid stratum rel)",
+        "Q301",
+    ),
+    "cranfield-3col": Case(
+        "cranfield-3col.qrels",
+        "subtopic.run",
+        "cranfield-3col.qrels:1",
+        "judgments of 3 columns (qid docid rel)",
+        "Q305",
+    ),
+}
+
+cases = pytest.mark.parametrize("case", READ.values(), ids=READ)
+
+
+@pytest.fixture(autouse=True, params=["compiled", "python"])
+def _reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_reader(monkeypatch, request.param)
+
+
+def path(name: str) -> str:
+    return str(CASES / name)
+
+
+def test_every_file_belongs_to_a_case() -> None:
+    names = {file.name.split(".")[0] for file in CASES.iterdir()}
+    assert names - {"colbert"} == {*READ, *OTHER_PARTS}
+
+
+@cases
+def test_python_and_score_read_it_or_say_what_is_wrong(case: Case) -> None:
+    command = treceval(["-m", "map", path(case.qrels), path(case.run)])
+    if case.ap is not None:
+        assert te.evaluate(path(case.qrels), path(case.run), "AP").mean["AP"] == case.ap
+        assert command.out.split()[-1] == f"{case.ap:.4f}".encode()
+        return
+    with pytest.raises(InputError) as caught:
+        te.evaluate(path(case.qrels), path(case.run), "AP")
+    assert (f"{path(case.wrong)}: " in str(caught.value), case.says in str(caught.value)) == (True, True)
+    assert (command.status, command.err.decode()) == (1, f"{caught.value}\n")
+
+
+@cases
+def test_check_finds_the_cause(case: Case) -> None:
+    file, _, line = case.wrong.partition(":")
+    checked = check(path(file or case.run))
+    of_code = [finding for finding in checked.findings if finding.code in case.codes]
+    assert of_code
+    if case.wrong:
+        assert (of_code[0].line, case.says in f"{of_code[0].what}. {of_code[0].todo}") == (int(line), True)
+    # Nothing else is wrong with it: no advice that would change labels, and not a hundred findings of one cause.
+    others = [each for each in checked.findings if each.code not in case.codes and each.severity != "note"]
+    assert (others, len(of_code) < 3) == ([], True)
+
+
+@cases
+def test_convert_loses_nothing(case: Case) -> None:
+    file = case.wrong.partition(":")[0] or case.run
+    target = io.BytesIO()
+    kind = "run" if file.endswith(".run") else "qrels"
+    if case.ap is not None:
+        te.convert(path(file), target, target_format="json")
+        assert te.read_run(io.BytesIO(target.getvalue()))["q"]["New York"] == 9.5
+        return
+    with pytest.raises(InputError) as caught:
+        te.convert(path(file), target, kind=kind)  # type: ignore[arg-type]
+    assert case.says in str(caught.value)
+    assert target.getvalue() == b""
+
+
+@pytest.mark.parametrize("name", [name for name, case in READ.items() if case.run == f"{name}.run"])
+def test_grade_gives_no_points_for_a_run_that_is_not_read_whole(name: str) -> None:
+    case = READ[name]
+    if case.wrong.startswith(case.qrels):
+        with pytest.raises(InputError) as caught:
+            grade_one(path(case.qrels), path(case.run))
+        assert case.says in str(caught.value)
+        return
+    entry = grade_one(path(case.qrels), path(case.run))[0]
+    assert (entry.graded.status, entry.marks.total) == (("scored", 40.0) if case.ap else ("refused", 0.0))
+    assert case.says in entry.graded.reason
+
+
+def test_with_the_newline_it_is_another_number() -> None:
+    """q1: d1 is relevant and first; q2: e1 is. AP is 1; without q2's first line it is 1/2."""
+    text = (CASES / "joined-without-newline.run").read_text().replace("tq2", "t\nq2")
+    run = te.read_run(text=text)
+    assert te.evaluate(path("joined-without-newline.qrels"), run, ["AP", "NumRet"]).mean == {"AP": 1.0, "NumRet": 4.0}
+
+
+# --- the same kinds of lines in other files ---
+
+RUN_LINES = {
+    # a line as it is in a run after "1 Q0 a 1 9.5 t": what is said of it, or its documents and scores
+    "1 Q0 b 2 8 my tag": {"a": 9.5, "b": 8.0},
+    "1 Q0 b 2 8 tag 3": {"a": 9.5, "b": 8.0},
+    "1 Q0 b 2 8 bm25 k1 0.9 b 0.4": {"a": 9.5, "b": 8.0},
+    "1 Q0 b 2 8 x y 1 0.9 z": {"a": 9.5, "b": 8.0},
+    "1 Q0 b 2 8 2 stage": {"a": 9.5, "b": 8.0},  # 'b 2' as an id would make 8 the rank and 2 the score
+    "1\tQ0\tb\t2\t8\tmy tag": {"a": 9.5, "b": 8.0},
+    "1\tQ0\tNew York\t2\t8.5\tt": {"a": 9.5, "New York": 8.5},
+    "1\tQ0\tNew York\t2\t8\tmy tag": {"a": 9.5, "New York": 8.0},
+    "1 Q0 New York 2 8.5 t": "document id 'New York' contains a space",
+    "1 Q0 New York City 2 8.5 t": "document id 'New York City' contains a space",
+    "1 - New York 2 8.5 t": "document id 'New York' contains a space",
+    "1 Q0 .I 1 2 8.5 t": "document id '.I 1' contains a space",
+    "new york Q0 b 2 8.5 t": "query id 'new york' contains a space",
+    "7 1 Q0 b 2 8.5 t": "Q0 is the third field",
+    "1 Q0 b 2 8 t2 Q0 c 1 7 t": "two lines in one: a newline is missing at 't2'",
+    "1 Q0 b 2 8 t 2 Q0 c 1 7 t": "two lines in one: a newline is missing at '2'",
+    "1 Q0 b 2 8 my t2 Q0 c 1 7 my t": "two lines in one: a newline is missing at 't2'",
+    "1 0 b 2 8 t2 0 c 1 7 t3 0 c 1 6 t": "two lines in one: a newline is missing at 't2'",
+    "1 Q0 b 2 8.52 Q0 c 1 7 t": "two lines in one: a newline is missing at '8.52'",
+    "1 Q02 Q0 c 1 7 t": "two lines in one: a newline is missing at 'Q02'",
+}
+JUDGMENT_LINES = {
+    "1 0 b 12 0 c 1": "two lines in one: a newline is missing at '12'",
+    "1 0 b 1 2 0 c 1": "two lines in one: a newline is missing at '2'",
+    "1 0 b 1 2 0 c": "7 fields, but a judgment has 4",
+    "1\t0\tNew York\t2": {"a": 1, "New York": 2},
+    "1 0 New York 2": "5 fields, but a judgment has 4",
+}
+
+
+def test_a_line_with_more_fields_is_read_only_if_its_columns_are_certain() -> None:
+    for lines, first, read in (
+        (RUN_LINES, "1 Q0 a 1 9.5 t\n", te.read_run),
+        (JUDGMENT_LINES, "1 0 a 1\n", te.read_qrels),
+    ):
+        for line, expected in lines.items():
+            text = f"{first}{line}\n"
+            if isinstance(expected, dict):
+                assert read(text=text)["1"] == expected, line
+                continue
+            with pytest.raises(InputError) as caught:
+                read(text=text)
+            assert caught.value.line == 2
+            assert expected in str(caught.value), line

@@ -1,0 +1,442 @@
+"""What a file is, and what is wrong with all of it: told by the roles that values give to columns."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+from treceval_py.data.columns import MSMARCO, QRELS, RUN, Layout, is_header
+from treceval_py.diagnosis.sign import Sign
+
+GLANCE = 20
+"""Number of data lines from which a file is recognised."""
+
+ENOUGH = 1 << 16
+"""Bytes in which these lines are looked for."""
+
+MOST_FIELDS = 100
+"""Most fields into which a line is split: a damaged line may have a million, and the rest of it stays one field."""
+
+MOST_GRADE = 10
+"""The highest whole number that is taken for a label where ranks or scores are possible, too."""
+
+
+class Kind(NamedTuple):
+    """A kind of file.
+
+    Attributes
+    ----------
+    name : str
+        ``run``, ``msmarco`` (a run of three columns), ``qrels`` or ``judged-ranking``.
+    what : str
+        Its name in messages.
+    layout : Layout
+        Its fields, line by line.
+    docid, rank, score, rel : int or None
+        Positions of these fields, from 0.
+    """
+
+    name: str
+    what: str
+    layout: Layout
+    docid: int
+    rank: int | None = None
+    score: int | None = None
+    rel: int | None = None
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("run", "a run", RUN, docid=2, rank=3, score=4),
+        Kind("msmarco", "an MS MARCO run", MSMARCO, docid=1, rank=2),
+        Kind("qrels", "judgments", QRELS, docid=2, rel=3),
+        Kind("judged-ranking", "a judged ranking", QRELS, docid=2, rel=3),
+    )
+}
+
+
+def kind_of(layout: Layout) -> Kind | None:
+    """Return the kind of a file with this layout; None if it is neither a run nor judgments of lines."""
+    if layout in (RUN, MSMARCO):
+        return KINDS["run" if layout == RUN else "msmarco"]
+    return KINDS["qrels"]._replace(layout=layout) if layout.fields[-1] in ("rel", "level") else None
+
+
+# -- fields --------------------------------------------------------------------------------------------------------
+
+WHOLE = re.compile(rb"[+-]?[0-9]+")
+DECIMAL_COMMA = re.compile(rb"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?")
+HEXADECIMAL = re.compile(rb"[+-]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)([pP][+-]?[0-9]+)?")
+_QUOTED = re.compile(rb"([\"'])[^\"']+\1")
+
+_COLUMN_NAMES = re.compile(
+    rb"[\W_]*(topic|query|qid|q|run|system|doc|document|pid|corpus|passage|rank|position|score|sim|similarity|tag|rel"
+    rb"|relevance|label|judge?ment|grade|iter|iteration|q0|sub|subtopic)[\W_]*(id|ids|no|num|number|name|tag|label)?s?[\W_]*",
+    re.IGNORECASE,
+)
+
+
+def whole_number(text: bytes) -> int | None:
+    """Return a field as a whole number of 64 bits; None if it is not one."""
+    if text.isdigit() and len(text) < 19:  # nearly all fields
+        return int(text)
+    if not WHOLE.fullmatch(text):
+        return None
+    digits = text.lstrip(b"+-").lstrip(b"0")[:20] or b"0"  # int() refuses more than 4,300 digits
+    number = -int(digits) if text.startswith(b"-") else int(digits)
+    return number if -(2**63) <= number < 2**63 else None
+
+
+def is_whole(text: bytes) -> bool:
+    """Tell whether a field is a whole number of 64 bits."""
+    return whole_number(text) is not None
+
+
+def is_number(text: bytes) -> bool:
+    """Tell whether a field is a number, also in the notation of other programs or countries."""
+    try:
+        float(text)
+    except ValueError:
+        return bool(DECIMAL_COMMA.fullmatch(text) or HEXADECIMAL.fullmatch(text))
+    return True
+
+
+def is_constant(text: bytes) -> bool:
+    """Tell whether a field is what nearly all files have after the query: Q0 or 0."""
+    return text.upper() in (b"Q0", b"0")
+
+
+def names_columns(fields: Sequence[bytes]) -> bool:
+    """Tell whether a line has column names instead of data; without a number, two known names are enough."""
+    if any(re.fullmatch(rb"[+-]?[0-9.,]+", field) for field in fields):
+        return False
+    known = sum(bool(_COLUMN_NAMES.fullmatch(field)) for field in fields)
+    return known >= 2 and 2 * known >= len(fields)
+
+
+def is_quoted(line: bytes) -> bool:
+    """Tell whether the first field and at least one other are in quotes, and all quotes of the line enclose fields."""
+    fields = line.split(None, MOST_FIELDS)
+    quoted = [field for field in fields if _QUOTED.fullmatch(field)]
+    return len(quoted) > 1 and quoted[0] is fields[0] and line.count(b'"') + line.count(b"'") == 2 * len(quoted)
+
+
+# -- lines ---------------------------------------------------------------------------------------------------------
+
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def encoding_of(head: bytes) -> str | None:
+    """Return the encoding of text that is UTF-16 or UTF-32, with or without a byte-order mark.
+
+    Parameters
+    ----------
+    head : bytes
+        The first bytes of a file.
+
+    Returns
+    -------
+    str or None
+        A name for `codecs`; None for UTF-8 and similar encodings.
+    """
+    for mark, name in _MARKS:
+        if head.startswith(mark):
+            return name
+    sample = head[:4096]
+    even, odd, half = sample[0::2].count(0), sample[1::2].count(0), len(sample) // 2
+    if half >= 4 and 2 * odd >= half and 20 * even <= half:
+        return "utf-16-le"
+    return "utf-16-be" if half >= 4 and 2 * even >= half and 20 * odd <= half else None
+
+
+def lines_of(head: bytes, most: int = GLANCE, *, ended: bool = False) -> list[bytes]:
+    """Return the first lines with data of the beginning of a file, as UTF-8 and without white space around them.
+
+    Without ``ended``, a last line without a newline is left out, because it may be cut off, unless it is the only one.
+    """
+    head = head[:ENOUGH]
+    encoding = encoding_of(head)
+    if encoding is not None:
+        head = head.decode(encoding, "ignore").encode("utf-8", "ignore")
+    head = head.removeprefix(codecs.BOM_UTF8)
+    lines = (head if b"\n" in head else head.replace(b"\r", b"\n")).split(b"\n")
+    if len(lines) > 1 and not ended:
+        lines.pop()
+    data = []
+    for line in map(bytes.strip, lines):
+        if line and not line.startswith(b"#"):
+            data.append(line)
+            if len(data) == most:
+                break
+    return data
+
+
+# -- roles ---------------------------------------------------------------------------------------------------------
+
+Rows = Sequence[Sequence[bytes]]
+
+
+def counts_up(rows: Rows, rank: int, *, group: int = 0, other: int = 2, least: int = 3) -> bool:
+    """Tell whether a column holds ranks.
+
+    They count from 0 or 1 within consecutive lines of each group, at least once up to ``least``, and the values of the
+    other column are different there.
+    """
+    longest = 0
+    for own in _groups(rows, group):
+        numbers = [whole_number(fields[rank]) for fields in own]
+        if numbers not in ([*range(len(own))], [*range(1, len(own) + 1)]):
+            return False
+        if len({fields[other] for fields in own}) < len(own):
+            return False
+        longest = max(longest, len(own))
+    return longest >= least
+
+
+def falls(rows: Rows, score: int, *, group: int = 0) -> bool:
+    """Tell whether the numbers of a column never rise from one line of a group to the next."""
+    if not all(re.fullmatch(rb"[+-]?[0-9.]+([eE][+-]?[0-9]+)?", fields[score]) for fields in rows):
+        return False
+    try:
+        numbers = [float(fields[score]) for fields in rows]
+    except ValueError:
+        return False
+    return all(one[group] != two[group] or a >= b for (one, a), (two, b) in pairwise(zip(rows, numbers, strict=True)))
+
+
+def _groups(rows: Rows, group: int = 0) -> list[list[Sequence[bytes]]]:
+    return [list(own) for _, own in groupby(rows, key=lambda fields: fields[group])]
+
+
+def _of_three(rows: Rows) -> str:
+    """Return what three columns are, by the role of the last: scores, ranks or labels."""
+    groups = _groups(rows)
+    several = len(groups) < len(rows) and all(len({fields[1] for fields in own}) == len(own) for own in groups)
+    numbers = [[number for fields in own if (number := whole_number(fields[2])) is not None] for own in groups]
+    whole = [number for own in numbers for number in own]
+    if len(whole) < len(rows):
+        return "tevatron" if several and falls(rows, 2) else ""
+    ranked = all(own == [*range(len(own))] or sorted(own) == [*range(1, len(own) + 1)] for own in numbers)
+    if ranked or (min(whole) > 0 and not several):
+        return "msmarco"
+    if min(whole) >= -MOST_GRADE and max(whole) <= MOST_GRADE:
+        return "cranfield"
+    return "tevatron" if falls(rows, 2) and any(own[0] != own[-1] for own in numbers) else "msmarco"
+
+
+def _of_four(rows: Rows) -> str:
+    """Return what four columns are: a run without Q0 and tag, or judgments, whose second column repeats."""
+    scored = counts_up(rows, 2, other=1, least=2) and falls(rows, 3)
+    return "colbert" if scored or not all(is_constant(row[1]) or is_whole(row[3]) for row in rows) else "qrels"
+
+
+def _of_five(rows: Rows) -> str:
+    """Return what five columns are: preferences, judgments with a stratum, or a run without its tag."""
+    if any(fields[1].upper() == b"Q0" or not is_number(fields[4]) for fields in rows):
+        return "near"
+    if all(fields[1] == b"0" and is_whole(fields[3]) and is_whole(fields[4]) for fields in rows):
+        return "near" if counts_up(rows, 3, least=1) else "sampled"
+    return "near" if any(is_constant(fields[1]) and is_number(fields[3]) for fields in rows) else "prefs"
+
+
+# -- files ---------------------------------------------------------------------------------------------------------
+
+_OF_WIDTH = {"three": _of_three, "four": _of_four, "five": _of_five}
+
+_WIDTHS = {"msmarco": "three", "qrels": "four", "judged-ranking": "four", "run": "run"}
+
+
+def form_of(lines: Sequence[bytes]) -> str:
+    """Return what most of the data lines of a file are.
+
+    Parameters
+    ----------
+    lines : sequence of bytes
+        The first of them, from `lines_of`.
+
+    Returns
+    -------
+    str
+        ``run``, ``near`` (a run that lacks a column), ``qrels``, ``msmarco``, ``tevatron`` (qid docid score),
+        ``cranfield`` (qid docid rel), ``colbert`` (qid docid rank score), ``sampled`` (qid 0 docid stratum rel) or
+        ``prefs`` (qid group subgroup docid level); empty for anything else.
+    """
+    forms = Counter(map(_form, lines))
+    best = max(("run", *_OF_WIDTH), key=lambda form: forms[form])
+    if forms["beir"] or not forms[best] or 2 * forms[best] <= forms.total() - forms["header"]:
+        return ""
+    return "run" if best == "run" else _OF_WIDTH[best]([line.split() for line in lines if _form(line) == best])
+
+
+def recognised(lines: Sequence[bytes], wanted: str | None = None) -> Kind:
+    """Return the kind of a file whose lines are checked.
+
+    Parameters
+    ----------
+    lines : sequence of bytes
+        Its first data lines, from `lines_of`.
+    wanted : str or None
+        A name of `KINDS` that the caller expects; ``run`` may turn out to be ``msmarco``.
+
+    Returns
+    -------
+    Kind
+        The kind of most of these lines; the expected kind, or a run, if they are not recognised.
+    """
+    if wanted is not None and wanted != "run":
+        return KINDS[wanted]
+    form = form_of(lines)
+    judged = wanted is None and form in ("cranfield", "sampled", "qrels")
+    return KINDS["qrels" if judged else "msmarco" if form == "msmarco" else "run"]
+
+
+def cause_of(lines: Sequence[bytes], kind: Kind) -> Sign | None:
+    """Find a cause that makes all lines of a file wrong.
+
+    Parameters
+    ----------
+    lines : sequence of bytes
+        The first data lines, from `lines_of`.
+    kind : Kind
+        The kind as which the file is read.
+
+    Returns
+    -------
+    Sign or None
+        None if one of the lines is valid, or they show no common cause.
+    """
+    if kind.name == "run" and _is_shifted(lines):
+        problem = "all columns are shifted by one: Q0 is the third field, but the second in a run"
+        return Sign("R116", problem, "Delete the first column, probably an index; in pandas, write with index=False.")
+    quoted = [is_quoted(line) for line in lines]
+    if kind.name != "qrels" and any(quoted) and sum(quoted) >= len(lines) - 1:  # a header may have no quotes
+        problem = "fields are in quotes, which become part of the ids"
+        return Sign("R117", problem, "Write the file without quotes; in R use quote=FALSE.")
+    forms, form = Counter(map(_form, lines)), form_of(lines)
+    if forms[_WIDTHS[kind.name]] or (form == "near" and kind.name == "run"):
+        return None
+    del forms["header"]
+    form = "beir" if forms["beir"] else form or max(forms, key=lambda one: forms[one], default="")
+    if form in _SEPARATORS.values():
+        problem = f"fields are separated by {form}, not by white space"
+        return Sign("R112", problem, "Write the file with spaces or tabs between fields, without quotes.")
+    if form in _JUDGMENTS or (form in RUNS and kind.rel is not None):
+        return _of_other_role(form, kind)
+    if form in _OTHERS:
+        other, todo = _OTHERS[form]
+        wanted = f"one of 6 columns ({kind.layout})" if kind.name == "run" and form in RUNS else kind.what
+        return Sign("R113", f"this is {other}, not {wanted}", todo)
+    if len(lines) < 3:
+        return None  # too few lines for more than a finding for each
+    counts = sorted({len(line.split(None, MOST_FIELDS)) for line in lines})
+    if any(map(kind.layout.fits, counts)) and forms.total() - forms[""]:
+        return None
+    fields = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    noun = "field" if counts == [1] else "fields"
+    problem = f"none of the first {len(lines)} lines is {kind.layout.what} ({kind.layout}): they have {fields} {noun}"
+    return Sign("R113", problem, "Is it the right file?")
+
+
+_SEPARATORS = {b",": "commas", b";": "semicolons", b"|": "bars"}
+
+_JUDGMENTS = {
+    "qrels": "judgments",
+    "cranfield": "judgments of 3 columns (qid docid rel)",
+    "sampled": "judgments of a sample (qid 0 docid stratum rel)",
+    "prefs": "preferences (qid group subgroup docid level)",
+    "beir": "BEIR's judgments (query-id corpus-id score)",
+}
+
+RUNS = {
+    "run": "a run",
+    "near": "a run",
+    "msmarco": "an MS MARCO run (qid docid rank)",
+    "colbert": "a run of 4 columns (qid docid rank score)",
+    "tevatron": "a run of 3 columns (qid docid score)",
+}
+
+_OTHERS = {
+    "run": ("a run of 6 columns", "Give it as a run."),
+    "msmarco": (RUNS["msmarco"], "Give its format, msmarco."),
+    "colbert": (RUNS["colbert"], "Give its format, colbert."),
+    "tevatron": (RUNS["tevatron"], "Give its format, tevatron."),
+    "json": ("JSON", "Write one line per document."),
+    "markup": ("HTML or XML", "Was a web page saved instead of the file?"),
+}
+
+
+def _of_other_role(form: str, kind: Kind) -> Sign:
+    """Say that judgments were given for a run, a run for judgments, or judgments with too few or too many columns."""
+    if kind.name == "judged-ranking" and form in RUNS:
+        return Sign("R114", "this is a run, not a judged ranking", "Check it as a run: --as run.")
+    if kind.rel is None:
+        todo = "Are the two files swapped?" + " Give a ranking with labels as a judged ranking." * (form == "qrels")
+        return Sign("R114", f"these are {_JUDGMENTS[form]}, not {kind.what}", todo)
+    if form in ("cranfield", "msmarco"):
+        three = f"these are {_JUDGMENTS[form]}" if form in _JUDGMENTS else "3 fields"
+        problem = f"{three}, but a judgment has 4 ({kind.layout})"
+        return Sign("Q305", problem, "Put a 0, the iteration, after the query, on each line.")
+    if form in _JUDGMENTS:
+        return Sign("R113", f"these are {_JUDGMENTS[form]}", f"Give their format, {form}.")
+    return Sign("R114", f"this is {RUNS[form]}, not {kind.what}", "Are the two files swapped?")
+
+
+def _is_shifted(lines: Sequence[bytes]) -> bool:
+    """Tell whether all lines except headers have a Q0 where a run has the document."""
+    rows = [fields for fields in (line.split(None, MOST_FIELDS) for line in lines) if not names_columns(fields)]
+    return bool(rows) and all(
+        len(fields) > 5 and fields[0].isdigit() and fields[2].upper() == b"Q0" and not is_constant(fields[1])
+        for fields in rows
+    )
+
+
+def swapped_columns(lines: Sequence[bytes]) -> Sign | None:
+    """Find out from the first data lines of a run whether two of its columns are swapped."""
+    rows = [fields for line in lines if len(fields := line.split()) > 5]
+    if counts_up(rows, 3):
+        return None
+    if counts_up(rows, 4) and falls(rows, 3):
+        first, second = (fields[4].decode() for fields in rows[:2])
+        swap = f"rank and score are swapped: the score column counts {first}, {second}, …"
+        return Sign("R119", swap, "Write qid Q0 docid rank score tag; otherwise every list is scored upside down.")
+    if counts_up(rows, 3, group=2, other=0):
+        swap = "query and document are swapped: ranks count the lines of the same document, each of another query"
+        return Sign("R119", swap, "Write qid Q0 docid rank score tag.")
+    return None
+
+
+def _form(line: bytes) -> str:
+    """Return the form of a data line, even if damaged; or how many fields it has, with numbers in their places."""
+    if is_header(line):
+        return "beir"
+    if re.match(rb'[{\[]\s*["{\[\]}]|[{\[]$', line):
+        return "json"
+    if re.match(rb"<[!?/a-zA-Z]", line):
+        return "markup"
+    fields = line.split(None, MOST_FIELDS)
+    for separator, name in _SEPARATORS.items():
+        # Either the line has no other separator, or all fields but the last end with this one.
+        ended = len(fields) > 2 and all(field.endswith(separator) for field in fields[:-1])
+        if ended or (len(fields) < 3 and line.count(separator) >= 2):
+            return name
+    if names_columns(fields):
+        return "header"
+    count, numbers = len(fields), [is_number(field) for field in fields[2:5]]
+    if count >= 6:
+        return "run" if numbers[2] or is_whole(fields[3]) else ""
+    if count == 5:
+        return "five" if numbers[1] or numbers[2] else ""
+    if count == 4:
+        judged = is_whole(fields[3]) or (numbers[1] and (is_constant(fields[1]) or is_whole(fields[2])))
+        return "four" if judged else ""
+    return "three" if count == 3 and numbers[0] else ""
