@@ -95,6 +95,8 @@ def agree(
 
 def _is_run(path: str) -> bool:
     """Tell by its first lines whether a file is a run; folders and patterns always are."""
+    from treceval_py.diagnosis.columns import RUNS
+
     if os.path.isdir(path) or (glob.has_magic(path) and not os.path.lexists(path)):
         return True
-    return kind_of(path) not in ("qrels", "")
+    return kind_of(path) in RUNS

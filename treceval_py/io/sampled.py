@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from treceval_py._types import Source
-from treceval_py.data.columns import RUN, SAMPLED
+from treceval_py.data.columns import SAMPLED
 from treceval_py.data.ids import Ids, decode, encode
 from treceval_py.data.qrels import Qrels
 from treceval_py.io.lines import read_blocks
@@ -26,7 +26,7 @@ def read_sampled(source: Source) -> Qrels:
     """
     numbers: dict[str, int] = {}
     queries, docids, strata, lines, rels = list[int](), list[bytes](), list[str](), list[int](), []
-    for block in read_blocks(source, SAMPLED, RUN):
+    for block in read_blocks(source, SAMPLED):
         qids, _, documents, cells, _ = block.columns
         queries += [numbers.setdefault(decode(qid), len(numbers)) for qid in qids]
         docids += documents
