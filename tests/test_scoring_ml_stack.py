@@ -23,7 +23,9 @@ import treceval_py as te
 from treceval_py.data.ranking import Ranking, arrange
 
 # Some inputs lack judged queries on purpose.
-pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::treceval_py.MissingQueriesWarning", "ignore::treceval_py.SuspectRunWarning"
+)
 
 Row = dict[str, Any]
 Labels = Mapping[str, Mapping[str, int]]

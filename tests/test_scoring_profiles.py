@@ -28,7 +28,9 @@ from treceval_py.errors import MeasureError
 from treceval_py.scan import scanner
 
 # The messy run lacks a judged query, and profiles differ in what that means.
-pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::treceval_py.MissingQueriesWarning", "ignore::treceval_py.SuspectRunWarning"
+)
 
 MESSY = Path(__file__).parent.parent / "data" / "messy"
 QRELS, RUN = str(MESSY / "qrels.txt"), str(MESSY / "run.txt")

@@ -22,6 +22,7 @@ from treceval_py.io.trec import Judgments
 from treceval_py.measures import NICKNAMES, Measure, parse_measures
 from treceval_py.measures.registry import COUNT, TEXT
 from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.noticing import warn_of_signs
 from treceval_py.scoring.opening import AnyJudgments, AnyRun
 from treceval_py.scoring.planning import AS_IT_IS, AS_USUAL, Reading, Scoring
 from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile, profile_of
@@ -159,6 +160,7 @@ def gather(
         entries.append(_Entry(scored_of(results, "")._replace(measures=names_of), source, results, digest))
         if after is not None:
             after()
+    warn_of_signs(entry.results for entry in entries if entry.source is not None)
     called = _names(entries, names, by)
     scored = [entry.scored._replace(name=name) for entry, name in zip(entries, called, strict=True)]
     notes += _about_saved(scored)

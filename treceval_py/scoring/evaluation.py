@@ -103,6 +103,8 @@ def evaluate(
     -----
     MissingQueriesWarning
         The run lacks judged queries, and averages leave them out.
+    SuspectRunWarning
+        The run shows signs of a mistake, such as scores that are distances; also in ``Results.signs``.
 
     Examples
     --------
@@ -110,11 +112,7 @@ def evaluate(
     >>> results["1"]["map"], results.mean["recip_rank"]
     (0.5, 0.5)
     """
-    evaluator = Evaluator(qrels, *settled(measures, options))
-    results = evaluator.scored(run, watch)
-    if results.missing:
-        _warn_of_missing(results, evaluator)
-    return results
+    return Evaluator(qrels, *settled(measures, options)).score(run, watch)
 
 
 class Evaluator:
@@ -190,10 +188,14 @@ class Evaluator:
         results = self.scored(run, watch)
         if results.missing:
             _warn_of_missing(results, self)
+        if results.signs:
+            from treceval_py.scoring.noticing import warn_of_signs
+
+            warn_of_signs([results])
         return results
 
     def scored(self, run: AnyRun, watch: Watch | None = None) -> Results:
-        """Score `run` as `score` does (with `watch`), but without warnings: the caller reports missing queries."""
+        """Score `run` as `score` does (with `watch`), but without warnings: the caller gives them."""
         opened = open_run(self.judgments, run, self._reading, self.plan, watch=watch)
         return results_of(opened, self.plan, self.fingerprint)
 

@@ -11,9 +11,10 @@ from treceval_py.data.groups import JudgmentGroups
 from treceval_py.data.ids import shown
 from treceval_py.data.preferences import Preferences
 from treceval_py.data.qrels import Qrels
-from treceval_py.data.ranking import RankContradictions, Ranking, rank_contradictions
+from treceval_py.data.ranking import Ranking
 from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
 from treceval_py.data.table import FORMS, is_nested
+from treceval_py.diagnosis.signs import Lists, look
 from treceval_py.errors import DataError, EvaluationError
 from treceval_py.io.lines import QRELS, RUN
 from treceval_py.io.named import RUN_FORMATS, format_named, read_judgments, recognised
@@ -223,23 +224,23 @@ def open_run(
         name, source = recognised(source, "run") if reading.run_format is None else (reading.run_format, source)
         if name == "trec_results" and relevance and not whole and (rereadable or not (keep or len(plan.rankings) > 1)):
             file = File(source, plan.duplicates, reading.threads, watch)
-            return Opened(judgments, file, Retrieved((), "", "", RankContradictions()), kept)
+            return Opened(judgments, file, Retrieved((), "", ""), kept)
         table, replaced = _read_run(source, name, plan.duplicates, reading.threads)
         return Opened(judgments, table, facts_of(table, replaced), kept)
     if relevance and not isinstance(run, (Run, Results)) and is_nested(run):
         nested: Any = run
-        return Opened(judgments, nested, Retrieved(tuple(nested), RUN_NAME, DEFAULT_TAG, RankContradictions()), kept)
+        return Opened(judgments, nested, Retrieved(tuple(nested), RUN_NAME, DEFAULT_TAG), kept)
     form = _table_or_arrays(run)
     if not isinstance(form, Run):
         if relevance and not whole:
-            return Opened(judgments, form, Retrieved(form.qids, RUN_NAME, DEFAULT_TAG, RankContradictions()), kept)
+            return Opened(judgments, form, Retrieved(form.qids, RUN_NAME, DEFAULT_TAG), kept)
         form = form.table(judgments)
     return Opened(judgments, form, facts_of(form), kept)
 
 
 def facts_of(run: Run, replaced: int = 0) -> Retrieved:
     """Return the facts about a run that is held as a table."""
-    return Retrieved(run.qids, run.name, run.tag, rank_contradictions(run), replaced)
+    return Retrieved(run.qids, run.name, run.tag, look(Lists.of(run)), replaced)
 
 
 def load_run(
