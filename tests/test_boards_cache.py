@@ -66,7 +66,7 @@ def printed(found: Board) -> str:
 
 def sealed(text: bytes) -> bytes:
     """Return a cache of a text, with the hash that it should have."""
-    head = f'{{"treceval board":3,"sha256":"{hashlib.sha256(text).hexdigest()}"}}\n'
+    head = f'{{"treceval board":4,"sha256":"{hashlib.sha256(text).hexdigest()}"}}\n'
     return gzip.compress(head.encode() + text)
 
 
@@ -118,10 +118,11 @@ POISONS: dict[str, Callable[[bytes], bytes]] = {
     "an infinite share": replaced(b'"judged":', b'"judged":Infinity,"x":'),
     "a share that is not a number": replaced(b'"judged":', b'"judged":NaN,"x":'),
     "a share above 1": changed(lambda run: run.update(judged=1.5)),
-    "a count of 400 digits": replaced(b'"contradicting":', b'"x":0,"contradicting":1' + b"0" * 400),
-    "a number of 5000 digits": replaced(b'"contradicting":', b'"x":0,"contradicting":1' + b"0" * 5000),
+    "a count of 400 digits": replaced(b'"tied":', b'"x":0,"tied":1' + b"0" * 400 + b',"y":'),
+    "a number of 5000 digits": replaced(b'"tied":', b'"x":0,"tied":1' + b"0" * 5000 + b',"y":'),
     "a share of 400 digits": replaced(b'"judged":', b'"x":0,"judged":1' + b"0" * 400 + b',"y":'),
-    "a count that is a truth value": changed(lambda run: run.update(contradicting=True)),
+    "a count that is a truth value": changed(lambda run: run.update(tied=True)),
+    "a sign without words": changed(lambda run: run.update(signs=[["R129"]])),
     "more tied queries than queries": changed(lambda run: run.update(tied=5)),
     "another list of queries, from the end": changed(lambda run: run.update(queries=-1)),
     "half a character in a tag": changed(lambda run: run.update(tag="\ud800")),
@@ -168,7 +169,7 @@ def test_a_bomb_is_not_unpacked_and_a_file_that_is_too_large_not_read(
     read: list[int] = []
     read_more = Gzip.readinto
     monkeypatch.setattr(Gzip, "readinto", lambda *given: read.append(read_more(*given)) or read[-1])
-    bomb = gzip.compress(b'{"treceval board":3' + b" " * (1 << 24), 1)
+    bomb = gzip.compress(b'{"treceval board":4' + b" " * (1 << 24), 1)
     assert len(bomb) < 1 << 20
     path = home / "runs" / CACHE_NAME
     path.write_bytes(bomb)

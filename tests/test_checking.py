@@ -13,7 +13,7 @@ from shared import SHARED, needs_shared
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
-from treceval_py.checking import CODES, check, checking
+from treceval_py.checking import CODES, check
 from treceval_py.checking.checking import Checked
 
 DATA = Path(__file__).parent.parent / "data"
@@ -350,12 +350,6 @@ def test_it_says_what_the_run_would_score_otherwise(lines: bytes, qrels: bytes, 
     turned = f"AP is {value:.4f}, and would be {other:.4f} with the lowest score first"
     said = turned if lines == DISTANCES else by_rank
     assert said in [each.what for each in checked(lines, qrels).findings]
-
-
-def test_long_runs_are_not_turned(monkeypatch: pytest.MonkeyPatch) -> None:
-    for most, codes in ((4, "X209"), (3, "")):
-        monkeypatch.setattr(checking, "MOST_LINES_TURNED", most)
-        assert brief(checked(DISTANCES, b"1 0 a 1\n", select=["X209"]).findings) == codes
 
 
 # --- the examples of all codes ---

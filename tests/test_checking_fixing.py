@@ -21,6 +21,8 @@ from treceval_py.diagnosis.columns import KINDS
 from treceval_py.errors import InputError
 from treceval_py.scan import scanner
 
+pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.SuspectRunWarning")
+
 SAMPLE = Path(__file__).parent.parent / "data"
 CLEAN = b"1 Q0 a 1 2.5 t\n1 Q0 b 2 1.5 t\n2 Q0 c 1 3 t\n"
 

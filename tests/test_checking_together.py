@@ -14,6 +14,7 @@ from treceval_py.checking.findings import Collector, Finding
 from treceval_py.checking.queries import Shape
 from treceval_py.checking.rows import QueryLines
 from treceval_py.checking.together import Together
+from treceval_py.diagnosis import lookalikes
 from treceval_py.diagnosis.columns import KINDS
 from treceval_py.io.rows import read_part
 from treceval_py.io.source import numbered
@@ -230,7 +231,7 @@ def test_what_is_ignored_is_not_looked_for() -> None:
 def test_work_has_limits(
     limit: str, most: int, qrels: Qrels, text: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(together, limit, most)
+    monkeypatch.setattr(together if hasattr(together, limit) else lookalikes, limit, most)
     assert expected in str(checked(qrels, text).sorted()[0])
 
 

@@ -42,6 +42,8 @@ from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.style import Style
 from treceval_py.scoring.signatures import Signature
 
+pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.SuspectRunWarning")
+
 DATA = Path(__file__).parent.parent / "data"
 ALL = 10**6
 

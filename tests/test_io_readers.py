@@ -161,7 +161,9 @@ def test_a_pipe_of_which_no_copy_can_be_kept_is_refused(monkeypatch: pytest.Monk
 def outcome_of(data: bytes, qrels: Any, **options: Any) -> Any:
     ranking = Ranking(**{name: options.pop(name) for name in Ranking._fields if name in options})
     judged, retrieved = judge_file(qrels, io.BytesIO(data), ranking=ranking, **options)
-    return judged.qids, [column.tolist() for column in judged.hits], judged.num_ret.tolist(), judged.tag, retrieved
+    assert retrieved.seen is not None
+    facts = [*retrieved._replace(seen=None), retrieved.seen.contradicting]
+    return judged.qids, [column.tolist() for column in judged.hits], judged.num_ret.tolist(), judged.tag, facts
 
 
 @pytest.mark.both_readers
@@ -184,7 +186,7 @@ def test_scattered_queries_are_judged_in_any_number_of_parts(
     }
     use_reader(monkeypatch, "python")
     expected = outcome_of(data, Qrels(judgments), size=10**6)
-    assert len(expected[-1].contradictions.qids) > queries / 2
+    assert len(expected[-1][-1]) > queries / 2
     use_reader(monkeypatch, "")
     monkeypatch.setattr(streaming, "SCATTERED_SIZE", limit)
     assert outcome_of(data, Qrels(judgments), size=100, threads=threads) == expected

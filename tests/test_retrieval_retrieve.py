@@ -123,7 +123,7 @@ def test_the_runs_have_the_values_of_the_shipped_ones(three_runs: Path, name: st
     """
     results = te.evaluate(DATA / "qrels.tsv", three_runs / f"{name}.txt", ["nDCG@10"])
     assert f"{results.mean['nDCG@10']:.4f}" == value
-    assert not results.contradictions  # of ranks and scores
+    assert not results.signs
 
 
 def test_scores_are_printed_where_there_are_judgments(tiny: str, tmp_path: Path) -> None:

@@ -39,8 +39,9 @@ from sanitizer import Case
 from treceval_py.data.columns import QRELS, RUN, Layout
 from treceval_py.data.ids import Ids, decode
 from treceval_py.data.qrels import Qrels
-from treceval_py.data.ranking import Ranking, rank_contradictions
+from treceval_py.data.ranking import Ranking
 from treceval_py.data.run import Run
+from treceval_py.diagnosis.signs import Lists, Seen, look
 from treceval_py.errors import DataError, InputError
 from treceval_py.io import source
 from treceval_py.io.rows import gathered, read_part, scanned
@@ -98,8 +99,10 @@ def bits(value: Any) -> Any:
         return value.qids, bits(value.hits), bits(value.ideal), bits(value.num_ret), value.tag
     if isinstance(value, Results):
         numbers = (value.matrix, value.averages, value.listed)
-        words = (value.qids, value.texts, value.missing, value.unjudged, value.contradictions)
+        words = (value.qids, value.texts, value.missing, value.unjudged, value.signs)
         return tuple(map(bits, numbers)), words, value.run_name, value.tag
+    if isinstance(value, Seen):
+        return tuple([bits(getattr(value, name)) for name in Seen.__annotations__])
     if isinstance(value, (tuple, list)):
         return tuple(map(bits, value))
     return value
@@ -773,7 +776,7 @@ def definition(data: bytes, qrels: Qrels, duplicates: str = "refuse", **ranking:
         rows = gathered(io.BytesIO(data), RUN)
         run = rows.run(duplicates=duplicates)
         replaced = rows.count - len(run.docids)
-        return judge(qrels, run, **ranking), run.qids, run.name, run.tag, rank_contradictions(run), replaced
+        return judge(qrels, run, **ranking), run.qids, run.name, run.tag, look(Lists.of(run)).contradicting, replaced
 
     with under("python"):
         return outcome(judged)
@@ -785,7 +788,8 @@ def streamed(data: Any, qrels: Qrels, **options: Any) -> Any:
     def judged() -> object:
         source = io.BytesIO(data) if isinstance(data, bytes) else data
         return_value, retrieved = judge_file(qrels, source, ranking=ranking, **options)
-        return return_value, *retrieved[:5]
+        assert retrieved.seen is not None
+        return return_value, *retrieved[:3], retrieved.seen.contradicting, retrieved.replaced
 
     return outcome(judged)
 
@@ -885,10 +889,9 @@ def test_the_cases_of_runs_are_what_their_names_say() -> None:
     for name, message in expected.items():
         kind, text = check_streams(RUNS[name])
         assert f"{kind.__name__} {text}" == message
-    contradictions = check_streams(RUNS["ranks contradict"])[-2]
-    assert contradictions[0] == ("q1", "q10", "q3", "x", "q4")
-    assert check_streams(RUNS["one query runs backwards"])[-2] == (("z",), True)
-    assert check_streams(RUNS["ranks are no numbers in one place"])[-2] == ((), True)
+    assert check_streams(RUNS["ranks contradict"])[-2] == ("q1", "q10", "q3", "x", "q4")
+    assert check_streams(RUNS["one query runs backwards"])[-2] == ("z",)
+    assert check_streams(RUNS["ranks are no numbers in one place"])[-2] == ()
 
 
 def test_pieces_are_judged_by_the_same_rules() -> None:

@@ -23,10 +23,11 @@ import treceval_py as te
 from treceval_py.data.ranking import Ranking, arrange
 
 # Some inputs lack judged queries on purpose.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning"),
-    pytest.mark.filterwarnings("ignore:.* can differ from:treceval_py.TrecevalWarning"),
-]
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::treceval_py.MissingQueriesWarning",
+    "ignore::treceval_py.SuspectRunWarning",
+    "ignore:.* can differ from:treceval_py.TrecevalWarning",
+)
 
 Row = dict[str, Any]
 Labels = Mapping[str, Mapping[str, int]]

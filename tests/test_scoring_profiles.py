@@ -27,10 +27,11 @@ from treceval_py.errors import MeasureError
 from treceval_py.scan import scanner
 
 # The messy run lacks a judged query, and profiles differ in what that means.
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning"),
-    pytest.mark.filterwarnings("ignore:.* can differ from:treceval_py.TrecevalWarning"),
-]
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::treceval_py.MissingQueriesWarning",
+    "ignore::treceval_py.SuspectRunWarning",
+    "ignore:.* can differ from:treceval_py.TrecevalWarning",
+)
 
 MESSY = Path(__file__).parent.parent / "data" / "messy"
 QRELS, RUN = str(MESSY / "qrels.txt"), str(MESSY / "run.txt")

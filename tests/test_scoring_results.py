@@ -19,7 +19,9 @@ from treceval_py.rendering.style import Style
 from treceval_py.scoring.show import RESULT_FORMATS, Options, results_text
 
 # The run lacks a query; what is said of that is tested in test_rendering_objects.py.
-pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::treceval_py.MissingQueriesWarning", "ignore::treceval_py.SuspectRunWarning"
+)
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1}, "3": {"z": 1}}
 RUN = {"1": {"b": 3.0, "a": 2.0, "x": 1.0}, "2": {"a": 1.0}, "9": {"a": 1.0}}

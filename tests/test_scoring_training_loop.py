@@ -29,7 +29,9 @@ from treceval_py.scan import scanner
 from treceval_py.scoring.profiles import PROFILES
 
 # Random runs lack some queries, which is what is tried.
-pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::treceval_py.MissingQueriesWarning", "ignore::treceval_py.SuspectRunWarning"
+)
 
 compiled = pytest.mark.skipif(scanner() is None, reason="without the scanner nothing is computed together")
 

@@ -24,7 +24,7 @@ _MODULES = {
     "treceval_py.data.query_groups": "QueryGroups",
     "treceval_py.data.run": "Run",
     "treceval_py.errors": "DataError EvaluationError InputError MeasureError MissingQueriesWarning OutputError "
-    "RunnerError TrecevalError TrecevalWarning UnknownMeasureError",
+    "RunnerError SuspectRunWarning TrecevalError TrecevalWarning UnknownMeasureError",
     "treceval_py.explaining": "Explanation arithmetic explain",
     "treceval_py.fusing.fusing": "fuse",
     "treceval_py.fusing.tuning": "Tuned TunedFusion tune_fusion",

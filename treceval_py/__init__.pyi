@@ -22,6 +22,7 @@ from treceval_py.errors import MeasureError as MeasureError
 from treceval_py.errors import MissingQueriesWarning as MissingQueriesWarning
 from treceval_py.errors import OutputError as OutputError
 from treceval_py.errors import RunnerError as RunnerError
+from treceval_py.errors import SuspectRunWarning as SuspectRunWarning
 from treceval_py.errors import TrecevalError as TrecevalError
 from treceval_py.errors import TrecevalWarning as TrecevalWarning
 from treceval_py.errors import UnknownMeasureError as UnknownMeasureError

@@ -141,6 +141,10 @@ class MissingQueriesWarning(TrecevalWarning):
     """The run lacks judged queries, and averages leave them out."""
 
 
+class SuspectRunWarning(TrecevalWarning):
+    """The run shows signs of a mistake: its scores are distances, say, or its document ids were rewritten."""
+
+
 def warn(text: str, kind: type[TrecevalWarning] = TrecevalWarning) -> None:
     """Issue a warning, attributed to the calling line outside this package."""
     import os

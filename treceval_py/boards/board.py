@@ -32,7 +32,16 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.data.query_groups import QueryGroups
 from treceval_py.data.ranking import narrowed
 from treceval_py.data.run import Run
-from treceval_py.errors import EvaluationError, InputError, MeasureError, TrecevalError, brief, listed
+from treceval_py.errors import (
+    EvaluationError,
+    InputError,
+    MeasureError,
+    SuspectRunWarning,
+    TrecevalError,
+    brief,
+    listed,
+    warn,
+)
 from treceval_py.io.digests import base_name, digest_of, digest_of_file
 from treceval_py.io.query_groups import AnyGroups, read_query_groups
 from treceval_py.judging.judged import JudgedRun
@@ -45,6 +54,7 @@ from treceval_py.scoring.opening import AnyJudgments, Opened
 from treceval_py.scoring.planning import Options, Reading, Scoring, settled, takes_options
 from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile, profile_of
 from treceval_py.scoring.results import Results
+from treceval_py.scoring.show import by_note
 from treceval_py.scoring.signatures import Signature, explicit, fingerprint_of_queries
 from treceval_py.threads import in_order
 from treceval_py.version import __version__
@@ -447,9 +457,8 @@ class Scorer:
         # A file that was changed and changed back would pass; one that somebody is writing does not.
         if digest_of_file(file) != digest:
             raise InputError("the file changed while it was read", "Run again when nothing writes to it.", file=file)
-        judged, clashes = _judged_share(results, self.reach), results.contradictions
-        is_reversed = bool(clashes) and clashes.reversed
-        return Entry(results.tag, results.qids, values, results.missing, judged, tied, len(clashes.qids), is_reversed)
+        judged = _judged_share(results, self.reach)
+        return Entry(results.tag, results.qids, values, results.missing, judged, tied, results.signs)
 
 
 def _check_size(values: FloatArray, results: Results) -> None:
@@ -648,6 +657,12 @@ def _ranked(
     called = unique_names([entry.tag for entry in known.entries], known.files, by, known.digests)
     columns = aligned(scored_runs(known, names, called))
     notes += _about_queries(scorer, known, columns)
+    signs = by_note(
+        (name, sign.text) for name, entry in zip(called, known.entries, strict=True) for sign in entry.signs
+    )
+    for said in signs:
+        warn(said, SuspectRunWarning)
+    notes += signs
     notes += about_tuned(zip(called, known.files, known.digests, strict=True), columns[0].qids)
     notes += [note for grouping in by_group for note in grouping.notes(columns[0].qids)]
     means = np.array(
@@ -755,17 +770,11 @@ def _warnings(known: Known, names: Sequence[str]) -> list[tuple[str, ...]]:
     for name, digest, entry in zip(names, known.digests, known.entries, strict=True):
         said = []
         judged = len(entry.qids) - len(set(entry.missing) & set(entry.qids))
-        if not judged:
-            said.append("no judged query")
-        elif entry.missing:
+        if judged and entry.missing:
             said.append(f"lacks {len(entry.missing)} {'query' if len(entry.missing) == 1 else 'queries'}")
         if entry.tied:
             said.append(f"ties matter in {entry.tied} of {judged} {'query' if judged == 1 else 'queries'}")
-        if entry.contradicting and entry.reversed:
-            said.append("scores grow with the rank")
-        elif entry.contradicting:
-            where = "1 query" if entry.contradicting == 1 else f"{entry.contradicting} queries"
-            said.append(f"ranks contradict scores in {where}")
+        said += [sign.what.partition("; ")[0] for sign in entry.signs]
         if first.setdefault(digest, name) != name:
             said.append(f"the same file as {first[digest]}")
         warnings.append(tuple(said))

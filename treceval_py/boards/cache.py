@@ -21,6 +21,7 @@ import numpy as np
 from treceval_py._types import FloatArray
 from treceval_py.comparing.scores import MOST
 from treceval_py.data.ids import encode
+from treceval_py.diagnosis.sign import Sign
 from treceval_py.errors import DataError, InputError, OutputError
 from treceval_py.io.source import peek, whole
 from treceval_py.io.target import unfinished, written_whole
@@ -33,7 +34,7 @@ MARK = "treceval board"
 
 BEGINNING = f'{{"{MARK}"'.encode()
 
-FORMAT = 3
+FORMAT = 4
 
 LONGEST = 1 << 28
 """Most bytes of the file and of its text: the values of 500 runs for 5,000 queries and 10 measures."""
@@ -65,10 +66,8 @@ class Entry(NamedTuple):
         The mean share of judged documents among the first ten, over the queries that the run has; None if unknown.
     tied : int or None
         Number of queries in which the order of documents with equal scores changes the first measure; None if unknown.
-    contradicting : int
-        Number of queries in which the rank column contradicts the scores.
-    reversed : bool
-        Whether scores grow with the rank in all of these.
+    signs : tuple of Sign
+        Signs of a mistake in the run.
     """
 
     tag: str
@@ -77,8 +76,7 @@ class Entry(NamedTuple):
     missing: tuple[str, ...]
     judged: float | None
     tied: int | None
-    contradicting: int
-    reversed: bool
+    signs: tuple[Sign, ...]
 
 
 class Cached(NamedTuple):
@@ -230,7 +228,7 @@ def _entry(kept: Mapping[str, Any], queries: Sequence[tuple[str, ...]], bounds: 
 
     qids = queries[_count(kept["queries"], len(queries) - 1)]
     values = np.frombuffer(base64.b64decode(kept["values"], validate=True), dtype="<f8").astype(np.float64)
-    judged, tied, opposite = kept["judged"], kept["tied"], kept["reversed"]
+    judged, tied = kept["judged"], kept["tied"]
     entry = Entry(
         _words([kept["tag"]])[0],
         qids,
@@ -238,11 +236,10 @@ def _entry(kept: Mapping[str, Any], queries: Sequence[tuple[str, ...]], bounds: 
         _words(kept["missing"]),
         judged,
         None if tied is None else _count(tied, len(qids)),
-        _count(kept["contradicting"]),
-        opposite,
+        tuple([Sign(*_words(words)) for words in kept["signs"]]),
     )
     shares = judged is None or (isinstance(judged, float) and 0 <= judged <= 1 + ROUNDING)
-    if not shares or not isinstance(opposite, bool) or not is_within(entry.values, bounds):
+    if not shares or not is_within(entry.values, bounds):
         raise ValueError("out of range")
     return entry
 
@@ -358,6 +355,5 @@ def _plain(entry: Entry, queries: int) -> dict[str, Any]:
         "missing": list(entry.missing),
         "judged": entry.judged,
         "tied": entry.tied,
-        "contradicting": entry.contradicting,
-        "reversed": entry.reversed,
+        "signs": entry.signs,
     }

@@ -25,22 +25,18 @@ from treceval_py.data.ids import shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.diagnosis.columns import KINDS, Kind, lines_of, recognised, swapped_columns
+from treceval_py.diagnosis.noting import ap_both_ways
 from treceval_py.errors import EvaluationError, InputError, TrecevalError, brief
-from treceval_py.explaining.scoring import Scorer
-from treceval_py.explaining.variants import ASCENDING, Variant, task_of
 from treceval_py.io.conversion import table_of
 from treceval_py.io.formats import checkable, format_of, formats_of
 from treceval_py.io.named import seen
 from treceval_py.io.source import Text, kept, name_of
 from treceval_py.io.writing import written_as
-from treceval_py.measures import parse_measures
-from treceval_py.scoring.evaluation import evaluate
-from treceval_py.scoring.opening import AnyJudgments, load_judgments, load_run
+from treceval_py.judging.streaming import judge_file
+from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.opening import AnyJudgments, load_judgments
 from treceval_py.scoring.planning import Scoring
-from treceval_py.scoring.profiles import DEFAULT_PROFILE, profile_named
-
-MOST_LINES_TURNED = 3_000_000
-"""Longer runs are not held in memory to compute their score in reverse order."""
+from treceval_py.scoring.profiles import DEFAULT_PROFILE
 
 INTERLEAVED = ("R122",)
 """Findings of the first pass that stay valid if the lines of a query are not together and a second pass is needed."""
@@ -318,14 +314,14 @@ class _Check:
         if shape.contradicted and collector.wants("X208"):
             with suppress(TrecevalError):  # ranks that the other program cannot take
                 self._by_ranks(qrels, again)
-        if shape.distances and collector.wants("X209") and self._lines <= MOST_LINES_TURNED:
+        if shape.distances:
             with suppress(TrecevalError):
-                self._turned(qrels, load_run(again()))
+                self._turned(qrels, again())
 
     def _by_ranks(self, qrels: Qrels, again: Callable[[], Source]) -> None:
         """Say what a run scores by its scores and by its ranks, if the values differ."""
         ours, theirs = (
-            f"{evaluate(qrels, again(), 'RR@10', profile=name, complete=True).mean['RR@10']:.4f}"
+            f"{Evaluator(qrels, Scoring(['RR@10'], name, complete=True)).scored(again()).mean['RR@10']:.4f}"
             for name in (DEFAULT_PROFILE, "msmarco")
         )
         if ours != theirs:
@@ -335,17 +331,14 @@ class _Check:
                 "Find out which of the two the run's author meant.",
             )
 
-    def _turned(self, qrels: Qrels, run: Run) -> None:
-        """Say what a run would score with the lowest score first, if that is more."""
-        scorer = Scorer(qrels, run)
-        task = task_of(
-            parse_measures("AP")[0], profile_named(DEFAULT_PROFILE), scorer.situation, Scoring(complete=True)
-        )
-        plain, turned = scorer.scored([Variant("", task), Variant("", task, run=ASCENDING)])
-        if plain is None or turned is None:
-            return
-        shown, other = f"{plain.mean:.4f}", f"{turned.mean:.4f}"
-        if turned.mean > plain.mean and shown != other:
+    def _turned(self, qrels: Qrels, source: Source) -> None:
+        """Say what a run would score with the lowest score first, if that is more; if it is less, all is well."""
+        judged, _ = judge_file(qrels, source)
+        plain, turned = ap_both_ways(*judged.hits, judged.num_ret, judged.num_rel(1))
+        shown, other = f"{plain:.4f}", f"{turned:.4f}"
+        if turned < plain:
+            self._collector.drop(("R129",))
+        elif shown != other:
             self._collector.add(
                 "X209",
                 f"AP is {shown}, and would be {other} with the lowest score first",

@@ -13,13 +13,13 @@ import numpy as np
 
 from treceval_py._types import BoolArray, IntArray
 from treceval_py.checking.findings import Collector
-from treceval_py.checking.lookalikes import difference, key
 from treceval_py.checking.queries import Shape
 from treceval_py.checking.repetitions import Repetitions
 from treceval_py.checking.rows import QueryLines
 from treceval_py.data.ids import encode, quoted
 from treceval_py.data.qrels import Qrels
 from treceval_py.diagnosis.columns import Kind
+from treceval_py.diagnosis.lookalikes import difference, key
 
 LEAST_LABEL = -2
 """The lowest label that any track has used, for junk pages in the Web Track."""

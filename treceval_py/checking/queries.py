@@ -10,20 +10,18 @@ import numpy as np
 
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.checking.findings import Collector
-from treceval_py.checking.lists import QID, Lists
+from treceval_py.checking.lists import QID, PlacedLists
 from treceval_py.checking.ranks import RankChecks
 from treceval_py.checking.repetitions import repeated_rows
 from treceval_py.checking.rows import QueryLines
 from treceval_py.checking.scores import ScoreChecks
 from treceval_py.data.ids import quoted
 from treceval_py.diagnosis.columns import Kind
+from treceval_py.diagnosis.signs import SAME_FROM, documents_of
 
 SAME_DEPTH = 0.8
 """If at least this share of queries has the same number of documents, the others are reported. The share is lower, and
 rightly so, if a lexical ranking finds fewer documents than requested."""
-
-SAME_FROM = 3
-"""Fewest queries, and documents per query, for reporting that all queries have the same documents."""
 
 SHOWN = 5
 """Most queries that a message names."""
@@ -86,7 +84,7 @@ class QueryChecks:
 
     def take(self, rows: QueryLines) -> None:
         """Check some rows; the shape becomes scattered if a query appears in two calls or in two places."""
-        lists = Lists(rows, self._kind)
+        lists = PlacedLists(rows, self._kind)
         together = self._take_queries(lists)
         # Rows after the first scattered query are checked in a second, complete pass.
         if together and not self._scattered:
@@ -94,11 +92,11 @@ class QueryChecks:
             self._ranks.take(lists)
             self._same.take(lists)
             # A repeated line of the same document is not a tie.
-            self._scores.take(Lists(_without(rows, again), self._kind) if again else lists)
+            self._scores.take(PlacedLists(_without(rows, again), self._kind) if again else lists)
 
-    def _take_queries(self, lists: Lists) -> bool:
+    def _take_queries(self, lists: PlacedLists) -> bool:
         """Count queries and rows; return whether each query's rows are together and new."""
-        qids, starts = lists.qids, lists.offsets.tolist()
+        qids, starts = lists.rows.qids, lists.offsets.tolist()
         if len(set(qids)) == len(qids) and self._first_line.keys().isdisjoint(qids):
             lines = lists.rows.lines
             self._first_line.update((qid, int(lines[start])) for qid, start in zip(qids, starts, strict=False))
@@ -117,7 +115,7 @@ class QueryChecks:
             self._last = qid
         return False
 
-    def _take_duplicates(self, lists: Lists) -> list[int]:
+    def _take_duplicates(self, lists: PlacedLists) -> list[int]:
         """Report repeated documents; return the rows that repeat both a document and its score."""
         scores, again = lists.scores, list[int]()
         scored: set[tuple[int, float]] = set()  # the first row of a document, and a score that it was listed with
@@ -130,7 +128,7 @@ class QueryChecks:
                 scored.add((first, float(scores[row])))
         return again
 
-    def _tell_duplicate(self, lists: Lists, number: int, first: int, row: int) -> None:
+    def _tell_duplicate(self, lists: PlacedLists, number: int, first: int, row: int) -> None:
         values: FloatArray | IntArray | None = lists.scores
         field, name = self._kind.score, "score"
         if values is None:
@@ -163,8 +161,9 @@ class QueryChecks:
             self._scores.finish()
             self._same.tell(self._collector)
         self._tell_depth(first_line, counts)
-        documents, tied, contradicted = sum(counts.values()), self._scores.tied, self._ranks.contradicted
-        return Shape(first_line, counts, documents, tied, contradicted, self._scattered, self._scores.distances)
+        documents, seen = sum(counts.values()), self._scores.seen
+        contradicted = self._ranks.contradicted
+        return Shape(first_line, counts, documents, seen.tied, contradicted, self._scattered, seen.distances)
 
     def _tell_interleaved(self) -> None:
         if not self._interleaved:
@@ -187,10 +186,7 @@ class QueryChecks:
             return
         named = ", ".join(f"{quoted(qid)} has {counts[qid]:,}" for qid in others[:SHOWN])
         more = ", …" if len(others) > SHOWN else ""
-        depths = (
-            f"{usual:,} of {len(counts):,} queries have {depth:,} {'document' if depth == 1 else 'documents'}, but "
-            f"query {named}{more}"
-        )
+        depths = f"{usual:,} of {len(counts):,} queries have {documents_of(depth)}, but query {named}{more}"
         todo = "Find out whether lines were lost or added, or whether fewer documents were found."
         self._collector.add("R132", depths, todo, line=first_line[others[0]])
 
@@ -203,7 +199,7 @@ class _SameDocuments:
         self._first: list[bytes] = []
         self._same = self._same_order = True
 
-    def take(self, lists: Lists) -> None:
+    def take(self, lists: PlacedLists) -> None:
         """Check some queries."""
         for start, stop in pairwise(lists.offsets.tolist()):
             if not self._same or (self._queries and stop - start != len(self._first)):

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from treceval_py._types import BoolArray
 from treceval_py.checking.findings import Collector
-from treceval_py.checking.lists import Lists, Seen, Tally, marked, of_queries
-from treceval_py.data.ids import decode, encode
-from treceval_py.data.ranking import rank_contradictions
-from treceval_py.data.run import Run
+from treceval_py.checking.lists import Place, PlacedLists, Tally
+from treceval_py.diagnosis.signs import of_queries
 
 _SCORES_DECIDE = "Scoring uses scores and ignores ranks, as trec_eval does"
 _FIX = "--fix numbers documents from 1 in the order of their scores"
@@ -36,13 +33,13 @@ class RankChecks:
         """Number of queries in which ranks contradict scores."""
         return self._contradicting.count
 
-    def take(self, lists: Lists) -> None:
+    def take(self, lists: PlacedLists) -> None:
         """Check some queries."""
         if lists.ranks is None:
             return
         self._scored, ranked = lists.scores is not None, lists.ranked
         self._queries += int(ranked.sum())
-        self._contradicting.take(lists, _contradicting(lists), lambda number: _contradiction(lists, number))
+        self._contradicting.take(lists, lists.contradicting, lambda number: _contradiction(lists, number))
         ranks = lists.ranks[lists.by_rank]
         least, constant, single = ranks[lists.offsets[:-1]], lists.same_rank & ranked, lists.sizes == 1
         # An MS MARCO run has only ranks, so constant ranks count as repeated ranks there.
@@ -51,7 +48,7 @@ class RankChecks:
         low = ranked & (least < 1)
         self._low.take(lists, low & ~special & ~single, lambda number: _begins(lists, number))
         self._low_alone.take(lists, low & single, lambda number: _begins(lists, number))
-        odd = marked(lists, ranks[1:] - ranks[:-1] != 1) | (least > 1)
+        odd = lists.marked(ranks[1:] - ranks[:-1] != 1) | (least > 1)
         self._repeated.take(lists, ranked & ~special & odd, lambda number: _odd(lists, number))
 
     def finish(self) -> None:
@@ -101,19 +98,7 @@ class RankChecks:
             tally.tell(self._collector, "R134", problem, f"{todo} line counts.")
 
 
-def _contradicting(lists: Lists) -> BoolArray:
-    """Return in which queries ranks contradict scores."""
-    flags = np.zeros(len(lists.qids), dtype=bool)
-    if lists.ranks is None or lists.scores is None or lists.rows.ordered:
-        return flags
-    names = [decode(qid) for qid in lists.qids]
-    run = Run.from_columns(names, lists.offsets, lists.rows.docids, lists.scores, ranks=lists.ranks)
-    if contradicted := {encode(qid) for qid in rank_contradictions(run).qids}:
-        flags[:] = [qid in contradicted for qid in lists.qids]
-    return flags & lists.ranked
-
-
-def _contradiction(lists: Lists, number: int) -> Seen:
+def _contradiction(lists: PlacedLists, number: int) -> Place:
     """Describe the first document by rank that has a higher score than the one before."""
     if lists.scores is None:
         raise AssertionError("ranks contradict scores, so there are scores")
@@ -124,25 +109,25 @@ def _contradiction(lists: Lists, number: int) -> Seen:
     upper, lower = int(order[at]), int(order[at + 1])
     words = (
         f"in query {lists.name(number)} document {lists.document(lower)} has rank {_rank(lists, lower)} and score "
-        f"{_score(lists, lower)}, but {lists.document(upper)} on line {lists.line(upper)} has rank "
-        f"{_rank(lists, upper)} and score {_score(lists, upper)}"
+        f"{lists.written(lower, lists.kind.score)}, but {lists.document(upper)} on line {lists.line(upper)} has rank "
+        f"{_rank(lists, upper)} and score {lists.written(upper, lists.kind.score)}"
     )
-    return lists.seen(lower, lists.kind.rank, words)
+    return lists.place(lower, lists.kind.rank, words)
 
 
-def _constant(lists: Lists, number: int) -> Seen:
+def _constant(lists: PlacedLists, number: int) -> Place:
     row, size = int(lists.offsets[number]), int(lists.sizes[number])
     words = f"the {size:,} documents of query {lists.name(number)} have rank {_rank(lists, row)}"
-    return lists.seen(row, lists.kind.rank, words)
+    return lists.place(row, lists.kind.rank, words)
 
 
-def _begins(lists: Lists, number: int) -> Seen:
+def _begins(lists: PlacedLists, number: int) -> Place:
     row = int(lists.by_rank[int(lists.offsets[number])])
     words = f"in query {lists.name(number)} document {lists.document(row)} has rank {_rank(lists, row)}"
-    return lists.seen(row, lists.kind.rank, words)
+    return lists.place(row, lists.kind.rank, words)
 
 
-def _odd(lists: Lists, number: int) -> Seen:
+def _odd(lists: PlacedLists, number: int) -> Place:
     """Describe the first rank, in rising order, that leaves a gap or repeats; or the lowest, if it is above 1."""
     if lists.ranks is None:
         raise AssertionError("ranks are odd, so there are ranks")
@@ -152,19 +137,15 @@ def _odd(lists: Lists, number: int) -> Seen:
     query = lists.name(number)
     if int(ranks[0]) > 1:
         row = int(order[0])
-        return lists.seen(row, lists.kind.rank, f"those of query {query} begin at {_rank(lists, row)}")
+        return lists.place(row, lists.kind.rank, f"those of query {query} begin at {_rank(lists, row)}")
     at = int(np.flatnonzero(ranks[1:] - ranks[:-1] != 1)[0])
     before, row = sorted((int(order[at]), int(order[at + 1]))) if ranks[at] == ranks[at + 1] else order[at : at + 2]
     if lists.ranks[before] == lists.ranks[row]:
         words = f"in query {query} rank {_rank(lists, row)} appears again (first on line {lists.line(before)})"
     else:
         words = f"in query {query} the next rank after {_rank(lists, before)} is {_rank(lists, row)}"
-    return lists.seen(int(row), lists.kind.rank, words)
+    return lists.place(int(row), lists.kind.rank, words)
 
 
-def _rank(lists: Lists, row: int) -> str:
+def _rank(lists: PlacedLists, row: int) -> str:
     return "" if lists.ranks is None else str(int(lists.ranks[row]))
-
-
-def _score(lists: Lists, row: int) -> str:
-    return "" if lists.kind.score is None else lists.written(row, lists.kind.score)

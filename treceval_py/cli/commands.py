@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treceval_py.cli.printing import lost, note, say
-from treceval_py.errors import OutputError, TrecevalError, TrecevalWarning, shortened
+from treceval_py.errors import OutputError, SuspectRunWarning, TrecevalError, TrecevalWarning, shortened
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -213,6 +213,9 @@ def run(arguments: Sequence[str], program: click.Command = treceval) -> int:
             program.make_context(program.name, words, obj=tuple(arguments)) as context,
         ):
             warnings.simplefilter("always", TrecevalWarning)
+            warnings.simplefilter(
+                "ignore", SuspectRunWarning
+            )  # commands print these as notes, beside what they concern
             warnings.showwarning = show  # type: ignore[assignment]
             program.invoke(context)
     except click.exceptions.Exit as ended:

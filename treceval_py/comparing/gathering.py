@@ -24,6 +24,7 @@ from treceval_py.io.trec import Judgments
 from treceval_py.measures import NICKNAMES, Measure, parse_measures
 from treceval_py.measures.registry import COUNT, TEXT
 from treceval_py.scoring.evaluation import Evaluator
+from treceval_py.scoring.noticing import warn_of_signs
 from treceval_py.scoring.opening import AnyJudgments, AnyRun
 from treceval_py.scoring.planning import AS_IT_IS, AS_USUAL, Reading, Scoring
 from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile, profile_of
@@ -172,6 +173,7 @@ def gather(
         attempts.give_up()
     unscored = attempts.failed()
     notes += not_scored(unscored)
+    warn_of_signs(entry.results for entry in entries if entry.source is not None)
     called = _names(entries, names, by)
     scored = [entry.scored._replace(name=name) for entry, name in zip(entries, called, strict=True)]
     notes += _about_saved(scored)

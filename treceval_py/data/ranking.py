@@ -315,50 +315,8 @@ def arranged(run: Run, ranking: Ranking) -> Run:
     return arrange(run, ranking._replace(tied=False)).run
 
 
-class RankContradictions(NamedTuple):
-    """The queries in which the rank column of a run contradicts its scores.
-
-    Attributes
-    ----------
-    qids : tuple of str
-        Queries in which a document with a smaller rank has a lower score than one with a larger rank.
-    reversed : bool
-        Whether in all of them scores only grow with the rank, as distances do.
-    """
-
-    qids: tuple[str, ...] = ()
-    reversed: bool = True
-
-    def __bool__(self) -> bool:
-        return bool(self.qids)
-
-
-def rank_contradictions(run: Run) -> RankContradictions:
-    """Compare the rank column of a run with its scores.
-
-    Parameters
-    ----------
-    run : Run
-        The run. Without a rank column there are no contradictions; equal ranks contradict nothing.
-    """
-    if run.ranks is None:
-        return RankContradictions()
-    query = np.repeat(np.arange(len(run.qids)), np.diff(run.offsets))
-    ranks, scores = run.ranks, run.scores
-    within = query[1:] == query[:-1]
-    if not (within & ((ranks[1:] <= ranks[:-1]) | (scores[1:] > scores[:-1]))).any():
-        return RankContradictions()
-    ordered = scores[_by_rank(query, ranks, scores)]
-    rising = np.zeros(len(run.qids), dtype=bool)
-    falling = np.zeros(len(run.qids), dtype=bool)
-    rising[query[1:][within & (ordered[1:] > ordered[:-1])]] = True
-    falling[query[1:][within & (ordered[1:] < ordered[:-1])]] = True
-    contradicted = tuple(run.qids[row] for row in np.flatnonzero(rising).tolist())
-    return RankContradictions(contradicted, not (rising & falling).any())
-
-
-def _by_rank(query: IntArray, ranks: IntArray, scores: FloatArray) -> IntArray:
-    """Sort rows by query and rank, and equal ranks by descending score."""
+def by_rank(query: IntArray, ranks: IntArray, scores: FloatArray | None) -> IntArray:
+    """Sort rows by query and rank, and equal ranks by descending score, if there are scores."""
     least, most = int(ranks.min()), int(ranks.max())
     if (int(query[-1]) + 1) * (most - least + 1) < 2**62:
         keys = query * (most - least + 1) + (ranks - least)
@@ -366,4 +324,4 @@ def _by_rank(query: IntArray, ranks: IntArray, scores: FloatArray) -> IntArray:
         ordered = keys[order]
         if (ordered[1:] > ordered[:-1]).all():  # much faster, and the same if no rank occurs twice in a query
             return order
-    return np.lexsort((-scores, ranks, query))
+    return np.lexsort((ranks, query) if scores is None else (-scores, ranks, query))

@@ -21,3 +21,8 @@ class Sign(NamedTuple):
     code: str
     what: str
     todo: str
+
+    @property
+    def text(self) -> str:
+        """What the data shows and what to do, in whole sentences."""
+        return f"{self.what}. {self.todo}"

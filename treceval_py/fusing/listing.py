@@ -20,8 +20,8 @@ from treceval_py._types import AnyArray, FloatArray, Source
 from treceval_py.data.columns import RUN
 from treceval_py.data.ids import Ids, decode, encode, quoted, repeated
 from treceval_py.data.passages import best_segments
-from treceval_py.data.ranking import rank_contradictions
 from treceval_py.data.run import Run
+from treceval_py.diagnosis.signs import Lists
 from treceval_py.errors import OutputError, RepeatedDocumentError
 from treceval_py.io.named import reader_named, recognised
 from treceval_py.io.rows import Part, Rows, gathered
@@ -126,9 +126,17 @@ class ListedRun:
         if not part.ordered:
             rows = Rows(self.name)
             rows.add(part)
-            clashes = rank_contradictions(rows.run(checked=False))
-            self.contradicting.update(clashes.qids)
-            self.reversed = self.reversed and clashes.reversed
+            clashing, turned = _clashes(rows.run(checked=False))
+            self.contradicting |= clashing
+            self.reversed = self.reversed and turned
+
+
+def _clashes(run: Run) -> tuple[set[str], bool]:
+    """Return the queries in which ranks contradict scores, and whether scores only grow with the rank in all."""
+    lists = Lists.of(run)
+    clashing = lists.contradicting
+    names = {str(lists.qids[row]) for row in np.flatnonzero(clashing).tolist()}
+    return names, not (clashing & lists.directions[1]).any()
 
 
 class _Column:
@@ -193,6 +201,6 @@ def read_listed(source: Source, format: str | None = None, *, threads: int | Non
 def list_run(run: Run, name: str | None = None) -> ListedRun:
     """Return a run in memory as lists, under a name for messages."""
     spans = {qid: [run.span(row)] for row, qid in enumerate(run.qids)}
-    clashes, ids = rank_contradictions(run), run.docids
+    (clashing, turned), ids = _clashes(run), run.docids
     columns = (ids.buffer, ids.offsets, run.scores)
-    return ListedRun(run.name if name is None else name, run.tag, spans, *columns, set(clashes.qids), clashes.reversed)
+    return ListedRun(run.name if name is None else name, run.tag, spans, *columns, clashing, turned)

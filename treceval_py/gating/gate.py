@@ -37,6 +37,7 @@ from treceval_py.scoring.opening import AnyJudgments
 from treceval_py.scoring.planning import Options, Scoring, settled, takes_options
 from treceval_py.scoring.profiles import profile_of
 from treceval_py.scoring.results import Results, place_of
+from treceval_py.scoring.show import about_signs
 from treceval_py.scoring.signatures import Signature
 from treceval_py.version import __version__
 
@@ -431,7 +432,13 @@ def gate_gathered(gathered: Gathered, settings: GateSettings, *, force: bool = F
         (gathered.digests[0], gathered.digests[1]),
         "" if gathered.judgments is None else base_name(gathered.judgments.name),
         gathered.judgments_digest,
-        (*gathered.notes, *gathered.tuned(columns[0].qids), *_about_missing(runs), *_about_margins(columns, limits)),
+        (
+            *about_signs(gathered.results),
+            *gathered.notes,
+            *gathered.tuned(columns[0].qids),
+            *_about_missing(runs),
+            *_about_margins(columns, limits),
+        ),
     )
 
 

@@ -18,7 +18,8 @@ from treceval_py._types import Source
 from treceval_py.data.columns import RUN
 from treceval_py.data.ids import decode
 from treceval_py.data.qrels import Qrels
-from treceval_py.data.ranking import PLAIN, RankContradictions, Ranking, rank_contradictions
+from treceval_py.data.ranking import PLAIN, Ranking
+from treceval_py.diagnosis.signs import Lists, Seen, first_of_judged, look, merged
 from treceval_py.errors import InputError
 from treceval_py.io.lines import no_data
 from treceval_py.io.rows import Part, Repetition, Rows, gathered, read_part, scanned
@@ -41,8 +42,8 @@ class Retrieved(NamedTuple):
         Its queries.
     name, tag : str
         Its name for messages, and its tag.
-    contradictions : RankContradictions
-        The queries in which its rank column contradicts its scores.
+    seen : Seen or None
+        What its columns show; None if nobody has looked.
     replaced : int
         The number of lines replaced by a later line for the same document.
     bare : tuple of str
@@ -52,7 +53,7 @@ class Retrieved(NamedTuple):
     qids: tuple[str, ...]
     name: str
     tag: str
-    contradictions: RankContradictions
+    seen: Seen | None = None
     replaced: int = 0
     bare: tuple[str, ...] = ()
 
@@ -109,7 +110,7 @@ def judge_file(
             run = rows.run(duplicates=duplicates)
             judged = judge_by(qrels, run, ranking, complete=complete)
             replaced = rows.count - len(run.docids)
-            return judged, Retrieved(run.qids, run.name, run.tag, rank_contradictions(run), replaced)
+            return judged, Retrieved(run.qids, run.name, run.tag, look(Lists.of(run)), replaced)
     return reading.whole(complete=complete)
 
 
@@ -126,8 +127,8 @@ class _Piece(NamedTuple):
         Its size.
     located : Located or None
         Its judged documents; None if they are not needed.
-    contradictions : RankContradictions or None
-        Queries whose ranks contradict their scores; None if ranks are not whole numbers.
+    seen : Seen
+        What its columns show.
     twice : Repetition or None
         A document that occurs twice in a query, if that is refused.
     replaced : int
@@ -139,7 +140,7 @@ class _Piece(NamedTuple):
     num_lines: int
     num_bytes: int
     located: Located | None = None
-    contradictions: RankContradictions | None = None
+    seen: Seen = Seen()
     twice: Repetition | None = None
     replaced: int = 0
 
@@ -157,6 +158,7 @@ class _Reading:
         self._ranking = ranking
         self._duplicates = duplicates
         self._size = size
+        self._parted = False  # whether pieces hold parts of the queries, instead of lines that follow one another
         self._plain = True  # whether the scanner accepted all pieces
         self._lines = self._num_bytes = 0
         self._twice: InputError | None = None
@@ -192,11 +194,12 @@ class _Reading:
             located = locate(self._qrels, run, self._ranking) if replaced else located
         elif noticed:
             twice = rows.repetition()
-        contradictions: RankContradictions | None = None
-        if run.ranks is not None:
-            in_place = part.ordered and len(part.queries) == len(run.qids)
-            contradictions = RankContradictions() if in_place else rank_contradictions(run)
-        return _Piece(run.qids, run.tag, part.num_lines, num_bytes, located, contradictions, twice, replaced)
+        ordered = part.ordered and run.ranks is not None and len(part.queries) == len(run.qids)
+        lists = Lists.of(run, ordered=ordered)
+        seen = look(lists)
+        if not len(located.hits.rank):  # the documents will tell why
+            seen = seen.but(first=first_of_judged(self._qrels, lists))
+        return _Piece(run.qids, run.tag, part.num_lines, num_bytes, located, seen, twice, replaced)
 
     def take_all(self, texts: Iterator[memoryview]) -> None:
         """Judge pieces, and add them in order.
@@ -243,6 +246,7 @@ class _Reading:
         if compiled is None or not self._plain:
             return False
         self.scattered = False
+        self._parted = True
         self._pieces.clear()
         count = self._num_bytes // SCATTERED_SIZE + 1
         for number in range(count):
@@ -258,7 +262,7 @@ class _Reading:
         return True
 
     def whole(self, *, complete: bool) -> tuple[JudgedRun, Retrieved]:
-        """Combine the pieces; queries with contradictions are in the order of the run.
+        """Combine the pieces.
 
         Raises
         ------
@@ -269,13 +273,11 @@ class _Reading:
             raise no_data(self.name)
         if self._twice is not None:
             raise self._twice
-        contradictions = RankContradictions()
         located = [piece.located for piece in self._pieces if piece.located is not None]
-        known = [piece.contradictions for piece in self._pieces if piece.contradictions is not None]
-        if len(known) == len(located):  # the ranks of all pieces are known
-            contradicting = {qid for part in known for qid in part.qids}
-            qids = tuple(filter(contradicting.__contains__, self._qids))
-            contradictions = RankContradictions(qids, all(part.reversed for part in known))
+        seen = merged([piece.seen for piece in self._pieces])
+        if self._parted:  # parts do not follow one another
+            contradicting = set(seen.contradicting)
+            seen = seen.but(contradicting=tuple(filter(contradicting.__contains__, self._qids)), usual=-1)
         judged = assemble(self._qrels, located, complete=complete, tag=self._tag, known=self._ranking.known)
         replaced = sum(piece.replaced for piece in self._pieces)
-        return judged, Retrieved(tuple(self._qids), self.name, self._tag, contradictions, replaced)
+        return judged, Retrieved(tuple(self._qids), self.name, self._tag, seen, replaced)

@@ -108,6 +108,8 @@ def evaluate(
         The run lacks judged queries, and averages leave them out.
     TrecevalWarning
         A value can differ from that of the profile's program: see `Results.differences`.
+    SuspectRunWarning
+        The run shows signs of a mistake, such as scores that are distances; also in ``Results.signs``.
 
     Examples
     --------
@@ -115,11 +117,7 @@ def evaluate(
     >>> results["1"]["map"], results.mean["recip_rank"]
     (0.5, 0.5)
     """
-    evaluator = Evaluator(qrels, *settled(measures, options))
-    results = evaluator.scored(run, watch)
-    if results.missing or evaluator.profile.differs:
-        _warn(results, evaluator)
-    return results
+    return Evaluator(qrels, *settled(measures, options)).score(run, watch)
 
 
 class Evaluator:
@@ -195,10 +193,14 @@ class Evaluator:
         results = self.scored(run, watch)
         if results.missing or self.profile.differs:
             _warn(results, self)
+        if results.signs:
+            from treceval_py.scoring.noticing import warn_of_signs
+
+            warn_of_signs([results])
         return results
 
     def scored(self, run: AnyRun, watch: Watch | None = None) -> Results:
-        """Score `run` as `score` does (with `watch`), but without warnings: the caller gives notes."""
+        """Score `run` as `score` does (with `watch`), but without warnings: the caller gives them."""
         opened = open_run(self.judgments, run, self._reading, self.plan, watch=watch)
         return results_of(opened, self.plan, self.fingerprint)
 

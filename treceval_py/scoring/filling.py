@@ -19,6 +19,8 @@ from treceval_py.data.ids import first_of
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Ranking
 from treceval_py.data.run import Run
+from treceval_py.diagnosis.sign import Sign
+from treceval_py.diagnosis.signs import hardly_judged
 from treceval_py.errors import EvaluationError, TrecevalError, brief
 from treceval_py.io.trec import Judgments
 from treceval_py.judging.judged import JudgedRun
@@ -133,9 +135,11 @@ def results_of(opened: Opened, plan: Plan, fingerprint: Fingerprint, judge: Judg
     values, counted, as_zero = np.empty((0, 0)), np.empty((0, 0), bool), np.empty((0, 0), bool)
     averages, texts = np.full(len(tasks), np.nan), dict[int, tuple[str, ...]]()
     missing: list[str] | None = None
+    first: tuple[Judged, Ranking] | None = None
     for ranking, numbers in (plan.rankings or {Ranking(): []}).items():  # without any measure there are still queries
         judged, retrieved = judge(opened, ranking, everything, extra)
-        if missing is None:
+        if missing is None or first is None:
+            first = judged, ranking
             same = judgments.qids == retrieved.qids and not (judgments.bare or retrieved.bare)
             missing = [] if same else _judged_and_missing(judgments, retrieved, bares)[1]
             if common and len(missing) == len(judgments.qids) and (everything or not judged.qids):
@@ -182,13 +186,33 @@ def results_of(opened: Opened, plan: Plan, fingerprint: Fingerprint, judge: Judg
         listed=np.asarray((counted & ~as_zero).any(axis=1)) if tasks else np.ones(len(qids), dtype=bool),
         missing=tuple(missing or ()),
         unjudged=tuple(unjudged),
-        contradictions=retrieved.contradictions,
         judgments_name=judgments.name,
         run_name=retrieved.name,
         tag=retrieved.tag,
         fingerprint=fingerprint,
         replaced=retrieved.replaced,
+        signs=() if first is None else _signs(opened, retrieved, *first, missing or (), unjudged, judge),
     )
+
+
+def _signs(
+    opened: Opened,
+    retrieved: Retrieved,
+    judged: Judged,
+    ranking: Ranking,
+    missing: Sequence[str],
+    unjudged: Sequence[str],
+    judge: Judge,
+) -> tuple[Sign, ...]:
+    """Return the signs of a mistake in a run; nearly no run has one, which is quick to see of a file."""
+    seen = retrieved.seen
+    few = isinstance(judged, JudgedRun) and hardly_judged(judged.num_ret, judged.hits.rank)
+    right = seen is not None and not seen.suspect and not few and not (missing and unjudged)
+    if right or judge is not judge_opened:  # the latter is a way of scoring that is only tried
+        return ()
+    from treceval_py.scoring.noticing import noticed
+
+    return noticed(opened.form, opened.judgments, retrieved, judged, ranking, missing, unjudged)
 
 
 def part_of(
@@ -370,11 +394,15 @@ def _needs_qrels() -> EvaluationError:
 
 
 def _nothing_in_common(judgments: Judgments, run: Retrieved) -> EvaluationError:
-    return EvaluationError(
-        f"no query of {_some(run.qids)} is judged: {judgments.name} has {_some(judgments.qids)}",
-        "Check that both files belong together and use the same query ids.",
-        file=run.name,
-    )
+    from treceval_py.diagnosis.lookalikes import but_known
+    from treceval_py.diagnosis.noting import like_queries
+
+    fault = f"no query of {_some(run.qids)} is judged: {judgments.name} has {_some(judgments.qids)}"
+    alike = like_queries(run.qids, judgments.qids)
+    if alike:
+        fault, todo = f"{fault}; {but_known(*alike[0])}", "Write query ids as in the judgments."
+        return EvaluationError(fault, todo, file=run.name)
+    return EvaluationError(fault, "Check that both files belong together and use the same query ids.", file=run.name)
 
 
 def _some(qids: Sequence[str]) -> str:

@@ -13,9 +13,10 @@ from treceval_py.data.ids import shown
 from treceval_py.data.passages import as_documents
 from treceval_py.data.preferences import Preferences
 from treceval_py.data.qrels import Qrels
-from treceval_py.data.ranking import RankContradictions, Ranking, rank_contradictions
+from treceval_py.data.ranking import Ranking
 from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
 from treceval_py.data.table import FORMS, is_nested, parted
+from treceval_py.diagnosis.signs import Lists, look
 from treceval_py.errors import DataError, EvaluationError, RepeatedDocumentError
 from treceval_py.io.named import read_judgments, reader_named, recognised
 from treceval_py.io.rows import gathered
@@ -231,18 +232,17 @@ def open_run(
             name, source = recognised(source, "run", by_rank=by_rank)
         if name == "trec_results" and relevance and not whole and (rereadable or not (keep or len(plan.rankings) > 1)):
             file = File(source, plan.duplicates, reading.threads, watch)
-            return Opened(judgments, file, Retrieved((), "", "", RankContradictions()), kept)
+            return Opened(judgments, file, Retrieved((), "", ""), kept)
         table, replaced = _read_run(source, name, plan.duplicates, reading)
         return Opened(judgments, table, facts_of(table, replaced), kept)
     if relevance and not segments and not isinstance(run, (Run, Results)) and is_nested(run):
         given: Any = run
         nested, bare = parted(given)
-        facts = Retrieved(tuple(nested), RUN_NAME, DEFAULT_TAG, RankContradictions(), bare=bare)
-        return Opened(judgments, nested, facts, kept)
+        return Opened(judgments, nested, Retrieved(tuple(nested), RUN_NAME, DEFAULT_TAG, bare=bare), kept)
     form = _table_or_arrays(run)
     if not isinstance(form, Run):
         if relevance and not whole:
-            return Opened(judgments, form, Retrieved(form.qids, RUN_NAME, DEFAULT_TAG, RankContradictions()), kept)
+            return Opened(judgments, form, Retrieved(form.qids, RUN_NAME, DEFAULT_TAG), kept)
         form = form.table(judgments)
     form = as_documents(form, reading.max_passage)
     return Opened(judgments, form, facts_of(form), kept)
@@ -250,7 +250,7 @@ def open_run(
 
 def facts_of(run: Run, replaced: int = 0) -> Retrieved:
     """Return the facts about a run that is held as a table."""
-    return Retrieved(run.qids, run.name, run.tag, rank_contradictions(run), replaced, run.bare)
+    return Retrieved(run.qids, run.name, run.tag, look(Lists.of(run)), replaced, run.bare)
 
 
 def load_run(

@@ -13,7 +13,7 @@ import numpy as np
 from treceval_py._types import BoolArray, FloatArray
 from treceval_py.data.ids import encode, shown
 from treceval_py.data.qrels import Qrels
-from treceval_py.data.ranking import RankContradictions
+from treceval_py.diagnosis.sign import Sign
 from treceval_py.errors import EvaluationError, MeasureError, OutputError, brief, listed
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.scoring.conventions import Conventions
@@ -117,8 +117,6 @@ class Results(Mapping[str, ByMeasure]):
         Judged queries that the run lacks.
     unjudged : tuple of str
         Queries of the run without judgments, which are not evaluated.
-    contradictions : RankContradictions
-        Queries in which the run's rank column contradicts its scores; the scores decide.
     profile : str
         The profile's name; results of several signatures can have several, separated by commas.
     judgments_name, run_name, tag : str
@@ -131,6 +129,8 @@ class Results(Mapping[str, ByMeasure]):
         The version of treceval_py.
     standardised : bool
         Whether values are z-scores.
+    signs : tuple of Sign
+        Signs of a mistake in the run, the most serious first.
     """
 
     qids: tuple[str, ...]
@@ -142,7 +142,6 @@ class Results(Mapping[str, ByMeasure]):
     listed: BoolArray
     missing: tuple[str, ...]
     unjudged: tuple[str, ...]
-    contradictions: RankContradictions
     profile: str
     judgments_name: str
     run_name: str
@@ -151,6 +150,7 @@ class Results(Mapping[str, ByMeasure]):
     replaced: int = 0
     version: str = __version__
     standardised: bool = False
+    signs: tuple[Sign, ...] = ()
     _rows: dict[str, int] = field(default_factory=dict, repr=False)
 
     @property
@@ -412,7 +412,6 @@ class Results(Mapping[str, ByMeasure]):
             listed=self.listed[rows],
             missing=tuple(filter(belongs, self.missing)),
             unjudged=tuple(filter(belongs, self.unjudged)),
-            contradictions=self.contradictions._replace(qids=tuple(filter(belongs, self.contradictions.qids))),
             _rows={},
         )
 

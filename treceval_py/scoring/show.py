@@ -286,6 +286,7 @@ def _run(name: str, results: Results, options: Options, style: Style) -> dict[st
         "signatures": signature_forms(results.signatures),
         "missing": results.missing,
         "unjudged": results.unjudged,
+        "signs": [sign._asdict() for sign in results.signs],
     }
 
     def averages_of(part: Results) -> dict[str, Cell]:
@@ -318,11 +319,26 @@ def about_groups(runs: Sequence[Results], options: Options) -> list[str]:
 
 def about_runs(several: Iterable[Results]) -> list[str]:
     """Return notes on what was left out, replaced or assumed in several runs; notes that several share appear once."""
+    return by_note(
+        (
+            results.run_name if said.startswith(f"{results.run_name}: ") else "",
+            said.removeprefix(f"{results.run_name}: "),
+        )
+        for results in several
+        for said in about(results)
+    )
+
+
+def about_signs(several: Iterable[Results | None]) -> list[str]:
+    """Return notes on signs of mistakes in several runs; notes that several share appear once."""
+    return by_note((results.run_name, sign.text) for results in several if results for sign in results.signs)
+
+
+def by_note(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """Return each note once, with the runs it is about: pairs of a run's name, empty for none, and a note about it."""
     runs: dict[str, list[str]] = {}
-    for results in several:
-        for said in about(results):
-            named = said.startswith(f"{results.run_name}: ")
-            runs.setdefault(said.removeprefix(f"{results.run_name}: "), []).extend([results.run_name] * named)
+    for run, said in pairs:
+        runs.setdefault(said, []).extend([run] * bool(run))
     notes = []
     for said, names in runs.items():
         who = f"{len(names)} runs ({first_of(names)})" if len(names) > 1 else "".join(names)
@@ -333,7 +349,7 @@ def about_runs(several: Iterable[Results]) -> list[str]:
 def about(results: Results, counting: str = "-c") -> list[str]:
     """Return notes on what was left out, replaced or assumed; `counting` is the option that counts missing queries."""
     name, missing, unjudged = results.run_name, results.missing, results.unjudged
-    said: list[str] = []
+    said = [f"{name}: {sign.text}" for sign in results.signs]
     if missing:
         one = len(missing) == 1
         left_out = [task.asked.name for task in results.tasks if task.conventions.missing == "out"]
@@ -343,8 +359,6 @@ def about(results: Results, counting: str = "-c") -> list[str]:
         elif len(left_out) < len(results.tasks):
             averages = f"{', '.join(left_out[:3])}{', …' if len(left_out) > 3 else ''}"
             consequence = consequence.replace("left out", f"left out of {averages}")
-        if not set(results.qids) - set(missing):
-            said.append(f"{name}: no query of the run is judged in {results.judgments_name}; is it the right file?")
         are = "judged query is" if one else "judged queries are"
         said.append(f"{name}: {len(missing)} {are} missing ({first_of(missing)}), {consequence}.")
     if unjudged:
@@ -353,8 +367,6 @@ def about(results: Results, counting: str = "-c") -> list[str]:
         said.append(f"{name}: {len(unjudged)} {have} no judgments ({first_of(unjudged)}) and {are} not scored.")
     if results.tasks and not results.counted.any():
         said.append(f"{name}: no query counts, because none has a relevant document.")
-    if results.contradictions.qids:
-        said.append(_about_ranks(results))
     if any("max_rel" in dict(task.resolved.parameters) for task in results.tasks):
         said += _about_scale(results, PROFILES.get(results.profile))
     return [*said, *_about_profile(results)] if results.replaced or results.profile != DEFAULT_PROFILE else said
@@ -397,12 +409,3 @@ def _about_scale(results: Results, profile: Profile | None) -> list[str]:
     top = next(iter(taken.values()))
     use = f"the highest judgment, {top}, is used as the top of the scale in {', '.join(taken)}"
     return [f"{results.judgments_name}: {use}; set max_rel={top} to fix it."]
-
-
-def _about_ranks(results: Results) -> str:
-    contradictions = results.contradictions
-    queries = len(results.unjudged) + len(set(results.qids) - set(results.missing))
-    where = f"{results.run_name}: in {len(contradictions.qids)} of {queries} queries ({first_of(contradictions.qids)})"
-    if contradictions.reversed:
-        return f"{where} scores grow with the rank. If they are distances, negate them: higher scores rank first."
-    return f"{where} the rank column contradicts the scores; the scores are used."

@@ -12,7 +12,7 @@ from treceval_py.comparing.saved.block import shown
 from treceval_py.comparing.saved.json_file import Fields, Reader, read_document
 from treceval_py.comparing.saved.measures import known
 from treceval_py.data.ids import encode
-from treceval_py.data.ranking import RankContradictions
+from treceval_py.diagnosis.sign import Sign
 from treceval_py.errors import InputError, MeasureError, listed
 from treceval_py.io.source import BYTE_ORDER_MARK, whole
 from treceval_py.measures import Measure
@@ -133,14 +133,18 @@ class _Saved:
             listed=np.array([qid in self._of_queries for qid in qids], dtype=bool),
             missing=self._missing,
             unjudged=tuple(run.get("unjudged", ())),
-            contradictions=RankContradictions(),
             profile=document.get("profile") or "",
             judgments_name=document.get("judgments") or "",
             run_name=reader.word(run, "file", "the run"),
             tag=reader.word(run, "tag", "the run"),
             fingerprint=Fingerprint("" if first is None else first.judgments),
             version=reader.word(document, "treceval_py", "the file"),
+            signs=self._signs(),
         )
+
+    def _signs(self) -> tuple[Sign, ...]:
+        signs = [dict(self._reader.fields(each, "a sign")) for each in self._run.get("signs", ())]
+        return tuple([Sign(*(self._reader.word(sign, key, "a sign") for key in Sign._fields)) for sign in signs])
 
     def _measure(self, name: str) -> Measure:
         measure = known(name)

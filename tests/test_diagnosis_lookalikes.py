@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from treceval_py.checking.lookalikes import LONGEST, Known, but_known, difference, key
+from treceval_py.diagnosis.lookalikes import LONGEST, Known, but_known, difference, key
 
 
 @pytest.mark.parametrize(

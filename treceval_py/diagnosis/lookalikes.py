@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
-from itertools import combinations
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations, islice
 from typing import NamedTuple
 
-from treceval_py.data.ids import decode, quoted
+import numpy as np
+
+from treceval_py.data.ids import decode, encode, quoted
+from treceval_py.data.qrels import Qrels
 
 
 class _Fold(NamedTuple):
@@ -26,6 +29,22 @@ class _Fold(NamedTuple):
 _SEPARATORS = "._:#/\\\\\\s\u200b\u2060\ufeff-"
 _ENDING = re.compile(r"\.(?:[a-z][a-z0-9]{0,4}|7z|bz2)$", re.IGNORECASE)
 _NUMBERED = re.compile(rf"[^\W\d_]+[{_SEPARATORS}]*(\d+)")
+
+
+def _without_brackets(text: str) -> str:
+    return text[1:-1] if text.startswith("<") and text.endswith(">") and len(text) > 2 else text
+
+
+def _without_segment(text: str) -> str:
+    return re.sub(r"(?<=.)#[^#]*$", "", text)
+
+
+def _without_address(text: str) -> str:
+    return re.sub(r"^https?://\S*/(?=\S)", "", text)
+
+
+def _without_prefix(text: str) -> str:
+    return re.sub(r"^[A-Za-z]{2,}:(?!//)(?=\S)", "", text)
 
 
 def _without_folder(text: str) -> str:
@@ -65,14 +84,27 @@ _SPELLING = (
 
 # Spreadsheets and data frames turn 301 into 301.0.
 _FRACTION = (_Fold("a decimal point", _without_fraction),)
-_PREFIX = (_Fold("the text before the number", _number_alone),)
-_FILE = (_Fold("the folder", _without_folder), _Fold("the ending", _without_ending))
-_ALL = (*_FILE, *_FRACTION, *_SPELLING, *_PREFIX)
+_NUMBER = (_Fold("the text before the number", _number_alone),)
+_FILE = (
+    _Fold("angle brackets", _without_brackets),
+    _Fold("the beginning of the URL", _without_address),
+    _Fold("the folder", _without_folder),
+    _Fold("the ending", _without_ending),
+)
+
+SEGMENT = "the segment after #"
+
+# Only one of two ids may have them: two segments, or two names with prefixes, are two documents.
+_PARTS = (_Fold(SEGMENT, _without_segment), _Fold("the prefix", _without_prefix))
+_ALL = (*_FILE[:1], *_PARTS, *_FILE[1:], *_FRACTION, *_SPELLING, *_NUMBER)
 
 _PLAIN = re.compile(rb"[1-9][0-9]*")
 
 LONGEST = 1000
 """Longest id, in bytes, that is folded: a longer one is damaged data."""
+
+MOST_COMPARED = 300_000
+"""Most judged documents that are compared with the documents of a run in which no document is judged."""
 
 
 def _folded(text: str, folds: Iterable[_Fold]) -> str:
@@ -137,11 +169,12 @@ class Known:
     ids : iterable of bytes
         The ids.
     files : bool
-        Whether ids may be file names, so that folders and endings are ignored.
+        Whether ids may be file names or URLs, so that folders, endings and brackets are ignored, and may name parts.
     """
 
     def __init__(self, ids: Iterable[bytes], *, files: bool = False) -> None:
         # In query ids an ending is significant: 37.a and 37.b are two turns of a conversation.
+        self._files = files
         self._folds = (*(_FILE if files else ()), *_FRACTION, *_SPELLING)
         self._spelled: dict[str, bytes] = {}
         self._folded: dict[str, bytes] = {}
@@ -164,7 +197,57 @@ class Known:
         # q37 is like 37, but FT-37 is not like LA-37: one of the two must be the number alone.
         number = _number_alone(folded)
         other = self._folded.get(number) if number != folded else self._numbered.get(folded)
-        return self._folded.get(folded) or other
+        return self._folded.get(folded) or other or (self._like_part(raw) if self._files else None)
+
+    def _like_part(self, raw: bytes) -> bytes | None:
+        """Return the id of the whole of which an id names a part, or that lacks its prefix."""
+        text = _without_brackets(decode(raw))
+        for part in _PARTS:
+            if (whole := part.fold(text)) != text and (like := self.like(encode(whole))) is not None:
+                return like
+        return None
+
+
+def like_document(qrels: Qrels, first: Sequence[tuple[str, Sequence[bytes]]]) -> tuple[bytes, bytes, str] | None:
+    """Find a document that is judged under a similar id, preferably for its query.
+
+    Parameters
+    ----------
+    qrels : Qrels
+        The judgments.
+    first : sequence of (str, sequence of bytes)
+        The first documents of some judged queries, of which none is judged.
+
+    Returns
+    -------
+    tuple or None
+        The document, the judged id, and the query for which it is judged.
+    """
+    for qid, docids in first:
+        row = qrels.row_of(qid)
+        judged = [] if row is None else qrels.docids.raw(*qrels.span(row))
+        known, listed = Known(judged, files=True), Known(docids, files=True)
+        for docid in docids:
+            if (like := known.like(docid)) is not None:
+                return docid, like, qid
+        for docid in judged:
+            if (like := listed.like(docid)) is not None:
+                return like, docid, qid
+    # A segment may be like a document that is judged for another query.
+    places = {encode(_without_segment(decode(docid))): docid for _, docids in first for docid in reversed(docids)}
+    known = Known(places, files=True)
+    for place, docid in enumerate(islice(_each(qrels), MOST_COMPARED)):
+        like = known.like(docid)
+        if like is not None and places[like] != docid:
+            return places[like], docid, qrels.qids[int(np.searchsorted(qrels.offsets, place, side="right")) - 1]
+    return None
+
+
+def _each(qrels: Qrels) -> Iterator[bytes]:
+    """Yield all judged documents, a portion at a time."""
+    portion = 1 << 17
+    for start in range(0, len(qrels.docids), portion):
+        yield from qrels.docids.raw(start, min(start + portion, len(qrels.docids)))
 
 
 def but_known(raw: bytes, like: bytes) -> str:
