@@ -255,7 +255,7 @@ OTHERS: dict[str, dict[str, tuple[bytes, str]]] = {
         "two lines in one": (JUDGED + b"1 0 b 12 0 c 1\n", "2:10 Q301"),
         "three lines in one": (JUDGED + b"1 0 b 12 0 c 13 0 d 1\n", "2:10 Q301"),
         "a space in an id between tabs": (JUDGED + b"1\t0\tNew York\t1\n", "2:1 F020"),
-        "a sample": (b"1 0 a 2 1\n1 0 b 2 0\n", "1 Q301"),
+        "a sample": (b"1 0 a 2 1\n1 0 b 2 0\n", "1 R113"),
         "preferences": (JUDGED + b"1 g h b 1\n", "2:9 Q301"),
         "no label": (JUDGED + b"1 0 b\n", "2:6 Q301"),
         "five fields": (JUDGED + b"1 0 b c 1\n", "2:9 Q301"),

@@ -151,7 +151,7 @@ DECODED: dict[str, tuple[bytes | Dripping, bytes, str]] = {
     "a byte-order mark": (b"\xef\xbb\xbf" + LINE, LINE, "1:1 F003"),
     **{name: (UTF_16.encode(name), UTF_16.encode(), "F004") for name in ("utf-16", "utf-16-le", "utf-16-be", "utf-32")},
     "UTF-16 from a pipe": (Dripping(UTF_16.encode("utf-16")), UTF_16.encode(), "F004"),
-    "compressed UTF-16": (gzip.compress(UTF_16.encode("utf-16")), b"", "F004"),
+    "compressed UTF-16": (gzip.compress(UTF_16.encode("utf-16")), UTF_16.encode(), "F004"),
     "UTF-16 of four characters": ("1 a\n".encode("utf-16-le"), b"1 a\n", "F004"),
     "UTF-16 of three characters": ("1 a".encode("utf-16-le"), b"", "1:2 F005"),
     "an empty file": (b"", b"", "F001"),

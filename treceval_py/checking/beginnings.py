@@ -5,15 +5,14 @@ from __future__ import annotations
 import codecs
 import io
 import re
-from collections.abc import Callable
-from contextlib import ExitStack
-from typing import Any, BinaryIO, cast
+from collections.abc import Iterator
+from itertools import chain
 
 from treceval_py._types import Source
 from treceval_py.checking.findings import Collector
 from treceval_py.diagnosis.columns import encoding_of
 from treceval_py.io.formats import format_of, sight_of
-from treceval_py.io.source import BYTE_ORDER_MARK, rewindable
+from treceval_py.io.source import BYTE_ORDER_MARK, pieces, stream_of
 
 HEAD = 1 << 16
 """Bytes at the beginning of a file from which its encoding and kind are recognised."""
@@ -55,7 +54,7 @@ _BINARY = (
 _OFFICE = ((b"xl/", "an Excel workbook"), (b"word/", "a Word document"), (b".npy", "a NumPy archive"))
 
 
-def text_of(source: Source, head: bytes, collector: Collector, opened: ExitStack) -> Source | None:
+def text_of(source: Source, head: bytes, collector: Collector) -> Source | None:
     """Recognise the encoding and kind of a file from its beginning, and return where to read its text.
 
     Parameters
@@ -66,8 +65,6 @@ def text_of(source: Source, head: bytes, collector: Collector, opened: ExitStack
         Its first bytes, decompressed.
     collector : Collector
         Takes the findings.
-    opened : ExitStack
-        Closes what is opened here.
 
     Returns
     -------
@@ -80,14 +77,9 @@ def text_of(source: Source, head: bytes, collector: Collector, opened: ExitStack
         collector.add("F006", f"this is {kind}, not text", _ABOUT_BINARY.get(kind, "Is it the right file?"))
         return None
     if encoding is not None:
-        spoken = encoding[:6].upper()
-        plain = _plain(source, head, opened)
-        todo = "Save it as UTF-8." if plain is not None else "Unpack it and save it as UTF-8; none of it was read."
-        collector.add("F004", f"this is {spoken} text, which trec_eval cannot read", todo)
-        decoder = codecs.getincrementaldecoder(encoding)("replace")
-        if plain is None:
-            return None
-        return _converted(plain, lambda data, last: decoder.decode(data, last).encode("utf-8"))
+        utf = f"this is {encoding[:6].upper()} text, which trec_eval cannot read"
+        collector.add("F004", utf, "Save it as UTF-8.")
+        return stream_of(text.encode() for text in codecs.iterdecode(pieces(source), encoding, "replace"))
     if head.startswith(BYTE_ORDER_MARK):
         mark = "a byte-order mark, which trec_eval reads as part of the first query's id"
         collector.add("F003", mark, "Save the file as UTF-8 without it.", line=1, column=1)
@@ -98,9 +90,7 @@ def text_of(source: Source, head: bytes, collector: Collector, opened: ExitStack
         return None
     if b"\n" not in head and are_line_ends(head):
         collector.add("F008", *MACINTOSH)
-        plain = _plain(source, head, opened)
-        # A compressed file like this is a single line, which is split when it is read.
-        return source if plain is None else _converted(plain, _Newlines().convert)
+        return stream_of(_newlines(source))
     return source
 
 
@@ -137,65 +127,8 @@ def _binary(head: bytes) -> str | None:
     return "binary data" if odd or (nuls > 8 and 4 * nuls > len(head)) else None
 
 
-def _plain(source: Source, head: bytes, opened: ExitStack) -> BinaryIO | None:
-    """Return a stream of the bytes of a source; None if it is compressed."""
-    stream: Any = source if hasattr(source, "read") else opened.enter_context(rewindable(source))
-    first = b""
-    while len(first) < min(8, len(head)) and (more := stream.read(8 - len(first))):
-        first += more
-    if first == head[:8]:
-        return cast("BinaryIO", _Prefixed(first, stream))
-    if hasattr(source, "read") and stream.seekable():
-        stream.seek(-len(first), io.SEEK_CUR)
-    return None
-
-
-class _Prefixed:
-    """A stream that first returns the bytes that were already read from it."""
-
-    def __init__(self, first: bytes, stream: Any) -> None:
-        self._first = first
-        self._stream = stream
-
-    def read(self, size: int) -> bytes:
-        first, self._first = self._first, b""
-        return first or self._stream.read(size) or b""
-
-
-class _Newlines:
-    """Turns carriage returns, alone or before a newline, into newlines, piece by piece."""
-
-    def __init__(self) -> None:
-        self._held = b""
-
-    def convert(self, data: bytes, last: bool) -> bytes:
-        data, self._held = self._held + data, b""
-        if data.endswith(b"\r") and not last:  # a newline may follow
-            data, self._held = data[:-1], b"\r"
-        return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-
-
-def _converted(stream: BinaryIO, convert: Callable[[bytes, bool], bytes]) -> BinaryIO:
-    return cast("BinaryIO", _Converted(stream, convert))
-
-
-class _Converted(io.RawIOBase):
-    """A stream that converts its bytes piece by piece as they are read."""
-
-    def __init__(self, stream: BinaryIO, convert: Callable[[bytes, bool], bytes]) -> None:
-        self._stream = stream
-        self._convert = convert
-        self._ready = b""
-        self._ended = False
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._ready and not self._ended:
-            data = self._stream.read(HEAD)
-            self._ended = not data
-            self._ready = self._convert(data, self._ended)
-        data, self._ready = self._ready[: len(buffer)], self._ready[len(buffer) :]
-        buffer[: len(data)] = data
-        return len(data)
+def _newlines(source: Source) -> Iterator[bytes]:
+    """Yield text whose lines end with carriage returns, alone or before a newline, with newlines."""
+    decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("latin-1")(), translate=True)
+    for piece in chain(pieces(source), [b""]):
+        yield decoder.decode(piece, final=not piece).encode("latin-1")

@@ -152,15 +152,14 @@ class _Fixing:
         """Yield the text of the file; raise if it cannot be read to its end."""
         if collector is None:
             collector = Collector(self._name, most=1, select=(*ENDS, *DECODED))
-        empty, begun = True, False
+        begun = False
         for first, raw in chunks(source, collector):
-            empty, text = False, raw
+            text = raw
             if not begun:
                 text, begun = self._without_marks(raw)
             yield Chunk(first, text)
         for finding in collector.sorted():
-            # UTF-16 in a compressed file cannot be decoded while reading, and gives no text.
-            if finding.code in ENDS or empty:
+            if finding.code in ENDS:
                 raise InputError(finding.what, finding.todo, file=self._name, line=finding.line or None)
         if not begun:
             raise InputError("no line with data, only byte-order marks", "Is it the right file?", file=self._name)

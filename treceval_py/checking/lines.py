@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -24,6 +25,7 @@ from treceval_py.diagnosis.sign import Sign
 from treceval_py.io.rows import Part, scanned
 
 
+@dataclass(slots=True)
 class TagWatch:
     """What is carried from one chunk of a file to the next.
 
@@ -44,15 +46,12 @@ class TagWatch:
         Whether a tag with spaces was seen.
     """
 
-    __slots__ = ("begun", "changed", "line", "over", "spaced", "tag")
-
-    def __init__(self) -> None:
-        self.begun = False
-        self.over = False
-        self.tag: bytes | None = None
-        self.line = 0
-        self.changed = False
-        self.spaced = False
+    begun: bool = False
+    over: bool = False
+    tag: bytes | None = None
+    line: int = 0
+    changed: bool = False
+    spaced: bool = False
 
 
 def rows_of(chunk: Chunk, kind: Kind, collector: Collector, *, tags: TagWatch) -> QueryLines | None:

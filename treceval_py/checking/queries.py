@@ -235,13 +235,4 @@ def _without(rows: QueryLines, left_out: list[int]) -> QueryLines:
     kept = np.ones(len(rows.docids), dtype=bool)
     kept[left_out] = False
     chosen = np.flatnonzero(kept)
-    return rows._replace(
-        starts=np.searchsorted(chosen, rows.starts),
-        docids=rows.docids.take(chosen),
-        scores=None if rows.scores is None else rows.scores[chosen],
-        ranks=None if rows.ranks is None else rows.ranks[chosen],
-        rels=None if rows.rels is None else rows.rels[chosen],
-        lines=np.asarray(rows.lines)[chosen].tolist(),
-        at=np.asarray(rows.at)[chosen].tolist(),
-        unranked=None if rows.unranked is None else rows.unranked[chosen],
-    )
+    return rows.take(chosen, rows.qids, np.searchsorted(chosen, rows.starts))

@@ -86,7 +86,7 @@ def chunks(source: Source, collector: Collector) -> Iterator[Chunk]:
             bytewise.head = head
             if given is not source and not isinstance(given, os.PathLike):
                 opened.callback(cast("BinaryIO", given).close)  # a pipe that was opened here
-            text = text_of(given, head, collector, opened)
+            text = text_of(given, head, collector)
             if text is None:
                 return
             yield from _numbered(text, collector.file, bytewise)

@@ -57,6 +57,15 @@ class QueryLines(NamedTuple):
     ordered: bool = False
     unranked: BoolArray | None = None
 
+    def take(self, rows: IntArray, qids: list[bytes], starts: IntArray) -> QueryLines:
+        """Return some rows in another order, with their queries and the row at which each of these begins."""
+        scores, ranks, rels, unranked = (
+            None if column is None else column[rows] for column in (self.scores, self.ranks, self.rels, self.unranked)
+        )
+        lines, at = np.asarray(self.lines)[rows].tolist(), np.asarray(self.at)[rows].tolist()
+        docids = self.docids.take(rows)
+        return QueryLines(qids, starts, docids, scores, ranks, rels, lines, self.text, at, unranked=unranked)
+
     def line_text(self, row: int) -> bytes:
         """Return the line of a row, without its newline; it must first be found in the text."""
         wanted = int(self.at[row])

@@ -131,16 +131,6 @@ def _together(rows: QueryLines, numbers: IntArray) -> QueryLines:
     stretches = np.array([places.setdefault(qid, len(places)) for qid in rows.qids], dtype=np.int64)
     query = np.repeat(stretches, np.diff(rows.starts))
     order = np.argsort(query, kind="stable")
-    at = np.asarray(rows.at, dtype=np.int64)[order]
-    return QueryLines(
-        qids=list(places),
-        starts=np.searchsorted(query[order], np.arange(len(places) + 1)).astype(np.int64),
-        docids=rows.docids.take(order),
-        scores=None if rows.scores is None else rows.scores[order],
-        ranks=None if rows.ranks is None else rows.ranks[order],
-        rels=None if rows.rels is None else rows.rels[order],
-        lines=numbers[at].tolist(),
-        text=rows.text,
-        at=at.tolist(),
-        unranked=None if rows.unranked is None else rows.unranked[order],
-    )
+    starts = np.searchsorted(query[order], np.arange(len(places) + 1)).astype(np.int64)
+    together = rows.take(order, list(places), starts)
+    return together._replace(lines=numbers[np.asarray(together.at)].tolist())

@@ -473,6 +473,36 @@ def _decompressed(raw: _Bytes, name: str) -> Callable[[Any], int]:
     return cast("io.BufferedReader", open_zstd(cast("BinaryIO", stream), name)).readinto1
 
 
+def pieces(source: Source) -> Iterator[bytes]:
+    """Yield the bytes of a source, decompressed.
+
+    Raises
+    ------
+    InputError
+        The source cannot be read, or is damaged.
+    """
+    name = name_of(source)
+    with _opened(source, name) as raw:
+        read, buffer = None, bytearray(SMALL_BLOCK_SIZE)
+        while True:
+            try:
+                read = read or _decompressed(_Bytes(raw), name)
+                count = read(buffer)
+            except Exception as error:
+                failure = _failure_of(error, name)
+                if failure is None:
+                    raise
+                raise failure from None
+            if not count:
+                return
+            yield bytes(buffer[:count])
+
+
+def stream_of(data: Iterator[bytes]) -> BinaryIO:
+    """Return bytes that come in pieces as a stream."""
+    return cast("BinaryIO", _Pieces(data))
+
+
 class _Pieces(io.RawIOBase):
     """Bytes that an iterator gives in pieces."""
 
