@@ -105,7 +105,7 @@ def test_a_judged_ranking_in_place_of_a_run_is_scored_as_the_message_says(option
         ("run judged", "--judged-ranking judged"),
     ):
         said = folder.refused(f"{options} qrels {runs}")
-        assert said.startswith("judged:1: 4 fields, ")
+        assert said.startswith("judged:1: these are judgments, not a run. ")
         assert said.endswith(f"If its lines are also a ranking, score it without QRELS: treceval {hint}.")
         done = folder.score(f"-m RR --format csv {hint}")
         assert done.status == 0

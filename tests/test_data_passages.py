@@ -98,7 +98,8 @@ def test_a_document_twice_is_refused_before_its_segments_are_joined() -> None:
 
 
 def test_a_run_without_documents_stays_without_them() -> None:
-    results = te.evaluate({"q": {"d": 1}}, {"q": {}, "r": {"d#1": 1.0}}, ["RR"], complete=True, max_passage="#")
+    with pytest.warns(te.SuspectRunWarning, match="no query of the run is judged"):
+        results = te.evaluate({"q": {"d": 1}}, {"q": {}, "r": {"d#1": 1.0}}, ["RR"], complete=True, max_passage="#")
     assert results.mean == {"RR": 0.0}
 
 

@@ -195,6 +195,7 @@ def test_a_writer_warns_of_what_its_format_lacks(tmp_path: Path) -> None:
 # --- one opening ---
 
 
+@pytest.mark.filterwarnings("ignore::treceval_py.SuspectRunWarning")  # its scores follow its ids
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_file_is_opened_once_and_its_head_decompressed_once(
     packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

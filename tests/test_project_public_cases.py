@@ -7,8 +7,9 @@ refusal has the words that every command must say.
 from __future__ import annotations
 
 import io
+import warnings
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from command import treceval
@@ -18,20 +19,12 @@ import treceval_py as te
 from treceval_py.checking import check
 from treceval_py.errors import InputError
 from treceval_py.grading import grade_one
+from treceval_py.io.formats import formats_of
 
 CASES = Path(__file__).with_name("public-cases")
 
-OTHER_PARTS = {
-    "empty-judgments": "the set of queries",
-    "explain-ideal-topk": "explain",
-    "flagembedding-search-results": "formats",
-    "colbert-ranking": "formats",
-    "segment-ids": "signs of a run with its judgments",
-    "url-ids": "signs of a run with its judgments",
-    "ascending-but-right": "signs of a run with its judgments",
-    "l2": "signs of a run with its judgments",
-}
-"""Cases that are about other things than columns."""
+LATER = {"explain-ideal-topk"}
+"""Cases of which only the files are kept."""
 
 
 class Case(NamedTuple):
@@ -83,20 +76,6 @@ READ = {
         "in format qrels_jg (-R qrels_jg)",
         "Q317",
     ),
-    "sampled-5col": Case(
-        "sampled-5col.qrels",
-        "subtopic.run",
-        "sampled-5col.qrels:1",
-        "judgments of a sample (qid 0 docid stratum rel)",
-        "Q301",
-    ),
-    "cranfield-3col": Case(
-        "cranfield-3col.qrels",
-        "subtopic.run",
-        "cranfield-3col.qrels:1",
-        "judgments of 3 columns (qid docid rel)",
-        "Q305",
-    ),
 }
 
 cases = pytest.mark.parametrize("case", READ.values(), ids=READ)
@@ -113,7 +92,7 @@ def path(name: str) -> str:
 
 def test_every_file_belongs_to_a_case() -> None:
     names = {file.name.split(".")[0] for file in CASES.iterdir()}
-    assert names - {"colbert"} == {*READ, *OTHER_PARTS}
+    assert names - {"colbert"} == {*READ, *(name.split(" ")[0] for name in VALUES), *LAYOUTS, *SIGNS, *LATER}
 
 
 @cases
@@ -175,6 +154,97 @@ def test_with_the_newline_it_is_another_number() -> None:
     text = (CASES / "joined-without-newline.run").read_text().replace("tq2", "t\nq2")
     run = te.read_run(text=text)
     assert te.evaluate(path("joined-without-newline.qrels"), run, ["AP", "NumRet"]).mean == {"AP": 1.0, "NumRet": 4.0}
+
+
+# --- other layouts, and queries without judgments ---
+
+VALUES: dict[str, tuple[str, str, str, dict[str, Any], float]] = {
+    # The only relevant document is first.
+    "colbert-ranking": ("colbert.qrels", "colbert-ranking.tsv", "RR", {}, 1.0),
+    "flagembedding-search-results": (
+        "flagembedding-search-results.qrels", "flagembedding-search-results.json", "AP", {}, 1.0,
+    ),
+    # pytrec_eval-terrier 0.5.11 gives {'a': 1.0} alone.
+    "empty-judgments": ("empty-judgments.json", "empty-judgments.run.json", "RR", {}, 1.0),
+    "empty-judgments as pytrec_eval": (
+        "empty-judgments.json", "empty-judgments.run.json", "RR", {"profile": "pytrec_eval"}, 1.0,
+    ),
+    # What stands before the # is the only judged document.
+    "segment-ids by document": ("segment-ids.qrels", "segment-ids.run", "RR", {"max_passage": "#"}, 1.0),
+    "ascending-but-right": ("ascending-but-right.qrels", "ascending-but-right.run", "AP", {}, 1.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_what_other_programs_read_has_their_value_and_no_note(name: str) -> None:
+    qrels, run, measure, options, value = VALUES[name]
+    assert te.evaluate(path(qrels), path(run), [measure], **options).mean == {measure: value}
+    words = [f"--{option.replace('_', '-')}={value}" for option, value in options.items()]
+    done = treceval([*words, "-m", measure, path(qrels), path(run)])
+    notes = [
+        note
+        for note in done.err.splitlines()
+        if not note.endswith(b"1 query of the run has no judgments (b) and is not scored.")
+    ]
+    assert (done.out.split()[-1], notes) == (b"1.0000", [])
+
+
+def test_a_query_without_judgments_is_in_no_format(tmp_path: Path) -> None:
+    run = path("empty-judgments.run.json")
+    for form in formats_of("qrels", written=True):
+        target = tmp_path / f"judgments.{form}"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", te.TrecevalWarning)
+            te.convert(path("empty-judgments.json"), target, kind="qrels", target_format=form)
+        assert te.evaluate(te.read_qrels(target, form), run, ["RR"]).mean == {"RR": 1.0}, form
+
+
+LAYOUTS = {
+    "sampled-5col": (
+        {"11": {"15805248": -1, "24092809": 0, "25240409": 1, "25240410": 0}, "12": {"777": 2}},
+        ["2", "2", "1", "1", "1"],
+    ),
+    "cranfield-3col": ({"1": {"184": 2, "29": 2, "31": 3, "486": -1}, "2": {"12": 3, "15": 4}}, None),
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_judgments_of_other_columns_are_read_as_they_are(name: str, tmp_path: Path) -> None:
+    labels, strata = LAYOUTS[name]
+    file = path(f"{name}.qrels")
+    qrels = te.read_qrels(file)
+    assert (qrels.to_dict(), None if qrels.strata is None else qrels.strata.tolist()) == (labels, strata)
+    # No advice that would change labels, and not a hundred findings of one cause.
+    assert [finding.code for finding in check(file).findings] == ["F018"]
+    te.convert(file, tmp_path / "judgments.txt", target_format="sampled" if strata else "qrels")
+    assert te.read_qrels(tmp_path / "judgments.txt").to_dict() == labels
+
+
+# --- signs of a run beside its judgments ---
+
+SIGNS = {
+    "segment-ids": ("segment-ids.qrels", "segment-ids.run", "X205", "--max-passage"),
+    "url-ids": ("url-ids.qrels", "q Q0 Name_A 1 2 t\nq Q0 Name_B 2 1 t\n", "X205", "the beginning of the URL"),
+    # By the scores as they are, x is third of three: 1/3.
+    "l2": ("l2.qrels", "l2.run", "R129", "with the opposite sign"),
+}
+
+
+@pytest.mark.parametrize("name", SIGNS)
+def test_score_and_python_say_what_check_finds(name: str, tmp_path: Path) -> None:
+    qrels, run, code, words = SIGNS[name]
+    file = tmp_path / "run"
+    file.write_text(run if "\n" in run else (CASES / run).read_text())
+    with pytest.warns(te.SuspectRunWarning) as caught:
+        results = te.evaluate(path(qrels), file, ["RR"])
+    assert (results.mean["RR"], [sign.code for sign in results.signs]) == (0.0 if code == "X205" else 1 / 3, [code])
+    done = treceval(["-m", "RR", path(qrels), str(file)])
+    notes = done.err.decode().splitlines()
+    assert ([words in note for note in notes], [words in str(warning.message) for warning in caught]) == (
+        [True],
+        [True],
+    )
+    assert code in check(file, path(qrels)).counts
 
 
 # --- the same kinds of lines in other files ---

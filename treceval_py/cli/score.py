@@ -73,7 +73,7 @@ def _of_judgments(error: InputError, files: Sequence[str]) -> InputError:
     if error.file is None or error.file not in files or kind_of(error.file) != "qrels":
         return error
     judged = " ".join(f"--judged-ranking {file}" for file in files if kind_of(file) == "qrels")
-    todo = f"This looks like judgments. If its lines are also a ranking, score it without QRELS: treceval {judged}."
+    todo = f"If its lines are also a ranking, score it without QRELS: treceval {judged}."
     return type(error)(error.what, todo, file=error.file, line=error.line)
 
 
