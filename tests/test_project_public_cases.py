@@ -23,9 +23,6 @@ from treceval_py.io.formats import formats_of
 
 CASES = Path(__file__).with_name("public-cases")
 
-LATER = {"explain-ideal-topk"}
-"""Cases of which only the files are kept."""
-
 
 class Case(NamedTuple):
     """A case.
@@ -92,7 +89,7 @@ def path(name: str) -> str:
 
 def test_every_file_belongs_to_a_case() -> None:
     names = {file.name.split(".")[0] for file in CASES.iterdir()}
-    assert names - {"colbert"} == {*READ, *(name.split(" ")[0] for name in VALUES), *LAYOUTS, *SIGNS, *LATER}
+    assert names - {"colbert"} == {*READ, *(name.split(" ")[0] for name in VALUES), *LAYOUTS, *SIGNS}
 
 
 @cases
