@@ -154,6 +154,7 @@ def outcome(qrels: Any, run: Any, profile: str, complete: bool) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", te.MissingQueriesWarning)
+            warnings.simplefilter("ignore", te.SuspectRunWarning)
             found = te.evaluate(qrels, run, MEASURES, profile=profile, complete=complete)
     except te.TrecevalError as error:
         return type(error)
