@@ -20,8 +20,9 @@ from treceval_py.checking.findings import Collector, Finding
 from treceval_py.checking.lines import TagWatch, rows_of
 from treceval_py.checking.reading import Chunk, chunks
 from treceval_py.checking.rows import QueryLines
-from treceval_py.diagnosis.columns import KINDS, form_of, lines_of, recognised
+from treceval_py.diagnosis.columns import KINDS, form_of, recognised
 from treceval_py.errors import InputError
+from treceval_py.io.formats import lines_of
 
 GOOD = b"1 Q0 a 1 2.5 t\n"
 JUDGED = b"1 0 a 1\n"

@@ -200,7 +200,7 @@ def test_a_writer_warns_of_what_its_format_lacks(tmp_path: Path) -> None:
 def test_a_file_is_opened_once_and_its_head_decompressed_once(
     packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = b"".join(b"1 Q0 d%d %d %d t\n" % (rank, rank, 2000 - rank) for rank in range(1, 1001))
+    lines = b"".join(b"1 Q0 d%d %d %d t\n" % (rank * 7 % 1009, rank, 2000 - rank) for rank in range(1, 1001))
     (tmp_path / "run").write_bytes(gzip.compress(lines) if packed else lines)
     opened: list[object] = []
     read: list[int] = []

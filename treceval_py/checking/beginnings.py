@@ -10,8 +10,7 @@ from itertools import chain
 
 from treceval_py._types import Source
 from treceval_py.checking.findings import Collector
-from treceval_py.diagnosis.columns import encoding_of
-from treceval_py.io.formats import format_of, sight_of
+from treceval_py.io.formats import encoding_of, format_of, sight_of
 from treceval_py.io.source import BYTE_ORDER_MARK, pieces, stream_of
 
 HEAD = 1 << 16

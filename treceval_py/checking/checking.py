@@ -24,11 +24,11 @@ from treceval_py.checking.together import Together
 from treceval_py.data.ids import shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
-from treceval_py.diagnosis.columns import KINDS, Kind, lines_of, recognised, swapped_columns
+from treceval_py.diagnosis.columns import KINDS, Kind, recognised, swapped_columns
 from treceval_py.diagnosis.noting import ap_both_ways
 from treceval_py.errors import EvaluationError, InputError, TrecevalError, brief
 from treceval_py.io.conversion import table_of
-from treceval_py.io.formats import checkable, format_of, formats_of
+from treceval_py.io.formats import checkable, format_of, formats_of, lines_of
 from treceval_py.io.named import seen
 from treceval_py.io.source import Text, kept, name_of
 from treceval_py.io.writing import written_as

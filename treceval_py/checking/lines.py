@@ -19,9 +19,10 @@ from treceval_py.checking.reading import Chunk, without_data
 from treceval_py.checking.rows import QueryLines, column_of
 from treceval_py.data.columns import QRELS
 from treceval_py.data.ids import Ids, decode, quoted
-from treceval_py.diagnosis.columns import MOST_FIELDS, Kind, cause_of, lines_of, names_columns, whole_number
+from treceval_py.diagnosis.columns import MOST_FIELDS, Kind, cause_of, names_columns, whole_number
 from treceval_py.diagnosis.lines import HEADER, about_label, about_number, about_rank, fields_of
 from treceval_py.diagnosis.sign import Sign
+from treceval_py.io.formats import lines_of
 from treceval_py.io.rows import Part, scanned
 
 

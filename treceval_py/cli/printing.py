@@ -150,7 +150,8 @@ def kind_of(file: str) -> str:
     """Return what the first lines of a file look like, as `form_of` names it; empty for others, pipes and no file."""
     if not os.path.isfile(file):
         return ""
-    from treceval_py.diagnosis.columns import form_of, lines_of
+    from treceval_py.diagnosis.columns import form_of
+    from treceval_py.io.formats import lines_of
     from treceval_py.io.source import peek
 
     try:

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 from treceval_py.data.columns import MSMARCO, QRELS, RUN, Layout, is_header
 from treceval_py.diagnosis.sign import Sign
-
-GLANCE = 20
-"""Number of data lines from which a file is recognised."""
-
-ENOUGH = 1 << 16
-"""Bytes in which these lines are looked for."""
 
 MOST_FIELDS = 100
 """Most fields into which a line is split: a damaged line may have a million, and the rest of it stays one field."""
@@ -126,61 +119,6 @@ def is_quoted(line: bytes) -> bool:
     return len(quoted) > 1 and quoted[0] is fields[0] and line.count(b'"') + line.count(b"'") == 2 * len(quoted)
 
 
-# -- lines ---------------------------------------------------------------------------------------------------------
-
-_MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-
-
-def encoding_of(head: bytes) -> str | None:
-    """Return the encoding of text that is UTF-16 or UTF-32, with or without a byte-order mark.
-
-    Parameters
-    ----------
-    head : bytes
-        The first bytes of a file.
-
-    Returns
-    -------
-    str or None
-        A name for `codecs`; None for UTF-8 and similar encodings.
-    """
-    for mark, name in _MARKS:
-        if head.startswith(mark):
-            return name
-    sample = head[:4096]
-    even, odd, half = sample[0::2].count(0), sample[1::2].count(0), len(sample) // 2
-    if half >= 4 and 2 * odd >= half and 20 * even <= half:
-        return "utf-16-le"
-    return "utf-16-be" if half >= 4 and 2 * even >= half and 20 * odd <= half else None
-
-
-def lines_of(head: bytes, most: int = GLANCE, *, ended: bool = False) -> list[bytes]:
-    """Return the first lines with data of the beginning of a file, as UTF-8 and without white space around them.
-
-    Without ``ended``, a last line without a newline is left out, because it may be cut off, unless it is the only one.
-    """
-    head = head[:ENOUGH]
-    encoding = encoding_of(head)
-    if encoding is not None:
-        head = head.decode(encoding, "ignore").encode("utf-8", "ignore")
-    head = head.removeprefix(codecs.BOM_UTF8)
-    lines = (head if b"\n" in head else head.replace(b"\r", b"\n")).split(b"\n")
-    if len(lines) > 1 and not ended:
-        lines.pop()
-    data = []
-    for line in map(bytes.strip, lines):
-        if line and not line.startswith(b"#"):
-            data.append(line)
-            if len(data) == most:
-                break
-    return data
-
-
 # -- roles ---------------------------------------------------------------------------------------------------------
 
 Rows = Sequence[Sequence[bytes]]
@@ -189,63 +127,82 @@ Rows = Sequence[Sequence[bytes]]
 def counts_up(rows: Rows, rank: int, *, group: int = 0, other: int = 2, least: int = 3) -> bool:
     """Tell whether a column holds ranks.
 
-    They count from 0 or 1 within consecutive lines of each group, at least once up to ``least``, and the values of the
-    other column are different there.
+    They count from 0 or 1 in the lines of each group, at least once up to ``least``, and the values of the other column
+    are different there.
     """
-    longest = 0
-    for own in _groups(rows, group):
-        numbers = [whole_number(fields[rank]) for fields in own]
-        if numbers not in ([*range(len(own))], [*range(1, len(own) + 1)]):
-            return False
-        if len({fields[other] for fields in own}) < len(own):
-            return False
-        longest = max(longest, len(own))
-    return longest >= least
+    groups = _groups(rows, group)
+    counting = all(_count([whole_number(fields[rank]) for fields in own]) for own in groups)
+    return counting and _differ(groups, other) and max(map(len, groups), default=0) >= least
 
 
-def falls(rows: Rows, score: int, *, group: int = 0) -> bool:
-    """Tell whether the numbers of a column never rise from one line of a group to the next."""
+def falls(rows: Rows, score: int) -> bool:
+    """Tell whether the numbers of a column never rise from one line of a query to the next."""
     if not all(re.fullmatch(rb"[+-]?[0-9.]+([eE][+-]?[0-9]+)?", fields[score]) for fields in rows):
         return False
     try:
-        numbers = [float(fields[score]) for fields in rows]
+        return all(_fall([float(fields[score]) for fields in own]) for own in _groups(rows))
     except ValueError:
         return False
-    return all(one[group] != two[group] or a >= b for (one, a), (two, b) in pairwise(zip(rows, numbers, strict=True)))
 
 
 def _groups(rows: Rows, group: int = 0) -> list[list[Sequence[bytes]]]:
-    return [list(own) for _, own in groupby(rows, key=lambda fields: fields[group])]
+    groups: dict[bytes, list[Sequence[bytes]]] = {}
+    for fields in rows:
+        groups.setdefault(fields[group], []).append(fields)
+    return list(groups.values())
 
 
-def _of_three(rows: Rows) -> str:
+def _differ(groups: list[list[Sequence[bytes]]], field: int) -> bool:
+    return all(len({fields[field] for fields in own}) == len(own) for own in groups)
+
+
+def _count(numbers: Sequence[int | None]) -> bool:
+    return numbers in ([*range(len(numbers))], [*range(1, len(numbers) + 1)])
+
+
+def _fall(numbers: Sequence[float]) -> bool:
+    return all(one >= two for one, two in pairwise(numbers))
+
+
+def _of_three(rows: Rows, kind: str) -> str:
     """Return what three columns are, by the role of the last: scores, ranks or labels."""
     groups = _groups(rows)
-    several = len(groups) < len(rows) and all(len({fields[1] for fields in own}) == len(own) for own in groups)
+    several = len(groups) < len(rows) and _differ(groups, 1)
     numbers = [[number for fields in own if (number := whole_number(fields[2])) is not None] for own in groups]
-    whole = [number for own in numbers for number in own]
+    whole = sorted(number for own in numbers for number in own)
     if len(whole) < len(rows):
-        return "tevatron" if several and falls(rows, 2) else ""
-    ranked = all(own == [*range(len(own))] or sorted(own) == [*range(1, len(own) + 1)] for own in numbers)
-    if ranked or (min(whole) > 0 and not several):
+        return "tevatron" if kind == "run" or (not kind and several and falls(rows, 2)) else ""
+    falling = all(map(_fall, numbers)) and any(own[0] > own[-1] for own in numbers)
+    if kind == "run":
+        rising = any(own[0] < own[-1] for own in numbers) or (len(groups) == len(rows) and whole[-1] <= 1)
+        ranked = rising and all(_fall(own[::-1]) for own in numbers)
+        return "msmarco" if ranked else "tevatron" if falling else ""
+    small = whole[0] >= -MOST_GRADE and whole[-1] <= MOST_GRADE
+    if kind:  # in four columns that lack one, the second is the iteration
+        counting = len(groups) < len(rows) and all(own == [*range(1, len(own) + 1)] for own in numbers)
+        return "" if counting or not small or all(is_constant(fields[1]) for fields in rows) else "cranfield"
+    if all(_count(own) or _count(sorted(own)) for own in numbers) or (whole[0] > 0 and not several):
         return "msmarco"
-    if min(whole) >= -MOST_GRADE and max(whole) <= MOST_GRADE:
-        return "cranfield"
-    return "tevatron" if falls(rows, 2) and any(own[0] != own[-1] for own in numbers) else "msmarco"
+    return "cranfield" if small else "tevatron" if falling else "msmarco"
 
 
-def _of_four(rows: Rows) -> str:
+def _of_four(rows: Rows, kind: str) -> str:
     """Return what four columns are: a run without Q0 and tag, or judgments, whose second column repeats."""
-    scored = counts_up(rows, 2, other=1, least=2) and falls(rows, 3)
-    return "colbert" if scored or not all(is_constant(row[1]) or is_whole(row[3]) for row in rows) else "qrels"
+    # One judgment for each query, of documents with numbers, could look like ranks and scores.
+    least = 1 + all(is_whole(fields[3]) for fields in rows)
+    if counts_up(rows, 2, other=1, least=least) and falls(rows, 3):
+        return "colbert"
+    judged = kind or all(is_constant(fields[1]) or is_whole(fields[3]) for fields in rows)
+    return "qrels" if judged else "colbert"
 
 
-def _of_five(rows: Rows) -> str:
+def _of_five(rows: Rows, kind: str) -> str:
     """Return what five columns are: preferences, judgments with a stratum, or a run without its tag."""
     if any(fields[1].upper() == b"Q0" or not is_number(fields[4]) for fields in rows):
         return "near"
-    if all(fields[1] == b"0" and is_whole(fields[3]) and is_whole(fields[4]) for fields in rows):
-        return "near" if counts_up(rows, 3, least=1) else "sampled"
+    strata = all(is_whole(fields[3]) or not is_number(fields[3]) for fields in rows)
+    if strata and all(fields[1] == b"0" and is_whole(fields[4]) for fields in rows):
+        return "near" if counts_up(rows, 3, least=1 + bool(kind)) else "sampled"
     return "near" if any(is_constant(fields[1]) and is_number(fields[3]) for fields in rows) else "prefs"
 
 
@@ -256,13 +213,16 @@ _OF_WIDTH = {"three": _of_three, "four": _of_four, "five": _of_five}
 _WIDTHS = {"msmarco": "three", "qrels": "four", "judged-ranking": "four", "run": "run"}
 
 
-def form_of(lines: Sequence[bytes]) -> str:
+def form_of(lines: Sequence[bytes], kind: str = "") -> str:
     """Return what most of the data lines of a file are.
 
     Parameters
     ----------
     lines : sequence of bytes
-        The first of them, from `lines_of`.
+        The first of them, from `io.formats.lines_of`.
+    kind : str
+        What the file is given as, ``run`` or ``qrels``. The first line must then have data, and columns that could have
+        two roles are nothing.
 
     Returns
     -------
@@ -271,11 +231,15 @@ def form_of(lines: Sequence[bytes]) -> str:
         ``cranfield`` (qid docid rel), ``colbert`` (qid docid rank score), ``sampled`` (qid 0 docid stratum rel) or
         ``prefs`` (qid group subgroup docid level); empty for anything else.
     """
-    forms = Counter(map(_form, lines))
+    given = [_form(line) for line in lines]
+    forms = Counter(given)
     best = max(("run", *_OF_WIDTH), key=lambda form: forms[form])
-    if forms["beir"] or not forms[best] or 2 * forms[best] <= forms.total() - forms["header"]:
+    if kind and given[:1] != [best]:
+        return "beir" if kind == "qrels" and given[:1] == ["beir"] else ""
+    if forms["beir"] or not forms[best] or 2 * forms[best] < forms.total() - forms["header"] + (not kind):
         return ""
-    return "run" if best == "run" else _OF_WIDTH[best]([line.split() for line in lines if _form(line) == best])
+    rows = [line.split() for line, form in zip(lines, given, strict=True) if form == best]
+    return "run" if best == "run" else _OF_WIDTH[best](rows, kind)
 
 
 def recognised(lines: Sequence[bytes], wanted: str | None = None) -> Kind:
@@ -284,7 +248,7 @@ def recognised(lines: Sequence[bytes], wanted: str | None = None) -> Kind:
     Parameters
     ----------
     lines : sequence of bytes
-        Its first data lines, from `lines_of`.
+        Its first data lines, from `io.formats.lines_of`.
     wanted : str or None
         A name of `KINDS` that the caller expects; ``run`` may turn out to be ``msmarco``.
 
@@ -306,7 +270,7 @@ def cause_of(lines: Sequence[bytes], kind: Kind) -> Sign | None:
     Parameters
     ----------
     lines : sequence of bytes
-        The first data lines, from `lines_of`.
+        The first data lines, from `io.formats.lines_of`.
     kind : Kind
         The kind as which the file is read.
 
@@ -334,6 +298,8 @@ def cause_of(lines: Sequence[bytes], kind: Kind) -> Sign | None:
         return _of_other_role(form, kind)
     if form in _OTHERS:
         other, todo = _OTHERS[form]
+        if form in ("msmarco", "tevatron") and not form_of(lines, "run"):
+            other, todo = "a run of 3 columns", f"Name its format: {OF_THREE}."
         wanted = f"one of 6 columns ({kind.layout})" if kind.name == "run" and form in RUNS else kind.what
         return Sign("R113", f"this is {other}, not {wanted}", todo)
     if len(lines) < 3:
@@ -364,6 +330,9 @@ RUNS = {
     "colbert": "a run of 4 columns (qid docid rank score)",
     "tevatron": "a run of 3 columns (qid docid score)",
 }
+
+OF_THREE = "msmarco (qid docid rank) or tevatron (qid docid score)"
+"""The formats of runs of three columns."""
 
 _OTHERS = {
     "run": ("a run of 6 columns", "Give it as a run."),

@@ -20,6 +20,7 @@ from treceval_py.diagnosis.columns import (
     DECIMAL_COMMA,
     HEXADECIMAL,
     MOST_FIELDS,
+    OF_THREE,
     WHOLE,
     is_constant,
     is_number,
@@ -179,7 +180,7 @@ def _about_run(fields: list[bytes]) -> str:
     count = len(fields)
     if count == 5:
         return _about_missing(fields)
-    forms = {3: "msmarco (qid docid rank) or tevatron (qid docid score)", 4: "colbert (qid docid rank score)"}
+    forms = {3: OF_THREE, 4: "colbert (qid docid rank score)"}
     return f"Name its format: {forms[count]}." if count in forms and is_number(fields[-1]) else ""
 
 

@@ -6,11 +6,12 @@ so this module imports neither numpy nor a reader.
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from itertools import pairwise
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 Kind = Literal["run", "qrels"]
@@ -21,8 +22,57 @@ DATASET = "ir_datasets:"
 GLANCE = 1 << 12
 """Number of bytes that show the format of most files."""
 
+ENOUGH = 1 << 16
+"""Bytes in which lines with data are looked for."""
+
 _WHOLE = re.compile(rb"[+-]?\d+")
-NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+
+
+def encoding_of(head: bytes) -> str | None:
+    """Return the encoding of text that is UTF-16 or UTF-32, with or without a byte-order mark.
+
+    Parameters
+    ----------
+    head : bytes
+        The first bytes of a file.
+
+    Returns
+    -------
+    str or None
+        A name for `codecs`; None for UTF-8 and similar encodings.
+    """
+    for mark, name in _MARKS.items():
+        if head.startswith(mark):
+            return name
+    sample = head[:4096]
+    even, odd, half = sample[0::2].count(0), sample[1::2].count(0), len(sample) // 2
+    if half >= 4 and 2 * odd >= half and 20 * even <= half:
+        return "utf-16-le"
+    return "utf-16-be" if half >= 4 and 2 * even >= half and 20 * odd <= half else None
+
+
+def lines_of(head: bytes, most: int = 20, *, ended: bool = False) -> list[bytes]:
+    """Return the first lines with data of the beginning of a file, as UTF-8 and without white space around them.
+
+    Without ``ended``, a last line without a newline is left out, because it may be cut off, unless it is the only one.
+    """
+    ended, head = ended and len(head) <= ENOUGH, head[:ENOUGH]
+    encoding = encoding_of(head)
+    if encoding is not None:
+        head = head.decode(encoding, "ignore").encode("utf-8", "ignore")
+    head = head.removeprefix(codecs.BOM_UTF8)
+    lines = (head if b"\n" in head else head.replace(b"\r", b"\n")).split(b"\n")
+    if len(lines) > 1 and not ended:
+        lines.pop()
+    data = (line for line in map(bytes.strip, lines) if line and not line.startswith(b"#"))
+    return list(islice(data, most))
 
 
 class Sight(NamedTuple):
@@ -33,34 +83,16 @@ class Sight(NamedTuple):
     head : bytes
         Its first bytes, decompressed, without a byte-order mark.
     lines : list of bytes
-        The first lines with data, stripped; those that are not blank and do not begin with ``#``.
+        Its first lines with data, from `lines_of`.
     """
 
     head: bytes
     lines: list[bytes]
 
-    def lists(self, width: int, *columns: int) -> list[list[tuple[bytes, ...]]]:
-        """Return some columns of the lines, for each query.
-
-        A damaged line is passed over; but the first line has ``width`` fields, with a number in the last of these
-        columns, and so has at least half of them. Otherwise, there are no lists.
-        """
-        rows = [line.split() for line in self.lines]
-        fitting = [row for row in rows if len(row) == width and NUMBER.fullmatch(row[columns[-1]])]
-        if fitting[:1] != rows[:1] or 2 * len(fitting) < len(rows):
-            return []
-        lists: dict[bytes, list[tuple[bytes, ...]]] = {}
-        for row in fitting:
-            lists.setdefault(row[0], []).append(tuple(row[column] for column in columns))
-        return list(lists.values())
-
 
 def sight_of(head: bytes, ended: bool = True) -> Sight:
     """Return what the first bytes of a source show, and whether these are all."""
-    head = head.removeprefix(b"\xef\xbb\xbf")
-    lines = head.split(b"\n")
-    whole = lines if ended else lines[:-1]
-    return Sight(head, [line for line in map(bytes.strip, whole) if line and not line.startswith(b"#")])
+    return Sight(head.removeprefix(codecs.BOM_UTF8), lines_of(head, 500, ended=ended))
 
 
 def shows_enough(head: bytes) -> bool:
@@ -69,7 +101,7 @@ def shows_enough(head: bytes) -> bool:
         return True
     if _JSON.match(head):  # in one line of nested objects, only its end separates JSON from JSON Lines
         return b"\n" in head.strip() or not _NESTED.match(head)
-    return bool(sight_of(head, ended=False).lines)
+    return b"\n" in head and bool(lines_of(head, 1))
 
 
 # How formats are seen: functions of a Sight.
@@ -108,70 +140,6 @@ def _has_header(separator: bytes, sight: Sight) -> bool:
     return not judged and all(not set(field.every).isdisjoint(names) for field in (QUERY, DOCUMENT))
 
 
-def _is_beir(sight: Sight) -> bool:
-    from treceval_py.data.columns import is_header
-
-    return is_header(sight.lines[0])
-
-
-def _are_whole(lists: list[list[tuple[bytes, ...]]]) -> bool:
-    return bool(lists) and all(_WHOLE.fullmatch(row[-1]) for rows in lists for row in rows)
-
-
-def _ranked(sight: Sight) -> bool:
-    """Return whether the third of three columns counts as ranks do: from 1, or it rises and never falls in a query."""
-    lists = sight.lists(3, 2)
-    if not _are_whole(lists):
-        return False
-    ranks = [[float(rank) for (rank,) in rows] for rows in lists]
-    rises = any(row[0] < row[-1] for row in ranks) or all(len(row) == 1 and row[0] <= 1 for row in ranks)
-    return rises and all(low <= high for row in ranks for low, high in pairwise(row))
-
-
-def _scored(sight: Sight) -> bool:
-    """Return whether the third of three columns has scores: fractions, or whole numbers that fall within queries."""
-    lists = sight.lists(3, 2)
-    scores = [[float(score) for (score,) in rows] for rows in lists]
-    falling = all(high >= low for row in scores for high, low in pairwise(row)) and any(r[0] > r[-1] for r in scores)
-    return bool(lists) and (falling or not _are_whole(lists))
-
-
-def _ranked_and_scored(sight: Sight) -> bool:
-    """Return whether the third of four columns counts documents from 1 and the fourth does not rise."""
-    lists = sight.lists(4, 1, 2, 3)
-    for rows in lists:
-        documents, ranks, scores = zip(*rows, strict=True)
-        counts = [b"%d" % rank for rank in range(1, len(rows) + 1)]
-        falling = all(float(high) >= float(low) for high, low in pairwise(scores))
-        if list(ranks) != counts or not falling or len(set(documents)) < len(rows):
-            return False
-    # One judgment for each query, of documents with numbers, could look the same.
-    return bool(lists) and (not _are_whole(lists) or max(map(len, lists)) > 1)
-
-
-def _judged(sight: Sight) -> bool:
-    """Return whether three columns are judgments: small grades that do not count 1, 2, 3 as ranks do."""
-    lists = sight.lists(3, 1, 2)
-    if not _are_whole(lists) or {document for rows in lists for document, _ in rows} <= {b"0", b"Q0"}:
-        return False  # in four columns that lack one, the second is the iteration
-    grades = [[float(rel) for _, rel in rows] for rows in lists]
-    counting = all(rels == list(range(1, len(rels) + 1)) for rels in grades) and max(map(len, grades)) > 1
-    return not counting and all(abs(rel) <= MOST_GRADE for rels in grades for rel in rels)
-
-
-MOST_GRADE = 10
-"""The highest grade for which three columns are recognised as judgments."""
-
-
-def _sampled(sight: Sight) -> bool:
-    """Return whether five columns are judgments of a sample: a 0, a document, its stratum and its grade."""
-    lists = sight.lists(5, 1, 3, 4)
-    iterations = {iteration for rows in lists for iteration, *_ in rows}
-    # The fourth column of a run without its tag counts.
-    counting = all(stratum == b"%d" % rank for rows in lists for rank, (_, stratum, _) in enumerate(rows, 1))
-    return _are_whole(lists) and iterations == {b"0"} and (not counting or max(map(len, lists)) == 1)
-
-
 class Format(NamedTuple):
     """A format of runs, of judgments or of both.
 
@@ -192,9 +160,10 @@ class Format(NamedTuple):
         Module and function of the writer, which takes a table and a tag and returns portions of bytes; empty if there
         is none.
     begins, columns, seen : tuple of bytes, int, callable
-        How the beginning of a file shows the format: its first bytes, apart from white space; the number of fields in
-        its first line; and a pure function of a `Sight`, which is called only for these files. TREC's formats have none
-        of them, because they are what else a file may be, and neither have formats that must be named.
+        How the beginning of a file shows the format: its first bytes, apart from white space; the number of columns,
+        whose roles `diagnosis.columns.form_of` finds; and a pure function of a `Sight`, which is called only for files
+        that begin so. TREC's formats have none of them, because they are what else a file may be, and neither have
+        formats that must be named.
     endings : tuple of str
         Endings of the names of files in which it is written.
     lacks : tuple of str
@@ -250,11 +219,11 @@ FORMATS = (
     ),
     Format(
         "msmarco", RUN, "MS MARCO's format", "qid docid rank", "three_columns.read_msmarco_run",
-        "three_columns.msmarco_run", _ranked, columns=3, endings=(".tsv",), lacks=("scores", "tag"), lines="msmarco",
+        "three_columns.msmarco_run", columns=3, endings=(".tsv",), lacks=("scores", "tag"), lines="msmarco",
     ),
     Format(
         "colbert", RUN, "ColBERT's format", "qid docid rank score", "three_columns.read_colbert_run",
-        "three_columns.colbert_run", _ranked_and_scored, columns=4, lacks=("tag",),
+        "three_columns.colbert_run", columns=4, lacks=("tag",),
     ),
     Format(
         "qrels", QRELS, "TREC's format", "qid iteration docid rel", "trec.read_trec_qrels", "writing.trec_qrels",
@@ -269,20 +238,20 @@ FORMATS = (
     ),
     Format(
         "beir", QRELS, "BEIR's format", "query-id corpus-id score, with a header", "three_columns.read_beir",
-        "three_columns.beir_qrels", _is_beir, columns=3,
+        "three_columns.beir_qrels", columns=3,
         endings=(".tsv",), lacks=("strata",),
     ),
     Format(
         "sampled", QRELS, "the format of sampled judgments", "qid iteration docid stratum rel", "sampled.read_sampled",
-        "sampled.sampled_qrels", _sampled, columns=5,
+        "sampled.sampled_qrels", columns=5,
     ),
     Format(
         "cranfield", QRELS, "the format of three columns", "qid docid rel", "three_columns.read_cranfield",
-        "three_columns.cranfield_qrels", _judged, columns=3, lacks=("strata",),
+        "three_columns.cranfield_qrels", columns=3, lacks=("strata",),
     ),
     Format(
         "tevatron", RUN, "Tevatron's format", "qid docid score", "three_columns.read_tevatron_run",
-        "three_columns.tevatron_run", _scored, columns=3, lacks=("tag",),
+        "three_columns.tevatron_run", columns=3, lacks=("tag",),
     ),
     Format(
         "csv", BOTH, "CSV", "a header that names qid, docid, and rel or score; commas", "delimited.read",
@@ -326,12 +295,18 @@ def format_of(sight: Sight, *kinds: str) -> Format | None:
     fields = len(sight.lines[0].split()) if sight.lines else 0
     start = sight.head.lstrip()[:GLANCE]
     for form in FORMATS:
-        if set(kinds).isdisjoint(form.holds) or not (form.seen or form.begins):
+        if set(kinds).isdisjoint(form.holds) or not (form.seen or form.begins or form.columns):
             continue
         fits = start.startswith(form.begins or b"") and form.columns in (0, fields)
-        if fits and (form.seen is None or form.seen(sight)):
+        if fits and (form.seen is None or form.seen(sight)) and (not form.columns or _has_columns(sight, form)):
             return form
     return None
+
+
+def _has_columns(sight: Sight, form: Format) -> bool:
+    from treceval_py.diagnosis.columns import form_of
+
+    return form_of(sight.lines, form.holds[0]) == form.name
 
 
 def listed(*kinds: str) -> str:

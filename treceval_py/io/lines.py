@@ -224,7 +224,8 @@ def _any_block(text: bytes, first: int, layout: Layout, name: str) -> tuple[Bloc
 
 def _cause(lines: list[bytes], layout: Layout) -> Sign | None:
     """Return what is wrong with all lines, if the first one is wrong."""
-    from treceval_py.diagnosis.columns import cause_of, kind_of, lines_of
+    from treceval_py.diagnosis.columns import cause_of, kind_of
+    from treceval_py.io.formats import lines_of
 
     kind = kind_of(layout)
     fault = None if kind is None else cause_of(lines_of(b"\n".join(lines[:1000]), ended=True), kind)

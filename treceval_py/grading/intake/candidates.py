@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from treceval_py._types import Source
-from treceval_py.diagnosis.columns import form_of, lines_of, names_columns
+from treceval_py.diagnosis.columns import form_of, names_columns
 from treceval_py.errors import InputError
 from treceval_py.grading.claims.claims import claims_in
 from treceval_py.grading.claims.documents.reading import is_document
@@ -22,7 +22,7 @@ from treceval_py.grading.intake.found import IntakeError, amount
 from treceval_py.grading.intake.items import Item, Submission
 from treceval_py.grading.intake.platforms import stem_of
 from treceval_py.grading.records import JUDGED, FileRead
-from treceval_py.io.formats import format_of, sight_of
+from treceval_py.io.formats import format_of, lines_of, sight_of
 from treceval_py.io.source import peek
 
 HEAD = 1 << 16
