@@ -181,7 +181,9 @@ def _of_three(rows: Rows, kind: str) -> str:
     if kind:  # in four columns that lack one, the second is the iteration
         counting = len(groups) < len(rows) and all(own == [*range(1, len(own) + 1)] for own in numbers)
         return "" if counting or not small or all(is_constant(fields[1]) for fields in rows) else "cranfield"
-    if all(_count(own) or _count(sorted(own)) for own in numbers) or (whole[0] > 0 and not several):
+    if all(_count(own) or sorted(own) == [*range(1, len(own) + 1)] for own in numbers) or (
+        whole[0] > 0 and not several
+    ):
         return "msmarco"
     return "cranfield" if small else "tevatron" if falling else "msmarco"
 
