@@ -5,16 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from treceval_py.data.columns import (
-    BEIR,
-    GRADED_PREFERENCES,
-    MSMARCO,
-    PREFERENCES,
-    QRELS,
-    RUN,
-    Layout,
-    is_header,
-)
+from treceval_py.data.columns import BEIR, GRADED_PREFERENCES, MSMARCO, PREFERENCES, QRELS, RUN, Layout, is_header
 from treceval_py.data.ids import beginning_of, decode, quoted
 from treceval_py.diagnosis.columns import (
     DECIMAL_COMMA,

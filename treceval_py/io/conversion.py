@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from treceval_py._types import Data, Source
+from treceval_py.data.columns import JUDGMENT, SCORE
 from treceval_py.data.ids import shown
 from treceval_py.data.objects import could_be
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import DataError, InputError, OutputError
-from treceval_py.io.formats import FORMATS, Kind, Sight, format_of, formats_of
-from treceval_py.io.named import read_either, read_qrels, read_run, seen
+from treceval_py.io.formats import FORMATS, Format, Kind, Sight, format_of, formats_of, imported
+from treceval_py.io.named import read_qrels, read_run, seen
 from treceval_py.io.source import name_of
 from treceval_py.io.target import PACKED
 from treceval_py.io.writing import write_table
@@ -174,9 +175,17 @@ def read_table(
         kinds = frozenset(["qrels"] if fields == 4 else ["run"])
     kinds = _wanted(kinds, target_format)
     if len(kinds) > 1 and form is not None:
-        return read_either(source, form)
+        return _read_either(source, form)
     read = read_run if kinds == {"run"} else read_qrels
     return read(source, name or ("trec_results" if kinds == {"run"} else "qrels")), False
+
+
+def _read_either(source: Source, form: Format) -> tuple[Run | Qrels, bool]:
+    """Read a run or judgments in a format that holds both; also return whether its kind was only guessed."""
+    values: Any = imported(form.read)(source, JUDGMENT._replace(what="judgment or score", last=SCORE.names))
+    if values.names and {name.lower() for name in values.names}.isdisjoint(SCORE.names):
+        return values.qrels(), False
+    return (values.qrels(), True) if values.whole() else (values.run(), False)
 
 
 def _format_of(target: str | os.PathLike[str] | BinaryIO, kind: Kind) -> str:

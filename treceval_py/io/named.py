@@ -6,23 +6,11 @@ import os
 from typing import Any, cast
 
 from treceval_py._types import Source
-from treceval_py.data.columns import JUDGMENT, SCORE
 from treceval_py.data.ids import shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import DataError
-from treceval_py.io.formats import (
-    DATASET,
-    GLANCE,
-    Format,
-    Kind,
-    Sight,
-    format_of,
-    formats_of,
-    imported,
-    shows_enough,
-    sight_of,
-)
+from treceval_py.io.formats import DATASET, GLANCE, Kind, Sight, format_of, formats_of, shows_enough, sight_of
 from treceval_py.io.source import glance, source_of
 from treceval_py.io.trec import Judgments
 
@@ -57,9 +45,7 @@ def read_run(source: Source | None = None, format: str | None = None, *, text: s
     >>> read_run(text="1 Q0 a 1 0.5 mine")["1"]
     {'a': 0.5}
     """
-    given = source_of(source, text)
-    name, given = recognised(given, "run") if format is None else (format, given)
-    return cast("Run", reader_named(name, "run")(given))
+    return cast("Run", _read(source_of(source, text), format, "run"))
 
 
 def read_qrels(source: Source | None = None, format: str | None = None, *, text: str | None = None) -> Qrels:
@@ -88,9 +74,7 @@ def read_qrels(source: Source | None = None, format: str | None = None, *, text:
     DataError
         The format is unknown.
     """
-    given = source_of(source, text)
-    name, given = recognised(given, "qrels") if format is None else (format, given)
-    return cast("Qrels", reader_named(name, "qrels")(given))
+    return cast("Qrels", _read(source_of(source, text), format, "qrels"))
 
 
 def read_judgments(source: Source, format: str | None = None) -> Judgments:
@@ -99,8 +83,12 @@ def read_judgments(source: Source, format: str | None = None) -> Judgments:
     Only relevance judgments are detected. Preferences (``prefs``, ``qrels_prefs``) and groups (``qrels_jg``) look like
     them and must be named.
     """
-    name, source = recognised(source, "qrels") if format is None else (format, source)
-    return cast("Judgments", reader_named(name, "qrels", "judgments")(source))
+    return cast("Judgments", _read(source, format, "qrels", "judgments"))
+
+
+def _read(source: Source, format: str | None, kind: Kind, *others: str) -> Any:
+    name, source = recognised(source, kind) if format is None else (format, source)
+    return reader_named(name, kind, *others)(source)
 
 
 def reader_named(name: str, *kinds: str) -> Any:
@@ -158,11 +146,3 @@ def seen(source: Source) -> tuple[Sight, Source]:
         return sight_of(os.fsencode(source)), source
     head, ended, source = glance(source, GLANCE, shows_enough)
     return sight_of(head, ended), source
-
-
-def read_either(source: Source, form: Format) -> tuple[Run | Qrels, bool]:
-    """Read a run or judgments in a format that holds both; also return whether its kind was only guessed."""
-    values: Any = imported(form.read)(source, JUDGMENT._replace(what="judgment or score", last=SCORE.names))
-    if values.names and {name.lower() for name in values.names}.isdisjoint(SCORE.names):
-        return values.qrels(), False
-    return (values.qrels(), True) if values.whole() else (values.run(), False)

@@ -256,16 +256,11 @@ def trec_qrels(qrels: Qrels, _: str) -> Iterator[bytes]:
 def judgment_lines(qrels: Qrels, layout: bytes, text: Text) -> Iterator[bytes]:
     """Return lines of query, document and judgment, as portions of text."""
     check_ids(qrels, text)
-    return _judgment_lines(qrels, layout)
-
-
-def _judgment_lines(qrels: Qrels, layout: bytes) -> Iterator[bytes]:
-    for row, qid in enumerate(qrels.qids):
-        start, stop = qrels.span(row)
-        query, rels = encode(qid), qrels.rels[start:stop].tolist()
-        yield b"".join(
-            [layout % (query, docid, rel) for docid, rel in zip(qrels.docids.raw(start, stop), rels, strict=True)]
-        )
+    tables = (
+        (encode(qid), qrels.docids.raw(start, stop), qrels.rels[start:stop].tolist())
+        for qid, (start, stop) in zip(qrels.qids, map(qrels.span, range(len(qrels.qids))), strict=True)
+    )
+    return (b"".join([layout % (qid, *row) for row in zip(docids, rels, strict=True)]) for qid, docids, rels in tables)
 
 
 def check_ids(table: Run | Qrels, text: Text) -> None:
