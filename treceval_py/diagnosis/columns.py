@@ -338,9 +338,7 @@ OF_THREE = "msmarco (qid docid rank) or tevatron (qid docid score)"
 
 _OTHERS = {
     "run": ("a run of 6 columns", "Give it as a run."),
-    "msmarco": (RUNS["msmarco"], "Give its format, msmarco."),
-    "colbert": (RUNS["colbert"], "Give its format, colbert."),
-    "tevatron": (RUNS["tevatron"], "Give its format, tevatron."),
+    **{form: (RUNS[form], f"Give its format, {form}.") for form in ("msmarco", "colbert", "tevatron")},
     "json": ("JSON", "Write one line per document."),
     "markup": ("HTML or XML", "Was a web page saved instead of the file?"),
 }

@@ -12,11 +12,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from treceval_py._types import Source
 from treceval_py.data.columns import DOCUMENT, QUERY, RANK, SCORE, Field, column_of, needed
-from treceval_py.data.ids import Ids, decode, encode
+from treceval_py.data.ids import decode, encode
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import DataError, InputError
@@ -58,10 +56,7 @@ def read(source: Source, value: Field) -> Dictionary:
     if not cells:
         raise InputError("no data lines, only a header", "Is it the right file?", file=name)
     qids, docids, values = zip(*cells, strict=True)
-    numbers: dict[str, int] = {}
-    queries = np.array([numbers.setdefault(qid, len(numbers)) for qid in qids], dtype=np.int64)
-    ids = Ids.from_bytes(encoded(docids, name, lines))
-    records = Records(list(numbers), queries, np.arange(len(lines) + 1), ids, name, lines)
+    records = Records.of_rows(qids, encoded(docids, name, lines), name, lines)
     parsed = [_number(text) for text in values]
     if value is RANK and set(map(type, parsed)) <= {int}:
         parsed = list(map(Rank, parsed))

@@ -213,73 +213,42 @@ def imported(name: str) -> Callable[..., Any]:
 RUN, QRELS, OTHER, BOTH = ("run",), ("qrels",), ("judgments",), ("run", "qrels")
 
 FORMATS = (
-    Format(
-        "trec_results", RUN, "TREC's format", "qid Q0 docid rank score tag", "trec.read_trec_run", "writing.trec_run",
-        lines="run",
-    ),
-    Format(
-        "msmarco", RUN, "MS MARCO's format", "qid docid rank", "three_columns.read_msmarco_run",
-        "three_columns.msmarco_run", columns=3, endings=(".tsv",), lacks=("scores", "tag"), lines="msmarco",
-    ),
-    Format(
-        "colbert", RUN, "ColBERT's format", "qid docid rank score", "three_columns.read_colbert_run",
-        "three_columns.colbert_run", columns=4, lacks=("tag",),
-    ),
-    Format(
-        "qrels", QRELS, "TREC's format", "qid iteration docid rel", "trec.read_trec_qrels", "writing.trec_qrels",
-        lacks=("strata",), lines="qrels",
-    ),
+    Format("trec_results", RUN, "TREC's format", "qid Q0 docid rank score tag", "trec.read_trec_run",
+        "writing.trec_run", lines="run"),
+    Format("msmarco", RUN, "MS MARCO's format", "qid docid rank", "three_columns.read_msmarco_run",
+        "three_columns.msmarco_run", columns=3, endings=(".tsv",), lacks=("scores", "tag"), lines="msmarco"),
+    Format("colbert", RUN, "ColBERT's format", "qid docid rank score", "three_columns.read_colbert_run",
+        "three_columns.colbert_run", columns=4, lacks=("tag",)),
+    Format("qrels", QRELS, "TREC's format", "qid iteration docid rel", "trec.read_trec_qrels", "writing.trec_qrels",
+        lacks=("strata",), lines="qrels"),
     Format("qrels_jg", OTHER, "TREC's format", "qid group docid rel", "trec.read_judgment_groups"),
     Format("prefs", OTHER, "TREC's format", "qid group subgroup docid level", "trec.read_preferences"),
     Format("qrels_prefs", OTHER, "TREC's format", "qid group docid level", "trec.read_graded_preferences"),
-    Format(
-        "msmarco", QRELS, "MS MARCO's format", "qid iteration docid rel", "trec.read_trec_qrels", "writing.trec_qrels",
-        lacks=("strata",),
-    ),
-    Format(
-        "beir", QRELS, "BEIR's format", "query-id corpus-id score, with a header", "three_columns.read_beir",
-        "three_columns.beir_qrels", columns=3,
-        endings=(".tsv",), lacks=("strata",),
-    ),
-    Format(
-        "sampled", QRELS, "the format of sampled judgments", "qid iteration docid stratum rel", "sampled.read_sampled",
-        "sampled.sampled_qrels", columns=5,
-    ),
-    Format(
-        "cranfield", QRELS, "the format of three columns", "qid docid rel", "three_columns.read_cranfield",
-        "three_columns.cranfield_qrels", columns=3, lacks=("strata",),
-    ),
-    Format(
-        "tevatron", RUN, "Tevatron's format", "qid docid score", "three_columns.read_tevatron_run",
-        "three_columns.tevatron_run", columns=3, lacks=("tag",),
-    ),
-    Format(
-        "csv", BOTH, "CSV", "a header that names qid, docid, and rel or score; commas", "delimited.read",
-        "delimited.written_csv", partial(_has_header, b","), endings=(".csv",), lacks=("tag", "strata"),
-    ),
-    Format(
-        "tsv", BOTH, "TSV", "a header that names qid, docid, and rel or score; tabs", "delimited.read",
-        "delimited.written_tsv", partial(_has_header, b"\t"), lacks=("tag", "strata"),
-    ),
-    Format(
-        "json", BOTH, "JSON", "{qid: {docid: number}}, {qid: [docid, …]} or [{qid, docid, rel or score}, …]",
-        "dictionaries.read_json", "dictionaries.written_json", _is_json, (b"{", b"["),
-        endings=(".json",), lacks=("tag", "strata"), bare=True,
-    ),
-    Format(
-        "jsonl", BOTH, "JSON Lines", "{qid, docid, rel or score} on each line", "dictionaries.read_json_lines",
-        "dictionaries.written_json_lines", _is_json_lines, (b"{",),
-        endings=(".jsonl", ".ndjson"), lacks=("tag", "strata"),
-    ),
-    Format(
-        "parquet", BOTH, "Parquet", "columns qid, docid, and rel or score; needs the extra parquet",
-        "parquet.read_parquet", "parquet.written_parquet", begins=(b"PAR1",), endings=(".parquet",),
-        lacks=("strata",), binary=True,
-    ),
-    Format(
-        "ir_datasets", QRELS, "ir_datasets", "ir_datasets:NAME in place of a file; needs the extra datasets",
-        "datasets.read_dataset", begins=(DATASET.encode(),),
-    ),
+    Format("msmarco", QRELS, "MS MARCO's format", "qid iteration docid rel", "trec.read_trec_qrels",
+        "writing.trec_qrels", lacks=("strata",)),
+    Format("beir", QRELS, "BEIR's format", "query-id corpus-id score, with a header", "three_columns.read_beir",
+        "three_columns.beir_qrels", columns=3, endings=(".tsv",), lacks=("strata",)),
+    Format("sampled", QRELS, "the format of sampled judgments", "qid iteration docid stratum rel",
+        "sampled.read_sampled", "sampled.sampled_qrels", columns=5),
+    Format("cranfield", QRELS, "the format of three columns", "qid docid rel", "three_columns.read_cranfield",
+        "three_columns.cranfield_qrels", columns=3, lacks=("strata",)),
+    Format("tevatron", RUN, "Tevatron's format", "qid docid score", "three_columns.read_tevatron_run",
+        "three_columns.tevatron_run", columns=3, lacks=("tag",)),
+    Format("csv", BOTH, "CSV", "a header that names qid, docid, and rel or score; commas", "delimited.read",
+        "delimited.written_csv", partial(_has_header, b","), endings=(".csv",), lacks=("tag", "strata")),
+    Format("tsv", BOTH, "TSV", "a header that names qid, docid, and rel or score; tabs", "delimited.read",
+        "delimited.written_tsv", partial(_has_header, b"\t"), lacks=("tag", "strata")),
+    Format("json", BOTH, "JSON", "{qid: {docid: number}}, {qid: [docid, …]} or [{qid, docid, rel or score}, …]",
+        "dictionaries.read_json", "dictionaries.written_json", _is_json, (b"{", b"["), endings=(".json",),
+        lacks=("tag", "strata"), bare=True),
+    Format("jsonl", BOTH, "JSON Lines", "{qid, docid, rel or score} on each line", "dictionaries.read_json_lines",
+        "dictionaries.written_json_lines", _is_json_lines, (b"{",), endings=(".jsonl", ".ndjson"),
+        lacks=("tag", "strata")),
+    Format("parquet", BOTH, "Parquet", "columns qid, docid, and rel or score; needs the extra parquet",
+        "parquet.read_parquet", "parquet.written_parquet", begins=(b"PAR1",), endings=(".parquet",), lacks=("strata",),
+        binary=True),
+    Format("ir_datasets", QRELS, "ir_datasets", "ir_datasets:NAME in place of a file; needs the extra datasets",
+        "datasets.read_dataset", begins=(DATASET.encode(),)),
 )  # fmt: skip
 """All formats. A file has the first whose ``seen`` says so, of those that hold what is wanted."""
 

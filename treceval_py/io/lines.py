@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 Column = Sequence[bytes]
 
-_WHOLE = re.compile(rb"[+-]?\d+")
-
 
 class Block(NamedTuple):
     """Consecutive data lines of a file, as columns of fields."""
@@ -60,10 +58,11 @@ class Block(NamedTuple):
         values = self.whole_numbers(field)
         if values is not None:
             return values
+        from treceval_py.diagnosis.columns import is_whole
         from treceval_py.diagnosis.lines import about_label, about_rank
 
         for row, text in enumerate(self.columns[field]):
-            if not _WHOLE.fullmatch(text) or not -(2**63) <= integer(text) < 2**63:
+            if not is_whole(text):
                 self._refuse_field(row, about_rank(text, alone=True) if kind == "rank" else about_label(text, kind))
         raise AssertionError("a column that int() refuses has a field that is not an integer")
 
@@ -71,14 +70,14 @@ class Block(NamedTuple):
         """Return a field as int64, or None if some values are not whole numbers."""
         column = self.columns[field]
         try:
-            try:
-                values = np.fromiter(map(int, column), dtype=np.int64, count=len(column))
-            except ValueError:  # int() also refuses thousands of leading zeros
-                if not all(map(_WHOLE.fullmatch, column)):
-                    return None
-                values = np.fromiter(map(integer, column), dtype=np.int64, count=len(column))
+            values = np.fromiter(map(int, column), dtype=np.int64, count=len(column))
         except OverflowError:
             return None
+        except ValueError:  # int() also refuses thousands of leading zeros
+            from treceval_py.diagnosis.columns import whole_number
+
+            numbers = list(map(whole_number, column))
+            return None if None in numbers else np.array(numbers, dtype=np.int64)
         return None if b"_" in b"".join(column) else values  # Python reads 1_0 as 10
 
     def ranks(self, field: int) -> IntArray:
@@ -115,13 +114,6 @@ class Block(NamedTuple):
         """Return whether a line with a bad number looks like a header: it is the first, without digits except in Q0."""
         fields = b"".join(column[row] for at, column in enumerate(self.columns) if at != 1)
         return self.lines[row] == 1 and not re.search(rb"[0-9]", fields)
-
-
-def integer(text: bytes) -> int:
-    """Parse a sign and digits; more than 20 digits are cut to 20."""
-    # int() refuses more than 4,300 digits, even zeros; 20 other digits already exceed 64 bits.
-    size = int(text.lstrip(b"+-").lstrip(b"0")[:20] or b"0")
-    return -size if text.startswith(b"-") else size
 
 
 def read_blocks(source: Source, layout: Layout) -> Iterator[Block]:

@@ -44,6 +44,13 @@ class Records(NamedTuple):
     lines: Sequence[int] | None = None
     numbered: bool = False
 
+    @classmethod
+    def of_rows(cls, qids: Iterable[str], docids: Sequence[bytes], name: str, lines: Sequence[int]) -> Records:
+        """Return rows of lines, each with a query and a document."""
+        numbers: dict[str, int] = {}
+        queries = np.array([numbers.setdefault(qid, len(numbers)) for qid in qids], dtype=np.int64)
+        return cls(list(numbers), queries, np.arange(len(docids) + 1), Ids.from_bytes(docids), name, lines)
+
     def error(self, row: int, value: str, fault: str, todo: str) -> InputError:
         """Return the error of a row whose ``value``, such as its score, has a fault."""
         stretch = int(np.searchsorted(self.starts, row, side="right")) - 1

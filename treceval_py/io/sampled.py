@@ -8,7 +8,7 @@ import numpy as np
 
 from treceval_py._types import Source
 from treceval_py.data.columns import SAMPLED
-from treceval_py.data.ids import Ids, decode, encode
+from treceval_py.data.ids import decode, encode
 from treceval_py.data.qrels import Qrels
 from treceval_py.io.lines import read_blocks
 from treceval_py.io.records import Records
@@ -24,18 +24,11 @@ def read_sampled(source: Source) -> Qrels:
     InputError
         The file cannot be read, a line is malformed, or a document is judged twice for a query.
     """
-    numbers: dict[str, int] = {}
-    queries, docids, strata, lines, rels = list[int](), list[bytes](), list[str](), list[int](), []
-    for block in read_blocks(source, SAMPLED):
-        qids, _, documents, cells, _ = block.columns
-        queries += [numbers.setdefault(decode(qid), len(numbers)) for qid in qids]
-        docids += documents
-        strata += map(decode, cells)
-        lines += block.lines
-        rels.append(block.integers(4, "judgment"))
-    starts = np.arange(len(docids) + 1)
-    records = Records(list(numbers), np.array(queries), starts, Ids.from_bytes(docids), name_of(source), lines)
-    return records.qrels(np.concatenate(rels), np.array(strata, dtype=object))
+    blocks = [(block, block.integers(4, "judgment")) for block in read_blocks(source, SAMPLED)]
+    qids, docids, strata = ([cell for block, _ in blocks for cell in block.columns[at]] for at in (0, 2, 3))
+    lines = [line for block, _ in blocks for line in block.lines]
+    records = Records.of_rows(map(decode, qids), docids, name_of(source), lines)
+    return records.qrels(np.concatenate([rels for _, rels in blocks]), np.array([*map(decode, strata)], dtype=object))
 
 
 def sampled_qrels(qrels: Qrels, _: str) -> Iterator[bytes]:
