@@ -13,8 +13,8 @@ from treceval_py.data.objects import could_be
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import DataError, InputError, OutputError
-from treceval_py.io.formats import FORMATS, Format, Kind, Sight, format_of, formats_of, imported
-from treceval_py.io.named import read_qrels, read_run, seen
+from treceval_py.io.formats import FORMATS, USUAL, Format, Kind, Sight, format_of, formats_of, imported
+from treceval_py.io.named import reader_named, seen
 from treceval_py.io.source import name_of
 from treceval_py.io.target import PACKED
 from treceval_py.io.writing import write_table
@@ -99,11 +99,11 @@ def convert(
     kinds = _BOTH if kind is None else frozenset([kind])
     if isinstance(source, (str, os.PathLike)) or hasattr(source, "read"):
         sight, file = seen(cast("Source", source))
-        table, guessed = read_table(file, sight, kinds, source_format, target_format)
+        table, guessed = _read_table(file, sight, kinds, source_format, target_format)
     elif source_format is not None:
         raise DataError(f"{shown(source)} in memory has no format", "Leave out the format of the source.")
     else:
-        table, guessed = table_of(source, _wanted(kinds, target_format))
+        table, guessed = table_of(source, _having(target_format, kinds, written=True))
     if tag is not None and isinstance(table, Qrels):
         raise DataError("judgments have no tag", "Leave out the tag, or choose the kind run.")
     to = target_format or _format_of(target, "run" if isinstance(table, Run) else "qrels")
@@ -129,39 +129,29 @@ def table_of(given: Any, kinds: frozenset[Kind] = _BOTH) -> tuple[Run | Qrels, b
     return (Qrels(given), True) if whole and "qrels" in kinds else (run, False)
 
 
-def _wanted(kinds: frozenset[Kind], target_format: str | None) -> frozenset[Kind]:
-    """Reduce the possible kinds to those that the target format can hold, if more than one is left."""
-    if len(kinds) == 1 or target_format is None:
-        return kinds
-    return kinds & _having(target_format, written=True)
-
-
-def _having(name: str, *, written: bool = False) -> frozenset[Kind]:
-    """Return the kinds that have a format with this name.
+def _having(name: str | None, kinds: frozenset[Kind], *, written: bool = False) -> frozenset[Kind]:
+    """Reduce several possible kinds to those that have a format with this name, if one is given.
 
     Raises
     ------
     DataError
         There is none.
     """
-    kinds = frozenset[Kind](kind for kind in _BOTH if name in formats_of(kind, written=written))
+    if len(kinds) == 1 or name is None:
+        return kinds
+    kinds = frozenset(kind for kind in kinds if name in formats_of(kind, written=written))
     if not kinds:
         raise DataError(f"unknown format {shown(name)}", f"Choose one of {', '.join(formats_of(*_BOTH))}.")
     return kinds
 
 
-def read_table(
-    source: Source,
-    sight: Sight,
-    kinds: frozenset[Kind] = _BOTH,
-    source_format: str | None = None,
-    target_format: str | None = None,
+def _read_table(
+    source: Source, sight: Sight, kinds: frozenset[Kind], name: str | None, target_format: str | None
 ) -> tuple[Run | Qrels, bool]:
     """Read judgments or a run, whichever the beginning of the source shows; also return whether that was guessed."""
     fields = len(sight.lines[0].split()) if sight.lines else 0
-    form, name = None, source_format
     if name is not None:
-        kinds = kinds if len(kinds) == 1 else _having(name)
+        kinds = _having(name, kinds)
         named = [form for form in FORMATS if form.name == name and not kinds.isdisjoint(form.holds)]
         form = next((form for form in named if len(form.layout.split()) == fields), named[0] if named else None)
     else:
@@ -173,11 +163,11 @@ def read_table(
             line = f"a line of {'1 field' if fields == 1 else f'{fields} fields'} has no format that can be converted"
             raise InputError(line, "A run has 6 fields, judgments have 4; or name its format.", file=name_of(source))
         kinds = frozenset(["qrels"] if fields == 4 else ["run"])
-    kinds = _wanted(kinds, target_format)
+    kinds = _having(target_format, kinds, written=True)
     if len(kinds) > 1 and form is not None:
         return _read_either(source, form)
-    read = read_run if kinds == {"run"} else read_qrels
-    return read(source, name or ("trec_results" if kinds == {"run"} else "qrels")), False
+    (kind,) = kinds
+    return reader_named(name or USUAL[kind], kind)(source), False
 
 
 def _read_either(source: Source, form: Format) -> tuple[Run | Qrels, bool]:
@@ -192,5 +182,5 @@ def _format_of(target: str | os.PathLike[str] | BinaryIO, kind: Kind) -> str:
     path = os.fspath(target) if isinstance(target, (str, os.PathLike)) else ""
     for packed in PACKED:
         path = path.removesuffix(packed)
-    usual = "trec_results" if kind == "run" else "qrels"
-    return next((name for name, form in formats_of(kind).items() if path.endswith(form.endings or ("/",))), usual)
+    fitting = (name for name, form in formats_of(kind).items() if form.endings and path.endswith(form.endings))
+    return next(fitting, USUAL[kind])

@@ -210,6 +210,9 @@ def imported(name: str) -> Callable[..., Any]:
     return imported
 
 
+USUAL: dict[Kind, str] = {"run": "trec_results", "qrels": "qrels"}
+"""The format of a file that shows no other, and of one whose name selects no other."""
+
 RUN, QRELS, OTHER, BOTH = ("run",), ("qrels",), ("judgments",), ("run", "qrels")
 
 FORMATS = (

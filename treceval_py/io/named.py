@@ -10,7 +10,7 @@ from treceval_py.data.ids import shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import DataError
-from treceval_py.io.formats import DATASET, GLANCE, Kind, Sight, format_of, formats_of, shows_enough, sight_of
+from treceval_py.io.formats import DATASET, GLANCE, USUAL, Kind, Sight, format_of, formats_of, shows_enough, sight_of
 from treceval_py.io.source import glance, source_of
 from treceval_py.io.trec import Judgments
 
@@ -137,7 +137,7 @@ def recognised(source: Source, kind: Kind, *, by_rank: bool = False) -> tuple[st
     if by_rank and sight.lines and len(sight.lines[0].split()) == 3:
         return "msmarco", source
     form = format_of(sight, kind)
-    return form.name if form is not None else "trec_results" if kind == "run" else "qrels", source
+    return form.name if form is not None else USUAL[kind], source
 
 
 def seen(source: Source) -> tuple[Sight, Source]:

@@ -116,7 +116,11 @@ def read_parquet(source: Source, value: Field) -> ParquetTable:
     name = name_of(source)
     pyarrow = _pyarrow(name)
     with rewindable(source) as raw:
-        _check_magic(raw.read(len(MAGIC)), name)
+        start = raw.read(len(MAGIC))
+        if start != MAGIC:
+            packed = start[:2] in _PACKED
+            todo = "Is the whole file compressed? Decompress it first." if packed else "Is it the right file?"
+            raise InputError("this is not a Parquet file" if start else "the file is empty", todo, file=name)
         raw.seek(0)
         try:
             from pyarrow import parquet  # type: ignore[import-not-found,import-untyped,unused-ignore]
@@ -179,14 +183,6 @@ def _pyarrow(name: str | None) -> Any:
         problem = "Parquet needs the package pyarrow, which is not installed"
         raise InputError(problem, "pip install 'treceval-py[parquet]'", file=name) from None
     return pyarrow
-
-
-def _check_magic(start: bytes, name: str) -> None:
-    if not start:
-        raise InputError("the file is empty", "Is it the right file?", file=name)
-    if start != MAGIC:
-        todo = "Is the whole file compressed? Decompress it first." if start[:2] in _PACKED else "Is it the right file?"
-        raise InputError("this is not a Parquet file", todo, file=name)
 
 
 _PACKED = (b"\x1f\x8b", b"BZ", b"\xfd7", b"\x28\xb5")

@@ -268,7 +268,7 @@ class _Stream:
     def __init__(self, raw: Any, name: str) -> None:
         self.raw = _Bytes(raw)
         self._name = name
-        self._readinto: Callable[[Any], int] | None = None
+        self._readinto = _decompressed(self.raw, name)
         if isinstance(raw, File) and raw.begun is not None:
             (self.raw, self._readinto), raw.begun = raw.begun, None
         self._started = False
@@ -288,15 +288,10 @@ class _Stream:
         buffer[:filled] = rest
         while filled < room and not self.ended:
             try:
-                if self._readinto is None:
-                    self._readinto = _decompressed(self.raw, self._name)
                 count = self._readinto(buffer[filled:room])
-            except Exception as error:
-                failure = _failure_of(error, self._name)
-                if failure is None:
-                    raise
+            except InputError as error:
                 # Lines before the damage are not used: damaged data may decompress to lines that nobody wrote.
-                raise at_line(failure, bytes(buffer[:filled]).count(b"\n")) from None
+                raise at_line(error, bytes(buffer[:filled]).count(b"\n")) from None
             self.ended = not count
             filled += count
         if self._started:
@@ -449,7 +444,24 @@ class _Bytes(io.RawIOBase):
 
 
 def _decompressed(raw: _Bytes, name: str) -> Callable[[Any], int]:
-    """Return a function that reads decompressed bytes into a buffer, all those before damage."""
+    """Return a function that reads decompressed bytes into a buffer, all those before damage, which it refuses."""
+    read: Callable[[Any], int] | None = None
+
+    def readinto(buffer: Any) -> int:
+        nonlocal read
+        try:
+            read = read or _decompressor(raw, name)
+            return read(buffer)
+        except Exception as error:
+            failure = _failure_of(error, name)
+            if failure is None:
+                raise
+            raise failure from None
+
+    return readinto
+
+
+def _decompressor(raw: _Bytes, name: str) -> Callable[[Any], int]:
     head = b""
     while len(head) < 8 and (more := raw.read(8 - len(head))):  # a pipe may give a byte at a time
         head += more
@@ -483,18 +495,8 @@ def pieces(source: Source) -> Iterator[bytes]:
     """
     name = name_of(source)
     with _opened(source, name) as raw:
-        read, buffer = None, bytearray(SMALL_BLOCK_SIZE)
-        while True:
-            try:
-                read = read or _decompressed(_Bytes(raw), name)
-                count = read(buffer)
-            except Exception as error:
-                failure = _failure_of(error, name)
-                if failure is None:
-                    raise
-                raise failure from None
-            if not count:
-                return
+        read, buffer = _decompressed(_Bytes(raw), name), bytearray(SMALL_BLOCK_SIZE)
+        while count := read(buffer):
             yield bytes(buffer[:count])
 
 
@@ -659,9 +661,7 @@ def glance(source: Source, size: int, enough: Callable[[bytes], bool] | None = N
                     ended = not count
                 if ended or enough is None or enough(bytes(head)):
                     break
-        except Exception as error:
-            if not isinstance(error, InputError) and _failure_of(error, name) is None:
-                raise
+        except InputError:
             ended = damaged = True
         if start is None:
             copied.rewind()
