@@ -396,8 +396,11 @@ def test_findings_beyond_the_most_are_counted() -> None:
         (b"1 a 10\n1 b 1\n1 c 1\n", None, "qrels"),
         (b"1 a 11\n1 b 1\n1 c 1\n", None, "run"),
         (b"1 a 11\n1 b 1\n1 c 12\n", None, "msmarco"),
+        (b"1 a 1\n2 b 1\n1 c 2\n", None, "msmarco"),
         # five: judgments of a sample, or a run without a tag, whose ranks count
         (b"1 0 a 2 1\n1 0 b 2 0\n", None, "qrels"),
+        (b"1 0 a top 1\n1 0 b rest 0\n", None, "qrels"),
+        (b"1 0 a 0.5 1\n1 0 b 0.25 0\n", None, "run"),
         (b"1 0 a 1 2\n1 0 b 2 1\n", None, "run"),
         (JUDGED, "run", "run"),
         (b"1 a 1\n", "run", "msmarco"),

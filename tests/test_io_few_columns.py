@@ -37,6 +37,8 @@ RECOGNISED: dict[str, tuple[Kind, str, bytes]] = {
     "one rank and score": ("run", "colbert", b"1 66 1 22.5\n"),
     "one rank and whole score": ("run", "trec_results", b"1 66 1 22\n"),
     "rank and rising score": ("run", "trec_results", b"1 66 1 22.5\n1 7 2 23.5\n"),
+    "ranks from 0": ("run", "colbert", b"1 66 0 22.5\n1 7 1 21.5\n"),
+    "ranks from 2": ("run", "trec_results", b"1 66 2 22.5\n1 7 3 21.5\n"),
     "a rank left out": ("run", "trec_results", b"1 66 1 22.5\n1 7 3 21.5\n"),
     "numbers as documents": ("run", "trec_results", b"1 0 1 1\n1 0 2 0\n"),
     # Judgments.
@@ -49,6 +51,7 @@ RECOGNISED: dict[str, tuple[Kind, str, bytes]] = {
     "one of the documents is 0": ("qrels", "cranfield", b"1 0 1\n2 1 0\n"),
     "a sample": ("qrels", "sampled", b"11 0 a 2 -1\n11 0 b 1 1\n"),
     "a stratum in words": ("qrels", "sampled", b"11 0 a top -1\n11 0 b rest 1\n"),
+    "a stratum that is a fraction": ("qrels", "sampled", b"11 0 a 0.5 -1\n11 0 b 0.25 1\n"),
     "preferences": ("qrels", "qrels", b"1 g s a 3\n1 g s b 2\n"),
     "a run without its tag": ("qrels", "qrels", b"1 0 a 1 9\n1 0 b 2 8\n"),
     # Headers.

@@ -202,7 +202,7 @@ def _of_five(rows: Rows, kind: str) -> str:
     """Return what five columns are: preferences, judgments with a stratum, or a run without its tag."""
     if any(fields[1].upper() == b"Q0" or not is_number(fields[4]) for fields in rows):
         return "near"
-    strata = all(is_whole(fields[3]) or not is_number(fields[3]) for fields in rows)
+    strata = kind or all(is_whole(fields[3]) or not is_number(fields[3]) for fields in rows)
     if strata and all(fields[1] == b"0" and is_whole(fields[4]) for fields in rows):
         return "near" if counts_up(rows, 3, least=1 + bool(kind)) else "sampled"
     return "near" if any(is_constant(fields[1]) and is_number(fields[3]) for fields in rows) else "prefs"
