@@ -28,6 +28,7 @@ RECOGNISED: dict[str, tuple[Kind, str, bytes]] = {
     "equal whole scores": ("run", "tevatron", b"1 a 9\n1 b 9\n1 c 7\n"),
     "fractions": ("run", "tevatron", b"1\ta\t0.5\n1\tb\t0.75\n"),
     "fractions after a whole number": ("run", "tevatron", b"1 a 9\n1 b 7.5\n"),
+    "ids like markup": ("run", "msmarco", b"<? a 1\n<? b 2\n"),
     "text in the third column": ("run", "trec_results", b"1 a x\n"),
     "one of two lines damaged": ("run", "tevatron", b"1 a 0.5\n1 b\n"),
     "two of three lines damaged": ("run", "trec_results", b"1 a 0.5\n1 b\n1 c\n"),

@@ -223,22 +223,27 @@ def form_of(lines: Sequence[bytes], kind: str = "") -> str:
     lines : sequence of bytes
         The first of them, from `io.formats.lines_of`.
     kind : str
-        What the file is given as, ``run`` or ``qrels``. The first line must then have data, and columns that could have
-        two roles are nothing.
+        What the file is given as, ``run`` or ``qrels``. Its first line must then be a line of data, or the header of
+        BEIR's judgments, ids may begin with any character, and columns that could have two roles are nothing.
 
     Returns
     -------
     str
         ``run``, ``near`` (a run that lacks a column), ``qrels``, ``msmarco``, ``tevatron`` (qid docid score),
         ``cranfield`` (qid docid rel), ``colbert`` (qid docid rank score), ``sampled`` (qid 0 docid stratum rel) or
-        ``prefs`` (qid group subgroup docid level); empty for anything else.
+        ``prefs`` (qid group subgroup docid level); ``beir`` if given as judgments; empty for anything else.
     """
-    given = [_form(line) for line in lines]
+    if kind == "qrels" and lines and is_header(lines[0]):
+        return "beir"
+    given = [_width(line.split(None, MOST_FIELDS)) if kind else _form(line) for line in lines]
     forms = Counter(given)
     best = max(("run", *_OF_WIDTH), key=lambda form: forms[form])
-    if kind and given[:1] != [best]:
-        return "beir" if kind == "qrels" and given[:1] == ["beir"] else ""
-    if forms["beir"] or not forms[best] or 2 * forms[best] < forms.total() - forms["header"] + (not kind):
+    if (
+        (kind and given[:1] != [best])
+        or forms["beir"]
+        or not forms[best]
+        or 2 * forms[best] < forms.total() - forms["header"] + (not kind)
+    ):
         return ""
     rows = [line.split() for line, form in zip(lines, given, strict=True) if form == best]
     return "run" if best == "run" else _OF_WIDTH[best](rows, kind)
@@ -398,8 +403,11 @@ def _form(line: bytes) -> str:
         ended = len(fields) > 2 and all(field.endswith(separator) for field in fields[:-1])
         if ended or (len(fields) < 3 and line.count(separator) >= 2):
             return name
-    if names_columns(fields):
-        return "header"
+    return "header" if names_columns(fields) else _width(fields)
+
+
+def _width(fields: Sequence[bytes]) -> str:
+    """Return how many fields a line has, with numbers in their places; empty if it has others."""
     count, numbers = len(fields), [is_number(field) for field in fields[2:5]]
     if count >= 6:
         return "run" if numbers[2] or is_whole(fields[3]) else ""

@@ -253,7 +253,7 @@ FORMATS = (
     Format("ir_datasets", QRELS, "ir_datasets", "ir_datasets:NAME in place of a file; needs the extra datasets",
         "datasets.read_dataset", begins=(DATASET.encode(),)),
 )  # fmt: skip
-"""All formats. A file has the first whose ``seen`` says so, of those that hold what is wanted."""
+"""All formats. A file has the first that its beginning shows, of those that hold what is wanted."""
 
 
 def formats_of(*kinds: str, written: bool = False) -> dict[str, Format]:
