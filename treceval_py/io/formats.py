@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 Kind = Literal["run", "qrels"]
@@ -71,8 +70,11 @@ def lines_of(head: bytes, most: int = 20, *, ended: bool = False) -> list[bytes]
     lines = (head if b"\n" in head else head.replace(b"\r", b"\n")).split(b"\n")
     if len(lines) > 1 and not ended:
         lines.pop()
-    data = (line for line in map(bytes.strip, lines) if line and not line.startswith(b"#"))
-    return list(islice(data, most))
+    data: list[bytes] = []
+    for line in map(bytes.strip, lines):
+        if line and not line.startswith(b"#") and len(data) < most:
+            data.append(line)
+    return data
 
 
 class Sight(NamedTuple):
