@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -59,9 +59,8 @@ class QueryLines(NamedTuple):
 
     def take(self, rows: IntArray, qids: list[bytes], starts: IntArray) -> QueryLines:
         """Return some rows in another order, with their queries and the row at which each of these begins."""
-        scores, ranks, rels, unranked = (
-            None if column is None else column[rows] for column in (self.scores, self.ranks, self.rels, self.unranked)
-        )
+        columns: tuple[Any, ...] = (self.scores, self.ranks, self.rels, self.unranked)
+        scores, ranks, rels, unranked = (None if column is None else column[rows] for column in columns)
         lines, at = np.asarray(self.lines)[rows].tolist(), np.asarray(self.at)[rows].tolist()
         docids = self.docids.take(rows)
         return QueryLines(qids, starts, docids, scores, ranks, rels, lines, self.text, at, unranked=unranked)
