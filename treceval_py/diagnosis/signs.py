@@ -8,9 +8,9 @@ an unlikely explanation.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -87,11 +87,7 @@ class Lists:
     ) -> None:
         self.qids, self.offsets, self.docids, self.scores, self.ranks = qids, offsets, docids, scores, ranks
         self.sizes: IntArray = np.diff(offsets)
-        self.ranked: BoolArray = np.full(len(self.sizes), ranks is not None)
-        self.columns = columns
-        self.ordered = ordered
-        if unranked is not None:
-            self.ranked[self.query[unranked]] = False
+        self.columns, self.ordered, self._unranked = columns, ordered, unranked
 
     @classmethod
     def of(cls, run: Run, *, ordered: bool = False) -> Self:
@@ -153,6 +149,14 @@ class Lists:
     def same_score(self) -> BoolArray:
         """Whether all documents of a query, two or more, have the same score; (Q,)."""
         return np.zeros(len(self.sizes), dtype=bool) if self.scores is None else self._same(self.descending)
+
+    @cached_property
+    def ranked(self) -> BoolArray:
+        """Whether all documents of a query have ranks that are whole numbers; (Q,)."""
+        ranked = np.full(len(self.sizes), self.ranks is not None)
+        if self._unranked is not None:
+            ranked[self.query[self._unranked]] = False
+        return ranked
 
     @cached_property
     def usable(self) -> BoolArray:
@@ -375,10 +379,22 @@ def look(lists: Lists, qrels: Qrels | None = None) -> Seen:
     return seen
 
 
-_SUMS = (
-    *("queries", "documents", "constant", "in_constant", "tied"),
-    *("ranked", "lined", "growing", "growing_lined", "doubt", "following"),
-)
+def _all_of(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    return tuple([fact for part in parts for fact in part])
+
+
+_RULES: dict[str, Callable[[list[Any]], Any]] = {
+    **dict.fromkeys(("queries", "documents", "constant", "in_constant", "tied", "ranked", "lined", "growing"), sum),
+    **dict.fromkeys(("growing_lined", "doubt", "following"), sum),
+    **dict.fromkeys(("ranks", "half", "rounded"), all),
+    **dict.fromkeys(("contradicting", "first"), _all_of),
+    "fractions": any,
+    "counting": lambda parts: max(parts) if all(parts) else 0,
+    "ranking": lambda parts: parts[0] if all(part == parts[0] for part in parts) else None,
+    "ways": lambda parts: tuple([way for way in parts[0] if all(way in part for part in parts)]),
+    "last": lambda parts: parts[-1],
+}
+"""What a fact about a run is, given those about its pieces."""
 
 
 def merged(parts: Sequence[Seen]) -> Seen:
@@ -386,26 +402,13 @@ def merged(parts: Sequence[Seen]) -> Seen:
     parts = [part for part in parts if part.queries]
     if len(parts) < 2:
         return parts[0] if parts else Seen()
-    ranks = all(part.ranks for part in parts)
-    sums = {name: sum(getattr(part, name) for part in parts) for name in _SUMS}
-    if not ranks and any(part.ranks for part in parts):  # a column with some ranks orders nothing
-        sums |= {"ranked": 0, "growing": 0}
-    ranking = parts[0].ranking
+    seen = Seen(**{name: rule([getattr(part, name) for part in parts]) for name, rule in _RULES.items()})
+    if not seen.ranks and any(part.ranks for part in parts):  # a column with some ranks orders nothing
+        seen.ranked, seen.growing, seen.contradicting = 0, 0, ()
     depths = {part.usual for part in parts if part.usual} | {part.last for part in parts[:-1]}
-    return Seen(
-        **sums,
-        contradicting=tuple([qid for part in parts for qid in part.contradicting]) if ranks else (),
-        ranks=ranks,
-        counting=max(part.counting for part in parts) if all(part.counting for part in parts) else 0,
-        half=all(part.half for part in parts),
-        rounded=all(part.rounded for part in parts),
-        fractions=any(part.fractions for part in parts),
-        ranking=ranking if all(part.ranking == ranking for part in parts) else None,
-        ways=tuple([way for way in parts[0].ways if all(way in part.ways for part in parts)]),
-        usual=depths.pop() if len(depths) == 1 else -1,
-        last=parts[-1].last,
-        first=tuple([each for part in parts for each in part.first][:DEPTH]),
-    )
+    seen.usual = depths.pop() if len(depths) == 1 else -1
+    seen.first = seen.first[:DEPTH]
+    return seen
 
 
 def _coarseness(scores: FloatArray) -> tuple[bool, bool, bool]:
@@ -420,8 +423,12 @@ def _coarseness(scores: FloatArray) -> tuple[bool, bool, bool]:
             single = scores.astype(np.float32)
             brain = not (single.view(np.uint32) & 0xFFFF).any() and (single == scores).all()
             half = bool(brain or (single.astype(np.float16) == scores).all())
-        rounded = rounded and bool((np.rint(scores * 100) / 100 == scores).all())
-        return half, rounded, (half or rounded) and bool((scores * 64 != np.floor(scores * 64)).any())
+        if rounded:
+            cents = np.rint(scores * 100)
+            cents /= 100
+            rounded = bool((cents == scores).all())
+        fractions = any(score * 64 % 1 for score in some) or bool(((scores * 64) % 1 != 0).any())
+        return half, rounded, (half or rounded) and fractions
 
 
 def _counting(lists: Lists, scores: FloatArray) -> int:
@@ -458,25 +465,28 @@ WAYS = ("rising", "falling", "rising by their numbers", "falling by their number
 """The ways in which scores can follow ids: from the best document on, ids rise or fall."""
 
 
-def _followed(lists: Lists, all_scores: FloatArray) -> tuple[tuple[int, ...], float]:
+def _followed(lists: Lists, scores: FloatArray) -> tuple[tuple[int, ...], float]:
     """Return the ways in which scores follow ids in all queries, and how unlikely that is."""
     ways, unlikely = tuple(range(len(WAYS))), 0.0
     for number in np.flatnonzero(lists.followable).tolist():
         start, stop = lists.offsets[number : number + 2].tolist()
         for end in sorted({min(start + FOLLOWS_FROM, stop), min(start + 1000, stop), stop}):
-            docids, scores = lists.docids.raw(start, end), all_scores[start:end].tolist()
-            ways = tuple([way for way in ways if _follows(docids, scores, way)])
+            here = _ways(lists.docids.raw(start, end), scores[start:end].tolist())
+            ways = tuple([way for way in ways if way in here])
             if not ways:
                 return ways, unlikely
-        groups = np.unique(all_scores[start:stop], return_counts=True)[1].tolist()
+        groups = np.unique(scores[start:stop], return_counts=True)[1].tolist()
         unlikely += math.lgamma(stop - start + 1) - sum(math.lgamma(size + 1) for size in groups)
     return ways, unlikely
 
 
-def _follows(docids: list[bytes], scores: list[float], way: int) -> bool:
-    keys: Sequence[Any] = [_by_number(docid) for docid in docids] if way >= 2 else docids
-    order = sorted(range(len(keys)), key=keys.__getitem__, reverse=way % 2 == 1)
-    return all(scores[lower] <= scores[upper] for upper, lower in pairwise(order))
+def _ways(docids: list[bytes], scores: list[float]) -> tuple[int, ...]:
+    """Return the ways in which scores follow ids."""
+    ways = []
+    for way, keys in ((0, docids), (2, [_by_number(docid) for docid in docids])):
+        ordered = [scores[at] for at in sorted(range(len(docids)), key=keys.__getitem__)]
+        ways += [way] * (ordered == sorted(ordered, reverse=True)) + [way + 1] * (ordered == sorted(ordered))
+    return tuple(ways)
 
 
 def hardly_judged(num_ret: IntArray, rank: IntArray) -> bool:
