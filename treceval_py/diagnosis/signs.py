@@ -307,7 +307,7 @@ class Seen:
     @property
     def same_ranking(self) -> bool:
         """Whether enough queries have the same ranking of enough documents."""
-        return self.queries >= SAME_FROM and self.ranking is not None and len(self.ranking) >= SAME_DOCUMENTS
+        return self.queries >= SAME_FROM and self.ranking is not None
 
     @property
     def distances(self) -> bool:
@@ -445,10 +445,10 @@ def _counting(lists: Lists, scores: FloatArray) -> int:
 
 
 def _same_ranking(lists: Lists) -> list[bytes] | None:
-    """Return the documents of each query in order if all queries have the same ones in the same order."""
+    """Return the documents of each query in order if all queries have the same ones, and enough, in the same order."""
     sizes = lists.sizes
     size, count = int(sizes[0]), len(sizes)
-    if (sizes != size).any() or (count > 1 and lists.best(0, 1) != lists.best(1, 1)):
+    if size < SAME_DOCUMENTS or (sizes != size).any() or (count > 1 and lists.best(0, 1) != lists.best(1, 1)):
         return None
     first = lists.best(0, size)
     return first if all(lists.best(number, size) == first for number in range(1, count)) else None
