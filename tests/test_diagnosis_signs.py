@@ -448,6 +448,32 @@ def test_less_than_a_tenth_of_the_first_ten_must_be_judged(hits: int, there: boo
     assert ("X206" in codes(qrels, lines)) is there
 
 
+@pytest.mark.parametrize(
+    ("queries", "judged", "hits", "there"),
+    [
+        # of 20 * 5 judged documents: 4, 5
+        (20, 5, 4, True),
+        (20, 5, 5, False),
+        # three judgments a query, two
+        (20, 3, 2, True),
+        (40, 2, 2, False),
+        # 51 judged documents, 48
+        (17, 3, 1, True),
+        (16, 3, 1, False),
+    ],
+)
+def test_of_few_judgments_a_twentieth_must_be_among_the_first_ten(
+    queries: int, judged: int, hits: int, there: bool
+) -> None:
+    lines = listed([10] * queries, falling)
+    qrels = {f"q{query}": {f"other{number}": 1 for number in range(judged)} for query in range(queries)}
+    for qid, docid, *_ in lines[::10][:hits]:
+        qrels[qid] = {docid: 1, **{f"other{number}": 1 for number in range(1, judged)}}
+    assert ("X206" in codes(qrels, lines)) is there
+    text = "".join(f"{qid} Q0 {docid} {rank} {score} t\n" for qid, docid, rank, score in lines)
+    assert ("X206" in check(io.BytesIO(text.encode()), qrels).counts) is there
+
+
 def test_judgments_can_show_that_ascending_scores_are_right() -> None:
     # AP is 1/5 as it is, with the relevant document last, and 1 in reverse order.
     lines = listed([5], lambda _, at: at)

@@ -334,7 +334,7 @@ class _Check:
     def _turned(self, qrels: Qrels, source: Source) -> None:
         """Say what a run would score with the lowest score first, if that is more; if it is less, all is well."""
         judged, _ = judge_file(qrels, source)
-        plain, turned = ap_both_ways(*judged.hits, judged.num_ret, judged.num_rel(1))
+        plain, turned = ap_both_ways(judged)
         shown, other = f"{plain:.4f}", f"{turned:.4f}"
         if turned < plain:
             self._collector.drop(("R129",))

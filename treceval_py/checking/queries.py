@@ -17,6 +17,7 @@ from treceval_py.checking.rows import QueryLines
 from treceval_py.checking.scores import ScoreChecks
 from treceval_py.data.ids import quoted
 from treceval_py.diagnosis.columns import Kind
+from treceval_py.diagnosis.noting import one_ranking
 from treceval_py.diagnosis.signs import SAME_FROM, documents_of
 
 SAME_DEPTH = 0.8
@@ -201,15 +202,11 @@ class _SameDocuments:
 
     def take(self, lists: PlacedLists) -> None:
         """Check some queries."""
-        for start, stop in pairwise(lists.offsets.tolist()):
+        for number, (start, stop) in enumerate(pairwise(lists.offsets.tolist())):
             if not self._same or (self._queries and stop - start != len(self._first)):
                 self._same = False
                 return
-            raw = lists.rows.docids.raw(start, stop)
-            ranked = raw
-            if lists.scores is not None or lists.ranks is not None:
-                order = lists.by_rank if lists.scores is None else lists.by_score
-                ranked = [raw[row - start] for row in order[start:stop].tolist()]
+            ranked = lists.best(number, stop - start)
             if not self._queries:
                 self._first = ranked
             self._queries += 1
@@ -223,9 +220,7 @@ class _SameDocuments:
             return
         sameness = f"all {self._queries:,} queries have the same {len(self._first):,} documents"
         if self._same_order:
-            collector.add(
-                "R135", f"{sameness} in the same order", "The ranking does not depend on the query: find out why."
-            )
+            collector.add(*one_ranking(self._queries, len(self._first)))
         else:
             collector.add("R136", f"{sameness}, in different orders", "Does the collection have no other documents?")
 

@@ -41,7 +41,7 @@ class RankChecks:
         self._queries += int(ranked.sum())
         self._contradicting.take(lists, lists.contradicting, lambda number: _contradiction(lists, number))
         ranks = lists.ranks[lists.by_rank]
-        least, constant, single = ranks[lists.offsets[:-1]], lists.same_rank & ranked, lists.sizes == 1
+        least, constant, single = ranks[lists.offsets[:-1]], ranked & ~lists.usable, lists.sizes == 1
         # An MS MARCO run has only ranks, so constant ranks count as repeated ranks there.
         special = constant if self._scored else np.zeros_like(constant)
         self._constant.take(lists, special, lambda number: _constant(lists, number))

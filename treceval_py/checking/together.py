@@ -17,8 +17,8 @@ from treceval_py.data.ids import beginning_of, decode, encode, quoted
 from treceval_py.data.qrels import Qrels
 from treceval_py.diagnosis.columns import Kind
 from treceval_py.diagnosis.lookalikes import Known, but_known, like_document
-from treceval_py.diagnosis.noting import LEAST_SAMPLED, few_judged, is_pooled, judged_elsewhere, unlike
-from treceval_py.diagnosis.signs import DEPTH, FEW_JUDGED
+from treceval_py.diagnosis.noting import LEAST_SAMPLED, Sampled, is_pooled, judged_elsewhere, unlike
+from treceval_py.diagnosis.signs import DEPTH
 
 MOST_SAMPLED = 100_000
 """Most documents that are looked up; more would not change a share."""
@@ -56,9 +56,7 @@ class Together:
         self._alike: set[bytes] = set()
         self._documents = 0  # of judged queries
         self._hit = False  # whether one of them is judged
-        self._sampled = 0
-        self._sampled_queries = 0
-        self._sampled_judged = 0
+        self._sampled = Sampled(0, 0, 0, 0)
         self._strays: list[bytes] = []  # sampled documents that are not judged for their query
         # The first documents of the first judged queries, and the chunk with them: to find out why nothing is judged.
         self._first: dict[str, list[bytes]] = {}
@@ -100,7 +98,7 @@ class Together:
         self._tell_not_judged(shape)
         if not self._hit:
             self._tell_no_judged_document()
-        elif is_pooled(self._qrels) and self._sampled >= LEAST_SAMPLED:
+        else:
             self._tell_few_judged()
 
     def _look_at_spelling(self, rows: QueryLines, row: int, qid: bytes) -> None:
@@ -130,16 +128,16 @@ class Together:
         start, stop = lists.offsets[number : number + 2].tolist()
         if self._kind.name == "judged-ranking" and self._collector.wants("X210"):
             self._compare_labels(lists.rows, query, start, stop)
-        sampled = new and self._sampled < MOST_SAMPLED
+        sampled = new and self._sampled.number < MOST_SAMPLED
         if not sampled and self._hit:
             return
         judged = set(self._qrels.docids.raw(*self._qrels.span(query)))
         if sampled:
             first = lists.best(number, DEPTH)
             strays = [docid for docid in first if docid not in judged]
-            self._sampled += len(first)
-            self._sampled_queries += 1
-            self._sampled_judged += len(first) - len(strays)
+            queries, documents, hits, possible = self._sampled
+            hits, possible = hits + len(first) - len(strays), possible + min(len(first), len(judged))
+            self._sampled = Sampled(queries + 1, documents + len(first), hits, possible)
             self._strays += strays
             if len(self._first) < DEPTH and not self._hit and self._chunk in (None, lists):
                 self._first[self._qrels.qids[query]] = first
@@ -220,18 +218,21 @@ class Together:
 
     def _tell_few_judged(self) -> None:
         """Report that hardly any of the first documents are judged for their query, or many for no query."""
-        few = self._sampled_judged < FEW_JUDGED * self._sampled
-        if not few and len(self._strays) < MOST_UNKNOWN * self._sampled:
+        sampled, strays = self._sampled, self._strays
+        few, most = sampled.too_few(self._qrels), MOST_UNKNOWN * sampled.number
+        pooled = sampled.number >= LEAST_SAMPLED and is_pooled(self._qrels)
+        if not few and (not pooled or len(strays) < most):
             return
-        unknown = len(self._strays) - judged_elsewhere(self._qrels, self._strays)
-        mostly, version = unknown >= MOST_UNKNOWN * self._sampled, "Is it the version of the corpus that was judged?"
-        of, judged = few_judged(self._sampled_judged, self._sampled, self._sampled_queries)
+        unknown, version = (
+            len(strays) - judged_elsewhere(self._qrels, strays),
+            "Is it the version of the corpus that was judged?",
+        )
         if few:
-            unjudged = f"{of} only {judged} judged for their query"
-            unjudged += f", and {unknown:,} are not judged for any query" if mostly else ""
-            self._collector.add("X206", unjudged, version if mostly else "Are the query ids those of QRELS?")
-        elif mostly:
-            self._collector.add("X207", f"{of} {unknown:,} are not judged for any query", version)
+            unjudged = f"{sampled.documents} only {sampled.words} judged for their query"
+            unjudged += f", and {unknown:,} are not judged for any query" if unknown >= most else ""
+            self._collector.add("X206", unjudged, version if unknown >= most else "Are the query ids those of QRELS?")
+        elif unknown >= most:
+            self._collector.add("X207", f"{sampled.documents} {unknown:,} are not judged for any query", version)
 
 
 def _named(qids: Iterable[bytes]) -> str:

@@ -172,7 +172,7 @@ def _about_run(fields: list[bytes]) -> str:
     if count == 5:
         return _about_missing(fields)
     forms = {3: OF_THREE, 4: "colbert (qid docid rank score)"}
-    return f"Name its format: {forms[count]}." if count in forms and is_number(fields[-1]) else ""
+    return f"Write {RUN}, or name its format: {forms[count]}." if count in forms and is_number(fields[-1]) else ""
 
 
 def _about_missing(fields: list[bytes]) -> str:

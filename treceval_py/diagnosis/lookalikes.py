@@ -10,93 +10,58 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import combinations, islice
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 
 from treceval_py.data.ids import decode, encode, quoted
 from treceval_py.data.qrels import Qrels
 
+_Fold: TypeAlias = tuple[str, Callable[[str], str]]
+"""A way in which an id is rewritten: what differs, and the function that undoes it."""
 
-class _Fold(NamedTuple):
-    """A way in which an id is rewritten: what differs, and the function that undoes it."""
 
-    differs: str
-    fold: Callable[[str], str]
+def _without(pattern: str, kept: str = "") -> Callable[[str], str]:
+    """Return the function that replaces what a pattern matches."""
+    return partial(re.compile(pattern).sub, kept)
 
 
 _SEPARATORS = "._:#/\\\\\\s\u200b\u2060\ufeff-"
-_ENDING = re.compile(r"\.(?:[a-z][a-z0-9]{0,4}|7z|bz2)$", re.IGNORECASE)
-_NUMBERED = re.compile(rf"[^\W\d_]+[{_SEPARATORS}]*(\d+)")
 
-
-def _without_brackets(text: str) -> str:
-    return text[1:-1] if text.startswith("<") and text.endswith(">") and len(text) > 2 else text
-
-
-def _without_segment(text: str) -> str:
-    return re.sub(r"(?<=.)#[^#]*$", "", text)
-
-
-def _without_address(text: str) -> str:
-    return re.sub(r"^https?://\S*/(?=\S)", "", text)
-
-
-def _without_prefix(text: str) -> str:
-    return re.sub(r"^[A-Za-z]{2,}:(?!//)(?=\S)", "", text)
-
-
-def _without_folder(text: str) -> str:
-    return re.split(r"[/\\]", text.rstrip("/\\"))[-1]
-
-
-def _without_ending(text: str) -> str:
-    once = _ENDING.sub("", text)
-    # Twice, for page.html.gz.
-    return _ENDING.sub("", once) or once or text
-
-
-def _without_fraction(text: str) -> str:
-    return re.sub(r"^(\d+)\.0+$", r"\1", text)
+_without_segment = _without(r"(?<=.)#[^#]*\Z")
+_number_alone = _without(rf"\A[^\W\d_]+[{_SEPARATORS}]*(\d+)\Z", r"\1")
 
 
 def _separated_alike(text: str) -> str:
     return re.sub(f"[{_SEPARATORS}]+", "-", text).strip("-") or text
 
 
-def _without_zeros(text: str) -> str:
-    return re.sub(r"(?<!\d)0+(?=\d)", "", text)
-
-
-def _number_alone(text: str) -> str:
-    numbered = _NUMBERED.fullmatch(text)
-    return numbered[1] if numbered else text
-
-
-_SPELLING = (
-    _Fold("the way letters are encoded", lambda text: unicodedata.normalize("NFKC", text)),
-    _Fold("the case of letters", str.casefold),
-    _Fold("punctuation", _separated_alike),
-    _Fold("leading zeros", _without_zeros),
+_SPELLING: tuple[_Fold, ...] = (
+    ("the way letters are encoded", partial(unicodedata.normalize, "NFKC")),
+    ("the case of letters", str.casefold),
+    ("punctuation", _separated_alike),
+    ("leading zeros", _without(r"(?<!\d)0+(?=\d)")),
 )
 """Differences that may occur in ids of any kind, in order of application."""
 
 # Spreadsheets and data frames turn 301 into 301.0.
-_FRACTION = (_Fold("a decimal point", _without_fraction),)
-_NUMBER = (_Fold("the text before the number", _number_alone),)
-_FILE = (
-    _Fold("angle brackets", _without_brackets),
-    _Fold("the beginning of the URL", _without_address),
-    _Fold("the folder", _without_folder),
-    _Fold("the ending", _without_ending),
+_FRACTION: _Fold = ("a decimal point", _without(r"\A(\d+)\.0+\Z", r"\1"))
+_BRACKETS: _Fold = ("angle brackets", _without(r"\A<(.+)>\Z", r"\1"))
+_FILE: tuple[_Fold, ...] = (
+    _BRACKETS,
+    ("the beginning of the URL", _without(r"\Ahttps?://\S*/(?=\S)")),
+    ("the folder", _without(r"\A.*[/\\](?=[^/\\])|[/\\]+\Z")),
+    # Twice, for page.html.gz.
+    ("the ending", _without(r"(?i)(?<=.)(?:\.(?:[a-z][a-z0-9]{0,4}|7z|bz2)){1,2}\Z")),
 )
 
 SEGMENT = "the segment after #"
 
 # Only one of two ids may have them: two segments, or two names with prefixes, are two documents.
-_PARTS = (_Fold(SEGMENT, _without_segment), _Fold("the prefix", _without_prefix))
-_ALL = (*_FILE[:1], *_PARTS, *_FILE[1:], *_FRACTION, *_SPELLING, *_NUMBER)
+_PARTS: tuple[_Fold, ...] = ((SEGMENT, _without_segment), ("the prefix", _without(r"\A[A-Za-z]{2,}:(?!//)(?=\S)")))
+_ALL = (_BRACKETS, *_PARTS, *_FILE[1:], _FRACTION, *_SPELLING, ("the text before the number", _number_alone))
 
 _PLAIN = re.compile(rb"[1-9][0-9]*")
 
@@ -108,8 +73,8 @@ MOST_COMPARED = 300_000
 
 
 def _folded(text: str, folds: Iterable[_Fold]) -> str:
-    for each in folds:
-        text = each.fold(text)
+    for _, fold in folds:
+        text = fold(text)
     return text
 
 
@@ -156,7 +121,7 @@ def difference(one: bytes, other: bytes) -> str:
         for count in range(1, len(possible) + 1):
             for folds in combinations(possible, count):
                 if _folded(first, folds) == _folded(second, folds):
-                    names = [each.differs for each in folds]
+                    names = [differs for differs, _ in folds]
                     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
     return ""
 
@@ -175,7 +140,7 @@ class Known:
     def __init__(self, ids: Iterable[bytes], *, files: bool = False) -> None:
         # In query ids an ending is significant: 37.a and 37.b are two turns of a conversation.
         self._files = files
-        self._folds = (*(_FILE if files else ()), *_FRACTION, *_SPELLING)
+        self._folds = (*(_FILE if files else ()), _FRACTION, *_SPELLING)
         self._spelled: dict[str, bytes] = {}
         self._folded: dict[str, bytes] = {}
         self._numbered: dict[str, bytes] = {}
@@ -190,8 +155,9 @@ class Known:
 
     def like(self, raw: bytes) -> bytes | None:
         """Return the id that looks most like another one, or equals it; None if none does."""
-        spelled = None if len(raw) > LONGEST else self._spelled.get(key(raw))
-        if spelled is not None or len(raw) > LONGEST:
+        if len(raw) > LONGEST:
+            return None
+        if (spelled := self._spelled.get(key(raw))) is not None:
             return spelled
         folded = _folded(decode(raw), self._folds)
         # q37 is like 37, but FT-37 is not like LA-37: one of the two must be the number alone.
@@ -201,9 +167,9 @@ class Known:
 
     def _like_part(self, raw: bytes) -> bytes | None:
         """Return the id of the whole of which an id names a part, or that lacks its prefix."""
-        text = _without_brackets(decode(raw))
-        for part in _PARTS:
-            if (whole := part.fold(text)) != text and (like := self.like(encode(whole))) is not None:
+        text = _BRACKETS[1](decode(raw))
+        for _, fold in _PARTS:
+            if (whole := fold(text)) != text and (like := self.like(encode(whole))) is not None:
                 return like
         return None
 
@@ -236,14 +202,14 @@ def like_document(qrels: Qrels, first: Sequence[tuple[str, Sequence[bytes]]]) ->
     # A segment may be like a document that is judged for another query.
     places = {encode(_without_segment(decode(docid))): docid for _, docids in first for docid in reversed(docids)}
     known = Known(places, files=True)
-    for place, docid in enumerate(islice(_each(qrels), MOST_COMPARED)):
+    for place, docid in enumerate(islice(documents(qrels), MOST_COMPARED)):
         like = known.like(docid)
         if like is not None and places[like] != docid:
             return places[like], docid, qrels.qids[int(np.searchsorted(qrels.offsets, place, side="right")) - 1]
     return None
 
 
-def _each(qrels: Qrels) -> Iterator[bytes]:
+def documents(qrels: Qrels) -> Iterator[bytes]:
     """Yield all judged documents, a portion at a time."""
     portion = 1 << 17
     for start in range(0, len(qrels.docids), portion):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -87,22 +87,13 @@ class Lists:
     ) -> None:
         self.qids, self.offsets, self.docids, self.scores, self.ranks = qids, offsets, docids, scores, ranks
         self.sizes: IntArray = np.diff(offsets)
-        self.ranked: BoolArray = np.full(len(self.sizes), ranks is not None)
-        self.columns = columns
-        self.ordered = ordered
-        if unranked is not None:
-            self.ranked[self.query[unranked]] = False
+        self.columns, self.ordered, self._unranked = columns, ordered, unranked
 
     @classmethod
     def of(cls, run: Run, *, ordered: bool = False) -> Self:
-        """Return the queries of a run that have documents."""
-        qids, offsets = run.qids, run.offsets
-        there = np.diff(offsets) > 0
-        if not there.all():
-            qids = tuple([qids[row] for row in np.flatnonzero(there).tolist()])
-            offsets = offsets[np.append(True, there)]
+        """Return the queries of a run."""
         columns = run.tag not in ("", DEFAULT_TAG)  # as runs of other formats than TREC's have
-        return cls(qids, offsets, run.docids, run.scores, run.ranks, ordered=ordered, columns=columns)
+        return cls(run.qids, run.offsets, run.docids, run.scores, run.ranks, ordered=ordered, columns=columns)
 
     @cached_property
     def query(self) -> IntArray:
@@ -125,19 +116,18 @@ class Lists:
 
     @cached_property
     def by_score(self) -> IntArray:
-        """The rows by query and descending score, equal scores in file order."""
+        """The rows by query, the best first: by score, equal scores in file order; by rank if there are no scores."""
         if self.scores is None:
-            raise AssertionError("a kind of file without scores cannot be ordered by score")
+            return self.by_rank
         return np.arange(len(self.scores)) if self.falling else np.lexsort((-self.scores, self.query))
 
     @cached_property
     def by_rank(self) -> IntArray:
-        """The rows by query and rank, equal ranks by descending score and then in file order."""
-        if self.ranks is None:
-            raise AssertionError("a kind of file without ranks cannot be ordered by rank")
-        if self.ordered or not (self.within & (self.ranks[1:] <= self.ranks[:-1])).any():
-            return np.arange(len(self.ranks))
-        return by_rank(self.query, self.ranks, self.scores)
+        """The rows by query and rank, equal ranks by descending score; as they are if there are no ranks."""
+        ranks = self.ranks
+        if ranks is None or self.ordered or not (self.within & (ranks[1:] <= ranks[:-1])).any():
+            return np.arange(self.offsets[-1])
+        return by_rank(self.query, ranks, self.scores)
 
     @cached_property
     def descending(self) -> FloatArray:
@@ -150,21 +140,30 @@ class Lists:
             return -np.sort(-scores.reshape(-1, size), axis=1).ravel()
         return scores[self.by_score]
 
-    @cached_property
-    def same_rank(self) -> BoolArray:
-        """Whether ranks cannot order a query, because all are the same or some are not whole numbers; (Q,)."""
-        if self.ranks is None:
-            return np.zeros(len(self.sizes), dtype=bool)
-        return ~self.ranked if self.ordered else self._same(self.ranks[self.by_rank]) | ~self.ranked
+    def _same(self, ordered: FloatArray | IntArray) -> BoolArray:
+        """Tell for each query of two or more documents whether all have the same value, given the values in order."""
+        same: BoolArray = (ordered[self.offsets[:-1]] == ordered[self.offsets[1:] - 1]) & (self.sizes > 1)
+        return same
 
     @cached_property
     def same_score(self) -> BoolArray:
         """Whether all documents of a query, two or more, have the same score; (Q,)."""
         return np.zeros(len(self.sizes), dtype=bool) if self.scores is None else self._same(self.descending)
 
-    def _same(self, ordered: FloatArray | IntArray) -> BoolArray:
-        same: BoolArray = (ordered[self.offsets[:-1]] == ordered[self.offsets[1:] - 1]) & (self.sizes > 1)
-        return same
+    @cached_property
+    def ranked(self) -> BoolArray:
+        """Whether all documents of a query have ranks that are whole numbers; (Q,)."""
+        ranked = np.full(len(self.sizes), self.ranks is not None)
+        if self._unranked is not None:
+            ranked[self.query[self._unranked]] = False
+        return ranked
+
+    @cached_property
+    def usable(self) -> BoolArray:
+        """Whether ranks can order a query, as they are whole numbers and not all the same; (Q,)."""
+        if self.ranks is None or self.ordered:
+            return self.ranked
+        return self.ranked & ~self._same(self.ranks[self.by_rank])
 
     @cached_property
     def constant(self) -> BoolArray:
@@ -178,11 +177,6 @@ class Lists:
         equal: BoolArray = self.descending[1:] == self.descending[:-1]
         equal[self.offsets[1:-1] - 1] = False
         return equal
-
-    @cached_property
-    def usable(self) -> BoolArray:
-        """Whether ranks can order a query; (Q,)."""
-        return self.ranked & ~self.same_rank
 
     @cached_property
     def directions(self) -> tuple[BoolArray, BoolArray]:
@@ -268,7 +262,7 @@ class Seen:
     usual, last : int
         The number of documents of each query but the last, -1 if it differs, 0 if there is none; and of the last.
     first : tuple of (str, list of bytes)
-        The first documents of the first judged queries, if none of these documents is judged; else empty.
+        The first documents of the first judged queries, if they were looked up.
     """
 
     queries: int = 0
@@ -298,18 +292,22 @@ class Seen:
     def __init__(self, **facts: Any) -> None:
         self.__dict__.update(facts)
 
-    def but(self, **facts: Any) -> Seen:
-        """Return the same with some facts changed."""
-        return Seen(**{**self.__dict__, **facts})
-
     @property
     def suspect(self) -> bool:
         """Whether there may be a sign in the columns."""
-        cut = self.queries >= CUT_FROM and self.usual >= CUT_FROM and 2 * self.last <= self.usual
         coarse = (self.half or self.rounded) and self.tied >= MANY_TIES * self.documents
-        alike = self.ranking is not None and self.queries >= SAME_FROM
         wrong = self.counting or self.constant or self.growing or self.growing_lined or self.contradicting
-        return bool(wrong or coarse or alike or cut or self.following >= UNLIKELY)
+        return bool(wrong or coarse or self.same_ranking or self.cut or self.following >= UNLIKELY)
+
+    @property
+    def cut(self) -> bool:
+        """Whether the last query is much shorter than all others, which are alike."""
+        return self.queries >= CUT_FROM and self.usual >= CUT_FROM and 2 * self.last <= self.usual
+
+    @property
+    def same_ranking(self) -> bool:
+        """Whether enough queries have the same ranking of enough documents."""
+        return self.queries >= SAME_FROM and self.ranking is not None
 
     @property
     def distances(self) -> bool:
@@ -336,8 +334,11 @@ class Seen:
         return f"{share} share their score with another document of their query"
 
 
-def look(lists: Lists) -> Seen:
-    """Count what the columns of whole queries show; ``qids`` of the lists are text."""
+def look(lists: Lists, qrels: Qrels | None = None) -> Seen:
+    """Count what the columns of whole queries show.
+
+    With judgments, given if no document may be judged, their first documents are kept; then queries are text.
+    """
     scores = lists.scores
     if scores is None or not len(lists.sizes):
         return Seen()
@@ -345,7 +346,7 @@ def look(lists: Lists) -> Seen:
     ties = int(np.count_nonzero(equal))
     groups = ties - int(np.count_nonzero(equal[1:] & equal[:-1])) if ties else 0
     usual = int(sizes[0]) if len(sizes) > 1 else 0
-    (half, rounded, fractions), (ways, following) = _coarseness(scores), _followed(lists)
+    ways, following = _followed(lists, scores)
     seen = Seen(
         queries=len(sizes),
         documents=len(scores),
@@ -353,34 +354,47 @@ def look(lists: Lists) -> Seen:
         in_constant=int(sizes[constant].sum()),
         tied=ties + groups,
         ranks=lists.ranks is not None,
-        half=half,
-        rounded=rounded,
-        fractions=fractions,
         ranking=_same_ranking(lists),
         ways=ways,
         following=following,
         usual=usual if (sizes[:-1] == usual).all() else -1,
         last=int(sizes[-1]),
     )
+    seen.half, seen.rounded, seen.fractions = _coarseness(scores)
+    if qrels is not None:
+        judged = (number for number, qid in enumerate(lists.qids) if qrels.row_of(str(qid)) is not None)
+        seen.first = tuple([(str(lists.qids[number]), lists.best(number, DEPTH)) for number in islice(judged, DEPTH)])
     if lists.ordered:  # as nearly every run is: nothing else can be wrong
-        return seen.but(ranked=int(np.count_nonzero(~lists.same_score & (sizes >= DISTANCES_FROM))))
+        seen.ranked = int(np.count_nonzero(~lists.same_score & (sizes >= DISTANCES_FROM)))
+        return seen
     usable, growing, comparable = lists.usable, lists.growing, lists.comparable
-    lined, contradicting = growing & ~usable, np.flatnonzero(lists.contradicting).tolist()
-    return seen.but(
-        ranked=int(np.count_nonzero(comparable & usable)),
-        lined=int(np.count_nonzero(comparable & ~usable)),
-        growing=int(np.count_nonzero(growing & usable)),
-        growing_lined=int(np.count_nonzero(lined)),
-        doubt=math.fsum(math.lgamma(size + 1) for size in sizes[lined].tolist()),
-        contradicting=tuple([str(lists.qids[number]) for number in contradicting]),
-        counting=_counting(lists, scores),
-    )
+    lined = growing & ~usable
+    seen.ranked = int(np.count_nonzero(comparable & usable))
+    seen.lined = int(np.count_nonzero(comparable & ~usable))
+    seen.growing = int(np.count_nonzero(growing & usable))
+    seen.growing_lined = int(np.count_nonzero(lined))
+    seen.doubt = math.fsum(math.lgamma(size + 1) for size in sizes[lined].tolist())
+    seen.contradicting = tuple([str(lists.qids[number]) for number in np.flatnonzero(lists.contradicting).tolist()])
+    seen.counting = _counting(lists, scores)
+    return seen
 
 
-_SUMS = (
-    *("queries", "documents", "constant", "in_constant", "tied"),
-    *("ranked", "lined", "growing", "growing_lined", "doubt", "following"),
-)
+def _all_of(parts: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    return tuple([fact for part in parts for fact in part])
+
+
+_RULES: dict[str, Callable[[list[Any]], Any]] = {
+    **dict.fromkeys(("queries", "documents", "constant", "in_constant", "tied", "ranked", "lined", "growing"), sum),
+    **dict.fromkeys(("growing_lined", "doubt", "following"), sum),
+    **dict.fromkeys(("ranks", "half", "rounded"), all),
+    **dict.fromkeys(("contradicting", "first"), _all_of),
+    "fractions": any,
+    "counting": lambda parts: max(parts) if all(parts) else 0,
+    "ranking": lambda parts: parts[0] if all(part == parts[0] for part in parts) else None,
+    "ways": lambda parts: tuple([way for way in parts[0] if all(way in part for part in parts)]),
+    "last": lambda parts: parts[-1],
+}
+"""What a fact about a run is, given those about its pieces."""
 
 
 def merged(parts: Sequence[Seen]) -> Seen:
@@ -388,26 +402,13 @@ def merged(parts: Sequence[Seen]) -> Seen:
     parts = [part for part in parts if part.queries]
     if len(parts) < 2:
         return parts[0] if parts else Seen()
-    ranks = all(part.ranks for part in parts)
-    sums = {name: sum(getattr(part, name) for part in parts) for name in _SUMS}
-    if not ranks and any(part.ranks for part in parts):  # a column with some ranks orders nothing
-        sums |= {"ranked": 0, "growing": 0}
-    ranking = parts[0].ranking
+    seen = Seen(**{name: rule([getattr(part, name) for part in parts]) for name, rule in _RULES.items()})
+    if not seen.ranks and any(part.ranks for part in parts):  # a column with some ranks orders nothing
+        seen.ranked, seen.growing, seen.contradicting = 0, 0, ()
     depths = {part.usual for part in parts if part.usual} | {part.last for part in parts[:-1]}
-    return Seen(
-        **sums,
-        contradicting=tuple([qid for part in parts for qid in part.contradicting]) if ranks else (),
-        ranks=ranks,
-        counting=max(part.counting for part in parts) if all(part.counting for part in parts) else 0,
-        half=all(part.half for part in parts),
-        rounded=all(part.rounded for part in parts),
-        fractions=any(part.fractions for part in parts),
-        ranking=ranking if all(part.ranking == ranking for part in parts) else None,
-        ways=tuple([way for way in parts[0].ways if all(way in part.ways for part in parts)]),
-        usual=depths.pop() if len(depths) == 1 else -1,
-        last=parts[-1].last,
-        first=tuple([each for part in parts for each in part.first][:DEPTH]),
-    )
+    seen.usual = depths.pop() if len(depths) == 1 else -1
+    seen.first = seen.first[:DEPTH]
+    return seen
 
 
 def _coarseness(scores: FloatArray) -> tuple[bool, bool, bool]:
@@ -422,8 +423,12 @@ def _coarseness(scores: FloatArray) -> tuple[bool, bool, bool]:
             single = scores.astype(np.float32)
             brain = not (single.view(np.uint32) & 0xFFFF).any() and (single == scores).all()
             half = bool(brain or (single.astype(np.float16) == scores).all())
-        rounded = rounded and bool((np.rint(scores * 100) / 100 == scores).all())
-        return half, rounded, (half or rounded) and bool((scores * 64 != np.floor(scores * 64)).any())
+        if rounded:
+            cents = np.rint(scores * 100)
+            cents /= 100
+            rounded = bool((cents == scores).all())
+        fractions = any(score * 64 % 1 for score in some) or bool(((scores * 64) % 1 != 0).any())
+        return half, rounded, (half or rounded) and fractions
 
 
 def _counting(lists: Lists, scores: FloatArray) -> int:
@@ -440,10 +445,10 @@ def _counting(lists: Lists, scores: FloatArray) -> int:
 
 
 def _same_ranking(lists: Lists) -> list[bytes] | None:
-    """Return the documents of each query in order if all queries have the same ones in the same order."""
+    """Return the documents of each query in order if all queries have the same ones, and enough, in the same order."""
     sizes = lists.sizes
     size, count = int(sizes[0]), len(sizes)
-    if (sizes != size).any() or (count > 1 and lists.best(0, 1) != lists.best(1, 1)):
+    if size < SAME_DOCUMENTS or (sizes != size).any() or (count > 1 and lists.best(0, 1) != lists.best(1, 1)):
         return None
     first = lists.best(0, size)
     return first if all(lists.best(number, size) == first for number in range(1, count)) else None
@@ -456,43 +461,32 @@ def _by_number(docid: bytes) -> tuple[bytes, int, bytes]:
     return before, len(digits), digits
 
 
-def _by_text(docid: bytes) -> bytes:
-    return docid
-
-
-_KEYS: tuple[Callable[[bytes], object], ...] = (_by_text, _by_number)
-
 WAYS = ("rising", "falling", "rising by their numbers", "falling by their numbers")
 """The ways in which scores can follow ids: from the best document on, ids rise or fall."""
 
 
-def _followed(lists: Lists) -> tuple[tuple[int, ...], float]:
+def _followed(lists: Lists, scores: FloatArray) -> tuple[tuple[int, ...], float]:
     """Return the ways in which scores follow ids in all queries, and how unlikely that is."""
     ways, unlikely = tuple(range(len(WAYS))), 0.0
-    if lists.scores is None:
-        return ways, unlikely
     for number in np.flatnonzero(lists.followable).tolist():
         start, stop = lists.offsets[number : number + 2].tolist()
         for end in sorted({min(start + FOLLOWS_FROM, stop), min(start + 1000, stop), stop}):
-            docids, scores = lists.docids.raw(start, end), lists.scores[start:end].tolist()
-            ways = tuple([way for way in ways if _follows(docids, scores, way)])
+            here = _ways(lists.docids.raw(start, end), scores[start:end].tolist())
+            ways = tuple([way for way in ways if way in here])
             if not ways:
                 return ways, unlikely
-        groups = np.unique(lists.scores[start:stop], return_counts=True)[1].tolist()
+        groups = np.unique(scores[start:stop], return_counts=True)[1].tolist()
         unlikely += math.lgamma(stop - start + 1) - sum(math.lgamma(size + 1) for size in groups)
     return ways, unlikely
 
 
-def _follows(docids: list[bytes], scores: list[float], way: int) -> bool:
-    key = _KEYS[way // 2]
-    order = sorted(range(len(docids)), key=lambda at: key(docids[at]), reverse=way % 2 == 1)  # type: ignore[arg-type, return-value]
-    return all(scores[lower] <= scores[upper] for upper, lower in pairwise(order))
-
-
-def first_of_judged(qrels: Qrels, lists: Lists) -> tuple[tuple[str, list[bytes]], ...]:
-    """Return the first documents of the first judged queries."""
-    judged = (number for number, qid in enumerate(lists.qids) if qrels.row_of(str(qid)) is not None)
-    return tuple([(str(lists.qids[number]), lists.best(number, DEPTH)) for number in islice(judged, DEPTH)])
+def _ways(docids: list[bytes], scores: list[float]) -> tuple[int, ...]:
+    """Return the ways in which scores follow ids."""
+    ways = []
+    for way, keys in ((0, docids), (2, [_by_number(docid) for docid in docids])):
+        ordered = [scores[at] for at in sorted(range(len(docids)), key=keys.__getitem__)]
+        ways += [way] * (ordered == sorted(ordered, reverse=True)) + [way + 1] * (ordered == sorted(ordered))
+    return tuple(ways)
 
 
 def hardly_judged(num_ret: IntArray, rank: IntArray) -> bool:

@@ -24,7 +24,8 @@ GLANCE = 1 << 12
 ENOUGH = 1 << 16
 """Bytes in which lines with data are looked for."""
 
-_WHOLE = re.compile(rb"[+-]?\d+")
+# Patterns that no run in TREC's format needs are not compiled at start.
+_WHOLE = rb"[+-]?\d+"
 
 _MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -99,20 +100,23 @@ def sight_of(head: bytes, ended: bool = True) -> Sight:
 
 def shows_enough(head: bytes) -> bool:
     """Return whether no more bytes are needed to recognise a format."""
-    if b"\0" in head or _JSON_LIST.match(head):
+    if b"\0" in head or _is_list(head):
         return True
     if _JSON.match(head):  # in one line of nested objects, only its end separates JSON from JSON Lines
-        return b"\n" in head.strip() or not _NESTED.match(head)
+        return b"\n" in head.strip() or not re.match(_KEY + rb"(\{|$)", head)
     return b"\n" in head and bool(lines_of(head, 1))
 
 
 # How formats are seen: functions of a Sight.
 
 _JSON = re.compile(rb'\s*\{\s*(["}]|$)')
-_JSON_LIST = re.compile(rb"\s*\[\s*\{")
 _KEY = rb'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*'
-_NESTED = re.compile(_KEY + rb"(\{|$)")
-_RECORD = re.compile(_KEY + rb"[^\s{\[]")
+
+
+def _is_list(head: bytes) -> bool:
+    """Return whether a list of objects begins."""
+    before, brace, _ = head.partition(b"{")
+    return brace != b"" and before.strip() == b"["
 
 
 def _is_json_lines(sight: Sight) -> bool:
@@ -121,12 +125,12 @@ def _is_json_lines(sight: Sight) -> bool:
     first, _, rest = (part.strip() for part in sight.head.strip().partition(b"\n"))
     if rest:  # in one JSON document, objects do not follow one another directly
         return first.endswith(b"}") and rest.startswith(b"{")
-    return _RECORD.match(first) is not None and b'"search_results"' not in first
+    return re.match(_KEY + rb"[^\s{\[]", first) is not None and b'"search_results"' not in first
 
 
 def _is_json(sight: Sight) -> bool:
-    opens = _JSON.match(sight.head) or _JSON_LIST.match(sight.head)
-    return opens is not None and not _is_json_lines(sight)
+    opens = _JSON.match(sight.head) is not None or _is_list(sight.head)
+    return opens and not _is_json_lines(sight)
 
 
 def _has_header(separator: bytes, sight: Sight) -> bool:
@@ -138,7 +142,9 @@ def _has_header(separator: bytes, sight: Sight) -> bool:
 
     names = [name.strip(b'" ').lower().decode("latin-1") for name in first.split(separator)]
     # BEIR's judgments in place of a run are still judgments.
-    judged = names == ["query-id", "corpus-id", "score"] and all(_WHOLE.fullmatch(line.split()[-1]) for line in others)
+    judged = names == ["query-id", "corpus-id", "score"] and all(
+        re.fullmatch(_WHOLE, line.split()[-1]) for line in others
+    )
     return not judged and all(not set(field.every).isdisjoint(names) for field in (QUERY, DOCUMENT))
 
 

@@ -19,7 +19,7 @@ from treceval_py.data.columns import RUN
 from treceval_py.data.ids import decode
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import PLAIN, Ranking
-from treceval_py.diagnosis.signs import Lists, Seen, first_of_judged, look, merged
+from treceval_py.diagnosis.signs import Lists, Seen, look, merged
 from treceval_py.errors import InputError
 from treceval_py.io.lines import no_data
 from treceval_py.io.rows import Part, Repetition, Rows, gathered, read_part, scanned
@@ -110,7 +110,8 @@ def judge_file(
             run = rows.run(duplicates=duplicates)
             judged = judge_by(qrels, run, ranking, complete=complete)
             replaced = rows.count - len(run.docids)
-            return judged, Retrieved(run.qids, run.name, run.tag, look(Lists.of(run)), replaced)
+            seen = look(Lists.of(run), qrels)
+            return judged, Retrieved(run.qids, run.name, run.tag, seen, replaced)
     return reading.whole(complete=complete)
 
 
@@ -195,10 +196,8 @@ class _Reading:
         elif noticed:
             twice = rows.repetition()
         ordered = part.ordered and run.ranks is not None and len(part.queries) == len(run.qids)
-        lists = Lists.of(run, ordered=ordered)
-        seen = look(lists)
-        if not len(located.hits.rank):  # the documents will tell why
-            seen = seen.but(first=first_of_judged(self._qrels, lists))
+        # If no document is judged, the documents will tell why.
+        seen = look(Lists.of(run, ordered=ordered), None if len(located.hits.rank) else self._qrels)
         return _Piece(run.qids, run.tag, part.num_lines, num_bytes, located, seen, twice, replaced)
 
     def take_all(self, texts: Iterator[memoryview]) -> None:
@@ -276,8 +275,8 @@ class _Reading:
         located = [piece.located for piece in self._pieces if piece.located is not None]
         seen = merged([piece.seen for piece in self._pieces])
         if self._parted:  # parts do not follow one another
-            contradicting = set(seen.contradicting)
-            seen = seen.but(contradicting=tuple(filter(contradicting.__contains__, self._qids)), usual=-1)
+            seen.contradicting = tuple(filter({*seen.contradicting}.__contains__, self._qids))
+            seen.usual = -1
         judged = assemble(self._qrels, located, complete=complete, tag=self._tag, known=self._ranking.known)
         replaced = sum(piece.replaced for piece in self._pieces)
         return judged, Retrieved(tuple(self._qids), self.name, self._tag, seen, replaced)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from treceval_py.data.ids import first_of
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Ranking
 from treceval_py.data.run import Run
-from treceval_py.diagnosis.sign import Sign
 from treceval_py.diagnosis.signs import hardly_judged
 from treceval_py.errors import EvaluationError, TrecevalError, brief
 from treceval_py.io.trec import Judgments
@@ -34,6 +33,9 @@ from treceval_py.scoring.opening import File, Judged, Opened, facts_of
 from treceval_py.scoring.planning import Plan
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Fingerprint
+
+if TYPE_CHECKING:
+    from treceval_py.diagnosis.sign import Sign
 
 Judge: TypeAlias = Callable[[Opened, Ranking, bool, tuple[str, ...]], "tuple[Judged, Retrieved]"]
 """What judges an opened run, as `judge_opened` does."""
@@ -191,7 +193,8 @@ def results_of(opened: Opened, plan: Plan, fingerprint: Fingerprint, judge: Judg
         tag=retrieved.tag,
         fingerprint=fingerprint,
         replaced=retrieved.replaced,
-        signs=() if first is None else _signs(opened, retrieved, *first, missing or (), unjudged, judge),
+        # Another judge only tries a way of scoring.
+        signs=_signs(opened, retrieved, *first, missing, unjudged) if first and judge is judge_opened else (),
     )
 
 
@@ -200,19 +203,17 @@ def _signs(
     retrieved: Retrieved,
     judged: Judged,
     ranking: Ranking,
-    missing: Sequence[str],
+    missing: Sequence[str] | None,
     unjudged: Sequence[str],
-    judge: Judge,
 ) -> tuple[Sign, ...]:
     """Return the signs of a mistake in a run; nearly no run has one, which is quick to see of a file."""
     seen = retrieved.seen
     few = isinstance(judged, JudgedRun) and hardly_judged(judged.num_ret, judged.hits.rank)
-    right = seen is not None and not seen.suspect and not few and not (missing and unjudged)
-    if right or judge is not judge_opened:  # the latter is a way of scoring that is only tried
+    if seen is not None and not (seen.suspect or few or (missing and unjudged)):
         return ()
     from treceval_py.scoring.noticing import noticed
 
-    return noticed(opened.form, opened.judgments, retrieved, judged, ranking, missing, unjudged)
+    return noticed(opened, retrieved, judged, ranking, missing or (), unjudged, few=few)
 
 
 def part_of(

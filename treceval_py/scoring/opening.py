@@ -10,7 +10,6 @@ from treceval_py._types import Data, Source
 from treceval_py.data.columns import QRELS, RUN
 from treceval_py.data.groups import JudgmentGroups
 from treceval_py.data.ids import shown
-from treceval_py.data.passages import as_documents
 from treceval_py.data.preferences import Preferences
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.ranking import Ranking
@@ -244,7 +243,7 @@ def open_run(
         if relevance and not whole:
             return Opened(judgments, form, Retrieved(form.qids, RUN_NAME, DEFAULT_TAG), kept)
         form = form.table(judgments)
-    form = as_documents(form, reading.max_passage)
+    form = _ranking_documents(form, reading)
     return Opened(judgments, form, facts_of(form), kept)
 
 
@@ -283,16 +282,25 @@ def load_run(
         name, source = recognised(source, "run") if reading.run_format is None else (reading.run_format, source)
         return _read_run(source, name, duplicates, reading)[0]
     form = _table_or_arrays(run)
-    return as_documents(form if isinstance(form, Run) else form.table(judgments), reading.max_passage)
+    return _ranking_documents(form if isinstance(form, Run) else form.table(judgments), reading)
 
 
 def _read_run(source: Source, format: str, duplicates: str, reading: Reading) -> tuple[Run, int]:
     """Return a run file as a table, and how many of its lines were replaced by later ones."""
     if format != "trec_results":
-        return as_documents(reader_named(format, "run")(source), reading.max_passage), 0
+        return _ranking_documents(reader_named(format, "run")(source), reading), 0
     rows = gathered(source, RUN, threads=reading.threads)
     run = rows.run(duplicates=duplicates)
-    return as_documents(run, reading.max_passage), rows.count - len(run.docids)
+    return _ranking_documents(run, reading), rows.count - len(run.docids)
+
+
+def _ranking_documents(run: Run, reading: Reading) -> Run:
+    """Return a run of documents, made from one of segments if they are read so."""
+    if reading.max_passage is None:
+        return run
+    from treceval_py.data.passages import as_documents
+
+    return as_documents(run, reading.max_passage)
 
 
 def _table_or_arrays(run: Any) -> Run | Arrays:

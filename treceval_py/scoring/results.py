@@ -13,7 +13,6 @@ import numpy as np
 from treceval_py._types import BoolArray, FloatArray
 from treceval_py.data.ids import encode, shown
 from treceval_py.data.qrels import Qrels
-from treceval_py.diagnosis.sign import Sign
 from treceval_py.errors import EvaluationError, MeasureError, OutputError, brief, listed
 from treceval_py.measures import Measure, parse_measures
 from treceval_py.scoring.conventions import Conventions
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl  # type: ignore[import-not-found,unused-ignore]
 
+    from treceval_py.diagnosis.sign import Sign
     from treceval_py.io.query_groups import AnyGroups
 
 
