@@ -884,7 +884,7 @@ def test_the_cases_of_runs_are_what_their_names_say() -> None:
         "a duplicate across pieces": "RepeatedDocumentError <file>:94: document 'd0' occurs twice in query 'q2' (first on line 4). "
         "Keep one of the two lines.",
         "a malformed line after a duplicate": "InputError <file>:43: 4 fields, but a run's line has at least 6 (qid Q0 docid "
-        "rank score tag). Write qid Q0 docid rank score tag.",
+        "rank score tag). Write qid Q0 docid rank score tag, or name its format: colbert (qid docid rank score).",
     }
     for name, message in expected.items():
         kind, text = check_streams(RUNS[name])
