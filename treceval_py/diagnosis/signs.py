@@ -334,19 +334,24 @@ class Seen:
         return f"{share} share their score with another document of their query"
 
 
-def look(lists: Lists, qrels: Qrels | None = None) -> Seen:
+def look(lists: Lists, qrels: Qrels | None = None, before: Seen | None = None) -> Seen:
     """Count what the columns of whole queries show.
 
-    With judgments, given if no document may be judged, their first documents are kept; then queries are text.
+    With judgments, given if no document may be judged, their first documents are kept; then queries are text. What must
+    be true of all pieces of a run is not looked for again if it is not true of the one ``before``.
     """
     scores = lists.scores
     if scores is None or not len(lists.sizes):
         return Seen()
-    sizes, constant, equal = lists.sizes, lists.constant, lists.equal
-    ties = int(np.count_nonzero(equal))
-    groups = ties - int(np.count_nonzero(equal[1:] & equal[:-1])) if ties else 0
+    sizes, constant = lists.sizes, lists.constant
+    coarse = before is None or before.half or before.rounded
+    half, rounded, fractions = _coarseness(scores) if coarse else (False, False, False)
+    ties = groups = 0
+    if coarse:
+        ties = int(np.count_nonzero(lists.equal))
+        groups = ties - int(np.count_nonzero(lists.equal[1:] & lists.equal[:-1])) if ties else 0
     usual = int(sizes[0]) if len(sizes) > 1 else 0
-    ways, following = _followed(lists, scores)
+    ways, following = _followed(lists, scores) if before is None or before.ways else ((), 0.0)
     seen = Seen(
         queries=len(sizes),
         documents=len(scores),
@@ -354,13 +359,15 @@ def look(lists: Lists, qrels: Qrels | None = None) -> Seen:
         in_constant=int(sizes[constant].sum()),
         tied=ties + groups,
         ranks=lists.ranks is not None,
-        ranking=_same_ranking(lists),
+        half=half,
+        rounded=rounded,
+        fractions=fractions,
+        ranking=_same_ranking(lists) if before is None or before.ranking is not None else None,
         ways=ways,
         following=following,
         usual=usual if (sizes[:-1] == usual).all() else -1,
         last=int(sizes[-1]),
     )
-    seen.half, seen.rounded, seen.fractions = _coarseness(scores)
     if qrels is not None:
         judged = (number for number, qid in enumerate(lists.qids) if qrels.row_of(str(qid)) is not None)
         seen.first = tuple([(str(lists.qids[number]), lists.best(number, DEPTH)) for number in islice(judged, DEPTH)])

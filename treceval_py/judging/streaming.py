@@ -197,7 +197,8 @@ class _Reading:
             twice = rows.repetition()
         ordered = part.ordered and run.ranks is not None and len(part.queries) == len(run.qids)
         # If no document is judged, the documents will tell why.
-        seen = look(Lists.of(run, ordered=ordered), None if len(located.hits.rank) else self._qrels)
+        before = self._pieces[-1].seen if self._pieces else None
+        seen = look(Lists.of(run, ordered=ordered), None if len(located.hits.rank) else self._qrels, before)
         return _Piece(run.qids, run.tag, part.num_lines, num_bytes, located, seen, twice, replaced)
 
     def take_all(self, texts: Iterator[memoryview]) -> None:
