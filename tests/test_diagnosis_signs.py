@@ -121,6 +121,7 @@ DAMAGES: dict[str, tuple[Callable[[Lines], Lines], str, str]] = {
     "a folder": (documents("docs/{}".format), "X205", "Write document ids as in the judgments."),
     "small letters": (documents(str.lower), "X205", "Write document ids as in the judgments."),
     "angle brackets": (documents("<{}>".format), "X205", "Write document ids as in the judgments."),
+    "quotes": (documents('"{}"'.format), "X205", "they differ only in quotes"),
     "URLs": (documents("https://x.org/a/{}".format), "X205", "the beginning of the URL"),
     "a prefix": (documents("col:{}".format), "X205", "the prefix"),
     "brackets and a prefix": (documents("<col:{}>".format), "X205", "angle brackets and the prefix"),

@@ -81,6 +81,9 @@ def test_three_columns_that_may_be_ranks_or_scores_are_refused_with_both_formats
     with pytest.raises(te.InputError) as caught:
         te.read_run(text="1 a 7\n2 b 9\n")
     assert caught.value.todo == "Name its format: msmarco (qid docid rank) or tevatron (qid docid score)."
+    with pytest.raises(te.InputError, match="these are judgments of 3 columns") as caught:  # small, in no order
+        te.read_run(text="1 a 3\n1 b 7\n1 c 5\n")
+    assert "Or name its format: msmarco (qid docid rank) or tevatron (qid docid score)." in caught.value.todo
     assert te.read_run(text="1 a 7\n2 b 9\n", format="msmarco").to_dict() == {"1": {"a": -7.0}, "2": {"b": -9.0}}
     assert te.read_run(text="1 a 7\n2 b 9\n", format="tevatron").to_dict() == {"1": {"a": 7.0}, "2": {"b": 9.0}}
 

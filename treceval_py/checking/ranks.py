@@ -53,49 +53,28 @@ class RankChecks:
 
     def finish(self) -> None:
         """Report what was found."""
-        if self._scored:
-            self._tell_contradictions()
-            self._tell_constant()
-        self._tell_low()
-        self._tell_repeated()
-
-    def _tell_contradictions(self) -> None:
-        tally = self._contradicting
-        if tally.count:
-            contradiction = f"ranks contradict scores {of_queries(tally.count, self._queries)}: {tally.first.words}"
-            todo = f"{_SCORES_DECIDE}; MS MARCO's script uses the ranks. Find out which of the two is right."
-            tally.tell(self._collector, "R123", contradiction, todo)
-
-    def _tell_constant(self) -> None:
-        tally = self._constant
-        if tally.count:
-            problem = f"all ranks of a query are the same {of_queries(tally.count, self._queries)}: {tally.first.words}"
-            tally.tell(self._collector, "R125", problem, f"{_SCORES_DECIDE}; {_FIX}.")
-
-    def _tell_low(self) -> None:
+        fix = f"{_SCORES_DECIDE}; {_FIX}."
         low, alone, count = self._low, self._low_alone, self._low.count
-        if not self._constant.count:  # else a single document with rank 0 is another case of constant ranks
+        if not (self._scored and self._constant.count):  # else a single document with rank 0 is one more of these
             count += alone.count
             if alone.count and (not low.count or alone.first.line < low.first.line):
                 low = alone
-        if not count:
-            return
-        beginning = f"ranks begin below 1 {of_queries(count, self._queries)}: {low.first.words}"
         if self._scored:
-            low.tell(self._collector, "R124", beginning, f"Ranks begin at 1. {_SCORES_DECIDE}; {_FIX}.")
+            todo = f"{_SCORES_DECIDE}; MS MARCO's script uses the ranks. Find out which of the two is right."
+            self._tell(self._contradicting, "R123", "ranks contradict scores", todo)
+            self._tell(self._constant, "R125", "all ranks of a query are the same", fix)
+            self._tell(low, "R124", "ranks begin below 1", f"Ranks begin at 1. {fix}", count)
+            self._tell(self._repeated, "R126", "ranks are not 1, 2, 3, …", fix)
         else:
-            low.tell(self._collector, "R133", beginning, "Ranks begin at 1: add 1 to each.")
-
-    def _tell_repeated(self) -> None:
-        tally = self._repeated
-        if not tally.count:
-            return
-        problem = f"ranks are not 1, 2, 3, … {of_queries(tally.count, self._queries)}: {tally.first.words}"
-        if self._scored:
-            tally.tell(self._collector, "R126", problem, f"{_SCORES_DECIDE}; {_FIX}.")
-        else:
+            self._tell(low, "R133", "ranks begin below 1", "Ranks begin at 1: add 1 to each.", count)
             todo = "Number the documents of each query from 1, without gaps: of two with the same rank only the last"
-            tally.tell(self._collector, "R134", problem, f"{todo} line counts.")
+            self._tell(self._repeated, "R134", "ranks are not 1, 2, 3, …", f"{todo} line counts.")
+
+    def _tell(self, tally: Tally, code: str, problem: str, todo: str, count: int | None = None) -> None:
+        count = tally.count if count is None else count
+        if count:
+            where = f"{problem} {of_queries(count, self._queries)}: {tally.first.words}"
+            tally.tell(self._collector, code, where, todo)
 
 
 def _contradiction(lists: PlacedLists, number: int) -> Place:

@@ -354,7 +354,11 @@ def _of_other_role(form: str, kind: Kind) -> Sign:
     if kind.name == "judged-ranking" and form in RUNS:
         return Sign("R114", "this is a run, not a judged ranking", "Check it as a run: --as run.")
     if kind.rel is None:
-        todo = "Are the two files swapped?" + " Give a ranking with labels as a judged ranking." * (form == "qrels")
+        ranked = {
+            "qrels": " Give a ranking with labels as a judged ranking.",
+            "cranfield": f" Or name its format: {OF_THREE}.",
+        }
+        todo = "Are the two files swapped?" + ranked.get(form, "")
         return Sign("R114", f"these are {_JUDGMENTS[form]}, not {kind.what}", todo)
     if form in ("cranfield", "msmarco"):
         three = f"these are {_JUDGMENTS[form]}" if form in _JUDGMENTS else "3 fields"

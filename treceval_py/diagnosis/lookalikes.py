@@ -51,6 +51,7 @@ _FRACTION: _Fold = ("a decimal point", _without(r"\A(\d+)\.0+\Z", r"\1"))
 _BRACKETS: _Fold = ("angle brackets", _without(r"\A<(.+)>\Z", r"\1"))
 _FILE: tuple[_Fold, ...] = (
     _BRACKETS,
+    ("quotes", _without(r"\A([\"'])(.+)\1\Z", r"\2")),
     ("the beginning of the URL", _without(r"\Ahttps?://\S*/(?=\S)")),
     ("the folder", _without(r"\A.*[/\\](?=[^/\\])|[/\\]+\Z")),
     # Twice, for page.html.gz.
