@@ -36,6 +36,13 @@ class Done(NamedTuple):
     err: bytes
 
 
+def last_of_each(arguments: Sequence[object]) -> list[str]:
+    """Return arguments without the options, and their values, that are given again further on."""
+    words = list(map(str, arguments))
+    again = {at for at, word in enumerate(words) if word.startswith("--") and word in words[at + 1 :]}
+    return [word for at, word in enumerate(words) if at not in again and at - 1 not in again]
+
+
 def treceval(arguments: Sequence[str], *, stdin: bytes = b"", folder: str | os.PathLike[str] | None = None) -> Done:
     """Run ``treceval`` with arguments in a folder."""
     return command(arguments, stdin=stdin, folder=folder)

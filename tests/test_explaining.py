@@ -29,7 +29,11 @@ from treceval_py.explaining.explanation import Explained
 from treceval_py.measures import FAMILIES
 
 # The messy run lacks a judged query, which profiles count differently.
-pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::treceval_py.MissingQueriesWarning",
+    "ignore::treceval_py.SuspectRunWarning",
+    "ignore:.* can differ from:treceval_py.TrecevalWarning",
+)
 
 MESSY = te.read_qrels(QRELS), te.read_run(RUN)
 

@@ -23,7 +23,11 @@ from modules import module_at
 
 import treceval_py as te
 
-pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::treceval_py.MissingQueriesWarning",
+    "ignore::treceval_py.SuspectRunWarning",
+    "ignore:.* can differ from:treceval_py.TrecevalWarning",
+)
 
 KIT = Path(__file__).parent.parent / "conformance"
 sys.path.insert(0, str(KIT))  # cards.py imports run.py

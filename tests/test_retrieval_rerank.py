@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command import treceval
+from command import last_of_each, treceval
 from packages import flag_embedding, skip_without
 from syrupy.assertion import SnapshotAssertion
 from tiny_models import WORDS, make_tiny_model, make_tiny_reranker
@@ -52,8 +52,8 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rerank(first: str | Path, model: str, output: str | Path, *options: str) -> Any:
-    given = [str(first), "-o", str(output), *TEXTS, "--model", model, "--device", "cpu", "--batch-size", "8", *options]
-    return treceval(["rerank", *given])
+    usual = ["-o", str(output), *TEXTS, "--model", model, "--device", "cpu", "--batch-size", "8"]
+    return treceval(["rerank", str(first), *last_of_each([*usual, *options])])
 
 
 def texts() -> tuple[dict[str, str], dict[str, str]]:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command import Done, treceval
+from command import Done, last_of_each, treceval
 from packages import skip_without
 from syrupy.assertion import SnapshotAssertion
 from tiny_models import make_tiny_model
@@ -49,7 +49,7 @@ def minilm() -> str:
 
 
 def retrieve(*arguments: str | Path | int, status: int = 0) -> Done:
-    done = treceval(["retrieve", *map(str, arguments)])
+    done = treceval(["retrieve", *last_of_each(arguments)])
     assert done.status == status, done.err.decode()
     return done
 

@@ -34,7 +34,11 @@ from treceval_py.scoring.show import RESULT_FORMATS, Options, results_text
 from treceval_py.scoring.signatures import Fingerprint, explicit
 
 # The run lacks a query, so that conventions about missing queries change a number.
-pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::treceval_py.MissingQueriesWarning",
+    "ignore::treceval_py.SuspectRunWarning",
+    "ignore:.* can differ from:treceval_py.TrecevalWarning",
+)
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1}, "3": {"z": 1}}
 RUN = {"1": {"b": 3.0, "a": 2.0, "x": 1.0}, "2": {"a": 1.0}, "9": {"a": 1.0}}

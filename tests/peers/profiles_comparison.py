@@ -330,7 +330,8 @@ def msmarco(case: Case, rng: random.Random) -> Answers:
         mean = sum(found.values()) / len(relevant) if relevant else None
         asked.append(Asked(f"MRR @{k}", f"MRR@{k}", mean, {str(qid): value for qid, value in found.items()}))
     text = "".join(f"{qid}\t{docid}\t{rank}\n" for qid, row in ranked.items() for docid, rank in row)
-    yield Answer("msmarco", case.qrels, te.read_run(io.BytesIO(text.encode())), asked)
+    run = te.read_run(text=text, format="msmarco") if text else te.Run({})
+    yield Answer("msmarco", case.qrels, run, asked)
 
 
 def sklearn(case: Case, rng: random.Random) -> Answers:
