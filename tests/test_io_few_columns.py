@@ -148,6 +148,10 @@ WRONG = {
     "qid,docid,score\n": "<text>: no data lines, only a header. Is it the right file?",
     '{"1": ["a"], "2": {"b": 1}}': "<text>: query '2' has an object instead of a list of documents. "
     "Write {qid: {docid: value}}.",
+    '{"1": ["a", 3]}': "<text>: query '1' has a list with something other than ids instead of a list of documents. "
+    "Write {qid: {docid: value}}.",
+    '{"search_results": 3}': "<text>: query 'search_results' has 3 instead of an object {docid: value}. "
+    "Write {qid: {docid: value}}.",
     '[{"qid": "1", "docid": "a"}]': "<text>: the object has no field 'score' (or sim, similarity); its fields are: "
     "'qid', 'docid'. Add it.",
 }

@@ -213,9 +213,8 @@ def run(arguments: Sequence[str], program: click.Command = treceval) -> int:
             program.make_context(program.name, words, obj=tuple(arguments)) as context,
         ):
             warnings.simplefilter("always", TrecevalWarning)
-            warnings.simplefilter(
-                "ignore", SuspectRunWarning
-            )  # commands print these as notes, beside what they concern
+            # Commands print these as notes, beside what they concern.
+            warnings.simplefilter("ignore", SuspectRunWarning)
             warnings.showwarning = show  # type: ignore[assignment]
             program.invoke(context)
     except click.exceptions.Exit as ended:

@@ -13,7 +13,7 @@ from treceval_py.comparing.saved.files import Unscored, not_scored
 from treceval_py.comparing.saved.measures import harmonised
 from treceval_py.comparing.saved.naming import unique_names
 from treceval_py.comparing.saved.reading import is_saved, read_saved
-from treceval_py.comparing.scores import Scored, measure_named, scored_of
+from treceval_py.comparing.scores import Scored, known_measure, scored_of
 from treceval_py.comparing.tuned import about_tuned
 from treceval_py.data.ids import shown
 from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
@@ -308,7 +308,7 @@ def _chosen(wanted: list[Measure], known: Sequence[Scored], profile: Profile) ->
         return [each for each in profile.parse(profile.measures) if fit(each)], []
     first = harmonised(known)
     common = [name for name in first[0].measures if all(name in scored.measures for scored in first)]
-    measures = [(name, measure_named(name)) for name in common]
+    measures = [(name, known_measure(name)) for name in common]
     real = [(name, each) for name, each in measures if each is None or each.family.kind != COUNT]
     of_usual = parse_measures(USUAL)
     usual_there = [name for name, each in real if each in of_usual]
@@ -325,8 +325,8 @@ def _chosen(wanted: list[Measure], known: Sequence[Scored], profile: Profile) ->
 def _same(name: str, chosen: Measure | str) -> bool:
     if name == chosen or (isinstance(chosen, Measure) and name == chosen.name):
         return True
-    measure = measure_named(name)
-    return measure is not None and measure == (chosen if isinstance(chosen, Measure) else measure_named(chosen))
+    measure = known_measure(name)
+    return measure is not None and measure == (chosen if isinstance(chosen, Measure) else known_measure(chosen))
 
 
 def _only(scored: Scored, chosen: Sequence[Measure | str]) -> Scored:

@@ -91,8 +91,8 @@ MOST = 1e100
 """The standard deviation of larger values overflows a float."""
 
 
-def measure_named(name: str) -> Measure | None:
-    """Return the measure of a name in saved results, if it is one of ours."""
+def known_measure(name: str) -> Measure | None:
+    """Return the measure of a name; None if there is none or the name means several."""
     try:
         measures = parse_measures(name)
     except MeasureError:
@@ -206,7 +206,7 @@ def _aligned(runs: Sequence[Scored], name: str, *, force: bool) -> Aligned:
     # The queries are those compared, which can be fewer than the run has.
     first = known[0][1]._replace(queries=len(qids), query_set=fingerprint_of_queries(qids)) if known else None
     versions = tuple(dict.fromkeys(signature.version for _, signature in known))
-    measure = measure_named(name) if first is None else first.measure
+    measure = known_measure(name) if first is None else first.measure
     low, high = UNBOUNDED if measure is None else measure.family.bounds
     bounds = (low, high) if low - SAME <= values.min() and values.max() <= high + SAME else UNBOUNDED
     return Aligned(name, qids, values, first, left_out, tuple(forced), versions, bounds)

@@ -90,7 +90,7 @@ def convert(
     Warns
     -----
     TrecevalWarning
-        The target cannot hold queries without documents.
+        The target cannot hold everything, such as scores or queries without documents.
     """
     if not isinstance(target, (str, os.PathLike)) and not hasattr(target, "writelines"):
         raise OutputError(f"{shown(target)} is not a file", "Give a path, or an open binary file.")

@@ -147,7 +147,8 @@ def read_json(source: Source, value: Field) -> Dictionary:
         for record in document:
             rows.add_record(record, value)
     elif isinstance(document, tuple):
-        rows.add_queries(dict(document).get("search_results", document))
+        results = dict(document).get("search_results")
+        rows.add_queries(results if isinstance(results, tuple) else document)
     else:
         rows.refuse(f"this is {_shown(document)}, not a JSON object", "Write {qid: {docid: value}}.")
     if not rows.numbers:
@@ -216,7 +217,9 @@ class _Gathered:
             listed = isinstance(documents, list) and all(isinstance(docid, str) for docid in documents)
             if type(documents) is not first or not (listed or isinstance(documents, tuple)):
                 form = "a list of documents" if first is list else "an object {docid: value}"
-                problem = f"query {_quoted(qid)} has {_shown(documents)} instead of {form}"
+                mixed = first is list and isinstance(documents, list)
+                has = "a list with something other than ids" if mixed else _shown(documents)
+                problem = f"query {_quoted(qid)} has {has} instead of {form}"
                 self.refuse(problem, "Write {qid: {docid: value}}.", line)
             self._begin(qid)
             self._docids += documents if listed else [docid for docid, _ in documents]

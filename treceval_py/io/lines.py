@@ -221,5 +221,6 @@ def _cause(lines: list[bytes], layout: Layout) -> Sign | None:
 
     kind = kind_of(layout)
     fault = None if kind is None else cause_of(lines_of(b"\n".join(lines[:1000]), ended=True), kind)
-    swapped = fault is not None and fault.todo.startswith("Are the two files swapped?")
-    return fault._replace(todo=f"{fault.todo} The order is QRELS RUN.") if fault and swapped else fault
+    if fault is None or fault.code != "R114":  # a run as judgments, or judgments as a run
+        return fault
+    return fault._replace(todo=f"{fault.todo} The order is QRELS RUN.")

@@ -52,7 +52,7 @@ def write_run(
     Warns
     -----
     TrecevalWarning
-        The format cannot hold queries without documents.
+        The format cannot hold everything, such as scores or queries without documents.
     """
     if not isinstance(tag, (str, NoneType)):
         raise DataError(f"the tag is {shown(tag)}, not text", "Give the name of the system.")
@@ -82,7 +82,7 @@ def write_qrels(qrels: Qrels | Data, path: str | os.PathLike[str], *, format: st
     Warns
     -----
     TrecevalWarning
-        The format cannot hold queries without documents.
+        The format cannot hold everything, such as scores or queries without documents.
     """
     write_table(qrels if isinstance(qrels, Qrels) else Qrels(qrels), path, format)
 

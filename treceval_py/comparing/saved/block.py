@@ -9,8 +9,8 @@ from typing import NoReturn
 
 import numpy as np
 
-from treceval_py.comparing.saved.measures import NUMBER, compares, is_standardised, known
-from treceval_py.comparing.scores import Scored
+from treceval_py.comparing.saved.measures import NUMBER, compares, is_standardised
+from treceval_py.comparing.scores import Scored, known_measure
 from treceval_py.data.ids import encode, quoted
 from treceval_py.errors import InputError, TrecevalError
 from treceval_py.io.records import encoded
@@ -68,7 +68,7 @@ class Names:
             if is_standardised(name):
                 problem = f"these are z-scores ({shown(name)}), which cannot be compared"
                 raise InputError(problem, "Save the original values, without -Z.", file=self._file, line=line)
-            self._measures[name] = known(name)
+            self._measures[name] = known_measure(name)
         return self._measures[name]
 
 

@@ -5,21 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from treceval_py.comparing.scores import Scored
-from treceval_py.measures import Measure, parse_measures
+from treceval_py.comparing.scores import Scored, known_measure
+from treceval_py.measures import Measure
 from treceval_py.measures.registry import REAL, TEXT
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 """A number as programs write it: neither Python's ``1_000`` nor ``nan``."""
-
-
-def known(name: str) -> Measure | None:
-    """Return the measure of a name; None if there is none or the name means several."""
-    try:
-        measures = parse_measures(name)
-    except ValueError:
-        return None
-    return measures[0] if len(measures) == 1 else None
 
 
 def compares(measure: Measure | None) -> bool:
@@ -29,7 +20,7 @@ def compares(measure: Measure | None) -> bool:
 
 def is_standardised(name: str) -> bool:
     """Tell whether a name has the prefix that trec_eval's ``-Z`` adds."""
-    return name.startswith("Z") and known(name) is None and known(name[1:]) is not None
+    return name.startswith("Z") and known_measure(name) is None and known_measure(name[1:]) is not None
 
 
 def shows_value(measure: Measure, text: str, *, decimals: bool = False) -> bool:
@@ -71,7 +62,7 @@ def harmonised(runs: Sequence[Scored]) -> list[Scored]:
     for run in runs:
         names: list[str] = []
         for name in run.measures:
-            measure = by_name[name] if name in by_name else by_name.setdefault(name, known(name))
+            measure = by_name[name] if name in by_name else by_name.setdefault(name, known_measure(name))
             wanted = name if measure is None else spelling.get(measure, name)
             taken = wanted != name and (wanted in names or wanted in run.measures)
             names.append(name if taken else wanted)

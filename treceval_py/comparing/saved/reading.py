@@ -6,11 +6,11 @@ import os
 import re
 
 from treceval_py.comparing.saved.json_file import read_json_results
-from treceval_py.comparing.saved.measures import is_standardised, known, shows_value
+from treceval_py.comparing.saved.measures import is_standardised, shows_value
 from treceval_py.comparing.saved.others import other_kind, refusal
 from treceval_py.comparing.saved.separated import read_separated
 from treceval_py.comparing.saved.trec import read_trec_results
-from treceval_py.comparing.scores import Scored
+from treceval_py.comparing.scores import Scored, known_measure
 from treceval_py.data.ids import decode
 from treceval_py.errors import InputError
 from treceval_py.io.source import BYTE_ORDER_MARK, LONGEST_LINE, peek, whole
@@ -127,7 +127,7 @@ def _is_result(row: list[bytes]) -> bool:
         return False
     first, second, value = map(decode, row)
     # z-scores too: the reader of results refuses them with a specific message.
-    if (measure := known(first.removeprefix("Z") if is_standardised(first) else first)) is not None:
+    if (measure := known_measure(first.removeprefix("Z") if is_standardised(first) else first)) is not None:
         return shows_value(measure, value)
-    measure = known(second)
+    measure = known_measure(second)
     return measure is not None and shows_value(measure, value, decimals=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from treceval_py.comparing.saved.block import shown
 from treceval_py.comparing.saved.json_file import Fields, Reader, read_document
-from treceval_py.comparing.saved.measures import known
+from treceval_py.comparing.scores import known_measure
 from treceval_py.data.ids import encode
 from treceval_py.diagnosis.sign import Sign
 from treceval_py.errors import InputError, MeasureError, listed
@@ -147,7 +147,7 @@ class _Saved:
         return tuple([Sign(*(self._reader.word(sign, key, "a sign") for key in Sign._fields)) for sign in signs])
 
     def _measure(self, name: str) -> Measure:
-        measure = known(name)
+        measure = known_measure(name)
         if measure is None:
             raise MeasureError(f"measure {shown(name)} is not known", "Declare it first.", file=self._file)
         return measure if measure.name == name else replace(measure, asked=name)

@@ -8,9 +8,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from treceval_py.comparing.saved.block import AVERAGE, OF_GROUP, Block, Names, finished, shown
-from treceval_py.comparing.saved.measures import known
 from treceval_py.comparing.saved.naming import stem
-from treceval_py.comparing.scores import Scored
+from treceval_py.comparing.scores import Scored, known_measure
 from treceval_py.errors import InputError
 from treceval_py.io.lines import no_data
 
@@ -109,7 +108,7 @@ def _fields(line: str, file: str, number: int) -> tuple[str, str, str]:
 
 
 def _about_fields(fields: list[str]) -> str:
-    if len(fields) == 2 and known(fields[0]) is not None:
+    if len(fields) == 2 and known_measure(fields[0]) is not None:
         return "Save it with -q, which prints values per query."
     if len(fields) == 6:
         return "This looks like a run; score it."
@@ -140,4 +139,4 @@ def _has_queries_first(lines: list[_Line], file: str) -> bool:
 
 def _known_of(names: Iterable[str]) -> int:
     """Return how many of the first names are measures."""
-    return sum(known(name) is not None for name in islice(dict.fromkeys(names), MOST_NAMES))
+    return sum(known_measure(name) is not None for name in islice(dict.fromkeys(names), MOST_NAMES))
