@@ -92,7 +92,7 @@ def _pair(lists: PlacedLists, number: int, pairs: BoolArray) -> Place:
     start, stop = int(lists.offsets[number]), int(lists.offsets[number + 1])
     at = start + int(np.flatnonzero(pairs[start : stop - 1])[0])
     before, row = sorted((int(lists.by_score[at]), int(lists.by_score[at + 1])))
-    score, other = (lists.written(each, lists.kind.score) for each in (row, before))
+    score, other = (lists.written(place, lists.kind.score) for place in (row, before))
     words = (
         f"in query {lists.name(number)} document {lists.document(row)} has score {score}, and "
         f"{lists.document(before)} on line {lists.line(before)} has {other}"

@@ -166,13 +166,14 @@ def notes_of(comparison: Comparison, gathering: Gathered) -> list[str]:
     """Return the notes of a comparison, but for those about files that were left out, which `end` names."""
     from treceval_py.comparing.saved.files import not_scored
 
-    return [each for each in comparison.notes if each not in not_scored(gathering.left_out)]
+    left_out = not_scored(gathering.left_out)
+    return [sentence for sentence in comparison.notes if sentence not in left_out]
 
 
 def end(ctx: click.Context, gathering: Gathered) -> None:
     """Name each file that was left out, with the reason, and end with the status for bad data if there is one."""
-    for each in gathering.left_out:
-        say(each.message)
+    for file in gathering.left_out:
+        say(file.message)
     if gathering.left_out:
         ctx.exit(1)
 

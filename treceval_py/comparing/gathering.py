@@ -213,7 +213,7 @@ class _Attempts:
 
     def failed(self) -> tuple[Unscored, ...]:
         """Return the files that were left out, and why."""
-        return tuple(Unscored.of(*each) for each in self._errors)
+        return tuple(Unscored.of(file, error) for file, error in self._errors)
 
 
 def _results(

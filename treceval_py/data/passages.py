@@ -35,12 +35,12 @@ def as_documents(run: Run, separator: str | None) -> Run:
         for start, stop in pairwise(run.offsets.tolist())
     ]
     rows = np.concatenate(
-        [np.array([*each], np.int64) + start for each, start in zip(lists, run.offsets, strict=False)]
+        [np.array([*best], np.int64) + start for best, start in zip(lists, run.offsets, strict=False)]
     )
     offsets = np.cumsum([0, *map(len, lists)])
     ranks = None
     if run.ranks is not None:
         of_lists = np.split(run.ranks[rows], offsets[1:-1])
-        ranks = np.concatenate([np.unique(each, return_inverse=True)[1] + 1 for each in of_lists])
-    docids = Ids.from_bytes([*chain.from_iterable(each.values() for each in lists)])
+        ranks = np.concatenate([np.unique(column, return_inverse=True)[1] + 1 for column in of_lists])
+    docids = Ids.from_bytes([*chain.from_iterable(best.values() for best in lists)])
     return Run.from_columns(run.qids, offsets, docids, run.scores[rows], tag=run.tag, name=run.name, ranks=ranks)

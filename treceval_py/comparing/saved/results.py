@@ -143,7 +143,7 @@ class _Saved:
         )
 
     def _signs(self) -> tuple[Sign, ...]:
-        signs = [dict(self._reader.fields(each, "a sign")) for each in self._run.get("signs", ())]
+        signs = [dict(self._reader.fields(given, "a sign")) for given in self._run.get("signs", ())]
         return tuple([Sign(*(self._reader.word(sign, key, "a sign") for key in Sign._fields)) for sign in signs])
 
     def _measure(self, name: str) -> Measure:
