@@ -486,7 +486,7 @@ def rules() -> str:
         MADE,
         "",
         "The keys of a file for `treceval grade --rules`. Keys that the file leaves out have the defaults of the file",
-        "below; `treceval grade --example-rules` prints it.",
+        "below; `treceval grade --template -o FOLDER` writes it.",
         "",
         *table(["section", "key", "meaning"], rows),
         "",

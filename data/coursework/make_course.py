@@ -43,6 +43,9 @@ measures = ["AP", "nDCG@10", "RR", "P@10"]
 [points]
 run = 40
 claims = 60
+
+[claims]
+claims = "anywhere"  # nobody was told where to declare numbers
 """
 
 
@@ -1028,6 +1031,9 @@ title = "Information retrieval"
 
 [scoring]
 measures = ["AP", "nDCG@10", "RR", "P@10"]
+
+[claims]
+claims = "anywhere"
 
 [late]
 free_days = 2

@@ -28,12 +28,15 @@ SHOWN = 20
 
 
 def _check(ctx: click.Context) -> dict[str, object]:
-    """Return what is wrong: other arguments beside --example-rules, and standard input."""
+    """Return what is wrong: other arguments beside --template, and standard input."""
     chosen = ctx.params
     names = ("qrels", "submissions", "claims", "baseline", "rules_file", "roster", "output")
-    others = given(ctx) - {"example_rules", "output"}
-    if chosen["example_rules"]:
-        return {"--example-rules only prints rules; remove the other arguments.": others}
+    if chosen["template"]:
+        return {
+            "--template only writes the folder of a new exercise; remove the other arguments.": given(ctx)
+            - {"template", "output"},
+            "Missing option '-o': the folder to write to.": not chosen["output"],
+        }
     return {
         "Grading cannot read standard input (-); name files.": "-" in [chosen[name] for name in names],
         "Missing argument 'QRELS'.": chosen["qrels"] is None and chosen["rules_file"] is None,
@@ -50,7 +53,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @option(
     "--roster", "FILE", "Everybody in the class: CSV of Moodle, Canvas, Gradescope or GitHub Classroom, or a plain one."
 )
-@flag("--example-rules", "Print the default rules, with comments, as a starting point.")
+@flag("--template", "Write the folder of a new exercise to OUT: rules, and what to tell students.")
 @flag("--single", "SUBMISSIONS is one submission: print its grade as JSON and write nothing.")
 @option("--student", "NAME", "With --single: the student's name, as in the table of claims.")
 @choice(
@@ -68,7 +71,7 @@ def grade(
     submissions: str | None,
     output: str | None,
     rules_file: str | None,
-    example_rules: bool,
+    template: bool,
     single: bool,
     student: str | None,
     to: tuple[str, ...],
@@ -78,15 +81,16 @@ def grade(
 
     SUBMISSIONS is the export of Moodle, Canvas, Blackboard, Gradescope or another platform (zip, tar or tar.gz), or a
     folder with a file or folder per student. OUT is a folder for a gradebook (CSV and XLSX), a feedback file per
-    student and an overview to open in a browser. Claims are read from the reports, notebooks and tables of each
-    submission, or from a CSV of the class (student, measure, value).
+    student and an overview to open in a browser. Students declare values in claims.csv or on lines such as
+    MAP = 0.3088, or you collect them in a CSV of the class (student, measure, value). Numbers in reports are compared
+    too, and never take a point.
 
     \b
     treceval grade qrels.txt submissions.zip -o graded
     treceval grade qrels.txt submissions/ -o graded --claims claims.csv --baseline bm25.txt --rules rules.toml
     treceval grade qrels.txt submissions.zip -o graded --roster participants.csv
     treceval grade submissions/ --rules course.toml -o graded       a course: the rules name the judgments of each task
-    treceval grade --example-rules > rules.toml
+    treceval grade --template -o exercise                          rules with comments, and what to tell students
     treceval grade qrels.txt submission.zip --single        one submission as JSON, for an autograder
 
     A submission that cannot be scored does not stop the others. To resume an interrupted grading, repeat the command.
@@ -95,11 +99,12 @@ def grade(
     """
     from treceval_py.grading import grading
     from treceval_py.grading.rule_keys import DEFAULT_RULES
-    from treceval_py.grading.rule_keys import example_rules as example
+    from treceval_py.grading.outputs.template import write_template
     from treceval_py.grading.rules import read_rules
 
-    if example_rules:
-        put(example(), output)
+    if template:
+        write_template(output or "")
+        put(visible(f"written to {os.path.join(output or '', '')}") + "\n", None)
         return
     rules = DEFAULT_RULES if rules_file is None else read_rules(rules_file)
     if rules.tasks:
@@ -185,7 +190,7 @@ def _note_packages() -> None:
 
 def _summary(book: Grades, task: str) -> str:
     from treceval_py.grading.attention import KINDS
-    from treceval_py.grading.records import REPAIRED, SCORED, STATUSES
+    from treceval_py.grading.records import EVIDENCE, REPAIRED, SCORED, STATUSES, VERDICTS
 
     # The page with all details needs a package that may not be installed.
     place = "overview" if find_spec("jinja2") else "gradebook"
@@ -194,8 +199,9 @@ def _summary(book: Grades, task: str) -> str:
     plural = "student" if len(book.entries) == 1 else "students"
     lines = [f"{task}{len(book.entries)} {plural}" + (f": {parts}" if parts else "")]
     verdicts = Counter(claim.verdict for entry in book.entries for claim in entry.graded.claims)
-    if verdicts:
-        lines.append("claims: " + ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common()))
+    for title, known in (("claims", VERDICTS), ("other numbers", EVIDENCE)):
+        said = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common() if verdict in known)
+        lines += [f"{title}: {said}"] if said else []
     lost = [entry for entry in book.entries if entry.graded.status not in (SCORED, REPAIRED)]
     lines += [f"  {each.student}: {each.graded.status}: {each.graded.reason}" for each in lost[:SHOWN]]
     if len(lost) > SHOWN:

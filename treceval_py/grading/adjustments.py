@@ -249,7 +249,8 @@ def decided(graded: Graded, adjustment: Adjustment) -> Graded:
         raise adjustment.refusal(f"no run {quoted(encode(adjustment.run))} was handed in", todo)
     claims = list(graded.claims)
     for name, accepted in adjustment.claims.items():
-        numbers = [number for number, claim in enumerate(claims) if known_measure(claim.measure) == measure_named(name)]
+        measure = measure_named(name)
+        numbers = [at for at, claim in enumerate(claims) if claim.counts and known_measure(claim.measure) == measure]
         if not accepted and not any(claims[number].verdict != NO_CLAIM for number in numbers):
             raise adjustment.refusal(f"no claim of {visible(name)} was found", "Leave it out.")
         for number in numbers:

@@ -12,6 +12,7 @@ from treceval_py.grading.claims.rounding import readings
 from treceval_py.grading.grades import Entry, Grades, Question
 from treceval_py.grading.marking.similarity import SAME_FILE, SAME_RANKING
 from treceval_py.grading.records import (
+    ASKED,
     NO_CLAIM,
     NOT_REPRODUCED,
     OF_WHICH,
@@ -27,8 +28,9 @@ from treceval_py.measures import Measure, parse_measures
 KINDS = {
     "unread": "a document was not read",
     "several runs": "there are several runs, one of which was chosen",
-    "no claims": "claims were expected, and none was found",
+    "no claims": "claims were expected, and none was declared",
     "unclear": "it is not clear to which run a claimed number belongs",
+    "unknown number": "a report gives a number for a measure that equals nothing known: whose is it?",
     "alike": "the run is like another one",
     "too good": "the scores are nearly perfect",
     "another's claim": "a claimed number is right for another student's run",
@@ -103,18 +105,27 @@ def _of_submission(entry: Entry, grades: Grades) -> Iterator[Question]:
             yield Question("unread", not_read(file))
     if len(graded.runs) > 1:
         yield Question("several runs", f"{len(graded.runs)} runs were handed in; {graded.chosen}")
-    if graded.files and grades.rules.points_claims and all(claim.verdict == NO_CLAIM for claim in graded.claims):
+    declared = any(claim.counts and claim.verdict != NO_CLAIM for claim in graded.claims)
+    if graded.files and grades.rules.points_claims and not declared:
         searched = [file.name for file in graded.files if file.role == "report"]
         where = f", though {_and(searched)} {'was' if len(searched) == 1 else 'were'} read" if searched else ""
         pictures = [file.name for file in graded.files if _PICTURE.search(file.name)]
         where += f"; numbers may be in {_and(pictures)}" if pictures else ""
-        yield Question("no claims", f"no claim was found{where}")
+        yield Question("no claims", f"no number was declared{where}")
+    asked = [claim for claim in graded.claims if claim.verdict == ASKED]
+    if asked:
+        said = "; ".join(f"{told_number(claim)}: “{claim.sentence}”" for claim in asked[:MOST_NAMED])
+        more = f"; and {len(asked) - MOST_NAMED} more, in the sheet Claims" if len(asked) > MOST_NAMED else ""
+        yield Question("unknown number", f"{said}{more}")
     for claim in graded.claims:
         if claim.verdict == UNCHECKED and claim.why.endswith(OF_WHICH):
-            yield Question(
-                "unclear", f"{claim.measure} = {claim.text} ({claim.place}) could not be checked: {claim.why}"
-            )
+            yield Question("unclear", f"{told_number(claim)} could not be checked: {claim.why}")
             return
+
+
+def told_number(claim: Checked) -> str:
+    """Return a number with its measure and place."""
+    return f"{claim.measure} = {claim.text} ({claim.place})"
 
 
 def not_read(file: FileRead) -> str:
@@ -243,7 +254,7 @@ def _by_measure(means: dict[str, float]) -> dict[Measure, float]:
 
 def _given(claim: Checked) -> tuple[Measure, list[tuple[float, float]]] | None:
     """Return the measure of a claim, and the numbers to look for with their tolerances; None to skip the claim."""
-    if claim.verdict != NOT_REPRODUCED:
+    if claim.verdict not in (NOT_REPRODUCED, ASKED):
         return None
     read = claimed(claim.measure, claim.text, claim.place).claim
     if read is None:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from treceval_py.data.ids import encode
 from treceval_py.errors import EvaluationError
 from treceval_py.grading.adjustments import Adjustment, adjusted, decided, matched
-from treceval_py.grading.claims.claims import Claimed, claims_of_class
+from treceval_py.grading.claims.claims import Claimed
+from treceval_py.grading.claims.of_class import claims_of_class
 from treceval_py.grading.course.lateness import days_late, is_dated, penalised
 from treceval_py.grading.course.matching import match_students
 from treceval_py.grading.course.members import Class, Member
@@ -171,10 +172,12 @@ def book_of(records: Records, free_days: FreeDays) -> Grades:
         Remaining free late days; days used here are subtracted.
     """
     rules, notes = records.assignment.rules, records.notes
-    if rules == DEFAULT_RULES and not records.strays and not any(graded.claims for graded in records.graded):
+    if rules == DEFAULT_RULES and not records.strays and not any(
+        claim.counts for graded in records.graded for claim in graded.claims
+    ):
         # Nobody was asked for numbers, then. Teachers who want numbers write rules of their own.
         rules = rules._replace(points_claims=0.0)
-        notes = (*notes, "nobody claims a number, so points are given for runs alone")
+        notes = (*notes, "nobody declares a number, so points are given for runs alone")
     undated = sum(
         member.submission is not None and not is_dated(records.graded[member.submission], member.person)
         for member in records.people.members

@@ -35,6 +35,15 @@ VERDICTS = {
 }
 """The verdicts on a claim."""
 
+CONFIRMED, EXPLAINED, ASKED = "confirmed", "explained", "asked"
+
+EVIDENCE = {
+    CONFIRMED: "the number is that of the run",
+    EXPLAINED: "the number is another one that is known: of a query, a run, the baseline, a convention or a mistake",
+    ASKED: "the number equals nothing that is known: a question for a person",
+}
+"""What is said of a number that is not declared; it has no effect on the points."""
+
 OF_WHICH = "nothing shows to which run this number belongs"
 """Why a number could not be checked if there may be several runs."""
 
@@ -66,7 +75,7 @@ class FileRead(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """A claim with its verdict.
+    """A claim with its verdict, or another number beside the name of a measure.
 
     Attributes
     ----------
@@ -77,7 +86,7 @@ class Checked(NamedTuple):
     place : str
         Place of the claim, such as ``claims.csv:4``.
     verdict : str
-        One of `VERDICTS`.
+        One of `VERDICTS`, or of `EVIDENCE` if it is not declared.
     value : float or None
         The number under the assignment's conventions; None if there is none.
     why : str
@@ -88,7 +97,9 @@ class Checked(NamedTuple):
     run : str
         The file of the run by which it was checked; empty without a run.
     counts : bool
-        Whether it affects points; a number of a run that does not count has no effect.
+        Whether it affects points; a number of a run that does not count has no effect, and evidence has none.
+    sentence : str
+        The sentence or row that it stands in, if it is not declared.
     """
 
     measure: str
@@ -100,6 +111,7 @@ class Checked(NamedTuple):
     profile: str = ""
     run: str = ""
     counts: bool = True
+    sentence: str = ""
 
 
 class RunRead(NamedTuple):
@@ -233,7 +245,8 @@ class Graded(NamedTuple):
     signatures : dict of str to str
         The signature of each number.
     claims : tuple of Checked
-        The claims; expected claims that were not made have the verdict `NO_CLAIM`.
+        The claims, and all other numbers beside names of measures; expected claims that were not made have the verdict
+        `NO_CLAIM`.
     against : AgainstBaseline or None
         The comparison with the baseline, if there is one.
     hash_of_run : str

@@ -73,7 +73,7 @@ class Task(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The rules by which submissions are graded; ``treceval grade --example-rules`` describes each one.
+    """The rules by which submissions are graded; ``treceval grade --template`` writes them with a comment on each.
 
     Attributes
     ----------
@@ -84,6 +84,8 @@ class Rules(NamedTuple):
     expected : tuple of str
         The measures that must be claimed. If empty, each claimed measure of ``measures`` has an equal share, all other
         measures together have one more, and counts have none.
+    claims : str
+        ``declared``, or ``anywhere`` if right numbers in sentences and tables give points too.
     counting : str
         ``claims``, ``best`` or ``last``.
     feedback : str
@@ -119,6 +121,7 @@ class Rules(NamedTuple):
     deduction_per_warning: float = 0.0
     credit: Mapping[str, float] = USUAL_CREDIT
     expected: tuple[str, ...] = ()
+    claims: str = "declared"
     tolerance: float = 0.0
     similarity: float = 0.95
     similarity_depth: int = 10
@@ -311,6 +314,13 @@ RULES = (
         "Measures that must be claimed; if empty, each claimed measure of the rules has a share of the points, all "
         "others together have one more, and counts such as num_q have none",
     ),
+    Key(
+        "claims",
+        "claims",
+        _one_of("declared", "anywhere"),
+        "Which numbers give points: declared ones, or also right ones anywhere in a report; only declared ones that are "
+        "wrong take any",
+    ),
     Key("claims", "tolerance", _number(0, MOST), "How far off a number may be, beyond its last digit"),
     Key("similarity", "threshold", _SHARE, "Overlap from which runs are listed as alike", field="similarity"),
     Key("similarity", "depth", _whole(1, 1000), "Number of documents per query to compare", field="similarity_depth"),
@@ -392,7 +402,7 @@ def written(value: Any) -> str:
 
 
 RECORDED = (
-    *("profile", "complete", "level", "repair", "own_labels", "expected", "tolerance", "similarity_depth"),
+    *("profile", "complete", "level", "repair", "own_labels", "expected", "claims", "tolerance", "similarity_depth"),
     *("seconds", "megabytes", "memory_megabytes", "counting", "named", "feedback"),
 )
 """The rules, besides the names of measures, that a record of a graded submission depends on."""

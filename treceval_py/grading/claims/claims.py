@@ -1,35 +1,33 @@
-"""Claims: the numbers that students give for measures, in a table of the class or in their submissions.
+"""Claims and evidence: the numbers that students give for measures, in a table of the class or in their submissions.
 
-Everything in these files was written by others. A line that names a measure without a readable number becomes a claim
-with a fault; a line about something else is not a claim.
+A *claim* is declared: in the table of the class, in a file of claims, or in a file that has nothing but names and
+numbers. Every other number is evidence, which can give points at most, and never takes any. Nothing here asks whose
+number it is.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection
 from typing import NamedTuple
 
 from treceval_py.data.ids import LONGEST_SHOWN
-from treceval_py.errors import InputError, MeasureError, UnknownMeasureError, visible
+from treceval_py.errors import MeasureError, UnknownMeasureError, visible
 from treceval_py.explaining.explanation import MOST_DIGITS, Claim
 from treceval_py.grading.claims.documents.document import Document
 from treceval_py.grading.claims.documents.reading import read_document
-from treceval_py.grading.claims.documents.text import SEPARATED, content_of, decoded, lines_of, records
-from treceval_py.grading.claims.finding import said_in
-from treceval_py.grading.claims.lines import WHOLE, Said, folded
-from treceval_py.grading.claims.naming import LONGEST_NAME, is_name, known_measure, measure_named, nearest_name
-from treceval_py.grading.claims.tables import key_of
-from treceval_py.grading.claims.wording import is_of_others
+from treceval_py.grading.claims.naming import LONGEST_NAME, measure_named
+from treceval_py.grading.claims.numbers import WHOLE, folded, numbers_in
 from treceval_py.measures import Measure
 from treceval_py.measures.notation import meant_by
 
 MOST_CLAIMS = 200
-"""Most claims of a submission that are read."""
+"""Most numbers of a submission that are read, the declared ones first."""
 
-ONLY_THE_FIRST = f"only the first {MOST_CLAIMS} claims of a submission are read"
+ONLY_THE_FIRST = f"only the first {MOST_CLAIMS} numbers of a submission are read"
+
+SHOWN, WRITTEN, DECLARED = range(3)
+"""How a number stands: in words or with a label; in a form without words, in a document that has others; declared."""
 
 _LONGEST = 400
 
@@ -50,7 +48,11 @@ class Claimed(NamedTuple):
     fault : str
         Why it could not be read, or that reading stopped after it; without a full stop, empty otherwise.
     run : str
-        The run, system or row that the number is about; empty if not given.
+        The run, system, query or row that the number is about; empty if not given.
+    weight : int
+        `DECLARED`, `WRITTEN` or `SHOWN`.
+    sentence : str
+        The sentence or row that it stands in.
     """
 
     claim: Claim | None
@@ -59,11 +61,18 @@ class Claimed(NamedTuple):
     place: str
     fault: str = ""
     run: str = ""
+    weight: int = DECLARED
+    sentence: str = ""
 
 
 def shown(text: str) -> str:
     """Return somebody's text in a form fit to show: short, and with control characters made visible."""
     return visible(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…")
+
+
+def shown_sentence(text: str) -> str:
+    """Return a sentence of somebody's in a form fit to show."""
+    return visible(" ".join(text.split())[:_LONGEST])
 
 
 # --- a number ---
@@ -110,209 +119,57 @@ def _claim(measure: Measure, written: str) -> Claim:
 
 # --- what was handed in ---
 
-
-def claims_in(data: bytes, name: str, runs: Iterable[str] = ()) -> list[Claimed]:
-    """Find the claims in a submitted file of any format that `read_document` reads; see `claims_of`."""
-    return claims_of(read_document(data, name), name, runs)
+_FILE = re.compile(r"(?i)(^|/)claims\.(csv|tsv|json|toml|txt|md)$")
+"""Names of files in which everything is declared."""
 
 
-def claims_of(document: Document, name: str, runs: Iterable[str] = ()) -> list[Claimed]:
-    """Find the claims in a submitted document.
+def claims_in(data: bytes, name: str) -> list[Claimed]:
+    """Find the numbers in a submitted file of any format that `read_document` reads; see `claims_of`."""
+    return claims_of(read_document(data, name), name)
 
-    Claims are lines such as ``MAP = 0.75185``, ``nDCG@10: 41.2 %`` and ``map all 0.1234`` (as trec_eval prints it),
-    numbers of measures in sentences of several languages and in Python's output, and tables with a row or a column for
-    each measure, or a row for each number. A decimal comma is allowed. The numbers of a baseline, an earlier run, a
-    single query, training data or a publication are not claims, nor are numbers that could belong to several runs.
+
+def claims_of(
+    document: Document, name: str, runs: Collection[str] = (), queries: Collection[str] = ()
+) -> list[Claimed]:
+    """Find the numbers beside names of measures in a submitted document.
 
     Parameters
     ----------
     document : Document
         The document.
     name : str
-        The document's name in places.
-    runs : iterable of str
-        Names and tags of the submitted runs. Table rows with these names are the student's, even if they look like
-        those of a baseline.
+        The document's name in places. Everything in ``claims.csv``, ``.tsv``, ``.json`` and ``.toml`` is declared.
+    runs : collection of str
+        Names and tags of the submitted runs. A row of a table with one of these names needs no words either.
+    queries : collection of str
+        The judged queries; rows of theirs are shown, and take the meaning from no other row.
 
     Returns
     -------
     list of Claimed
-        At most `MOST_CLAIMS`; if part of the file was not read, the last claim says so.
+        The declared numbers first, `MOST_CLAIMS` at most; if part of the file was not read, the last one says so.
     """
-    claims: list[Claimed] = []
-    file = shown(name)
-    guesses = MOST_CLAIMS
-    for said in _certain(list(said_in(document, frozenset(run.lower() for run in runs)))):
-        # Only a limited number of names is compared with all known names.
-        if not said.sure and not is_name(said.name):
-            guesses -= 1
-            if guesses < 0 or not nearest_name(said.name):
-                continue
-        if len(claims) == MOST_CLAIMS:
-            return [*claims[:-1], noted(claims[-1], ONLY_THE_FIRST)]
-        claims.append(claimed(said.name, said.number, f"{file}{said.place}", shown(said.run)))
-    if claims and document.fault:
-        return [*claims[:-1], noted(claims[-1], document.fault)]
-    return claims
-
-
-def _certain(said: list[Said]) -> Iterator[Said]:
-    """Leave out different numbers that running text gives for one measure; keep them if all are the same number."""
-    numbers: dict[tuple[str, str], set[str]] = {}
-    for claim in said:
-        numbers.setdefault(_key(claim), set()).add(claim.number.strip(" %+").replace(",", "."))
-    for claim in said:
-        if not is_of_others(claim.name) and not (claim.loose and _differ(numbers[_key(claim)])):
-            yield claim
-
-
-def _key(said: Said) -> tuple[str, str]:
-    measure = known_measure(said.name)
-    return said.name if measure is None else measure.name, said.run
-
-
-def _differ(numbers: set[str]) -> bool:
-    """Tell whether some numbers are not roundings of the same one."""
-    longest = max(numbers, key=len)
-    for number in numbers:
-        with contextlib.suppress(ValueError):
-            decimals = len(number.partition(".")[2])
-            scales = (1.0, 100.0, 0.01)
-            if not any(abs(float(longest) * scale - float(number)) <= 10.0**-decimals for scale in scales):
-                return True
-    return False
+    of_claims = _FILE.search(name) is not None
+    own = {run.casefold() for run in runs}
+    said, alone, printed = numbers_in(document, declared=of_claims)
+    if len(printed) == 1 and not {run.casefold() for run in printed} & own:
+        # Probably of the student's run under another tag; a number that is not will be a question.
+        said, alone = [number._replace(label="") if number.label in printed else number for number in said], False
+    plain = [number.plain and (not number.label or number.label.casefold() in own) for number in said]
+    alone = alone and all(is_plain or number.label in queries for is_plain, number in zip(plain, said, strict=True))
+    in_form = DECLARED if alone or of_claims else WRITTEN
+    weights = [in_form if is_plain or of_claims else SHOWN for is_plain in plain]
+    order = sorted(range(len(said)), key=lambda at: -weights[at])
+    claims = [
+        claimed(said[at].name, said[at].number, f"{shown(name)}{said[at].place}", shown(said[at].label))._replace(
+            weight=weights[at], sentence=shown_sentence(said[at].sentence)
+        )
+        for at in order[:MOST_CLAIMS]
+    ]
+    why = "; ".join(filter(None, (ONLY_THE_FIRST * (len(said) > MOST_CLAIMS), document.fault)))
+    return [*claims[:-1], noted(claims[-1], why)] if claims else []
 
 
 def noted(claimed: Claimed, why: str) -> Claimed:
     """Return a claim with another remark."""
     return claimed._replace(fault="; ".join(remark for remark in (claimed.fault, why) if remark))
-
-
-# --- the table of a class ---
-
-
-_PARTS_OF_NAMES = (
-    "vorname, first name, firstname, given name, forename, prénom, nombre",
-    "name, full name, nachname, last name, lastname, surname, family name, nom, apellidos, 姓名",
-    "student id, id, matriculation number, matrikelnummer, matrikel-nr., matrikelnr, matr.-nr., matrnr, 学号",
-)
-_TITLES = [titles.split(", ") for titles in _PARTS_OF_NAMES]
-_STUDENTS = ("student", *(title for titles in _TITLES for title in titles), "username", "user")
-"""Names of columns that identify a student; several columns together if they are parts of a name."""
-
-
-class _Header(NamedTuple):
-    """The columns of a table.
-
-    Attributes
-    ----------
-    separator : str
-        Character between columns.
-    names : tuple of str
-        Names of the columns.
-    students : tuple of int
-        The columns that together identify a student.
-    measure, value : int or None
-        The columns of measures and of numbers; None in a table with a column for each measure.
-    measures : tuple of int
-        In such a table, the columns named after measures.
-    """
-
-    separator: str
-    names: tuple[str, ...]
-    students: tuple[int, ...]
-    measure: int | None
-    value: int | None
-    measures: tuple[int, ...]
-
-
-def claims_of_class(path: str | os.PathLike[str]) -> dict[str, list[Claimed]]:
-    """Read the claims of a class: a table with a column for students.
-
-    The first line names the columns. Besides the students, there is either a column ``measure`` and a column ``value``,
-    or a column for each measure. The order of columns is free, other columns are ignored, and commas, semicolons or
-    tabs separate them. A row without a value claims nothing. A value that is not a number, or has an unknown measure,
-    is a claim with a fault.
-
-    Parameters
-    ----------
-    path : path
-        A file in UTF-8, UTF-16 or cp1252, as Excel writes it.
-
-    Returns
-    -------
-    dict of str to list of Claimed
-        The claims of each student, under the name in the file.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or is not such a table.
-    """
-    file = os.fspath(path)
-    lines = lines_of(decoded(content_of(file)))
-    first = next((at for at, line in enumerate(lines) if line.strip() and not SEPARATED.fullmatch(line)), len(lines))
-    header = _header(lines[first]) if first < len(lines) else None
-    if header is None:
-        written = f"'{shown(lines[first].strip())}'" if first < len(lines) else "nothing"
-        fault = f"expected a line that names student, measure and value, or student and measures, found {written}"
-        todo = "Begin the table with student,measure,value or student,MAP,nDCG@10."
-        raise InputError(fault, todo, file=file, line=min(first + 1, len(lines)))
-    by_student: dict[str, list[Claimed]] = {}
-    width = len(header.names)
-    for line, cells in records(lines, first + 1, header.separator, file):
-        if len(cells) != width:
-            todo = "Put quotes around a number with a decimal comma." if len(cells) > width else ""
-            fault = f"expected {width} columns as in the first line, found {len(cells)}"
-            raise InputError(fault, todo, file=file, line=line)
-        student = " ".join(filter(None, (cells[at].strip() for at in header.students)))
-        if not student:
-            raise InputError("there is no student", "Write who claims it.", file=file, line=line)
-        mine = by_student.setdefault(student, [])
-        for measure, value in _claims_of_row(header, cells):
-            if not measure:
-                raise InputError("there is no measure", "Write MAP or nDCG@10, for example.", file=file, line=line)
-            if value:
-                mine.append(claimed(measure, value, f"{shown(os.path.basename(file))}:{line}"))
-    return by_student
-
-
-def _claims_of_row(header: _Header, cells: Sequence[str]) -> Iterator[tuple[str, str]]:
-    if header.measure is None or header.value is None:
-        yield from ((header.names[at], cells[at].strip()) for at in header.measures)
-    else:
-        yield cells[header.measure].strip(), cells[header.value].strip()
-
-
-def _header(line: str) -> _Header | None:
-    """Return the columns that a line names; None if it does not name students and measures."""
-    for separator in "\t;,|":
-        written = tuple(name.strip().strip('"').strip() for name in line.strip("\ufeff\r\n |").split(separator))
-        names = [name.lower() for name in written]
-        first = names.index("student") if "student" in names else None
-        if first is None:
-            first = next((at for at, name in enumerate(names) if name in _STUDENTS), None)
-        if first is None:
-            continue
-        measure, value = (_column(names, key, first) for key in ("measure", "value"))
-        students = _columns_of_student(names, first, {measure, value})
-        measures = tuple(at for at, name in enumerate(written) if at not in students and is_name(name))
-        if measure is not None and value is not None:
-            return _Header(separator, written, students, measure, value, ())
-        if measures:
-            return _Header(separator, written, students, None, None, measures)
-    return None
-
-
-def _column(names: Sequence[str], key: str, student: int) -> int | None:
-    """Return the column of measures, or of values: one with exactly this name before one with the same meaning."""
-    others = (at for at, name in enumerate(names) if at != student and key_of(name, (key,)))
-    return names.index(key) if key in names else next(others, None)
-
-
-def _columns_of_student(names: Sequence[str], first: int, taken: Collection[int | None]) -> tuple[int, ...]:
-    """Return the columns that together identify a student: names, and a registration number beside them."""
-    if not any(names[first] in titles for titles in _TITLES):
-        return (first,)
-    groups = [[at for at, name in enumerate(names) if name in titles and at not in taken] for titles in _TITLES]
-    return tuple(group[0] for group in groups if group)

@@ -28,12 +28,10 @@ from treceval_py.explaining.variants import (
     variants_of,
 )
 from treceval_py.grading.claims.claims import Claimed
-from treceval_py.grading.claims.naming import known_measure, measure_named
 from treceval_py.grading.claims.rounding import OF_ROUNDED, Reading, agreement, figure, readings
 from treceval_py.grading.records import (
     CONVENTION,
     MISTAKE,
-    NO_CLAIM,
     NOT_REPRODUCED,
     UNCHECKED,
     Checked,
@@ -65,7 +63,7 @@ MOST_PAIR_SEARCHES = 3
 """Most measures of a submission for which two changes at once are tried, which takes ten times as long as one."""
 
 
-def reconcile(claimed: Sequence[Claimed], ways: Ways | None, expected: Sequence[str] = ()) -> list[Checked]:
+def reconcile(claimed: Sequence[Claimed], ways: Ways | None) -> list[Checked]:
     """Explain the number of each claim.
 
     Parameters
@@ -74,29 +72,13 @@ def reconcile(claimed: Sequence[Claimed], ways: Ways | None, expected: Sequence[
         The claims, including unreadable ones.
     ways : Ways or None
         The ways of computing numbers of the run; without a run, claims are not checked.
-    expected : sequence of str
-        Measures that must be claimed.
 
     Returns
     -------
     list of Checked
-        One for each claim, in their order, and one for each expected measure without a claim.
+        One for each claim, in their order.
     """
-    return [_checked(claim, ways) for claim in claimed] + list(_missing(claimed, expected, ways))
-
-
-def _missing(claimed: Sequence[Claimed], expected: Sequence[str], ways: Ways | None) -> Iterator[Checked]:
-    """Yield expected measures that were not claimed; an unreadable claim counts."""
-    there = {measure for claim in claimed if (measure := _measure_of(claim)) is not None}
-    for name in expected:
-        measure = measure_named(name)
-        if measure not in there:
-            value = None if ways is None else ways.ours(measure)
-            yield Checked(name, "", "", NO_CLAIM, value, f"no number was claimed for {name}")
-
-
-def _measure_of(claimed: Claimed) -> Measure | None:
-    return known_measure(claimed.measure) if claimed.claim is None else claimed.claim.measure
+    return [_checked(claim, ways) for claim in claimed]
 
 
 def _checked(claimed: Claimed, ways: Ways | None) -> Checked:

@@ -116,7 +116,7 @@ def read_roster(path: str | os.PathLike[str]) -> Roster:
     file = os.fspath(path)
     rows = _rows(_text_of(file), file)
     first, titles = next(rows, (1, ()))
-    meanings = [_meaning(title) for title in titles]
+    meanings = [meaning_of(title) for title in titles]
     if not {GIVEN, FAMILY, NAME, EMAIL, NUMBER, ACCOUNT, LOGIN} & set(meanings):
         written = beginning_of(", ".join(titles).encode()) if titles else "nothing"
         fault = f"expected a line that names columns such as name, number and email, found {written}"
@@ -138,7 +138,7 @@ def read_roster(path: str | os.PathLike[str]) -> Roster:
     return Roster(tuple(people), platform, titles, file)
 
 
-def _meaning(title: str) -> str:
+def meaning_of(title: str) -> str:
     """Return the meaning of a column; empty if it is unknown."""
     return _MEANING.get(unicodedata.normalize("NFC", " ".join(title.casefold().split())), "")
 
@@ -207,7 +207,7 @@ def identity_of(person: Person) -> Identity:
     names, numbers, handles = [person.name], [person.number], [person.email, person.login]
     given = family = ""
     for title, written in person.row:
-        meaning, cell = _meaning(title), written.strip()
+        meaning, cell = meaning_of(title), written.strip()
         if meaning == GIVEN:
             given = cell
         elif meaning == FAMILY:

@@ -1,18 +1,21 @@
-"""The claims of a submission, each checked by the run that it is about."""
+"""The numbers of a submission, each checked by the run that it is about; only declared ones can take points."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from treceval_py.errors import visible
-from treceval_py.grading.claims.claims import MOST_CLAIMS, ONLY_THE_FIRST, Claimed, noted
-from treceval_py.grading.claims.reconciling import MOST_SEARCHES, reconcile
-from treceval_py.grading.marking.runs import NOT_HANDED_IN, rows_of
+from treceval_py.grading.claims.claims import DECLARED, MOST_CLAIMS, ONLY_THE_FIRST, SHOWN, Claimed, noted
+from treceval_py.grading.claims.naming import known_measure, measure_named
+from treceval_py.grading.claims.reconciling import MOST_SEARCHES, Ways, reconcile
+from treceval_py.grading.marking.runs import NOT_HANDED_IN
 from treceval_py.grading.marking.trying import Tried
 from treceval_py.grading.records import (
+    ASKED,
+    CONFIRMED,
     CONVENTION,
     CORRECT,
+    EXPLAINED,
     MISTAKE,
     NO_CLAIM,
     NOT_REPRODUCED,
@@ -26,15 +29,18 @@ from treceval_py.measures import Measure
 RIGHT = (CORRECT, ROUNDING)
 
 MOST_OTHERS = 3
-"""Most other runs that are searched for an explanation of a number, after the run that counts."""
+"""Most runs that are searched for an explanation of a number."""
+
+MOST_OPEN = 10
+"""Most other numbers of a measure that equal nothing, beside a confirmed one that gives points: else guessing would."""
 
 Again = Callable[[Tried], Tried]
 """Restores the dropped parts of a run."""
 
 
 def first_claims(claims: Sequence[Claimed]) -> list[Claimed]:
-    """Return the claims within the limit; the last one says if there are more."""
-    read = list(claims[:MOST_CLAIMS])
+    """Return the numbers within the limit, the declared ones first; the last one says if there are more."""
+    read = sorted(claims, key=lambda claim: -claim.weight)[:MOST_CLAIMS]
     if len(claims) > MOST_CLAIMS:
         read[-1] = noted(read[-1], ONLY_THE_FIRST)
     return read
@@ -42,69 +48,49 @@ def first_claims(claims: Sequence[Claimed]) -> list[Claimed]:
 
 def right_for(tried: Tried, claims: Sequence[Claimed]) -> tuple[bool, ...]:
     """Tell which claims are right for a run, also by its own labels if these do not contradict the judgments."""
-    both = [ways for ways in (tried.ways, None if tried.contradicts else tried.own) if ways is not None]
-    return tuple(any(ways.is_right(claim) for ways in both) for claim in claims)
+    return tuple(any(ways.is_right(claim) for ways in _ways_of(tried)) for claim in claims)
+
+
+def _ways_of(tried: Tried) -> list[Ways]:
+    return [ways for ways in (tried.ways, None if tried.contradicts else tried.own) if ways is not None]
 
 
 def explained(tried: Tried, claims: Sequence[Claimed]) -> int:
-    """Count the claims that a run explains by another convention or a mistake."""
-    return sum(_is_explained(claim) for claim in reconciled(tried, claims, searches=MOST_OTHERS))
+    """Count the claims that a run explains by another convention or a mistake, with enough digits for that."""
+    told = reconciled(tried, claims, searches=MOST_OTHERS)
+    return sum(claim.verdict in (CONVENTION, MISTAKE) and not claim.why.startswith("perhaps") for claim in told)
 
 
-def reconciled(
-    tried: Tried, claims: Sequence[Claimed], *, searches: int = MOST_SEARCHES, expected: Sequence[str] = ()
-) -> list[Checked]:
-    """Explain the number of each claim, for one run.
-
-    Parameters
-    ----------
-    tried : Tried
-        The run.
-    claims : sequence of Claimed
-        The claims.
-    searches : int
-        Largest number of measures for which an explanation is searched.
-    expected : sequence of str
-        Measures that must be claimed.
-
-    Returns
-    -------
-    list of Checked
-        See `reconcile`.
-    """
+def reconciled(tried: Tried, claims: Sequence[Claimed], *, searches: int = MOST_SEARCHES) -> list[Checked]:
+    """Explain the number of each claim, for one run; ``searches``: the most measures for which this is searched."""
     if tried.ways is not None:
         tried.ways.searches = searches
-    told = reconcile(claims, tried.ways, expected)
+    told = reconcile(claims, tried.ways)
     if tried.own is not None:
         _look_at_own_labels(tried, claims, told)
     run = tried.graded.run if tried.is_scored else ""
-    return [claim if claim.verdict == NO_CLAIM else claim._replace(run=run) for claim in told]
+    return [claim._replace(run=run) for claim in told]
 
 
 def _look_at_own_labels(tried: Tried, claims: Sequence[Claimed], told: list[Checked]) -> None:
     """Check wrong claims again by the labels in the judged ranking, which students may have used."""
-    wrong = [number for number, claim in enumerate(told[: len(claims)]) if claim.verdict not in RIGHT]
-    again = reconcile([claims[number] for number in wrong], tried.own)
-    for number, checked in zip(wrong, again, strict=True):
-        if checked.verdict not in RIGHT:
+    for at, checked in enumerate(reconcile(claims, tried.own)):
+        if told[at].verdict in RIGHT or checked.verdict not in RIGHT:
             continue
         why = "by the labels in the file itself" + (f"; {checked.why}" if checked.why else "")
         if tried.contradicts:
             why = "right by the labels in the file itself, which contradict the judgments of the assignment"
         verdict = MISTAKE if tried.contradicts else checked.verdict
-        told[number] = checked._replace(verdict=verdict, why=why, value=told[number].value)
+        told[at] = checked._replace(verdict=verdict, why=why, value=told[at].value)
+
+
+# --- declared numbers ---
 
 
 def checked_claims(
-    tried: Sequence[Tried],
-    counts: int,
-    claims: Sequence[Claimed],
-    of_row: Mapping[str, int],
-    *,
-    again: Again,
-    expected: Sequence[str],
+    tried: Sequence[Tried], counts: int, claims: Sequence[Claimed], of_row: Mapping[str, int], again: Again
 ) -> list[Checked]:
-    """Check each claim by the run that it is about.
+    """Check each declared number by the run that it is about.
 
     Parameters
     ----------
@@ -113,61 +99,42 @@ def checked_claims(
     counts : int
         The number of the run that counts.
     claims : sequence of Claimed
-        The claims.
+        The declared numbers, the first of all numbers of the submission.
     of_row : mapping of str to int
         The runs of rows, from `of_which`.
     again : callable
         Restores the dropped parts of a run.
-    expected : sequence of str
-        Measures that must be claimed.
 
     Returns
     -------
     list of Checked
-        One for each claim, in order, and one for each expected measure that is not claimed for the run that counts. A
-        claim belongs to the run that counts if it is right for it; otherwise to the run of its row, or to a run for
-        which it is right. It does not count if that is another run.
+        One for each claim, in order. A claim belongs to the run of its row, or to a run for which it is right, the one
+        that counts first. It does not count if that is another run.
     """
-    unknown = [row for row in rows_of(claims) if row not in of_row]
-    if unknown:
-        of_row = {**of_row, **_rows_by_explanation(again(tried[counts]), claims, unknown, counts)}
     runs = [_run_of(at, claim, tried, counts, of_row) for at, claim in enumerate(claims)]
     told: dict[int, Checked] = {}
-    searches, missing = MOST_SEARCHES, list[Checked]()
     for run in dict.fromkeys([counts, *runs]):
         mine = [at for at, of in enumerate(runs) if of == run]
         if run == NOT_HANDED_IN:
             told |= {at: _not_handed_in(claims[at]) for at in mine}
             continue
-        wanted = expected if run == counts else ()
-        checked = reconciled(again(tried[run]), [claims[at] for at in mine], searches=searches, expected=wanted)
-        missing += checked[len(mine) :]
-        told |= {at: claim if run == counts else _of_another(claim) for at, claim in zip(mine, checked, strict=False)}
-        if run != counts:
-            searched = {claim.measure for claim in checked if claim.verdict in (CONVENTION, MISTAKE, NOT_REPRODUCED)}
-            searches = max(searches - len(searched), 0)
+        checked = reconciled(again(tried[run]), [claims[at] for at in mine])
+        told |= {at: claim if run == counts else _of_another(claim) for at, claim in zip(mine, checked, strict=True)}
+    right = {_measure_of(claims[at]): claims[at] for at in told if told[at].verdict in RIGHT and not claims[at].run}
     for at, claim in enumerate(claims):
-        if claim.run in unknown and claim.run not in of_row and told[at].verdict not in RIGHT:
+        if told[at].verdict in RIGHT or not told[at].counts:
+            continue
+        if claim.run and claim.run not in of_row:
             told[at] = told[at]._replace(verdict=UNCHECKED, why=f"several runs are named, and {OF_WHICH}")
-        elif not claim.run and told[at].verdict == NOT_REPRODUCED and told[at].counts:
-            told[at] = _explained_by_others(tried, counts, claim) or told[at]
-    _leave_open(claims, told)
-    return [told[at] for at in range(len(claims))] + missing
-
-
-def _leave_open(claims: Sequence[Claimed], told: dict[int, Checked]) -> None:
-    """Leave a number open, not wrong, if its file has a right number for the measure: it may belong to another run."""
-    right = {_told_in(claim): claim for at, claim in enumerate(claims) if not claim.run and told[at].verdict in RIGHT}
-    for at, claim in enumerate(claims):
-        other = right.get(_told_in(claim))
-        if other is not None and not claim.run and told[at].verdict == NOT_REPRODUCED:
+        elif not claim.run and told[at].verdict == NOT_REPRODUCED and (other := right.get(_measure_of(claim))):
+            # Perhaps of another run: two numbers for one measure are a question, and not wrong.
             why = f"{other.text} ({other.place}) is right, and {OF_WHICH}"
             told[at] = told[at]._replace(verdict=UNCHECKED, why=why)
+    return [told[at] for at in range(len(claims))]
 
 
-def _told_in(claimed: Claimed) -> tuple[str, Measure | None]:
-    """Return the file and the measure of a claim."""
-    return re.split(r":\d|, ", claimed.place, maxsplit=1)[0], claimed.claim.measure if claimed.claim else None
+def _measure_of(claimed: Claimed) -> Measure | None:
+    return known_measure(claimed.measure) if claimed.claim is None else claimed.claim.measure
 
 
 def _run_of(at: int, claim: Claimed, tried: Sequence[Tried], counts: int, of_row: Mapping[str, int]) -> int:
@@ -180,28 +147,6 @@ def _run_of(at: int, claim: Claimed, tried: Sequence[Tried], counts: int, of_row
     return right[0] if right else target
 
 
-def _rows_by_explanation(tried: Tried, claims: Sequence[Claimed], rows: Sequence[str], counts: int) -> dict[str, int]:
-    """Find the row of the only run by the numbers that the run explains; empty unless exactly one row fits best."""
-    matches = {row: explained(tried, [claim for claim in claims if claim.run == row]) for row in rows}
-    best = [row for row in rows if matches[row] and matches[row] == max(matches.values())]
-    return {**dict.fromkeys(rows, NOT_HANDED_IN), best[0]: counts} if len(best) == 1 else {}
-
-
-def _explained_by_others(tried: Sequence[Tried], counts: int, claim: Claimed) -> Checked | None:
-    """Return a claim explained by another run than the one that counts; None if no run explains it."""
-    others = [other for at, other in enumerate(tried) if at != counts and other.ways is not None]
-    for other in others[:MOST_OTHERS]:
-        (checked,) = reconciled(other, [claim], searches=1)
-        if _is_explained(checked):
-            return _of_another(checked)
-    return None
-
-
-def _is_explained(checked: Checked) -> bool:
-    """Tell whether a number is explained, and has enough digits for that."""
-    return checked.verdict in (CONVENTION, MISTAKE) and not checked.why.startswith("perhaps")
-
-
 def _of_another(checked: Checked) -> Checked:
     """Return a claim about a run that does not count."""
     why = f"it is a number of {checked.run}, which does not count: it has no effect on the points"
@@ -211,3 +156,102 @@ def _of_another(checked: Checked) -> Checked:
 def _not_handed_in(claim: Claimed) -> Checked:
     why = f"it is a number of {visible(claim.run)}, which was not handed in: it has no effect on the points"
     return Checked(claim.measure, claim.text, claim.place, UNCHECKED, why=why, counts=False)
+
+
+# --- evidence ---
+
+
+def evidence(
+    tried: Sequence[Tried],
+    counts: int,
+    claims: Sequence[Claimed],
+    *,
+    queries: Collection[str],
+    baseline: Ways | None,
+    anywhere: bool,
+) -> list[Checked]:
+    """Look up the numbers that are not declared: none of them can take a point.
+
+    Parameters
+    ----------
+    tried : sequence of Tried
+        The runs; the one that counts has all its parts.
+    counts : int
+        The number of the run that counts.
+    claims : sequence of Claimed
+        All numbers of the submission.
+    queries : collection of str
+        The judged queries.
+    baseline : Ways or None
+        The values of the baseline, if there is one.
+    anywhere : bool
+        Whether numbers in sentences and rows with labels give points too.
+
+    Returns
+    -------
+    list of Checked
+        One for each number that is not declared, in order. A number of the run that counts gives the points of its
+        measure if it needs no words, or may stand anywhere; but not if the measure is declared, or more than
+        `MOST_OPEN` other numbers are given for it. Any other number is confirmed, explained or a question.
+    """
+    declared = {_measure_of(claim) for claim in claims if claim.weight == DECLARED}
+    shown = [(at, claim) for at, claim in enumerate(claims) if claim.weight != DECLARED]
+    told = [_looked_up(at, claim, tried, counts, queries, baseline) for at, claim in shown]
+    guesses: dict[Measure | None, set[str]] = {}
+    for (_, claim), found in zip(shown, told, strict=True):
+        if found.verdict == ASKED:
+            guesses.setdefault(_measure_of(claim), set()).add(claim.text)
+    for number, ((_, claim), found) in enumerate(zip(shown, told, strict=True)):
+        measure = _measure_of(claim)
+        gives = (anywhere or claim.weight != SHOWN) and measure not in declared
+        if found.verdict in RIGHT and not (gives and len(guesses.get(measure, ())) <= MOST_OPEN):
+            told[number] = found._replace(verdict=CONFIRMED, counts=False)
+    return told
+
+
+def _looked_up(
+    at: int,
+    claim: Claimed,
+    tried: Sequence[Tried],
+    counts: int,
+    queries: Collection[str],
+    baseline: Ways | None,
+) -> Checked:
+    """Return what a number equals: the value of the run that counts, or another one that is known."""
+    own = tried[counts]
+    seen = Checked(claim.measure, claim.text, claim.place, EXPLAINED, counts=False, sentence=claim.sentence)
+    if claim.run in queries:
+        return seen._replace(why=f"it is said of query {visible(claim.run)}")
+    if claim.claim is None:
+        return seen._replace(verdict=ASKED, why=claim.fault)
+    seen = seen._replace(value=None if own.ways is None else own.ways.ours(claim.claim.measure))
+    for ways in _ways_of(own):
+        if (near := ways.agreement(claim.claim)) is not None:
+            right = near[0] in RIGHT
+            verdict = near[0] if right else EXPLAINED
+            return seen._replace(verdict=verdict, why=near[1], run=own.graded.run, counts=right)
+    for run in tried:
+        if run.right[at : at + 1] == (True,):
+            return seen._replace(why=f"it is the value of {run.graded.run}, which does not count")
+    if baseline is not None and baseline.agreement(claim.claim) is not None:
+        return seen._replace(why="it is the value of the baseline")
+    (checked,) = reconciled(own, [claim])
+    if checked.verdict == NOT_REPRODUCED:
+        return seen._replace(verdict=ASKED, why=checked.why)
+    if checked.verdict == UNCHECKED:
+        return seen._replace(verdict=UNCHECKED, why=checked.why)
+    return seen._replace(why=checked.why, profile=checked.profile)
+
+
+def missing(told: Sequence[Checked], expected: Sequence[str], ways: Ways | None) -> Iterator[Checked]:
+    """Yield expected measures for which no number counts; one that cannot be read does."""
+    there = {known_measure(claim.measure) for claim in told if claim.counts}
+    for name in expected:
+        measure = measure_named(name)
+        if measure in there:
+            continue
+        why = f"no number was declared for {name}"
+        known = [claim for claim in told if claim.verdict == CONFIRMED and known_measure(claim.measure) == measure]
+        if known:
+            why += f"; {known[0].text} ({known[0].place}) is right, but not declared"
+        yield Checked(name, "", "", NO_CLAIM, None if ways is None else ways.ours(measure), why)

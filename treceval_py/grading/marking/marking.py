@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from treceval_py.errors import InputError, visible
-from treceval_py.grading.claims.claims import Claimed, claims_of
+from treceval_py.grading.claims.claims import DECLARED, SHOWN, Claimed, claims_of
 from treceval_py.grading.claims.documents.document import Document, Grid, Line
 from treceval_py.grading.claims.documents.reading import read_document
 from treceval_py.grading.claims.reconciling import reconcile
 from treceval_py.grading.intake.candidates import SHORTEST, RunFile, candidates, head_of
 from treceval_py.grading.intake.found import IntakeError, Limits
 from treceval_py.grading.intake.items import Item, Submission
-from treceval_py.grading.intake.platforms import stem_of
 from treceval_py.grading.marking.claiming import (
     MOST_OTHERS,
     RIGHT,
     checked_claims,
+    evidence,
     explained,
     first_claims,
+    missing,
     right_for,
 )
-from treceval_py.grading.marking.runs import chosen, of_which, rows_of, runs_of_rows, says_something
+from treceval_py.grading.marking.runs import chosen, names_of, of_which, rows_of, runs_of_rows, says_something
 from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, against, values_by_query
 from treceval_py.grading.marking.similarity import hash_of_ranking, tops_of
 from treceval_py.grading.marking.trying import Tried, Trier, bytes_of, most_bytes
@@ -43,7 +44,8 @@ from treceval_py.io.formats import DATASET
 from treceval_py.io.source import peek
 
 CLAIMED = "it has numbers that are claimed for measures"
-"""Why a file has the role of claims."""
+NOT_DECLARED = "it has numbers beside names of measures, and declares none"
+"""Why a file has the role of claims, or of a report."""
 
 PARTS = "the runs have no query in common, so they may be parts of one, which belong in one file"
 
@@ -116,25 +118,29 @@ class Grader:
         handed = candidates(submission, qrels=self.head)
         files = {file.name: file for file in handed.files}
         runs = {name for run in handed.runs for name in _names_of(run)}
-        inside = {item.name: _searched(item, files, runs) for item in handed.texts}
+        queries = set(self.scoring.qrels.qids)
+        inside = {item.name: _searched(item, files, runs, queries) for item in handed.texts}
         claims = first_claims([*claimed, *(claim for own in inside.values() for claim in own)])
+        declared = [claim for claim in claims if claim.weight == DECLARED]
         graded = record_of(submission, MISSING)
         tried = self._tried(handed.runs, graded, files, claims, {name for name, own in inside.items() if own})
         if not tried:
+            told = [
+                checked._replace(counts=claim.weight == DECLARED)
+                for claim, checked in zip(claims, reconcile(claims, None), strict=True)
+            ]
+            told += missing(told, self.rules.expected, None)
             listed = tuple(sorted(files.values()))
-            told = reconcile(claims, None, self.rules.expected)
             return graded._replace(reason=_nothing(listed), files=listed, claims=tuple(told))
-        of_row = runs_of_rows(claims, tried)
+        of_row = runs_of_rows(declared, tried)
         number, why = self._chosen(tried, claims, of_row, wanted)
         tried[number] = self._trier.again(tried[number])
-        checked = checked_claims(
-            tried,
-            number,
-            claims,
-            of_which(rows_of(claims), of_row, number),
-            again=self._trier.again,
-            expected=self.rules.expected,
-        )
+        rows = of_which(rows_of(declared), of_row, number)
+        checked = checked_claims(tried, number, declared, rows, self._trier.again)
+        anywhere = self.rules.claims == "anywhere"
+        baseline = self._trier.baseline
+        checked += evidence(tried, number, claims, queries=queries, baseline=baseline, anywhere=anywhere)
+        checked += missing(checked, self.rules.expected, tried[number].ways)
         if parts := _may_be_parts(tried):
             why = f"{why}; {PARTS}"
         if parts or any(file.role == "unread" and file.why.startswith(LOOKS) for file in files.values()):
@@ -158,7 +164,7 @@ class Grader:
         """Try all files that may be runs, without duplicates."""
         kept: list[Tried] = []
         lines, left = 0, MOST_TOGETHER * most_bytes(self.rules)
-        several = len(runs) > 1 or bool(rows_of(claims))
+        several = len(runs) > 1 or any(claim.run for claim in claims if claim.weight == DECLARED)
         for file in runs:
             name = file.item.name
             told = files[name]
@@ -197,7 +203,7 @@ class Grader:
             counts = [
                 explained(
                     self._trier.again(tried[number]),
-                    [claim for claim in claims if of_row.get(claim.run, number) == number],
+                    [c for c in claims if c.weight == DECLARED and of_row.get(c.run, number) == number],
                 )
                 for number in some
             ]
@@ -259,26 +265,30 @@ def _may_be_parts(tried: Sequence[Tried]) -> bool:
     return len(queries) > 1 and sum(map(len, queries)) == len(set().union(*queries))
 
 
-def _names_of(file: RunFile) -> Iterator[str]:
-    """Yield the names that a table may use for a run: those of its file, and the tag on its first line."""
-    name = file.item.name.rsplit("/", 1)[-1]
-    yield from (name, stem_of(name))
+def _names_of(file: RunFile) -> set[str]:
+    """Return the names that a table may use for a run: those of its file, and the tag on its first line."""
+    tag = ""
     with contextlib.suppress(IntakeError, InputError), file.item.opened() as stream:
         fields = peek(stream, LONGEST_LINE)[0].partition(b"\n")[0].split()
         if file.kind == "run" and len(fields) == TAGGED:
-            yield fields[-1].decode("utf-8", "replace")
+            tag = fields[-1].decode("utf-8", "replace")
+    return names_of(file.item.name, tag)
 
 
-def _searched(item: Item, files: dict[str, FileRead], runs: Collection[str]) -> list[Claimed]:
-    """Return the claims in a file, and record the role of the file."""
+def _searched(
+    item: Item, files: dict[str, FileRead], runs: Collection[str], queries: Collection[str]
+) -> list[Claimed]:
+    """Return the numbers in a file, and record the role of the file."""
     told = files[item.name]
     try:
         document = read_document(bytes_of(item), item.name)
     except IntakeError as error:  # it is damaged after its beginning, which was readable
         files[item.name] = told._replace(role="refused", why=error.what)
         return []
-    claims = claims_of(document, visible(item.name), runs)
-    role, why = ("claims", CLAIMED) if claims else ("report", "no number in it is claimed for a measure")
+    claims = claims_of(document, visible(item.name), runs, queries)
+    role, why = "report", NOT_DECLARED if claims else "it has no number beside the name of a measure"
+    if any(claim.weight != SHOWN for claim in claims):
+        role, why = "claims", CLAIMED
     if document.fault:
         role, why = (role, f"{why}; {document.fault}") if claims else ("unread", document.fault)
     elif _has_a_run(document):

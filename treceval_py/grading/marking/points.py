@@ -255,8 +255,8 @@ def _of_claims(graded: Graded, rules: Rules) -> list[_Part]:
     for claim in graded.claims:
         if claim.measure and claim.verdict != NO_CLAIM and claim.counts:
             claimed.setdefault(_meant(claim.measure), []).append(claim)
-    others = any(not claim.counts for claim in graded.claims)
-    nothing = "no number was claimed" + " for the run that counts" * others
+    others = any(not claim.counts and claim.verdict in VERDICTS for claim in graded.claims)
+    nothing = "no number was declared" + " for the run that counts" * others
     if not rules.expected:
         return _of_any_claims(claimed, whole, rules, nothing)
     wanted = {_meant(name): name for name in rules.expected}

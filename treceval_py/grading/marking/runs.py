@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import fnmatch
 import math
-import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from treceval_py.errors import visible
 from treceval_py.grading.claims.claims import Claimed
 from treceval_py.grading.intake.candidates import last_of
+from treceval_py.grading.intake.platforms import stem_of
 from treceval_py.grading.marking.trying import Tried
 from treceval_py.grading.rule_keys import Rules
 
@@ -136,68 +135,16 @@ def rows_of(claims: Sequence[Claimed]) -> list[str]:
 
 
 def runs_of_rows(claims: Sequence[Claimed], tried: Sequence[Tried]) -> dict[str, int]:
-    """Find the runs that claims name: by file names and tags, otherwise by the claimed numbers.
-
-    Parameters
-    ----------
-    claims : sequence of Claimed
-        The claims.
-    tried : sequence of Tried
-        The runs.
-
-    Returns
-    -------
-    dict of str to int
-        The runs, by the name in the claims; a name that fits no run, or several, is left out.
-    """
-    by_row: dict[str, int] = {}
-    rows = rows_of(claims)
-    names = [
-        {_words(label) for label in (_last(run.graded.run), run.graded.run, run.tag)} - {frozenset()} for run in tried
-    ]
-    for fits in (_same, _within):
-        while True:  # each match leaves fewer candidates for the others
-            pairs = [
-                (row, number)
-                for row in rows
-                for number in range(len(tried))
-                if row not in by_row and number not in by_row.values() and fits(_words(row), names[number])
-            ]
-            often = Counter(row for row, _ in pairs), Counter(number for _, number in pairs)
-            sure = [(row, number) for row, number in pairs if often[0][row] == often[1][number] == 1]
-            if not sure:
-                break
-            by_row.update(sure)
-    for row in rows:
-        of_row = [at for at, claim in enumerate(claims) if claim.run == row and says_something(claim)]
-        left = [at for at, run in enumerate(tried) if row not in by_row and at not in by_row.values() and run.right]
-        counts = {number: sum(tried[number].right[at] for at in of_row) for number in left}
-        most = max(counts.values(), default=0)
-        best = [number for number, count in counts.items() if count == most]
-        if most and len(best) == 1:
-            by_row[row] = best[0]
-    return by_row
+    """Return the runs that claims name by their file, its stem or their tag; a name of several runs is left out."""
+    names = [names_of(run.graded.run, run.tag) for run in tried]
+    fits = {row: [at for at, known in enumerate(names) if row.casefold() in known] for row in rows_of(claims)}
+    return {row: numbers[0] for row, numbers in fits.items() if len(numbers) == 1}
 
 
-_SAYS_NOTHING = frozenset(
-    (
-        *("run", "runs", "result", "results", "txt", "trec", "tsv", "res", "out", "gz"),
-        *("my", "our", "the", "mine", "system", "model"),
-    )
-)
-
-
-def _words(name: str) -> frozenset[str]:
-    """Return the words and numbers of a name that tell runs apart."""
-    return frozenset(re.findall(r"[^\W\d_]+|\d+", name.casefold())) - _SAYS_NOTHING
-
-
-def _same(row: frozenset[str], names: set[frozenset[str]]) -> bool:
-    return row in names
-
-
-def _within(row: frozenset[str], names: set[frozenset[str]]) -> bool:
-    return bool(row) and any(row <= name or name <= row for name in names)
+def names_of(file: str, tag: str) -> set[str]:
+    """Return the names that a table may use for a run, without regard to case."""
+    last = _last(file)
+    return {name.casefold() for name in (file, last, stem_of(last), tag) if name}
 
 
 def of_which(rows: Sequence[str], by_row: Mapping[str, int], counts: int) -> dict[str, int]:

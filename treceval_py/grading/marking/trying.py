@@ -93,11 +93,17 @@ class Trier:
     ----------
     scoring : AssignmentScorer
         Scores the runs.
+
+    Attributes
+    ----------
+    baseline : Ways or None
+        The ways in which numbers of the baseline could have been computed, if there is one.
     """
 
     def __init__(self, scoring: AssignmentScorer) -> None:
         self.rules = scoring.rules
         self._scoring = scoring
+        self.baseline = None if scoring.baseline is None else self._ways(scoring.baseline, distances=False)
 
     def tried(self, file: RunFile, graded: Graded) -> Tried:
         """Check and score a file that may be a run.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 
@@ -12,9 +13,13 @@ from treceval_py.grading.claims.claims import claimed
 from treceval_py.grading.grades import Entry, Grades
 from treceval_py.grading.outputs.gradebook import by_severity, convention, shown
 from treceval_py.grading.records import (
+    ASKED,
     BY_TEACHER,
+    CONFIRMED,
     CONVENTION,
     CORRECT,
+    EVIDENCE,
+    EXPLAINED,
     FAILED,
     JUDGED,
     MISSING,
@@ -26,6 +31,7 @@ from treceval_py.grading.records import (
     ROUNDING,
     SCORED,
     UNCHECKED,
+    VERDICTS,
     AgainstBaseline,
     Checked,
     FileRead,
@@ -40,8 +46,14 @@ WIDTH = 100
 FILES, NOT_READ, RUNS, LINES, LOSSES, CLAIMS, REPAIRS = 10, 50, 20, 5, 5, 50, 20
 NAME, SENTENCE = 80, 600
 
-EXPLAINED = (CONVENTION, MISTAKE, NOT_REPRODUCED)
+WRONG = (CONVENTION, MISTAKE, NOT_REPRODUCED)
 """Verdicts on numbers for which `treceval explain` can say more."""
+
+DECLARE = (
+    "Declare each number once: in a file claims.csv with the columns measure and value, or in a text file that has "
+    "nothing but lines such as MAP = 0.1234"
+)
+"""Where numbers count, for those who declared none."""
 
 KINDS = {
     "run": "a run (query Q0 document rank score tag)",
@@ -81,6 +93,7 @@ def feedback(entry: Entry, grades: Grades) -> str:
         ("The values of your run", _numbers(graded, grades)),
         ("Compared with the baseline", _against(graded, entry, grades)),
         ("Numbers that you claimed", _claims(graded, grades)),
+        ("Other numbers in your files", _evidence(graded)),
         ("What to do next", _todo(entry)),
     )
     for heading, body in sections:
@@ -111,6 +124,12 @@ def stated(claim: Checked) -> str:
         return f"{claimed} could not be reproduced{because}.{right}"
     if claim.verdict == UNCHECKED:
         return f"{claimed} could not be checked{because}."
+    if claim.verdict == CONFIRMED:
+        return f"{claimed} is the value of your run{because}."
+    if claim.verdict == EXPLAINED:
+        return f"{claimed}: {why}."
+    if claim.verdict == ASKED:
+        return f"{claimed} equals nothing that is known{because}. It stands in: {shown(claim.sentence, SENTENCE)}"
     return f"{name}: a number was expected, but none was claimed{because}."
 
 
@@ -378,17 +397,39 @@ def _fallen(loss: Loss) -> Iterator[str]:
 
 
 def _claims(graded: Graded, grades: Grades) -> Iterator[str]:
-    for claim in graded.claims[:CLAIMS]:
-        place = f" ({shown(claim.place, NAME)})" if claim.place else ""
-        yield from _filled(f"- {stated(claim)}{place}", "  ", "    ")
-    yield from _more(len(graded.claims) - CLAIMS, "claim", "claims")
+    claims = [claim for claim in graded.claims if claim.verdict in VERDICTS]
+    yield from _numbers_of(claims)
     if graded.status == SCORED and graded.kind != JUDGED:
-        for claim in graded.claims:
-            said = _as_option(claim) if claim.counts and claim.verdict in EXPLAINED else ""
+        for claim in claims:
+            said = _as_option(claim) if claim.counts and claim.verdict in WRONG else ""
             if said:
                 words = ["explain", *_conventions(grades.rules), "--claim", said, *_files(graded, grades)]
                 yield from ("", *_command("To see how a number was computed (you need the judgments)", words))
                 return
+
+
+def _evidence(graded: Graded) -> Iterator[str]:
+    """Yield lines about the numbers that are not declared; the counts add up to all numbers that were found."""
+    others = [claim for kind in reversed(EVIDENCE) for claim in graded.claims if claim.verdict == kind]
+    if not others:
+        return
+    declared = sum(claim.verdict in VERDICTS and claim.verdict != NO_CLAIM for claim in graded.claims)
+    counts = Counter(claim.verdict for claim in others)
+    kinds = ", ".join(f"{counts[kind]} {kind}" for kind in EVIDENCE)
+    yield from _filled(
+        f"{_counted(declared + len(others), 'number')} beside names of measures: {declared} claimed, {kinds}. "
+        "Those that are not claimed give no points and take none. A person looks at those that are asked about: "
+        "they equal no value of your runs or the baseline, under any convention.",
+        "  ",
+    )
+    yield from _numbers_of(others)
+
+
+def _numbers_of(claims: Sequence[Checked]) -> Iterator[str]:
+    for claim in claims[:CLAIMS]:
+        place = f" ({shown(claim.place, NAME)})" if claim.place else ""
+        yield from _filled(f"- {stated(claim)}{place}", "  ", "    ")
+    yield from _more(len(claims) - CLAIMS, "number", "numbers")
 
 
 def _todo(entry: Entry) -> Iterator[str]:
@@ -433,11 +474,12 @@ def _steps_of_claims(entry: Entry) -> Iterator[str]:
         yield "Use the convention of the assignment, and name the convention of each number."
     if ROUNDING in verdicts:
         yield "Round numbers once, at the end, and to the nearest digit."
-    wanted = not verdicts and any(mark.part == "claims" and mark.points < mark.most for mark in entry.marks.items)
+    declared = any(claim.counts and claim.verdict != NO_CLAIM for claim in entry.graded.claims)
+    wanted = not declared and any(mark.part == "claims" and mark.points < mark.most for mark in entry.marks.items)
     # Without a run, numbers are unchecked for another reason than their form.
     unread = UNCHECKED in verdicts and entry.graded.status in (SCORED, REPAIRED)
     if wanted or unread or NO_CLAIM in verdicts:
-        yield "Claim each expected number once, on a line such as: MAP = 0.1234"
+        yield f"{DECLARE}."
 
 
 # Commands -----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from treceval_py.errors import visible
 from treceval_py.grading.attention import BASELINE, needing
 from treceval_py.grading.grades import Entry, Grades, Person
 from treceval_py.grading.marking.points import Marks
-from treceval_py.grading.records import JUDGED, VERDICTS, Graded
+from treceval_py.grading.records import EVIDENCE, JUDGED, NO_CLAIM, VERDICTS, Graded
 from treceval_py.grading.rule_keys import Rules
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made, plain
@@ -127,6 +127,7 @@ def _grades_sheet(grades: Grades) -> Table:
         columns += [_number(f"{names[0]} less baseline", VALUE), _number("queries above", COUNT)]
         columns += [_number("queries below", COUNT)]
     columns += [_number(f"claims: {verdict}", COUNT) for verdict in VERDICTS]
+    columns += [_number(f"numbers: {kind}", COUNT) for kind in ("found", *EVIDENCE)]
     columns += ["run", _number("lines", COUNT), _number("queries", COUNT), _number("queries missing", COUNT)]
     columns += [_number("errors", COUNT), _number("warnings", COUNT), _number("repairs", COUNT), "feedback"]
     rows = [
@@ -172,6 +173,7 @@ def _grades_row(entry: Entry, grades: Grades, parts: list[float | None]) -> tupl
         cells += [None] * 3 if against is None else [against.value - against.baseline, against.better, against.worse]
     verdicts = Counter(claim.verdict for claim in graded.claims)
     cells += [verdicts[verdict] for verdict in VERDICTS]
+    cells += [verdicts.total() - verdicts[NO_CLAIM], *(verdicts[kind] for kind in EVIDENCE)]
     severities = by_severity(graded)
     if graded.run:
         cells += [shown(graded.run), graded.lines, graded.queries, graded.missing_queries[0]]
@@ -229,14 +231,14 @@ def _questions_sheet(grades: Grades) -> Table:
 def _claims_sheet(grades: Grades) -> Table:
     columns = (
         *("student", "measure", "claimed", _number("value", VALUE), "verdict"),
-        *("why", "profile", "place", "run", "counts"),
+        *("why", "profile", "place", "run", "counts", "sentence"),
     )
     rows: Rows = []
     for entry in grades.entries:
         for claim in entry.graded.claims:
             said = (shown(claim.why), shown(claim.profile), shown(claim.place), shown(claim.run), _yes(claim.counts))
             claimed = (shown(claim.measure), shown(claim.text), claim.value, claim.verdict)
-            rows.append((shown(entry.student), *claimed, *said))
+            rows.append((shown(entry.student), *claimed, *said, shown(claim.sentence)))
     return sheet_of("Claims", columns, rows)
 
 

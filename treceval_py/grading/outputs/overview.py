@@ -21,7 +21,10 @@ from treceval_py.grading.outputs.feedback import score_of
 from treceval_py.grading.outputs.gradebook import QUESTION, by_severity, set_apart, shown
 from treceval_py.grading.outputs.workbook import INSTALL
 from treceval_py.grading.records import (
+    CONFIRMED,
     CORRECT,
+    EVIDENCE,
+    EXPLAINED,
     NO_CLAIM,
     REPAIRED,
     ROUNDING,
@@ -119,7 +122,7 @@ def overview(grades: Grades) -> str:
         others=sorted(set(others.values())),
         rules=_rules(grades.rules),
         statuses=STATUSES,
-        verdicts=VERDICTS,
+        verdicts=VERDICTS | EVIDENCE,
         wide=WIDE,
         high=HIGH,
         foot=HIGH - BOTTOM,
@@ -266,7 +269,7 @@ def _row(entry: Entry, grades: Grades, apart: bool) -> dict[str, Any]:
         "apart": apart,
         "values": [graded.measures.get(name) for name in grades.measures],
         "right": right,
-        "claims": len(graded.claims),
+        "claims": sum(claim.verdict in VERDICTS for claim in graded.claims),
         "errors": severities[ERROR],
         "warnings": severities[WARNING],
         "questions": [question.kind for question in entry.questions],
@@ -289,11 +292,11 @@ def _claims(entries: Sequence[Entry]) -> list[tuple[str, list[int]]]:
         for claim in entry.graded.claims:
             counts.setdefault(shown(claim.measure, NAME), Counter())[claim.verdict] += 1
     most = sorted(counts.items(), key=lambda item: -item[1].total())
-    return [(name, [of[verdict] for verdict in VERDICTS]) for name, of in most]
+    return [(name, [of[verdict] for verdict in VERDICTS | EVIDENCE]) for name, of in most]
 
 
 def _wrong(entries: Sequence[Entry]) -> list[tuple[Entry, Any]]:
-    kept = (CORRECT, NO_CLAIM)
+    kept = (CORRECT, NO_CLAIM, CONFIRMED, EXPLAINED)
     return [(entry, claim) for entry in entries for claim in entry.graded.claims if claim.verdict not in kept]
 
 
