@@ -98,8 +98,8 @@ def grade(
     3: the single submission fails.
     """
     from treceval_py.grading import grading
-    from treceval_py.grading.rule_keys import DEFAULT_RULES
     from treceval_py.grading.outputs.template import write_template
+    from treceval_py.grading.rule_keys import DEFAULT_RULES
     from treceval_py.grading.rules import read_rules
 
     if template:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from treceval_py.errors import visible
@@ -23,6 +24,7 @@ from treceval_py.grading.records import (
     FileRead,
     Graded,
 )
+from treceval_py.grading.rule_keys import ANYWHERE
 from treceval_py.measures import Measure, parse_measures
 
 KINDS = {
@@ -70,7 +72,10 @@ def with_questions(grades: Grades) -> Grades:
     Grades
         The same class; the questions of each entry are in the order of `KINDS`, without duplicates.
     """
-    by_entry: list[list[Question]] = [[*entry.questions, *_of_submission(entry, grades)] for entry in grades.entries]
+    everybodys = _of_everybody(grades)
+    by_entry: list[list[Question]] = [
+        [*entry.questions, *_of_submission(entry, grades, everybodys)] for entry in grades.entries
+    ]
     for place, sentence in perfect(grades).items():
         by_entry[place].append(Question("too good", sentence))
     for place, sentence in _alike(grades):
@@ -98,21 +103,33 @@ def needing(grades: Grades) -> list[tuple[Entry | None, Question]]:
 # What is known from a submission alone ------------------------------------------------------------
 
 
-def _of_submission(entry: Entry, grades: Grades) -> Iterator[Question]:
+def _of_everybody(grades: Grades) -> set[str]:
+    """Return the sentences with an unknown number that most submissions have, such as those of the exercise itself."""
+    by_source = {entry.graded.source: entry.graded.claims for entry in grades.entries}
+    counts = Counter(
+        sentence
+        for claims in by_source.values()
+        for sentence in {claim.sentence for claim in claims if claim.verdict == ASKED}
+    )
+    return {sentence for sentence, number in counts.items() if number > max(2, len(by_source) / 2)}
+
+
+def _of_submission(entry: Entry, grades: Grades, everybodys: Collection[str]) -> Iterator[Question]:
     graded = entry.graded
     for file in graded.files:
         if file.role in UNREAD:
             yield Question("unread", not_read(file))
     if len(graded.runs) > 1:
         yield Question("several runs", f"{len(graded.runs)} runs were handed in; {graded.chosen}")
-    declared = any(claim.counts and claim.verdict != NO_CLAIM for claim in graded.claims)
+    anywhere = grades.rules.claims == ANYWHERE
+    declared = any((claim.counts or anywhere) and claim.verdict != NO_CLAIM for claim in graded.claims)
     if graded.files and grades.rules.points_claims and not declared:
         searched = [file.name for file in graded.files if file.role == "report"]
         where = f", though {_and(searched)} {'was' if len(searched) == 1 else 'were'} read" if searched else ""
         pictures = [file.name for file in graded.files if _PICTURE.search(file.name)]
         where += f"; numbers may be in {_and(pictures)}" if pictures else ""
         yield Question("no claims", f"no number was declared{where}")
-    asked = [claim for claim in graded.claims if claim.verdict == ASKED]
+    asked = [claim for claim in graded.claims if claim.verdict == ASKED and claim.sentence not in everybodys]
     if asked:
         said = "; ".join(f"{told_number(claim)}: “{claim.sentence}”" for claim in asked[:MOST_NAMED])
         more = f"; and {len(asked) - MOST_NAMED} more, in the sheet Claims" if len(asked) > MOST_NAMED else ""

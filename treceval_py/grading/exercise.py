@@ -172,8 +172,10 @@ def book_of(records: Records, free_days: FreeDays) -> Grades:
         Remaining free late days; days used here are subtracted.
     """
     rules, notes = records.assignment.rules, records.notes
-    if rules == DEFAULT_RULES and not records.strays and not any(
-        claim.counts for graded in records.graded for claim in graded.claims
+    if (
+        rules == DEFAULT_RULES
+        and not records.strays
+        and not any(claim.counts for graded in records.graded for claim in graded.claims)
     ):
         # Nobody was asked for numbers, then. Teachers who want numbers write rules of their own.
         rules = rules._replace(points_claims=0.0)

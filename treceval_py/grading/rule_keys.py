@@ -40,6 +40,9 @@ class MeasureRule(NamedTuple):
 USUAL_MEASURES = ("map", "recip_rank", "P_10", "ndcg_cut_10")
 """Measures that are computed unless the rules or the profile name others."""
 
+ANYWHERE = "anywhere"
+"""The rule that right numbers give points wherever they stand."""
+
 USUAL_CREDIT = {**dict.fromkeys(VERDICTS, 0.0), CORRECT: 1.0, ROUNDING: 1.0, CONVENTION: 0.5, MISTAKE: 0.25}
 
 
@@ -317,9 +320,8 @@ RULES = (
     Key(
         "claims",
         "claims",
-        _one_of("declared", "anywhere"),
-        "Which numbers give points: declared ones, or also right ones anywhere in a report; only declared ones that are "
-        "wrong take any",
+        _one_of("declared", ANYWHERE),
+        "Which numbers give points: declared ones, or also right ones anywhere in a report; others never take any",
     ),
     Key("claims", "tolerance", _number(0, MOST), "How far off a number may be, beyond its last digit"),
     Key("similarity", "threshold", _SHARE, "Overlap from which runs are listed as alike", field="similarity"),

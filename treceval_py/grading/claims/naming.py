@@ -163,18 +163,6 @@ def is_label(text: str) -> bool:
     return True
 
 
-def nearest_name(text: str) -> str:
-    """Return the name of a measure that looks like a text; empty if none does."""
-    import difflib
-
-    squeezed = _squeezed(text[:LONGEST_NAME].partition("@")[0])
-    for name, written in _spoken().items():
-        if sorted(name) == sorted(squeezed):  # two letters were swapped
-            return written
-    near = difflib.get_close_matches(squeezed, _spoken(), n=1, cutoff=0.65)
-    return _spoken()[near[0]] if near else ""
-
-
 # --- names within sentences ---
 
 
@@ -211,7 +199,8 @@ def _mentions(families: int) -> re.Pattern[str]:  # noqa: ARG001 - see `_made`
     return re.compile(f"(?i){before}(?P<name>{spelled}){parameters}(?P<cutoff>{_CUTOFF})?{after}")
 
 
-_SAME_ABBREVIATED = re.compile(r"\s?[(\[]([^()\[\]]{1,40})[)\]]")
+_AGAIN = re.compile(r"\s?[(\[]([^()\[\]]{1,40})[)\]]")
+"""An aside, which may be another name of the same measure."""
 
 
 def mentions_in(text: str) -> Iterator[tuple[int, int, str]]:
@@ -231,26 +220,8 @@ def mentions_in(text: str) -> Iterator[tuple[int, int, str]]:
         if len(mention["name"]) < 3 and mention["name"].islower():
             continue
         begin, end = mention.span()
-        again = _SAME_ABBREVIATED.match(text, end)
-        if again is not None and _same(name, again[1]):
+        again = _AGAIN.match(text, end)
+        if again is not None and is_name(again[1]):
             # Only one of the two names may have the cutoff.
-            name = again[1] if any(map(str.isdigit, again[1])) else name
-            end = again.end()
+            name, end = name if known_measure(again[1]) is None else again[1], again.end()
         yield begin, end, name
-
-
-def _same(name: str, other: str) -> bool:
-    """Tell whether two names are of the same family, such as a full name and its abbreviation."""
-    first, second = (_SPOKEN_CUTOFF.fullmatch(" ".join(text.split())) for text in (name, other))
-    if first is None or second is None:
-        return False
-    known = _spoken()
-    one, two = known.get(_squeezed(first["name"])), known.get(_squeezed(second["name"]))
-    return one is not None and two is not None and _family(one) == _family(two)
-
-
-def _family(name: str) -> str:
-    try:
-        return parse_measures(name)[0].family.name.removesuffix("_cut")
-    except MeasureError:
-        return name.lower()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -106,7 +107,7 @@ def numbers_in(document: Document, *, declared: bool = False) -> tuple[list[Said
             runs.add(run)
             continue
         if isinstance(block, Grid):
-            pairs = list(_in_table(block, declared=declared))
+            pairs = _in_one_row(list(_in_table(block, declared=declared)))
         else:
             pairs = _pairs(block, run) or (_unread(block) if declared else [])
         if pairs or isinstance(block, Grid) or not block.text:
@@ -123,10 +124,11 @@ def numbers_in(document: Document, *, declared: bool = False) -> tuple[list[Said
 
 _SPREAD = r"(?:\s?(?:±|\+/-|\\pm)\s?[\d.,]+\s?%?)?"
 _BULLET = re.compile(r"^\s*(?:[-*+•·▪◦–]|\d{1,2}[.)]|\(?[a-z]\))\s+")
-_QUOTES = re.compile(r"(?:np|numpy|torch)\.\w+\(|tensor\(|[{}\"'\[\]]")
-"""What Python and JSON write around names and numbers."""
+_WRAPPED = re.compile(r"(?:(?:np|numpy|torch)\.\w+|tensor)\(([^()]*)\)")
+_QUOTES = re.compile(r"[{}\"'\[\]]")
+"""What Python and JSON write around numbers, and around names."""
 _PAIR = re.compile(
-    rf"(?P<name>.*?[^\s=:≈,;.…])\s?(?P<sign>==|:=|[=:≈]|[\s,;|]|\.{{2,}}|…)\s?(?P<number>{NUMBER}){_SPREAD}[)]*\.?",
+    rf"(?P<name>.*?[^\s=:≈,;.…–—-])\s?(?P<sign>==|:=|[=:≈]|[–—-](?=\s)|[\s,;|]|\.{{2,}}|…)\s?(?P<number>{NUMBER}){_SPREAD}\.?",
     re.ASCII,
 )
 _BETWEEN = re.compile(r"[;,、/|&](?:\s|(?=[^\W\d]))(?=[^\W\d])(?![^(]*\))|(?<=[\d%])\s(?=[^\W\d])(?![^(]*\))")
@@ -142,7 +144,7 @@ def _pairs(line: Line, run: str) -> list[Said]:
         family = FAMILIES.get(fields[0])
         text_of = family is not None and family.kind == TEXT
         return [] if text_of else [Said(line.place, fields[0], fields[2], of_run, True, text)]
-    text = _QUOTES.sub("", text).strip().strip(",")
+    text = _bare(text).strip().strip(",")
     parts = [_PAIR.fullmatch(part.strip()) for part in _BETWEEN.split(text)] if len(text) < LONGEST_SENTENCE else []
     pairs = [part for part in parts if part is not None and _is_pair(part["name"], part["sign"], part["number"])]
     if len(pairs) < len(parts):
@@ -174,7 +176,7 @@ def aside_of(name: str) -> str:
 
 def _unread(line: Line) -> list[Said]:
     """Return what a line of a file of claims gives for a name, whatever it is."""
-    name, sign, rest = (part.strip() for part in _unmarked(_QUOTES.sub("", line.text)).partition("="))
+    name, sign, rest = (part.strip() for part in _unmarked(_bare(line.text)).partition("="))
     return [Said(line.place, name, rest, "", True, line.text)] if name and sign and not name.startswith("#") else []
 
 
@@ -201,7 +203,7 @@ def _in_table(grid: Grid, *, declared: bool) -> Iterator[Said]:
     for row in grid.rows:
         cells = [_unmarked(cell) for cell in row.cells]
         numbers = {at: found["number"] for at, cell in enumerate(cells) if (found := _IN_CELL.fullmatch(_bare(cell)))}
-        named = [at for at, cell in enumerate(cells) if at not in numbers and is_label(cell)]
+        named = [at for at, cell in enumerate(cells) if at not in numbers and _is_measure(cell)]
         if declared and "measure" in titles and cells[at := titles.index("measure")]:
             named = [at]
             numbers |= {at: cells[at] for at in _columns_of_values(titles) if cells[at]}
@@ -224,12 +226,23 @@ def _in_table(grid: Grid, *, declared: bool) -> Iterator[Said]:
             yield Said(row.place, of_cell[at], numbers[at], label, True, " | ".join(filter(None, cells)))
 
 
+def _in_one_row(said: list[Said]) -> list[Said]:
+    """Leave open which number is meant if a table has several for a measure without labels."""
+    counts = Counter((number.name, number.label) for number in said)
+    return [number._replace(plain=number.plain and counts[number.name, number.label] == 1) for number in said]
+
+
+def _is_measure(cell: str) -> bool:
+    """Tell whether a cell is the name of one measure, and no word or letter that needs a cutoff to be one."""
+    return is_label(cell) and not is_ordinary(cell) and known_measure(cell) is not None
+
+
 def _columns_of_values(titles: Sequence[str]) -> list[int]:
     return [at for at, title in enumerate(titles) if title == "value"]
 
 
 def _bare(cell: str) -> str:
-    return _QUOTES.sub("", cell).rstrip(")")
+    return _QUOTES.sub("", _WRAPPED.sub(r"\1", cell))
 
 
 def _in_cells(place: str, cells: Sequence[str]) -> Iterator[Said]:
@@ -253,9 +266,11 @@ _LINE_END = "\x1f"
 """White space, like a blank, but not between a number and the name behind it."""
 _SETTING = re.compile(r"(?<![^\s(,;])[a-zα-ω]\w{0,7}\s?[=<>≤≥]\s?$")
 """The name of a setting or a test before its number, such as ``k1 = `` or ``p < ``."""
-_SHARE = re.compile(r"[01]?[.,]\d+|.*%")
+_SHARE = re.compile(r"[+-]?[01]?[.,]\d+|.*%")
 """A number in the form of a mean from 0 to 1; before a name, others are numbers of sections, or counts."""
-_SENTENCE = re.compile(r"(?<=[\w)\]\"'»%]{2}[.!?])\s+(?=[^\W\d_a-zäöüß])|(?<=[。！？])(?=.)|\n")
+_SENTENCE = re.compile(
+    rf"(?:(?<=[\w)\]\"'»%]{{2}}[.!?])|(?<=\d[.!?]))(?:\s+(?=[^\W\d_a-zäöüß])|{_LINE_END})|(?<=[。！？])(?=.)"
+)
 
 
 class _Token(NamedTuple):
@@ -299,12 +314,13 @@ def _beside(sentence: str) -> Iterator[tuple[str, _Token]]:
             behind = behind and at > 0
             continue
         before, after = groups[at - 1] if at else [], groups[at + 1] if at + 1 < len(groups) else []
-        near = after if behind or not before or (after and _is_behind(sentence, before[-1], numbers, after[0])) else before
-        if near is after and not _SHARE.fullmatch(numbers[-1].text):
+        is_behind = behind or not before or (bool(after) and _is_behind(sentence, before[-1], numbers, after[0]))
+        near = after if is_behind else before
+        if is_behind and not _SHARE.fullmatch(numbers[-1].text):
             continue
         for place, number in enumerate(numbers):
             several = len(numbers) % len(near) == 0
-            yield near[place % len(near) if several else 0 if near is after else -1].text, number
+            yield near[place % len(near) if several else 0 if is_behind else -1].text, number
 
 
 def _is_setting(sentence: str, names: Sequence[_Token], at: int) -> bool:

@@ -39,7 +39,7 @@ from treceval_py.grading.records import (
     Graded,
     RunRead,
 )
-from treceval_py.grading.rule_keys import Rules
+from treceval_py.grading.rule_keys import ANYWHERE, Rules
 from treceval_py.io.formats import DATASET
 from treceval_py.io.source import peek
 
@@ -137,7 +137,7 @@ class Grader:
         tried[number] = self._trier.again(tried[number])
         rows = of_which(rows_of(declared), of_row, number)
         checked = checked_claims(tried, number, declared, rows, self._trier.again)
-        anywhere = self.rules.claims == "anywhere"
+        anywhere = self.rules.claims == ANYWHERE
         baseline = self._trier.baseline
         checked += evidence(tried, number, claims, queries=queries, baseline=baseline, anywhere=anywhere)
         checked += missing(checked, self.rules.expected, tried[number].ways)
@@ -275,9 +275,7 @@ def _names_of(file: RunFile) -> set[str]:
     return names_of(file.item.name, tag)
 
 
-def _searched(
-    item: Item, files: dict[str, FileRead], runs: Collection[str], queries: Collection[str]
-) -> list[Claimed]:
+def _searched(item: Item, files: dict[str, FileRead], runs: Collection[str], queries: Collection[str]) -> list[Claimed]:
     """Return the numbers in a file, and record the role of the file."""
     told = files[item.name]
     try:

@@ -20,7 +20,7 @@ _STUDENTS = """\
    With several runs, add a column `run` with the name of the file.
 3. Your report, in any format. Numbers in it are compared with your run, and never cost a point.
 
-Instead of `claims.csv`, a text file that has nothing but lines such as `MAP = 0.3088`, or the output of trec_eval, will do.
+Instead of `claims.csv` you may hand in the output of trec_eval, or a text file of nothing but lines such as `MAP = 0.3088`.
 """
 
 _TEACHER = """\

@@ -13,9 +13,6 @@ _BLOCKS = re.compile(
     "|main|nav|[ou]l|p|pre|section|table|tbody|td|tfoot|th|thead|title|tr"
 )
 _HIDDEN = frozenset({"script", "style", "template"})
-_MOST_SPANNED = 50
-"""Most rows that a cell may span."""
-
 
 def read_html(text: str, blocks: Blocks, place: str = ":{}") -> None:
     """Read a page.
@@ -67,9 +64,8 @@ class _Page(HTMLParser):
         self._preformatted = False
         self._rows: list[Row] = []
         self._row: list[str] | None = None
-        self._cell = (1, 1)
+        self._columns = 1
         self._in_cell = False
-        self._spans: dict[int, tuple[int, str]] = {}
         self._cells = 0
 
     # --- lines ---
@@ -106,8 +102,8 @@ class _Page(HTMLParser):
             if self._row is None:
                 self._begin_row()
             self._in_cell = True
-            given = dict(attrs)
-            self._cell = _span(given.get("colspan"), MOST_COLUMNS), _span(given.get("rowspan"), _MOST_SPANNED)
+            span = dict(attrs).get("colspan") or ""
+            self._columns = int(span) if span.isascii() and span.isdigit() and len(span) < 5 else 1
         elif tag == "tr":
             self._begin_row()
         elif tag == "table":
@@ -146,31 +142,15 @@ class _Page(HTMLParser):
         self.end_line()
         self._row = []
         self._row_began = self.getpos()[0]
-        self._fill()
 
     def _end_cell(self) -> None:
-        """End a cell, and repeat it if it spans several columns or rows."""
+        """End a cell, and repeat it if it spans several columns."""
         if not self._in_cell or self._row is None:
             return
         self._in_cell = False
         text = " ".join("".join(self._words).split())
         self._words.clear()
-        columns, rows = self._cell
-        for _ in range(min(columns, MOST_COLUMNS - len(self._row))):
-            if rows > 1:
-                self._spans[len(self._row)] = rows - 1, text
-            self._row.append(text)
-        self._fill()
-
-    def _fill(self) -> None:
-        """Repeat the cells of earlier rows that reach into this one."""
-        while self._row is not None and (spanning := self._spans.get(len(self._row))) and len(self._row) < MOST_COLUMNS:
-            left, text = spanning
-            if left > 1:
-                self._spans[len(self._row)] = left - 1, text
-            else:
-                del self._spans[len(self._row)]
-            self._row.append(text)
+        self._row += [text] * min(self._columns or 1, MOST_COLUMNS - len(self._row))
 
     def _end_row(self) -> None:
         self._end_cell()
@@ -182,12 +162,11 @@ class _Page(HTMLParser):
         self._row = None
 
     def end_table(self) -> None:
-        """End a table; the end of an inner table also ends the outer one."""
+        """End a table; the end of an inner table also ends the outer one.
+
+        A row lacks the cells that reach into it from rows above. These are its names, which come first.
+        """
         self._end_row()
-        self._spans.clear()
-        self._blocks.grid(self._rows)
+        width = max((len(row.cells) for row in self._rows), default=0)
+        self._blocks.grid([row._replace(cells=("",) * (width - len(row.cells)) + row.cells) for row in self._rows])
         self._rows = []
-
-
-def _span(text: str | None, most: int) -> int:
-    return min(int(text), most) or 1 if text and text.isascii() and text.isdigit() and len(text) < 5 else 1

@@ -90,38 +90,25 @@ class _Source:
     def _read_table(self, begin: int, end: int) -> None:
         rows: list[Row] = []
         caption, self._caption = self._caption, ""
-        spans: dict[int, tuple[int, str]] = {}
         # Stacked lines within a cell are joined; positions stay the same.
         for at, row in _rows(_STACKED.sub(lambda stack: stack[0].replace("\\\\", "  "), self._text[begin:end])):
             own = _caption(row)
             if own:
                 caption = own
-                continue
-            cells = _cells(row, spans)
-            if any(cells):
+            elif any(cells := _cells(row)):
                 rows.append(Row(f":{self._line(begin + at)}", tuple(cells)))
         self._blocks.grid(rows, caption)
 
 
+_ARGUMENT = re.compile(
+    r"\s*(?:(?P<optional>\[[^\]\n]{0,200}\])|\{[^{}]{0,200}(?:\{[^{}]{0,200}(?:\{[^{}]{0,200}\}[^{}]{0,200}){0,9}\}[^{}]{0,200}){0,20}\})"
+)
+
+
 def _after_arguments(text: str, at: int, end: int, number: int) -> int:
     """Return where the arguments of an environment end."""
-    while number and at < end:
-        if text[at] == "[":
-            at = text.find("]", at, end) + 1 or end
-        elif text[at] == "{":
-            depth = 0
-            for brace in re.compile("[{}]").finditer(text, at, end):
-                depth += 1 if brace[0] == "{" else -1
-                if not depth:
-                    at = brace.end()
-                    break
-            else:
-                return end
-            number -= 1
-        elif text[at].isspace():
-            at += 1
-        else:
-            break
+    while number and (argument := _ARGUMENT.match(text, at, end)) is not None:
+        at, number = argument.end(), number - (argument["optional"] is None)
     return at
 
 
@@ -155,23 +142,13 @@ def _rows(text: str) -> Iterator[tuple[int, str]]:
         at = after
 
 
-def _cells(row: str, spans: dict[int, tuple[int, str]]) -> list[str]:
-    """Return the cells of a row; ``spans`` holds cells of earlier rows that reach into this one."""
+def _cells(row: str) -> list[str]:
+    """Return the cells of a row; one that spans several columns is repeated."""
     cells: list[str] = []
-    for part in re.split(r"(?<!\\)&", row):
-        columns = 1
+    for part in re.split(r"(?<!\\)&", row)[:MOST_COLUMNS]:
         command = _SPANNING.search(part)
-        text = _plain(_SPANNING.sub("", part).replace("\n", " "))
-        if command and command[1] == "multicolumn":
-            columns = min(int(command[2]), MOST_COLUMNS)
-        elif command and int(command[2]) > 1:
-            spans[len(cells)] = int(command[2]), text
-        left, spanning = spans.pop(len(cells), (0, ""))
-        if left > 1:
-            spans[len(cells)] = left - 1, spanning
-        cells += [text or spanning] * columns
-        if len(cells) > MOST_COLUMNS:
-            break
+        columns = int(command[2]) if command and command[1] == "multicolumn" else 1
+        cells += [_plain(_SPANNING.sub("", part).replace("\n", " "))] * columns
     return cells
 
 

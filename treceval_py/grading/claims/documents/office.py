@@ -116,22 +116,15 @@ def _read_table(table: Any, place: str, blocks: Blocks) -> None:
     for number, row in enumerate(_children(table, "tr"), 1):
         cells: list[str] = []
         for cell in _children(row, "tc"):
-            settings = {_name(setting): _value(setting) for setting in next(_children(cell, "tcPr"), ())}
-            text = _text(cell).strip()
-            if settings.get("vMerge", "restart") != "restart" and rows and len(cells) < len(rows[-1].cells):
-                text = rows[-1].cells[len(cells)]
-            span = settings.get("gridSpan", "1")
-            cells += [text] * (min(_whole(span), MOST_COLUMNS) or 1)
+            spans = [setting for settings in _children(cell, "tcPr") for setting in _children(settings, "gridSpan")]
+            columns = next((_whole(str(value)) for span in spans for value in span.values()), 1)
+            cells += [_text(cell).strip()] * (min(columns, MOST_COLUMNS) or 1)
             if len(cells) > MOST_COLUMNS:
                 break
         rows.append(Row(f"{place}, row {number}", tuple(cells)))
         if number > MOST_CELLS:
             break
     blocks.grid(rows)
-
-
-def _value(element: Any) -> str:
-    return next((str(value) for key, value in element.items() if key.endswith("}val")), "")
 
 
 # --- Excel ---

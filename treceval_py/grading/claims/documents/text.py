@@ -157,10 +157,11 @@ def _header(line: str, way: Callable[[str], list[str]]) -> list[str]:
     if len(line) > 10 * LONGEST or _RULE.fullmatch(line):
         return []
     names = way(line)
-    least = 1 if way is _of_gaps and line[:1].isspace() else 2
+    drawn = way is _of_pipes and line.lstrip().startswith(("|", "\u2502", "\u2503"))
+    least = 1 if drawn or (way is _of_gaps and line[:1].isspace()) else 2
     if not least <= len(names) <= MOST_COLUMNS or _of_trec_eval(line):
         return []
-    if way is _of_pipes and line.lstrip().startswith(("|", "\u2502", "\u2503")):
+    if drawn:
         return names
     sure = all(len(name.split()) <= _MOST_WORDS and "=" not in name and not name.endswith(":") for name in names)
     return names if sure and all(names[1:]) and not any(map(is_numeric, names)) else []

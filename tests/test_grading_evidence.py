@@ -1,0 +1,210 @@
+"""Evidence: what is said of numbers that are not declared. They may give points, and nothing takes any."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from treceval_py.grading.claims.reconciling import Ways
+from treceval_py.grading.grades import Entry, Grades
+from treceval_py.grading.intake.intake import one
+from treceval_py.grading.marking.claiming import MOST_OPEN
+from treceval_py.grading.marking.marking import Grader, limits_of
+from treceval_py.grading.marking.points import marks_of
+from treceval_py.grading.marking.scoring import Assignment
+from treceval_py.grading.outputs.feedback import feedback
+from treceval_py.grading.outputs.gradebook import sheets_of
+from treceval_py.grading.records import EVIDENCE, NOT_REPRODUCED, VERDICTS, Graded
+from treceval_py.grading.rule_keys import MeasureRule, Rules
+
+DECLARED = Rules(measures=(MeasureRule("AP"), MeasureRule("nDCG@10"), MeasureRule("RR")), megabytes=1.0)
+ANYWHERE = DECLARED._replace(claims="anywhere")
+QRELS = "q1 0 a 1\nq1 0 b 0\nq2 0 a 1\nq2 0 b 0\n"
+
+
+def run(*ranks: int) -> str:
+    """Return a run that has the relevant document of each query at some rank."""
+    return "".join(
+        f"q{number} Q0 {'a' if place == rank else f'x{place}'} {place} {9 - place} t{''.join(map(str, ranks))}\n"
+        for number, rank in enumerate(ranks, 1)
+        for place in range(1, 6)
+    )
+
+
+RUN, OTHER, BASELINE = run(2, 3), run(1, 4), run(5, 5)
+AP = (1 / 2 + 1 / 3) / 2
+"""0.4167; it is 0.6250 of the other run, and 0.2000 of the baseline."""
+NDCG = (1 / math.log2(3) + 1 / 2) / 2
+"""0.5655."""
+
+TEXTS: dict[str, list[dict[str, Any]]] = tomllib.loads((Path(__file__).parent / "claim_texts.toml").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def graders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Grader]:
+    """Return graders by their rule for claims."""
+    folder = tmp_path_factory.mktemp("assignment")
+    (folder / "qrels.txt").write_text(QRELS)
+    (folder / "base.txt").write_text(BASELINE)
+    files = str(folder / "qrels.txt"), str(folder / "base.txt")
+    return {rules.claims: Grader(Assignment(*files, rules)) for rules in (DECLARED, ANYWHERE)}
+
+
+def graded(grader: Grader, folder: Path, files: Mapping[str, str]) -> tuple[Graded, float]:
+    """Grade a submission, and return it with its points."""
+    folder.mkdir()
+    for name, text in files.items():
+        (folder / name).write_text(text, "utf-8")
+    found = grader.grade(one(str(folder), limits_of(grader.rules)))
+    return found, marks_of(found, grader.rules, {}).total
+
+
+def found_in(found: Graded, name: str = "report.md") -> list[tuple[str, str, str]]:
+    return [(claim.measure, claim.text, claim.verdict) for claim in found.claims if claim.place.startswith(name)]
+
+
+# --- whatever is said, no point is lost, and nothing is missing ---
+
+
+@pytest.mark.parametrize("number", [8, pytest.param(200, marks=pytest.mark.slow)])
+def test_no_point_is_lost_by_any_sentence_and_every_number_is_listed(
+    graders: dict[str, Grader], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    traps = TEXTS["trap"][:number]
+    assert len(traps) == min(number, 155)
+    # What a number could be under other conventions, which takes a while, changes no point.
+    monkeypatch.setattr(Ways, "explained", lambda _ways, _claim, checked: checked._replace(verdict=NOT_REPRODUCED))
+    lost, unlisted = {}, {}
+    right = f"Our nDCG@10 is {NDCG:.4f}.\n\n"
+    for number, trap in enumerate(traps):
+        name = trap.get("file", "report.md")
+        for way, grader, files in (
+            ("declared", graders["declared"], {"claims.csv": f"measure,value\nnDCG@10,{NDCG:.4f}\n", name: ""}),
+            ("anywhere", graders["anywhere"], {name: right}),
+        ):
+            files = {"run.txt": RUN, **files, name: files[name] + trap["written"]}
+            found, points = graded(grader, tmp_path / f"{way}{number}", files)
+            if points != 100:
+                lost[way, trap["what"]] = points, found.claims
+            listed = Counter(claim.text for claim in found.claims if claim.place.startswith(name))
+            missing = Counter(part.split()[1] for part in trap.get("numbers", "").split(", ") if part) - listed
+            if missing:
+                unlisted[way, trap["what"]] = missing
+            assert all(claim.verdict in VERDICTS or claim.verdict in EVIDENCE for claim in found.claims)
+    assert lost == {}
+    assert unlisted == {}
+
+
+# --- what a number equals ---
+
+EQUALS: dict[str, tuple[str, str]] = {
+    # of two queries: the reciprocal ranks 1/2 and 1/3
+    f"Our MAP is {AP:.4f}.": ("confirmed", ""),
+    "Our MAP is 0.4166.": ("confirmed", "cut off after 4 decimals, not rounded"),
+    "Our MAP is 41.67 %.": ("confirmed", "given as a percentage"),
+    "Our MAP is 0.4.": ("explained", "a single decimal says too little; it is 0.4167"),
+    "The first run had MAP 0.6250.": ("explained", "it is the value of b.txt, which does not count"),
+    "The baseline has MAP 0.2000.": ("explained", "it is the value of the baseline"),
+    "| query | AP |\n|--|--|\n| q1 | 0.1234 |": ("explained", "it is said of query q1"),
+    # from the last document on, the relevant one is at ranks 4 and 3
+    "Our MAP is 0.291667.": ("explained", "sorted by ascending score"),
+    "Jonas has MAP 0.3719.": ("asked", "none of the"),
+    "Our MAP is 0.4178.": ("asked", "none of the"),
+}
+
+
+def test_a_number_is_confirmed_explained_or_asked_about(graders: dict[str, Grader], tmp_path: Path) -> None:
+    for number, (text, (verdict, why)) in enumerate(EQUALS.items()):
+        files = {"a.txt": RUN, "b.txt": OTHER, "claims.csv": f"run,measure,value\na.txt,MAP,{AP:.4f}\n"}
+        found, points = graded(graders["declared"], tmp_path / str(number), {**files, "report.md": text})
+        (claim,) = (claim for claim in found.claims if claim.place.startswith("report.md"))
+        assert (claim.verdict, claim.counts) == (verdict, False), (text, claim)
+        assert claim.why.startswith(why), (text, claim)
+        assert bool(claim.why) == bool(why)
+        assert claim.sentence.strip("|").startswith(text.split("\n")[-1].strip("| ")[:2])
+        assert (found.run, points) == ("a.txt", 100)
+
+
+def test_without_a_run_a_number_is_neither_asked_about_nor_counted(graders: dict[str, Grader], tmp_path: Path) -> None:
+    found, points = graded(graders["anywhere"], tmp_path / "ada", {"report.md": "Our MAP is 0.4167."})
+    assert ([(claim.verdict, claim.counts) for claim in found.claims], points) == ([("unchecked", False)], 0)
+
+
+# --- what gives points ---
+
+GIVES: list[tuple[str, Mapping[str, str], float, float]] = [
+    # what is written, and the points where numbers have to be declared, and where they may stand anywhere
+    ("in a sentence", {"report.md": f"Our MAP is {AP:.4f}."}, 40, 100),
+    ("on a line of its own", {"report.md": f"Results\n\nMAP = {AP:.4f}"}, 100, 100),
+    ("wrong on a line of its own", {"report.md": "Results\n\nMAP = 0.3719"}, 40, 40),
+    ("wrong in a file of such lines", {"report.md": f"MAP = 0.3719\nnDCG@10 = {NDCG:.4f}"}, 70, 70),
+    ("wrong and right, in words", {"report.md": f"A: MAP 0.3719, nDCG@10 {NDCG:.4f}"}, 40, 100),
+    ("under another convention, declared", {"report.txt": "MAP = 0.291667"}, 55, 55),  # a mistake: a quarter
+    ("under another convention, in words", {"report.txt": "Our MAP is 0.291667"}, 40, 40),
+    # a declared number goes before evidence
+    ("declared wrong", {"claims.csv": "MAP,0.3719", "report.md": f"Our MAP is {AP:.4f}."}, 40, 40),
+    ("another one declared", {"claims.csv": f"RR,{AP:.4f}", "report.md": f"Our MAP is {AP:.4f}."}, 100, 100),
+    # two different numbers for one measure: the worst declared one counts
+    ("declared twice", {"claims.csv": f"MAP,{AP:.4f}\nMAP,0.3719"}, 40, 40),
+    ("in a table of two runs", {"report.md": f"| | MAP |\n|--|--|\n| a | 0.3719 |\n| b | {AP:.4f} |"}, 40, 100),
+]
+
+
+@pytest.mark.parametrize(("files", "declared", "anywhere"), [case[1:] for case in GIVES], ids=[case[0] for case in GIVES])
+def test_points_are_for_declared_numbers_and_for_right_ones_elsewhere_if_the_rules_say_so(
+    graders: dict[str, Grader], tmp_path: Path, files: Mapping[str, str], declared: float, anywhere: float
+) -> None:
+    points = [
+        graded(graders[rule], tmp_path / rule, {"run.txt": RUN, **files})[1] for rule in ("declared", "anywhere")
+    ]
+    assert points == [declared, anywhere]
+
+
+@pytest.mark.parametrize(("guesses", "points"), [(MOST_OPEN, 100), (MOST_OPEN + 1, 40)])
+def test_who_gives_more_than_ten_other_numbers_for_a_measure_has_guessed(
+    graders: dict[str, Grader], tmp_path: Path, guesses: int, points: float
+) -> None:
+    others = "".join(f"With seed {seed} MAP is 0.37{10 + seed}.\n" for seed in range(guesses))
+    report = f"{others}\nOurs is a MAP of {AP:.4f}.\nThe MAP of the baseline is 0.2000, and again 0.3710 MAP.\n"
+    found, reached = graded(graders["anywhere"], tmp_path / "ada", {"run.txt": RUN, "report.md": report})
+    assert reached == points
+    assert Counter(claim.verdict for claim in found.claims)["asked"] == guesses + 1
+
+
+def test_an_expected_number_that_is_not_declared_is_told_with_the_one_that_was_found(tmp_path: Path) -> None:
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    grader = Grader(Assignment(str(tmp_path / "qrels.txt"), "", DECLARED._replace(expected=("AP", "RR"))))
+    files = {"run.txt": RUN, "a.csv": f"measure,value\nRR,{AP:.4f}\n", "report.md": f"Our MAP is {AP:.4f}."}
+    found, points = graded(grader, tmp_path / "ada", files)
+    assert points == 70
+    assert [claim.why for claim in found.claims if claim.verdict == "no claim"] == [
+        "no number was declared for AP; 0.4167 (report.md:1) is right, but not declared"
+    ]
+
+
+# --- the counts add up ---
+
+
+def test_the_counts_of_numbers_add_up_in_feedback_and_gradebook(graders: dict[str, Grader], tmp_path: Path) -> None:
+    grader = graders["declared"]
+    report = f"Our MAP is {AP:.4f}. The baseline's MAP is 0.2000. Jonas has MAP 0.3719, Ida MAP 0.3718.\n"
+    files = {"run.txt": RUN, "claims.csv": "nDCG@10,0.5655\nRR,0.3333", "report.md": report}
+    found, _ = graded(grader, tmp_path / "ada", files)
+    entry = Entry(found, marks_of(found, grader.rules, {}), "ada")
+    book = Grades("q", "s", "b", grader.rules, ("AP",), {}, (entry,))
+    told = " ".join(feedback(entry, book).split())
+    assert "6 numbers beside names of measures: 2 claimed, 1 confirmed, 1 explained, 2 asked." in told
+    assert "MAP = 0.3719 equals nothing that is known: none of the" in told
+    sheets = {sheet.name: sheet for sheet in sheets_of(book)}
+    row = {column.title: column.cells[0] for column in sheets["Grades"].columns}
+    assert [row[f"numbers: {kind}"] for kind in ("found", *EVIDENCE)] == [6, 1, 1, 2]
+    assert sum(row[f"claims: {verdict}"] for verdict in VERDICTS if verdict != "no claim") == 2
+    rows = {column.title: column.cells for column in sheets["Claims"].columns}
+    assert len(rows["verdict"]) == 6
+    assert rows["sentence"][-1] == "Jonas has MAP 0.3719, Ida MAP 0.3718."
