@@ -155,7 +155,13 @@ DAN = Graded(
 )
 EVE = Graded(CONTROL, f"class.zip/{CONTROL}", "missing", "the folder is empty")
 FAY = Graded(SCRIPT, f"class.zip/{SCRIPT}", "failed", "it took more than 120 seconds")
-GUS = scored(OVERRIDE, 0.3125, 0.5, run="b\u202efdp.run", findings=(), hash_of_run="ab" * 32)
+EVIDENCE = (
+    Checked("AP", "0.3125", "report.md:1", "confirmed", 0.3125, counts=False, sentence="AP is 0.3125."),
+    Checked("AP", "0.25", "report.md:2", "explained", 0.3125, "it is the value of the baseline", counts=False),
+    Checked("AP", "0.4", "report.md:3", "asked", 0.3125, "nothing gives it", counts=False, sentence="=1+1"),
+    Checked("AP", "0.5", "report.md:4", "asked", 0.3125, "nothing gives it", counts=False, sentence="<i>AP</i>"),
+)
+GUS = scored(OVERRIDE, 0.3125, 0.5, run="b\u202efdp.run", findings=(), hash_of_run="ab" * 32, claims=EVIDENCE)
 HAL = scored(LONG, 0.05, 0.0625, claims=(Checked(LONG, LONG, LONG, "unchecked", None, LONG),))
 IDA = scored("-1+1;=cmd|' /C calc'!A0", 0.125, 0.125)
 JOE = scored("joe\tsixpack@", 0.25, 0.25, against=None)

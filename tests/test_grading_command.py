@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -128,10 +129,24 @@ def test_without_any_claim_points_are_given_for_runs_alone(assignment: Path) -> 
     assert (ada["points"], ada["most"]) == (40, 40)
 
 
-def test_the_rules_of_the_example_are_the_default_ones(tmp_path: Path) -> None:
-    done = treceval(["grade", "--example-rules"])
-    (tmp_path / "rules.toml").write_bytes(done.out)
-    assert te.read_rules(tmp_path / "rules.toml") == te.Rules()
+def test_the_folder_of_a_new_exercise_has_the_default_rules_and_says_where_to_declare(
+    assignment: Path, snapshot: SnapshotAssertion
+) -> None:
+    done = treceval(["grade", "--template", "-o", "new"], folder=assignment)
+    assert (done.status, done.out, done.err) == (0, b"written to new/\n", b"")
+    new = assignment / "new"
+    assert te.read_rules(new / "rules.toml") == te.Rules()
+    names = ["README.md", "for-students/README.md", "for-students/claims.csv"]
+    assert {name: (new / name).read_text() for name in names} == snapshot
+    assert sorted(path.name for path in new.iterdir()) == ["README.md", "for-students", "rules.toml", "submissions"]
+    # Filled in as it says: beside a run whose number it is, it gives all points.
+    shutil.copytree(assignment / "in" / "ada", new / "submissions" / "ada")
+    (new / "submissions" / "ada" / "claims.txt").unlink()
+    claims = (new / "for-students" / "claims.csv").read_text()
+    (new / "submissions" / "ada" / "claims.csv").write_text(claims.replace("map,", f"map,{AP}"))
+    again = treceval(["grade", "../qrels.txt", "submissions/", "--rules", "rules.toml", "-o", "graded"], folder=new)
+    assert (again.status, again.out.decode().split("\n")[1]) == (0, "claims: 1 correct")
+    assert treceval(["grade", "--template", "-o", "new"], folder=assignment).status == 1  # nothing is replaced
 
 
 def test_a_baseline_shows_where_a_submission_loses(assignment: Path) -> None:
@@ -211,8 +226,9 @@ REFUSED: dict[str, tuple[Files, list[str], int]] = {
     "no folder": ({}, ["qrels.txt", "in"], 2),
     "single with a folder": ({}, ["qrels.txt", "in", "-o", "o", "--single"], 2),
     "single with processes": ({}, ["qrels.txt", "in", "--single", "--workers", "2"], 2),
-    "example with processes": ({}, ["--workers", "2", "--example-rules"], 2),
-    "example with judgments": ({}, ["qrels.txt", "--example-rules"], 2),
+    "template with judgments": ({}, ["qrels.txt", "--template", "-o", "o"], 2),
+    "template without a folder": ({}, ["--template"], 2),
+    "template in a folder with files": ({}, ["--template", "-o", "in"], 1),
     "standard input": ({}, ["-", "in", "-o", "o"], 2),
     "student of a class": ({}, [*ARGUMENTS[1:], "--student", "ada"], 2),
     "folder of somebody else": ({}, ["qrels.txt", "in", "-o", "in"], 1),

@@ -62,10 +62,10 @@ BLOCKS: dict[str, dict[str, list[Any]]] = {
         "MAP 0.3\n": [(":1", "MAP 0.3")],
     },
     "results.json": {
-        '{\n"map": 0.280,\n"note": "a \\" b"\n}': [[(":2", "map", "0.280"), (":3", "note", 'a " b')]],
+        '{\n"map": 0.280,\n"note": "a \\" b"\n}': [[(":2", "map", "0.280"), (":1", "note", 'a " b')]],
         '{"base": {"map": 0.2},\n"ours": {"map": 1e-3, "P": 0.5}}': [[(":1", "", "map", "P"), (":1", "base", "0.2", ""), (":2", "ours", "1e-3", "0.5")]],
-        '[{"m": "MAP", "v": 0.3}, {"m": "P"}]': [[(":1", "", "m", "v"), (":1", "1", "MAP", "0.3"), (":1", "2", "P", "")]],
-        '{"run": "a", "map": 0.2}\n{"run": "b", "map": 0.3}': [[(":1", "", "run", "map"), (":1", "1", "a", "0.2"), (":2", "2", "b", "0.3")]],
+        '[{"m": "MAP", "v": 0.3}, {"m": "P"}]': [[(":1", "", "m", "v"), (":1", "", "MAP", "0.3"), (":1", "", "P", "")]],
+        '{"run": "a", "map": 0.2}\n{"run": "b", "map": 0.3}': [[(":1", "", "run", "map"), (":1", "", "a", "0.2"), (":2", "", "b", "0.3")]],
         '{"columns": ["a", "b"], "data": [0.1, 0.2]}': [[(":1", "columns", "a", "b"), (":1", "data", "0.1", "0.2")]],
         '{"k1": 0.9, "scores": {"map": 0.3}, "seen": true}': [[(":1", "k1", "0.9")], [(":1", "map", "0.3")]],
         '{"map": 0.3,}': [(":1", '{"map": 0.3,}')],
@@ -76,7 +76,7 @@ BLOCKS: dict[str, dict[str, list[Any]]] = {
         "<p>0.3088<sup>2</sup>": [(":1", "0.3088 2")],
         "<!-- MAP = 0.1 --><script>MAP = 0.2</script><style>x</style>MRR": [(":1", "MRR")],
         "<table><tr><th>m<th>MAP</tr>\n<tr><td><p>ours</p><td>0.28</table>after": [[(":1", "m", "MAP"), (":2", "ours", "0.28")], (":2", "after")],
-        "<tr><th rowspan=2>x<th colspan=2>runs<tr><td>a<td>b": [[(":1", "x", "runs", "runs"), (":1", "x", "a", "b")]],
+        "<tr><th rowspan=2>x<th colspan=2>runs<tr><td>a<td>b": [[(":1", "x", "runs", "runs"), (":1", "", "a", "b")]],
         "<td>a<table><tr><td>b</table>c": [[(":1", "a")], [(":1", "b")], (":1", "c")],
         "<pre>\nmap all 0.3\n\n  m  v\na  1  2\n</pre>": [(":1", "map all 0.3"), [(":3", "", "m", "v"), (":4", "a", "1", "2")]],
     },
@@ -167,7 +167,7 @@ def test_a_table_of_latex_has_rows_and_a_caption() -> None:
         (":4", "", "Values", "Values"),
         (":5", "Run", "AP mean", "P@5"),
         (":6", "A & B", "0.25", ".3"),
-        (":7", "A & B", "0.3088", "0.379 ± 0.01"),
+        (":7", "", "0.3088", "0.379 ± 0.01"),
     ]
 
 
@@ -211,7 +211,7 @@ def p(text: str) -> str:
         ("<w:p><w:ins><w:r><w:t>0.</w:t></w:r></w:ins><w:del><w:r><w:delText>9</w:delText></w:r></w:del><w:r><w:t>3</w:t></w:r></w:p>", [(", paragraph 1", "0.3")]),
         ('<w:p><w:r><w:t>0.3</w:t></w:r><w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>2</w:t></w:r></w:p>', [(", paragraph 1", "0.3 2")]),
         (f"{p('x')}<w:tbl><w:tr><w:tc>{p('MAP')}</w:tc><w:tc>{p('0.3')}</w:tc></w:tr></w:tbl>", [(", paragraph 1", "x"), [(", table 1, row 1", "MAP", "0.3")]]),
-        ('<w:tbl><w:tr><w:tc><w:tcPr><w:gridSpan w:val="2"/></w:tcPr><w:p/></w:tc><w:tc><w:tcPr><w:vMerge w:val="restart"/></w:tcPr>' + p("a") + "</w:tc></w:tr><w:tr><w:tc/><w:tc/><w:tc><w:tcPr><w:vMerge/></w:tcPr><w:p/></w:tc></w:tr></w:tbl>", [[(", table 1, row 1", "", "", "a"), (", table 1, row 2", "", "", "a")]]),
+        ('<w:tbl><w:tr><w:tc><w:tcPr><w:gridSpan w:val="2"/></w:tcPr><w:p/></w:tc><w:tc>' + p("a") + "</w:tc></w:tr></w:tbl>", [[(", table 1, row 1", "", "", "a")]]),
         ("<w:p><w:r><w:t>m</w:t><w:tab/><w:t>v</w:t></w:r></w:p><w:p><w:r><w:t>MAP</w:t><w:tab/><w:t>0.3</w:t></w:r></w:p>", [[(", paragraph 1", "m", "v"), (", paragraph 2", "MAP", "0.3")]]),
     ],
 )  # fmt: skip
@@ -396,13 +396,11 @@ def test_a_line_of_more_than_400_characters_is_split() -> None:
 
 
 @pytest.mark.parametrize(
-    ("span", "rows"), [("2", 2), ("0", 1), ("x", 1), ("50", 50), ("51", 50), ("00002", 1), ("0002", 2), ("\u00b2", 1)]
+    ("span", "columns"),
+    [("2", 2), ("0", 1), ("x", 1), ("99", 99), ("101", 100), ("00002", 1), ("0002", 2), ("\u00b2", 1)],
 )
-def test_a_cell_of_a_page_spans_fifty_rows_at_most(span: str, rows: int) -> None:
-    page = f"<table><tr><td rowspan={span}>a<td>b" + "<tr><td>c" * 55 + "</table>"
-    (table,) = blocks(page, "a.html")
-    assert [cells[1] for cells in table].count("a") == rows
-    assert len(blocks(f"<table><tr><td colspan={span}>a</table>", "a.html")[0][0]) == 1 + (51 if span == "51" else rows)
+def test_a_cell_of_a_page_spans_a_hundred_columns_at_most(span: str, columns: int) -> None:
+    assert len(blocks(f"<table><tr><td colspan={span}>a</table>", "a.html")[0][0]) == 1 + columns
 
 
 @pytest.mark.parametrize(("package", "name"), [("pypdf", "r.pdf"), ("docx", "r.docx")])

@@ -156,13 +156,13 @@ GIVES: list[tuple[str, Mapping[str, str], float, float]] = [
 ]
 
 
-@pytest.mark.parametrize(("files", "declared", "anywhere"), [case[1:] for case in GIVES], ids=[case[0] for case in GIVES])
+@pytest.mark.parametrize(
+    ("files", "declared", "anywhere"), [case[1:] for case in GIVES], ids=[case[0] for case in GIVES]
+)
 def test_points_are_for_declared_numbers_and_for_right_ones_elsewhere_if_the_rules_say_so(
     graders: dict[str, Grader], tmp_path: Path, files: Mapping[str, str], declared: float, anywhere: float
 ) -> None:
-    points = [
-        graded(graders[rule], tmp_path / rule, {"run.txt": RUN, **files})[1] for rule in ("declared", "anywhere")
-    ]
+    points = [graded(graders[rule], tmp_path / rule, {"run.txt": RUN, **files})[1] for rule in ("declared", "anywhere")]
     assert points == [declared, anywhere]
 
 
@@ -202,9 +202,9 @@ def test_the_counts_of_numbers_add_up_in_feedback_and_gradebook(graders: dict[st
     assert "6 numbers beside names of measures: 2 claimed, 1 confirmed, 1 explained, 2 asked." in told
     assert "MAP = 0.3719 equals nothing that is known: none of the" in told
     sheets = {sheet.name: sheet for sheet in sheets_of(book)}
-    row = {column.title: column.cells[0] for column in sheets["Grades"].columns}
+    row = {column.key: column.cells[0] for column in sheets["Grades"].columns}
     assert [row[f"numbers: {kind}"] for kind in ("found", *EVIDENCE)] == [6, 1, 1, 2]
     assert sum(row[f"claims: {verdict}"] for verdict in VERDICTS if verdict != "no claim") == 2
-    rows = {column.title: column.cells for column in sheets["Claims"].columns}
+    rows = {column.key: column.cells for column in sheets["Claims"].columns}
     assert len(rows["verdict"]) == 6
     assert rows["sentence"][-1] == "Jonas has MAP 0.3719, Ida MAP 0.3718."

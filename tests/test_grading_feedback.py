@@ -16,6 +16,7 @@ from grading_samples import (
     DAN,
     ENTRIES,
     EVE,
+    EVIDENCE,
     FAY,
     FORMULA,
     GRADES,
@@ -141,7 +142,8 @@ CUT = {
     "Your runs": (20, lambda number: ADA._replace(runs=(RunRead("r", status="scored"),) * number), "run"),
     "What was repaired before scoring": (20, lambda number: ADA._replace(repairs=("x",) * number), "repair"),
     "What the check of your run found": (5, of_places, "place"),
-    "Numbers that you claimed": (50, lambda number: ADA._replace(claims=ADA.claims[:1] * number), "claim"),
+    "Numbers that you claimed": (50, lambda number: ADA._replace(claims=ADA.claims[:1] * number), "number"),
+    "Other numbers in your files": (50, lambda number: ADA._replace(claims=EVIDENCE[:1] * number), "number"),
     "Compared with the baseline": (5, of_losses, "query"),
     "Documents of a query": (5, of_documents, "document"),
 }

@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 from treceval_py.grading.grades import Entry, Grades
 from treceval_py.grading.marking.points import Mark, Marks
 from treceval_py.grading.outputs.gradebook import gradebook_csv, graded_json, set_apart, shown
-from treceval_py.grading.records import STATUSES, VERDICTS, Graded
+from treceval_py.grading.records import EVIDENCE, STATUSES, VERDICTS, Graded
 
 
 def alone(*entries: Entry, **more: Any) -> Grades:
@@ -33,7 +33,7 @@ def rows(grades: Grades = GRADES) -> list[dict[str, str]]:
 
 def test_the_samples_have_all_statuses_and_verdicts() -> None:
     assert {entry.graded.status for entry in ENTRIES} == set(STATUSES)
-    assert {claim.verdict for entry in ENTRIES for claim in entry.graded.claims} == set(VERDICTS)
+    assert {claim.verdict for entry in ENTRIES for claim in entry.graded.claims} == {*VERDICTS, *EVIDENCE}
 
 
 # CSV ----------------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ def test_a_workbook_has_all_of_this_in_its_sheets(snapshot: SnapshotAssertion) -
     # 17 were found, and the lines from 7 to 16 are kept
     assert [row[6] for row in made["Findings"] if row[:3] == ["Bob", "error", "R120"]][-1] == "7 more of this code"
     assert [row[1] for row in made["Grades"][1:]] == [100, 75, 47.5, 0, 0, 0, 40, 40, 70, 50.25]
-    assert len(made["Claims"]) == 1 + 9  # Ada 2, Bob 2, Carla 2, Dan 2, Hal 1
+    assert len(made["Claims"]) == 1 + 13  # Ada 2, Bob 2, Carla 2, Dan 2, Gus 4, Hal 1
     assert len(course["Files"]) == 1 + 4 + 0 + 1
     lines = {
         f"{of}, {name}": "\n".join(json.dumps(row, ensure_ascii=False) for row in sheet)

@@ -332,7 +332,7 @@ def test_claims_of_several_files_are_bounded_together(tmp_path: Path, second: in
     files = {"run.txt": RUN, "a.txt": "AP = 0.75\n" * 100, "b.txt": "AP = 0.75\n" * second}
     found = graded(tmp_path, files).claims
     assert (len(found), found[-1].place) == (read, f"b.txt:{read - 100}")
-    assert found[-1].why == ("only the first 200 claims of a submission are read" if second > 100 else "")
+    assert found[-1].why == ("only the first 200 numbers of a submission are read" if second > 100 else "")
 
 
 def test_values_and_first_documents_are_those_of_each_judged_query_in_the_order_of_their_bytes(tmp_path: Path) -> None:

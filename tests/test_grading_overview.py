@@ -107,8 +107,8 @@ def test_the_class_is_summed_up() -> None:
 def test_verdicts_are_counted_by_measure() -> None:
     made = content(overview(GRADES), r'aria-label="Verdicts by measure">.*?<tbody>(.*?)</tbody>')
     rows = [re.findall(r">(\d+)<", row) for row in made.split("</tr>")[:3]]
-    # correct, rounding, convention, mistake, not reproduced, unchecked, no claim
-    assert rows == [list("1101010"), list("1010101"), list("0000010")]
+    # correct, rounding, convention, mistake, not reproduced, unchecked, no claim; confirmed, explained, asked
+    assert rows == [list("1101010112"), list("1010101000"), list("0000010000")]
 
 
 def test_what_there_is_not_has_no_section() -> None:

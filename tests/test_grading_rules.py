@@ -50,6 +50,7 @@ SAID = Rules(
     counting="best",
     named="run*.txt",
     feedback="full",
+    claims="anywhere",
     measures=(
         MeasureRule("map", 2.0, 0.15, 0.3),
         MeasureRule("nDCG@10", 1.0, None, 0.05, above_baseline=True),
@@ -99,7 +100,7 @@ def test_records_depend_on_the_rules_that_change_what_is_computed_and_on_no_othe
     }
     assert depends == {
         *("profile", "complete", "level", "repair", "own_labels", "counting", "named", "feedback", "measures"),
-        *("expected", "tolerance", "similarity_depth", "seconds", "megabytes", "memory_megabytes"),
+        *("expected", "claims", "tolerance", "similarity_depth", "seconds", "megabytes", "memory_megabytes"),
     }
     weighed = tuple(each._replace(weight=3.0, full_from=0.5) for each in DEFAULT_RULES.measures)
     assert fingerprint(DEFAULT_RULES._replace(measures=weighed)) == fingerprint(DEFAULT_RULES)

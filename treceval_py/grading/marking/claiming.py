@@ -56,9 +56,13 @@ def _ways_of(tried: Tried) -> list[Ways]:
 
 
 def explained(tried: Tried, claims: Sequence[Claimed]) -> int:
-    """Count the claims that a run explains by another convention or a mistake, with enough digits for that."""
-    told = reconciled(tried, claims, searches=MOST_OTHERS)
-    return sum(claim.verdict in (CONVENTION, MISTAKE) and not claim.why.startswith("perhaps") for claim in told)
+    """Count the claims that a run explains by another convention or a mistake."""
+    return sum(map(_is_explained, reconciled(tried, claims, searches=MOST_OTHERS)))
+
+
+def _is_explained(checked: Checked) -> bool:
+    """Tell whether a number is explained, and has enough digits for that."""
+    return checked.verdict in (CONVENTION, MISTAKE) and not checked.why.startswith("perhaps")
 
 
 def reconciled(tried: Tried, claims: Sequence[Claimed], *, searches: int = MOST_SEARCHES) -> list[Checked]:
@@ -111,6 +115,13 @@ def checked_claims(
         One for each claim, in order. A claim belongs to the run of its row, or to a run for which it is right, the one
         that counts first. It does not count if that is another run.
     """
+    unknown = dict.fromkeys(claim.run for claim in claims if claim.run and claim.run not in of_row)
+    if unknown:
+        # The row with most numbers that the run explains is about it, and then others are not.
+        explains = {row: explained(tried[counts], [c for c in claims if c.run == row]) for row in unknown}
+        best = [row for row in unknown if explains[row] and explains[row] == max(explains.values())]
+        if len(best) == 1:
+            of_row = {**of_row, **dict.fromkeys(unknown, NOT_HANDED_IN), best[0]: counts}
     runs = [_run_of(at, claim, tried, counts, of_row) for at, claim in enumerate(claims)]
     told: dict[int, Checked] = {}
     for run in dict.fromkeys([counts, *runs]):
@@ -130,6 +141,8 @@ def checked_claims(
             # Perhaps of another run: two numbers for one measure are a question, and not wrong.
             why = f"{other.text} ({other.place}) is right, and {OF_WHICH}"
             told[at] = told[at]._replace(verdict=UNCHECKED, why=why)
+        elif not claim.run and told[at].verdict == NOT_REPRODUCED:
+            told[at] = _explained_by_others(tried, counts, claim) or told[at]
     return [told[at] for at in range(len(claims))]
 
 
@@ -145,6 +158,13 @@ def _run_of(at: int, claim: Claimed, tried: Sequence[Tried], counts: int, of_row
         run for run in dict.fromkeys([*order, counts, *range(len(tried))]) if tried[run].right[at : at + 1] == (True,)
     ]
     return right[0] if right else target
+
+
+def _explained_by_others(tried: Sequence[Tried], counts: int, claim: Claimed) -> Checked | None:
+    """Return a claim explained by another run than the one that counts; None if no run explains it."""
+    others = [other for at, other in enumerate(tried) if at != counts and other.ways is not None]
+    told = (reconciled(other, [claim], searches=1)[0] for other in others[:MOST_OTHERS])
+    return next((_of_another(checked) for checked in told if _is_explained(checked)), None)
 
 
 def _of_another(checked: Checked) -> Checked:

@@ -135,10 +135,21 @@ def rows_of(claims: Sequence[Claimed]) -> list[str]:
 
 
 def runs_of_rows(claims: Sequence[Claimed], tried: Sequence[Tried]) -> dict[str, int]:
-    """Return the runs that claims name by their file, its stem or their tag; a name of several runs is left out."""
+    """Return the runs that claims name by their file, its stem or their tag, or else those whose numbers they give."""
     names = [names_of(run.graded.run, run.tag) for run in tried]
     fits = {row: [at for at, known in enumerate(names) if row.casefold() in known] for row in rows_of(claims)}
-    return {row: numbers[0] for row, numbers in fits.items() if len(numbers) == 1}
+    by_row = {row: numbers[0] for row, numbers in fits.items() if len(numbers) == 1}
+    for row in [row for row in fits if row not in by_row]:
+        of_row = [at for at, claim in enumerate(claims) if claim.run == row and says_something(claim)]
+        counts = {
+            number: sum(run.right[at] for at in of_row)
+            for number, run in enumerate(tried)
+            if run.right and number not in by_row.values()
+        }
+        best = [number for number, count in counts.items() if count == max(counts.values())]
+        if len(best) == 1 and counts[best[0]]:
+            by_row[row] = best[0]
+    return by_row
 
 
 def names_of(file: str, tag: str) -> set[str]:

@@ -103,34 +103,30 @@ def feedback(entry: Entry, grades: Grades) -> str:
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
+_STATED = {
+    CORRECT: "{claimed} is right{because}.",
+    ROUNDING: "{claimed} is right except for its rounding{because}.{right}",
+    CONVENTION: "{claimed} is right under another convention{because}.{right}",
+    MISTAKE: "{claimed} is what a common mistake gives{because}.{right}",
+    NOT_REPRODUCED: "{claimed} could not be reproduced{because}.{right}",
+    UNCHECKED: "{claimed} could not be checked{because}.",
+    NO_CLAIM: "{name}: a number was expected, but none was declared{because}.",
+    CONFIRMED: "{claimed} is the value of your run{because}.",
+    EXPLAINED: "{claimed}{because}.",
+    ASKED: "{claimed} equals nothing that is known{because}. It stands in: {sentence}",
+}
+
+
 def stated(claim: Checked) -> str:
-    """Describe the verdict on a claim in one or two sentences."""
-    name = shown(claim.measure, NAME)
+    """Describe the verdict on a number in one or two sentences."""
+    name, why = shown(claim.measure, NAME), shown(claim.why, SENTENCE)
     claimed = f"{name} = {shown(claim.text, NAME)}"
-    why = shown(claim.why, SENTENCE)
-    because = f": {why}" if why else ""
-    right = "" if claim.value is None else f" Under the rules of this assignment it is {_as_claimed(claim)}."
     if why.startswith(BY_TEACHER):
         return f"{claimed} was {why}."
-    if claim.verdict == CORRECT:
-        return f"{claimed} is right{because}."
-    if claim.verdict == ROUNDING:
-        return f"{claimed} is right except for its rounding{because}.{right}"
-    if claim.verdict == CONVENTION:
-        return f"{claimed} is right under another convention{because}.{right}"
-    if claim.verdict == MISTAKE:
-        return f"{claimed} is what a common mistake gives{because}.{right}"
-    if claim.verdict == NOT_REPRODUCED:
-        return f"{claimed} could not be reproduced{because}.{right}"
-    if claim.verdict == UNCHECKED:
-        return f"{claimed} could not be checked{because}."
-    if claim.verdict == CONFIRMED:
-        return f"{claimed} is the value of your run{because}."
-    if claim.verdict == EXPLAINED:
-        return f"{claimed}: {why}."
-    if claim.verdict == ASKED:
-        return f"{claimed} equals nothing that is known{because}. It stands in: {shown(claim.sentence, SENTENCE)}"
-    return f"{name}: a number was expected, but none was claimed{because}."
+    because = f": {why}" if why else ""
+    right = "" if claim.value is None else f" Under the rules of this assignment it is {_as_claimed(claim)}."
+    sentence = shown(claim.sentence, SENTENCE)
+    return _STATED[claim.verdict].format(name=name, claimed=claimed, because=because, right=right, sentence=sentence)
 
 
 def score_of(points: float) -> str:

@@ -20,7 +20,7 @@ _STUDENTS = """\
    With several runs, add a column `run` with the name of the file.
 3. Your report, in any format. Numbers in it are compared with your run, and never cost a point.
 
-Instead of `claims.csv` you may hand in the output of trec_eval, or a text file of nothing but lines such as `MAP = 0.3088`.
+Instead of `claims.csv`, hand in the output of trec_eval, or a text file of nothing but lines such as `MAP = 0.3088`.
 """
 
 _TEACHER = """\

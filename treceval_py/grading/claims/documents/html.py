@@ -14,6 +14,7 @@ _BLOCKS = re.compile(
 )
 _HIDDEN = frozenset({"script", "style", "template"})
 
+
 def read_html(text: str, blocks: Blocks, place: str = ":{}") -> None:
     """Read a page.
 
