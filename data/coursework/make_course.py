@@ -413,6 +413,7 @@ def _ways() -> Iterable[Student]:
         {"run.txt": own.text(), "README.md": text.encode()},
         100,
         said=right("README.md:5", own, "AP", "nDCG@10"),
+        needs="unknown number",
     )
     own = Own("李明")
     text = (
@@ -607,8 +608,7 @@ def _verdicts() -> Iterable[Student]:
     yield Student(
         "Hans Huber",
         {"run.txt": own.text(), "bericht.txt": text.encode()},
-        55,  # 40 + a quarter of 60
-        said=[Said("AP", comma(own.upside_down), "bericht.txt:1", "mistake", words="ascending")],
+        40,  # the number stands in a sentence, and is not right
     )
     own = Own("Ivan Petrov")
     yield Student(
@@ -665,11 +665,7 @@ def _damaged() -> Iterable[Student]:
         {"run.txt": damaged(own), "report.txt": text.encode()},
         0,
         "refused",
-        [
-            Said("AP", four(own.ap), "report.txt:1", "unchecked"),
-            Said("nDCG@10", four(own.ndcg), "report.txt:1", "unchecked"),
-        ],
-        roles={"run.txt": "run", "report.txt": "claims"},
+        roles={"run.txt": "run", "report.txt": "report"},
     )
     own = Own("Omar Haddad")
     table = f"run,MAP,nDCG@10\nbaseline,{BEFORE['AP']},{BEFORE['nDCG@10']}\nmine,{four(own.ap)},{four(own.ndcg)}\n"
@@ -678,12 +674,8 @@ def _damaged() -> Iterable[Student]:
         {"results.csv": table.encode()},
         0,
         "missing",
-        [
-            Said("AP", four(own.ap), "results.csv:3", "unchecked"),
-            Said("nDCG@10", four(own.ndcg), "results.csv:3", "unchecked"),
-        ],
         run="",
-        roles={"results.csv": "claims"},
+        roles={"results.csv": "report"},
     )
     # Judged rankings, whatever their names.
     own = Own("Ingrid Solberg")
@@ -817,7 +809,7 @@ def _for_a_person() -> Iterable[Student]:
         {"run.txt": Own("Helga Andere").text(), "report.txt": text.encode()},
         40,
         roles={"report.txt": "report"},
-        needs="no claims",
+        needs="unknown number",
     )
     own = Own("Twin One")
     files = {"run.txt": own.text(), "results.txt": _signs(own).encode()}

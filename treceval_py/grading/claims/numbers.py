@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import NamedTuple
 
 from treceval_py.grading.claims.documents.document import Document, Grid, Line
@@ -20,8 +21,8 @@ from treceval_py.measures.registry import FAMILIES, TEXT
 NUMBER = r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d{1,4})?\s*%?"
 WHOLE = re.compile(NUMBER, re.ASCII)
 
-LONGEST_SENTENCE = 300
-"""Characters of the sentence that is kept with a number."""
+LONGEST_SENTENCE, _LONGEST = 300, 2000
+"""Characters of a sentence that are kept with a number, and that are read together."""
 
 
 class Said(NamedTuple):
@@ -284,17 +285,16 @@ class _Token(NamedTuple):
 
 def _in_text(lines: Sequence[Line]) -> Iterator[Said]:
     """Yield the numbers of a paragraph, each with the nearest name in its sentence."""
-    starts, text = [], ""
-    for line in lines:
-        starts.append(len(text))
-        text += _unmarked(line.text) + _LINE_END
-    begin = 0
+    parts = [_unmarked(line.text) + _LINE_END for line in lines]
+    starts = [0, *accumulate(map(len, parts))]
+    text, begin = "".join(parts), 0
     for end in [*(stop.end() for stop in _SENTENCE.finditer(text)), len(text)]:
-        sentence = text[begin:end]
-        for name, number in _beside(sentence) if any(map(str.isdigit, sentence)) else ():
-            at = max(line for line, start in enumerate(starts) if start <= begin + number.begin)
-            near = sentence[max(0, number.end - LONGEST_SENTENCE) :].strip()[:LONGEST_SENTENCE]
-            yield Said(lines[at].place, name, number.text, "", False, near)
+        for first in range(begin, end, _LONGEST):
+            sentence = text[first : min(first + _LONGEST, end)]
+            for name, number in _beside(sentence) if any(map(str.isdigit, sentence)) else ():
+                place = lines[bisect_right(starts, first + number.begin) - 1].place
+                near = sentence[max(0, number.end - LONGEST_SENTENCE) :].strip()[:LONGEST_SENTENCE]
+                yield Said(place, name, number.text, "", False, near)
         begin = end
 
 
@@ -324,7 +324,7 @@ def _beside(sentence: str) -> Iterator[tuple[str, _Token]]:
 
 
 def _is_setting(sentence: str, names: Sequence[_Token], at: int) -> bool:
-    setting = _SETTING.search(sentence, 0, at)
+    setting = _SETTING.search(sentence, max(0, at - 20), at)
     return setting is not None and not any(name.begin < at and setting.start() < name.end for name in names)
 
 

@@ -126,7 +126,7 @@ class Grader:
         tried = self._tried(handed.runs, graded, files, claims, {name for name, own in inside.items() if own})
         if not tried:
             told = [
-                checked._replace(counts=claim.weight == DECLARED)
+                checked if claim.weight == DECLARED else checked._replace(counts=False, sentence=claim.sentence)
                 for claim, checked in zip(claims, reconcile(claims, None), strict=True)
             ]
             told += missing(told, self.rules.expected, None)
