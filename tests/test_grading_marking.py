@@ -327,6 +327,13 @@ def test_claims_are_checked_by_their_runs_and_one_run_counts(tmp_path: Path, sna
     assert "".join(said) == snapshot
 
 
+@pytest.mark.parametrize(("place", "counts"), [(2, "run_2.txt"), (1, "run_4.txt")])
+def test_three_runs_are_searched_for_an_explanation_the_last_one_first(tmp_path: Path, place: int, counts: str) -> None:
+    runs = {f"run_{number}.txt": RUN.replace(" t\n", f" t{number}\n") for number in (1, 2, 3, 4)}
+    files = {**runs, f"run_{place}.txt": SEVENTH, "a.txt": "RR = 0.142857\n"}
+    assert graded(tmp_path, files).run == counts
+
+
 @pytest.mark.parametrize(("second", "read"), [(100, 200), (101, 200), (150, 200), (99, 199)])
 def test_claims_of_several_files_are_bounded_together(tmp_path: Path, second: int, read: int) -> None:
     files = {"run.txt": RUN, "a.txt": "AP = 0.75\n" * 100, "b.txt": "AP = 0.75\n" * second}

@@ -247,6 +247,12 @@ def test_a_claim_of_few_digits_is_not_explained_by_two_changes() -> None:
     assert tried[1] > 3 * tried[0]
 
 
+def test_two_changes_are_tried_for_three_measures() -> None:
+    found = checked("".join(f"P@{cutoff} = 0.9876\n" for cutoff in (2, 3, 4, 5, 2)))
+    tried = [int(each.why.split()[3]) for each in found]
+    assert min(*tried[:3], tried[4]) > 3 * tried[3]
+
+
 def test_so_many_wrong_measures_are_searched_for_and_no_more() -> None:
     found = checked("".join(f"P@{cutoff} = 0.9876\n" for cutoff in range(101, 123)))
     assert {each.verdict for each in found} == {"not reproduced"}

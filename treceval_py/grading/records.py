@@ -39,7 +39,7 @@ CONFIRMED, EXPLAINED, ASKED = "confirmed", "explained", "asked"
 
 EVIDENCE = {
     CONFIRMED: "the number is that of the run",
-    EXPLAINED: "the number is another one that is known: of a query, a run, the baseline, a convention or a mistake",
+    EXPLAINED: "the number is another one that is known: of a query, another run, the baseline or another convention",
     ASKED: "the number equals nothing that is known: a question for a person",
 }
 """What is said of a number that is not declared; it has no effect on the points."""

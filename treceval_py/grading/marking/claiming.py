@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from treceval_py.errors import visible
 from treceval_py.grading.claims.claims import DECLARED, MOST_CLAIMS, ONLY_THE_FIRST, SHOWN, Claimed, noted
 from treceval_py.grading.claims.naming import known_measure, measure_named
-from treceval_py.grading.claims.reconciling import MOST_SEARCHES, Ways, reconcile
+from treceval_py.grading.claims.reconciling import MOST_SEARCHES, SURE_DIGITS, Ways, reconcile
 from treceval_py.grading.marking.runs import NOT_HANDED_IN
 from treceval_py.grading.marking.trying import Tried
 from treceval_py.grading.records import (
@@ -255,6 +255,11 @@ def _looked_up(
             return seen._replace(why=f"it is the value of {run.graded.run}, which does not count")
     if baseline is not None and baseline.agreement(claim.claim) is not None:
         return seen._replace(why="it is the value of the baseline")
+    if own.ways is not None and claim.claim.digits + 2 * claim.claim.percent < SURE_DIGITS:
+        why = f"no run gives it, and fewer than {SURE_DIGITS} decimals do not show a convention"
+        return seen._replace(verdict=ASKED, why=why)
+    if own.ways is not None:
+        own.ways.profiles_only = True
     (checked,) = reconciled(own, [claim])
     if checked.verdict == NOT_REPRODUCED:
         return seen._replace(verdict=ASKED, why=checked.why)
