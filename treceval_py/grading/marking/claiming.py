@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from treceval_py.errors import visible
+from treceval_py.explaining.explanation import Claim
 from treceval_py.grading.claims.claims import DECLARED, MOST_CLAIMS, ONLY_THE_FIRST, SHOWN, Claimed, noted
 from treceval_py.grading.claims.naming import known_measure, measure_named
 from treceval_py.grading.claims.reconciling import MOST_SEARCHES, SURE_DIGITS, Ways, reconcile
@@ -238,34 +239,36 @@ def _looked_up(
     baseline: Ways | None,
 ) -> Checked:
     """Return what a number equals: the value of the run that counts, or another one that is known."""
-    own = tried[counts]
+    own, read = tried[counts], claim.claim
     seen = Checked(claim.measure, claim.text, claim.place, EXPLAINED, counts=False, sentence=claim.sentence)
     if claim.run in queries:
         return seen._replace(why=f"it is said of query {visible(claim.run)}")
-    if claim.claim is None:
+    if read is None:
         return seen._replace(verdict=ASKED, why=claim.fault)
-    seen = seen._replace(value=None if own.ways is None else own.ways.ours(claim.claim.measure))
-    for ways in _ways_of(own):
-        if (near := ways.agreement(claim.claim)) is not None:
-            right = near[0] in RIGHT
-            verdict = near[0] if right else EXPLAINED
-            return seen._replace(verdict=verdict, why=near[1], run=own.graded.run, counts=right)
-    for run in tried:
-        if run.right[at : at + 1] == (True,):
-            return seen._replace(why=f"it is the value of {run.graded.run}, which does not count")
-    if baseline is not None and baseline.agreement(claim.claim) is not None:
+    if own.ways is None:
+        return seen._replace(verdict=UNCHECKED, why=reconciled(own, [claim])[0].why)
+    seen = seen._replace(value=own.ways.ours(read.measure))
+    near = next(filter(None, (ways.agreement(read) for ways in _ways_of(own))), None)
+    if near is not None:
+        right = near[0] in RIGHT
+        return seen._replace(verdict=near[0] if right else EXPLAINED, why=near[1], run=own.graded.run, counts=right)
+    other = next((run.graded.run for run in tried if run.right[at : at + 1] == (True,)), "")
+    if other:
+        return seen._replace(why=f"it is the value of {other}, which does not count")
+    if baseline is not None and baseline.agreement(read) is not None:
         return seen._replace(why="it is the value of the baseline")
-    if own.ways is not None and claim.claim.digits + 2 * claim.claim.percent < SURE_DIGITS:
+    return _by_convention(claim, read, seen, own, own.ways)
+
+
+def _by_convention(claim: Claimed, read: Claim, seen: Checked, own: Tried, ways: Ways) -> Checked:
+    """Return a number with the tool whose convention gives it, or as a question."""
+    if read.digits + 2 * read.percent < SURE_DIGITS:
         why = f"no run gives it, and fewer than {SURE_DIGITS} decimals do not show a convention"
         return seen._replace(verdict=ASKED, why=why)
-    if own.ways is not None:
-        own.ways.profiles_only = True
+    ways.profiles_only = True
     (checked,) = reconciled(own, [claim])
-    if checked.verdict == NOT_REPRODUCED:
-        return seen._replace(verdict=ASKED, why=checked.why)
-    if checked.verdict == UNCHECKED:
-        return seen._replace(verdict=UNCHECKED, why=checked.why)
-    return seen._replace(why=checked.why, profile=checked.profile)
+    verdict = {NOT_REPRODUCED: ASKED, UNCHECKED: UNCHECKED}.get(checked.verdict, EXPLAINED)
+    return seen._replace(verdict=verdict, why=checked.why, profile=checked.profile)
 
 
 def missing(told: Sequence[Checked], expected: Sequence[str], ways: Ways | None) -> Iterator[Checked]:
