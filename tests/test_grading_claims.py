@@ -99,6 +99,7 @@ FORMS: list[tuple[str, str, str]] = [
     # beside a word anything might be meant
     ("Results\nMAP = 0.5", "a.md", "AP 0.5 written"),
     ("MAP = 0.5\nwith the title", "a.md", "AP 0.5 written"),
+    ("| of | Jonas |\n|--|--|\n| so | far |\n\nMAP = 0.5", "a.md", "AP 0.5 written"),
     ("MAP = 0.5 (trec_eval)", "a.md", "AP 0.5 shown"),
     ("MAP (baseline) = 0.5", "a.md", "AP 0.5 shown"),
     ("Our MAP is 0.5.", "a.md", "AP 0.5 shown"),
@@ -107,6 +108,12 @@ FORMS: list[tuple[str, str, str]] = [
     ("| run | MAP |\n|--|--|\n| mine | 0.5 |\n| ours | 0.6 |", "a.md", "AP 0.5 written (mine), AP 0.6 shown (ours)"),
     ("| measure | ours |\n|--|--|\n| MAP | 0.5 |", "a.md", "AP 0.5 shown (ours)"),
     ("| MAP |\n|--|\n| 0.5 |\n| 0.6 |", "a.md", "AP 0.5 shown, AP 0.6 shown"),
+    ("| | A | B |\n|--|--|--|\n| | MAP | MAP |\n| x | 0.5 | 0.6 |", "a.md", "AP 0.5 shown (x a), AP 0.6 shown (x b)"),
+    # a number before its name, though there is one before it too
+    ("Trained for RR it has 0.5 (MAP).", "a.md", "AP 0.5 shown"),
+    ("Trained for RR it has 0.5 MAP.", "a.md", "AP 0.5 shown"),
+    ("The RR is 0.5 (MAP is better).", "a.md", "RR 0.5 shown"),
+    ("RR = 0.5 MAP is good.", "a.md", "RR 0.5 shown"),
     ('{"ours": {"map": 0.5}}', "a.json", "AP 0.5 shown (ours)"),
     # in a file of claims everything is declared
     ("measure,value,note\nMAP,0.5,ours\nP@5,0.2,", "claims.csv", "AP 0.5 declared (ours), P@5 0.2 declared"),

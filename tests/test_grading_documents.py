@@ -77,6 +77,7 @@ BLOCKS: dict[str, dict[str, list[Any]]] = {
         "<!-- MAP = 0.1 --><script>MAP = 0.2</script><style>x</style>MRR": [(":1", "MRR")],
         "<table><tr><th>m<th>MAP</tr>\n<tr><td><p>ours</p><td>0.28</table>after": [[(":1", "m", "MAP"), (":2", "ours", "0.28")], (":2", "after")],
         "<tr><th rowspan=2>x<th colspan=2>runs<tr><td>a<td>b": [[(":1", "x", "runs", "runs"), (":1", "", "a", "b")]],
+        "<td><pre>a\nb</pre></td></table>c\nd": [[(":1", "a b")], (":2", "c d")],
         "<td>a<table><tr><td>b</table>c": [[(":1", "a")], [(":1", "b")], (":1", "c")],
         "<pre>\nmap all 0.3\n\n  m  v\na  1  2\n</pre>": [(":1", "map all 0.3"), [(":3", "", "m", "v"), (":4", "a", "1", "2")]],
     },
@@ -87,6 +88,7 @@ BLOCKS: dict[str, dict[str, list[Any]]] = {
         "\\newcommand{\\x}{0.1}\n\\begin{document}\nMAP % = 0.2\n\\end{document}\nP = 0.3": [(":3", "MAP")],
         "a\n\\begin{verbatim}\nmap all 30%\n\\end{verbatim}\nb": [(":1", "a"), (":3", "map all 30%"), (":5", "b")],
         "\\begin{comment}\nMAP = 0.1\n\\end{comment}\nb": [(":4", "b")],
+        r"\begin{tabular}{c} a & \begin{tabular}{c}x \\ y\end{tabular} & .5 \\ \end{tabular} b": [[(":1", "a", "cx y", ".5")], (":1", "b")],
         "\\begin{tabular}{c} MAP = 0.1": [(":1", "c MAP = 0.1")],
     },
 }  # fmt: skip

@@ -80,7 +80,7 @@ def _unmarked(text: str) -> str:
     return _MARKUP.sub("", folded(text)).strip()
 
 
-def numbers_in(document: Document, *, declared: bool = False) -> tuple[list[Said], bool, set[str]]:
+def numbers_in(document: Document, *, declared: bool) -> tuple[list[Said], bool, set[str]]:
     """Return the numbers beside names of measures, and whether the document has nothing but such numbers.
 
     Parameters
@@ -109,6 +109,7 @@ def numbers_in(document: Document, *, declared: bool = False) -> tuple[list[Said
             continue
         if isinstance(block, Grid):
             pairs = _in_one_row(list(_in_table(block, declared=declared)))
+            alone = alone and bool(pairs)  # what else a table says may change the meaning of the numbers beside it
         else:
             pairs = _pairs(block, run) or (_unread(block) if declared else [])
         if pairs or isinstance(block, Grid) or not block.text:
