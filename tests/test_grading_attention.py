@@ -40,6 +40,11 @@ UNCLEAR = Checked(
     *("AP", "0.71", "a.txt:1", "unchecked", 0.75),
     "0.75 (a.txt:2) is right, and nothing shows to which run this number belongs",
 )
+ASKED = tuple(
+    Checked("AP", f"0.{number}", f"a.txt:{number}", "asked", counts=False, sentence=f"AP is 0.{number}.")
+    for number in (71, 72, 73, 74)
+)
+FOUND = Checked("AP", "0.3125", "a.txt:1", "confirmed", counts=False)
 SUBMISSIONS = {
     "nothing": ADA,
     "nothing handed in": EVE,
@@ -56,6 +61,9 @@ SUBMISSIONS = {
     "no claims, and a picture": of_files(("Shot 1.PNG", "not used", PICTURE), ("b.gif", "not used", PICTURE), **SILENT),
     "a claim": ADA._replace(claims=(*SILENT["claims"], *ADA.claims)),
     "unclear, told once": ADA._replace(claims=(UNCLEAR, UNCLEAR)),
+    "three unknown numbers": ADA._replace(claims=(*ADA.claims, *ASKED[:3])),
+    "four unknown numbers": ADA._replace(claims=(*ADA.claims, *ASKED)),
+    "a right number in a report": of_files(READ[0], claims=(FOUND,)),
     "unchecked for another reason": ADA._replace(claims=(UNCLEAR._replace(why="it is not a number"),)),
 }
 
@@ -63,6 +71,19 @@ SUBMISSIONS = {
 def test_questions_about_a_submission_are_these(snapshot: SnapshotAssertion) -> None:
     assert {case: asked(class_of(graded)) for case, graded in SUBMISSIONS.items()} == snapshot
     assert asked(class_of(SUBMISSIONS["no claims"], rules=GRADES.rules._replace(points_claims=0.0))) == []
+    anywhere = GRADES.rules._replace(claims="anywhere")
+    assert asked(class_of(SUBMISSIONS["a right number in a report"], rules=anywhere)) == []
+
+
+@pytest.mark.parametrize(
+    ("having", "others", "asking"),
+    [(2, 0, True), (3, 0, False), (3, 2, False), (3, 3, True), (4, 3, False), (4, 4, True)],
+)
+def test_a_sentence_that_more_than_half_and_more_than_two_submissions_have_is_nobodys(
+    having: int, others: int, asking: bool
+) -> None:
+    grades = class_of(*[ADA._replace(claims=(*ADA.claims, ASKED[0]))] * having, *[BOB] * others)
+    assert [kind for kind, _ in asked(grades)] == ["unknown number"] * asking
 
 
 # Runs that are alike ------------------------------------------------------------------------------

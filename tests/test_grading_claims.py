@@ -106,6 +106,7 @@ FORMS: list[tuple[str, str, str]] = [
     ("runid all other\nmap all 0.5", "a", "AP 0.5 written"),
     ("runid all mine\nmap all 0.5\nrunid all x\nmap all 0.6", "a", "AP 0.5 written (mine), AP 0.6 shown (x)"),
     ("| run | MAP |\n|--|--|\n| mine | 0.5 |\n| ours | 0.6 |", "a.md", "AP 0.5 written (mine), AP 0.6 shown (ours)"),
+    ("| Jonas | MAP |\n|--|--|\n| | 0.5 |", "a.md", "AP 0.5 shown (jonas)"),
     ("| measure | ours |\n|--|--|\n| MAP | 0.5 |", "a.md", "AP 0.5 shown (ours)"),
     ("| MAP |\n|--|\n| 0.5 |\n| 0.6 |", "a.md", "AP 0.5 shown, AP 0.6 shown"),
     ("| | A | B |\n|--|--|--|\n| | MAP | MAP |\n| x | 0.5 | 0.6 |", "a.md", "AP 0.5 shown (x a), AP 0.6 shown (x b)"),
@@ -114,6 +115,8 @@ FORMS: list[tuple[str, str, str]] = [
     ("Trained for RR it has 0.5 MAP.", "a.md", "AP 0.5 shown"),
     ("The RR is 0.5 (MAP is better).", "a.md", "RR 0.5 shown"),
     ("RR = 0.5 MAP is good.", "a.md", "RR 0.5 shown"),
+    # settings are no numbers of a measure, unless they are called like one
+    ("With RR and k1 = 0.9 the ndcg = 0.4 (p < 0.05).", "a.md", "nDCG 0.4 shown"),
     ('{"ours": {"map": 0.5}}', "a.json", "AP 0.5 shown (ours)"),
     # in a file of claims everything is declared
     ("measure,value,note\nMAP,0.5,ours\nP@5,0.2,", "claims.csv", "AP 0.5 declared (ours), P@5 0.2 declared"),

@@ -77,6 +77,7 @@ BLOCKS: dict[str, dict[str, list[Any]]] = {
         "<!-- MAP = 0.1 --><script>MAP = 0.2</script><style>x</style>MRR": [(":1", "MRR")],
         "<table><tr><th>m<th>MAP</tr>\n<tr><td><p>ours</p><td>0.28</table>after": [[(":1", "m", "MAP"), (":2", "ours", "0.28")], (":2", "after")],
         "<tr><th rowspan=2>x<th colspan=2>runs<tr><td>a<td>b": [[(":1", "x", "runs", "runs"), (":1", "", "a", "b")]],
+        "<pre>a\nb</pre>c\nd": [(":1", "a"), (":2", "b"), (":2", "c d")],
         "<td><pre>a\nb</pre></td></table>c\nd": [[(":1", "a b")], (":2", "c d")],
         "<td>a<table><tr><td>b</table>c": [[(":1", "a")], [(":1", "b")], (":1", "c")],
         "<pre>\nmap all 0.3\n\n  m  v\na  1  2\n</pre>": [(":1", "map all 0.3"), [(":3", "", "m", "v"), (":4", "a", "1", "2")]],

@@ -144,6 +144,7 @@ CLAIMS: dict[str, tuple[Any, ...]] = {
     "of another run": (60, RIGHT, WRONG._replace(**OTHER), claim("RR", "correct", **OTHER)),
     "only of other runs": (0, claim("map", "correct", **OTHER)),
     "none": (0,),
+    "only in a report": (0, claim("map", "confirmed", counts=False)),
     "two numbers for a measure, of which the worst counts": (0, RIGHT, claim("AP", "not reproduced", "0.6")),
     "the same number twice": (60, RIGHT, RIGHT),
     "what is no measure beside one": (60, RIGHT, *UNREAD),

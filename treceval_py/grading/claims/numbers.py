@@ -219,7 +219,8 @@ def _in_table(grid: Grid, *, declared: bool) -> Iterator[Said]:
                 heads[at], titles[at] = (cell, titles[at]) if at in named else (heads[at], cell.lower() or titles[at])
             yield from _in_cells(row.place, [cell for at, cell in enumerate(cells) if at not in named])
             continue
-        rest = [cell for at, cell in enumerate(cells) if at not in values and at not in named]
+        others = [at for at in range(len(cells)) if at not in values and at not in named]
+        rest = [cells[at] or ("" if named else titles[at]) for at in others]
         repeated = len({heads[at] for at in values}) < len(values)
         for at in sorted(values):
             title = titles[at] if named or repeated else ""

@@ -12,6 +12,7 @@ from treceval_py.errors import EvaluationError, visible
 from treceval_py.grading.claims.naming import known_measure
 from treceval_py.grading.records import (
     BY_TEACHER,
+    CONFIRMED,
     NO_CLAIM,
     REPAIRED,
     SCORED,
@@ -257,6 +258,8 @@ def _of_claims(graded: Graded, rules: Rules) -> list[_Part]:
             claimed.setdefault(_meant(claim.measure), []).append(claim)
     others = any(not claim.counts and claim.verdict in VERDICTS for claim in graded.claims)
     nothing = "no number was declared" + " for the run that counts" * others
+    if any(claim.verdict == CONFIRMED for claim in graded.claims):
+        nothing += ", and right ones in a report give no points"
     if not rules.expected:
         return _of_any_claims(claimed, whole, rules, nothing)
     wanted = {_meant(name): name for name in rules.expected}
