@@ -10,83 +10,48 @@ from treceval_py.grading.claims.rounding import agreement, figure
 
 CORRECT, ROUNDING, UNCHECKED = "correct", "rounding", "unchecked"
 
-AGREED: list[tuple[str, float, float, str | None]] = [
-    # a number, our value, the tolerance, the verdict; None where they do not agree
-    ("0.30", 0.3, 0.0, CORRECT),
-    ("0.30", 0.305, 0.0, CORRECT),  # half-way values may be rounded either way
-    ("0.30", 0.295, 0.0, CORRECT),
-    ("0.30", 0.305 + 9e-10, 0.0, CORRECT),  # another order of additions
-    ("0.30", 0.305 + 1.2e-9, 0.0, ROUNDING),
-    ("0.30", 0.2949, 0.0, None),
-    ("0.30", 0.31 - 1.2e-9, 0.0, ROUNDING),  # cut off
-    ("0.30", 0.31 - 9e-10, 0.0, None),
+NOISE, MORE = 9e-10, 1.2e-9
+"""Another order of additions makes the first of these differences, and not the second."""
+
+# A number; values of ours, each with the verdict, None where they do not agree; the tolerance, if there is one.
+AGREED: list[tuple[str, dict[float, str | None], float]] = [
+    # half-way values may be rounded either way; beyond that, what is cut off
+    ("0.30", {0.3: CORRECT, 0.305: CORRECT, 0.295: CORRECT, 0.305 + NOISE: CORRECT, 0.305 + MORE: ROUNDING}, 0),
+    ("0.30", {0.31 - MORE: ROUNDING, 0.2949: None, 0.31 - NOISE: None, 0.285: None}, 0),
     # off by one in the last digit, after rounding: by 1.5 units at most, of three decimals or more
-    ("0.300", 0.3009, 0.0, ROUNDING),  # cut off
-    ("0.300", 0.3015, 0.0, ROUNDING),
-    ("0.300", 0.2985, 0.0, ROUNDING),
-    ("0.300", 0.3015 + 1.2e-9, 0.0, None),
-    ("0.300", 0.2985 - 1.2e-9, 0.0, None),
-    ("0.300", 0.3025, 0.0, None),
-    ("0.30", 0.285, 0.0, None),
+    ("0.300", {0.3009: ROUNDING, 0.3015: ROUNDING, 0.2985: ROUNDING}, 0),
+    ("0.300", {0.3015 + MORE: None, 0.2985 - MORE: None, 0.3025: None}, 0),
     # as if the values of queries were rounded to four decimals: by half of 0.0001 at most
-    ("0.30000", 0.30005, 0.0, ROUNDING),
-    ("0.30000", 0.29995, 0.0, ROUNDING),
-    ("0.30000", 0.30005 + 1.2e-9, 0.0, None),
-    ("0.30000", 0.29995 - 1.2e-9, 0.0, None),
-    # a single decimal says too little, unless it is exact
-    ("0.3", 0.3, 0.0, CORRECT),
-    ("0.3", 0.3 + 1.2e-9, 0.0, UNCHECKED),
-    ("0.3", 0.35, 0.0, UNCHECKED),
-    ("0.3", 0.25, 0.0, UNCHECKED),
-    ("0.3", 0.3501, 0.0, None),
-    ("1", 1.0, 0.0, CORRECT),
-    ("1", 0.99, 0.0, None),
-    ("1", 0.01, 0.0, None),  # 1 is no percentage
-    ("1.0", 0.96, 0.0, UNCHECKED),
-    ("1.00", 0.996, 0.0, CORRECT),
+    ("0.30000", {0.30005: ROUNDING, 0.29995: ROUNDING, 0.30005 + MORE: None, 0.29995 - MORE: None}, 0),
+    # a single decimal says too little, unless it is exact; 1 is no percentage; digits before the point count
+    ("0.3", {0.3: CORRECT, 0.3 + MORE: UNCHECKED, 0.35: UNCHECKED, 0.25: UNCHECKED, 0.3501: None}, 0),
+    *(("1", {1.0: CORRECT, 0.99: None, 0.01: None}, 0), ("1.0", {0.96: UNCHECKED}, 0), ("1.00", {0.996: CORRECT}, 0)),
+    *(("1.5", {1.54: CORRECT, 1.56: None, 0.015: CORRECT}, 0), ("15", {15.4: CORRECT}, 0)),
     # the tolerance comes on top of the rounding
-    ("0.30", 0.3055, 0.0005, CORRECT),
-    ("0.30", 0.3056, 0.0005, ROUNDING),
-    ("0.3", 0.31, 0.01, CORRECT),
-    ("0.3", 0.3101, 0.01, UNCHECKED),
-    ("1.5", 1.54, 0.0, CORRECT),  # digits before the point count
-    ("15", 15.4, 0.0, CORRECT),
+    ("0.30", {0.3055: CORRECT, 0.3056: ROUNDING}, 0.0005),
+    ("0.3", {0.31: CORRECT, 0.3101: UNCHECKED}, 0.01),
     # nothing can be cut off to 0
-    ("0.00", 0.005, 0.0, CORRECT),
-    ("0.00", 0.0051, 0.0, None),
-    ("0.000", 0.0012, 0.0, None),
-    ("0.001", 0.0019, 0.0, ROUNDING),
+    ("0.00", {0.005: CORRECT, 0.0051: None}, 0),
+    *(("0.000", {0.0012: None, 0.0004: CORRECT}, 0), ("0.001", {0.0019: ROUNDING}, 0)),
     # percentages
-    ("30 %", 0.304, 0.0, CORRECT),
-    ("30", 0.304, 0.0, CORRECT),
-    ("30", 0.306, 0.0, ROUNDING),
-    ("30.0", 0.3014, 0.0, ROUNDING),
-    ("30.0", 30.04, 0.0, CORRECT),  # of a measure that may be so large
-    ("2", 0.02, 0.0, CORRECT),
-    ("0.3 %", 0.3, 0.0, None),
-    ("0.3 %", 0.003, 0.0, CORRECT),
-    ("-0.30", -0.304, 0.0, CORRECT),
-    ("-0.30", -0.306, 0.0, None),
-    ("-30", -0.304, 0.0, CORRECT),
+    *(("30 %", {0.304: CORRECT}, 0), ("30", {0.304: CORRECT, 0.306: ROUNDING}, 0), ("66.6 %", {2 / 3: ROUNDING}, 0)),
+    ("30.0", {0.3014: ROUNDING, 30.04: CORRECT}, 0),  # of a measure that may be so large
+    *(("2", {0.02: CORRECT}, 0), ("0.3 %", {0.3: None, 0.003: CORRECT}, 0), ("49%", {0.4861: CORRECT}, 0)),
+    *(("-0.30", {-0.304: CORRECT, -0.306: None}, 0), ("-30", {-0.304: CORRECT}, 0)),
 ]
-COUNTED: list[tuple[str, float, str | None]] = [
-    ("1000", 1000.0, CORRECT),
-    ("1000", 1000.5, CORRECT),
-    ("1000", 1000.51, None),
-    ("1000.0", 1000.08, None),  # no count is cut off
-    ("7", 7.0, CORRECT),
-    ("7", 7.4, None),
-    ("100", 1.0, None),  # and none is a percentage
-    ("100000", 100000.5 + 9e-5, CORRECT),
-    ("100000", 100000.5 + 1.2e-4, None),
+COUNTED: list[tuple[str, dict[float, str | None]]] = [
+    ("1000", {1000.0: CORRECT, 1000.5: CORRECT, 1000.51: None}),
+    *(("1000.0", {1000.08: None}), ("7", {7.0: CORRECT, 7.4: None})),  # no count is cut off
+    ("100", {1.0: None}),  # and none is a percentage
+    ("100000", {100000.5 + 9e-5: CORRECT, 100000.5 + 1.2e-4: None}),
 ]
 
 
 def test_a_number_agrees_with_a_value_to_its_last_digit(snapshot: SnapshotAssertion) -> None:
     found, expected, words = {}, {}, {}
     for measure, text, value, tolerance, verdict in [
-        *(("AP", *each) for each in AGREED),
-        *(("NumRet", text, value, 0.0, verdict) for text, value, verdict in COUNTED),
+        *(("AP", text, value, tolerance, verdict) for text, own, tolerance in AGREED for value, verdict in own.items()),
+        *(("NumRet", text, value, 0, verdict) for text, own in COUNTED for value, verdict in own.items()),
     ]:
         case = f"{measure} {text} of {value!r}, {tolerance}"
         claim = claimed(measure, text, "c").claim
