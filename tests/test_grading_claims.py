@@ -115,6 +115,9 @@ FORMS: list[tuple[str, str, str]] = [
     ("Trained for RR it has 0.5 MAP.", "a.md", "AP 0.5 shown"),
     ("The RR is 0.5 (MAP is better).", "a.md", "RR 0.5 shown"),
     ("RR = 0.5 MAP is good.", "a.md", "RR 0.5 shown"),
+    # two names of one measure
+    ("Its normalized discounted cumulative gain (nDCG@10) is 0.4.", "a.md", "nDCG@10 0.4 shown"),
+    ("P@5 (precision), RR (MRR): 0.4, 0.3!", "a.md", "P@5 0.4 shown, RR 0.3 shown"),
     # settings are no numbers of a measure, unless they are called like one
     ("With RR and k1 = 0.9 the ndcg = 0.4 (p < 0.05).", "a.md", "nDCG 0.4 shown"),
     ('{"ours": {"map": 0.5}}', "a.json", "AP 0.5 shown (ours)"),

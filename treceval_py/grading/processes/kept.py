@@ -19,7 +19,7 @@ from treceval_py.io.target import unfinished, written_whole
 
 SUFFIX = ".json.gz"
 
-VERSION = 2
+VERSION = 3
 """Version of the record format; records of other versions are made again."""
 
 
