@@ -77,6 +77,7 @@ BLOCKS: dict[str, dict[str, list[Any]]] = {
         "<!-- MAP = 0.1 --><script>MAP = 0.2</script><style>x</style>MRR": [(":1", "MRR")],
         "<table><tr><th>m<th>MAP</tr>\n<tr><td><p>ours</p><td>0.28</table>after": [[(":1", "m", "MAP"), (":2", "ours", "0.28")], (":2", "after")],
         "<tr><th rowspan=2>x<th colspan=2>runs<tr><td>a<td>b": [[(":1", "x", "runs", "runs"), (":1", "", "a", "b")]],
+        "<tr><td>a<td>b<td>c<tr><td rowspan=2>d<td>e<td>f<tr><td>g<td>h": [[(":1", "a", "b", "c"), (":1", "d", "e", "f"), (":1", "", "g", "h")]],
         "<pre>a\nb</pre>c\nd": [(":1", "a"), (":2", "b"), (":2", "c d")],
         "<td><pre>a\nb</pre></td></table>c\nd": [[(":1", "a b")], (":2", "c d")],
         "<td>a<table><tr><td>b</table>c": [[(":1", "a")], [(":1", "b")], (":1", "c")],
@@ -235,6 +236,20 @@ def test_a_workbook_of_excel_has_rows_in_sheets() -> None:
         [(", sheet 1, row 1", "run", "MAP"), (", sheet 1, row 2", "mine", "0.3088")],
         [(", sheet 1, row 4", "", "", "", "MAP = 0.3")],
     ]
+
+
+def test_a_cell_of_excel_has_its_text_or_its_number_as_it_was_entered() -> None:
+    cells = {
+        '<c t="s"><v>0</v></c>': "MAP", '<c t="s"><v>1</v></c>': "", '<c t="inlineStr"><is><t>a</t><t>b</t></is></c>': "ab",
+        '<c t="str"><v>c</v></c>': "c", '<c t="b"><v>1</v></c>': "", "<c><v>0.30880000000000002</v></c>": "0.3088",
+        "<c><v>20.0</v></c>": "20", "<c><v>x</v></c>": "x", "<c/>": "", '<c r="L7"><v>9</v></c>': "9",
+    }  # fmt: skip
+    for row, place in (("7", 7), ("9999999", 9_999_999), ("99999999", 1), ("\u00b2", 1), ("", 1)):
+        sheet = f'<s><row r="{row}">{"".join(cells)}</row></s>'
+        shared = "<sst><si><t>MAP</t></si></sst>"
+        data = packed(**{"xl/sharedStrings.xml": shared, "xl/worksheets/sheet1.xml": sheet})
+        expected = [*list(cells.values())[:-1], "", "", "9"]  # column L is the twelfth one
+        assert blocks(data, "r.xlsx") == [[(f", sheet 1, row {place}", *expected)]]
 
 
 # --- PDF ---
