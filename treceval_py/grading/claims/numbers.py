@@ -80,6 +80,10 @@ def _unmarked(text: str) -> str:
     return _MARKUP.sub("", folded(text)).strip()
 
 
+_RUN_OF = "runid all "
+"""The beginning of trec_eval's output for a run."""
+
+
 def numbers_in(document: Document, *, declared: bool) -> tuple[list[Said], bool, set[str]]:
     """Return the numbers beside names of measures, and whether the document has nothing but such numbers.
 
@@ -103,8 +107,8 @@ def numbers_in(document: Document, *, declared: bool) -> tuple[list[Said], bool,
     alone, run, runs = True, "", set[str]()
     paragraph: list[Line] = []
     for block in [*document.blocks, Line("", "")]:
-        if isinstance(block, Line) and block.text.startswith("runid") and len(fields := block.text.split(None, 2)) > 2:
-            run = fields[2]
+        if isinstance(block, Line) and block.text.startswith(_RUN_OF):
+            run = block.text.removeprefix(_RUN_OF)
             runs.add(run)
             continue
         if isinstance(block, Grid):
