@@ -48,7 +48,7 @@ JOINED = re.compile(rf"\b({'|'.join(validate.ALLOWED_SECTIONS)}) -{{3,}}")
 """A heading of a section within a line of text."""
 
 EXEMPT = {"treceval_py.Rules"}
-"""Classes with attributes that are described elsewhere: the file that ``treceval grade --template`` writes explains each rule."""
+"""Classes with attributes that are described elsewhere: ``treceval grade --template`` writes a comment on each rule."""
 
 OPTIONS = set(Options.__annotations__)
 """Arguments of functions that score runs, declared once."""

@@ -190,6 +190,17 @@ def test_who_gives_more_than_ten_other_numbers_for_a_measure_has_guessed(
     assert Counter(claim.verdict for claim in found.claims)["asked"] == guesses + 1
 
 
+def test_of_several_right_numbers_the_most_exact_one_gives_the_points(tmp_path: Path) -> None:
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    rules = ANYWHERE._replace(credit={**ANYWHERE.credit, "rounding": 0.5})
+    grader = Grader(Assignment(str(tmp_path / "qrels.txt"), "", rules))
+    for number, (text, points) in enumerate({"0.4166": 70, "0.4166, or 0.4167": 100, "0.4167, or 0.4166": 100}.items()):
+        assert graded(grader, tmp_path / str(number), {"run.txt": RUN, "a.md": f"Our MAP is {text}."})[1] == points
+    grader.rules = grader.rules._replace(claims="declared")
+    files = {"run.txt": RUN, "a.md": "Our MAP is 0.4167.\n\nMAP = 0.4166"}
+    assert graded(grader, tmp_path / "line", files)[1] == 70  # of which only the second needs no sentence
+
+
 def test_an_expected_number_that_is_not_declared_is_told_with_the_one_that_was_found(tmp_path: Path) -> None:
     (tmp_path / "qrels.txt").write_text(QRELS)
     grader = Grader(Assignment(str(tmp_path / "qrels.txt"), "", DECLARED._replace(expected=("AP", "RR"))))

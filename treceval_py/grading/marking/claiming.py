@@ -218,15 +218,22 @@ def evidence(
     declared = {_measure_of(claim) for claim in claims if claim.weight == DECLARED}
     shown = [(at, claim) for at, claim in enumerate(claims) if claim.weight != DECLARED]
     told = [_looked_up(at, claim, tried, counts, queries, baseline) for at, claim in shown]
-    guesses: dict[Measure | None, set[str]] = {}
-    for (_, claim), found in zip(shown, told, strict=True):
-        if found.verdict == ASKED:
-            guesses.setdefault(_measure_of(claim), set()).add(claim.text)
-    for number, ((_, claim), found) in enumerate(zip(shown, told, strict=True)):
-        measure = _measure_of(claim)
-        gives = (anywhere or claim.weight != SHOWN) and measure not in declared
-        if found.verdict in RIGHT and not (gives and len(guesses.get(measure, ())) <= MOST_OPEN):
-            told[number] = found._replace(verdict=CONFIRMED, counts=False)
+    by_measure: dict[Measure | None, list[int]] = {}
+    for number, (_, claim) in enumerate(shown):
+        by_measure.setdefault(_measure_of(claim), []).append(number)
+    for measure, numbers in by_measure.items():
+        guesses = {told[number].text for number in numbers if told[number].verdict == ASKED}
+        giving = [
+            number
+            for number in numbers
+            if told[number].verdict in RIGHT and (anywhere or shown[number][1].weight != SHOWN)
+        ]
+        if measure in declared or len(guesses) > MOST_OPEN:
+            giving = []
+        best = min((RIGHT.index(told[number].verdict) for number in giving), default=0)
+        for number in numbers:
+            if told[number].verdict in RIGHT and not (number in giving and told[number].verdict == RIGHT[best]):
+                told[number] = told[number]._replace(verdict=CONFIRMED, counts=False)
     return told
 
 
