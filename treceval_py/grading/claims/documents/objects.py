@@ -29,9 +29,10 @@ def parsed(text: str) -> list[Any] | None:
     def number(written: str) -> _Number:
         """Find the next number of the text; the parser calls this in their order."""
         nonlocal at
-        at = max(text.find(written, at), at)
+        begin = max(text.find(written, at), at)
+        at = begin + len(written)
         made = _Number(written)
-        made.line = bisect_right(ends, at) + 1
+        made.line = bisect_right(ends, begin) + 1
         return made
 
     def values(part: str) -> Any:
