@@ -609,6 +609,7 @@ def _verdicts() -> Iterable[Student]:
         "Hans Huber",
         {"run.txt": own.text(), "bericht.txt": text.encode()},
         40,  # the number stands in a sentence, and is not right
+        needs="unknown number",
     )
     own = Own("Ivan Petrov")
     yield Student(
