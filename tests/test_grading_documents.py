@@ -11,6 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from submitted_documents import body, docx, paragraph
+from submitted_documents import pdf as pdf_of
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.grading.claims.documents.document import LONGEST, MOST_CELLS, Blocks, Document, Full, Grid, Line, Row
@@ -178,9 +180,6 @@ def test_a_table_of_latex_has_rows_and_a_caption() -> None:
 
 # --- Word and Excel ---
 
-WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
-OFFICE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
-
 
 def packed(**parts: str | bytes) -> bytes:
     stream = io.BytesIO()
@@ -190,39 +189,25 @@ def packed(**parts: str | bytes) -> bytes:
     return stream.getvalue()
 
 
-def word(body: str, before: str = "") -> bytes:
-    """Return a document of Word with nothing but a body."""
-    parts: dict[str, str | bytes] = {
-        "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Exten'
-        'sion="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/word/docu'
-        f'ment.xml" ContentType="{OFFICE}"/></Types>',
-        "_rels/.rels": '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship I'
-        'd="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/docu'
-        'ment.xml"/></Relationships>',
-        "word/document.xml": f"{before}<w:document {WORD}><w:body>{body}</w:body></w:document>",
-    }
-    return packed(**parts)
-
-
-def p(text: str) -> str:
-    return f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>"
+def word(inside: str, before: str = "") -> bytes:
+    return docx(body(inside, before))
 
 
 @pytest.mark.parametrize(
-    ("body", "expected"),
+    ("inside", "expected"),
     [
-        (p("MAP = 0.3") + p("P = 0.4"), [(", paragraph 1", "MAP = 0.3"), (", paragraph 2", "P = 0.4")]),
-        (f"<w:sdt><w:sdtContent>{p('in a field')}</w:sdtContent></w:sdt>", [(", paragraph 1", "in a field")]),
+        (paragraph("MAP = 0.3") + paragraph("P = 0.4"), [(", paragraph 1", "MAP = 0.3"), (", paragraph 2", "P = 0.4")]),
+        (f"<w:sdt><w:sdtContent>{paragraph('in a field')}</w:sdtContent></w:sdt>", [(", paragraph 1", "in a field")]),
         ("<w:p><w:ins><w:r><w:t>0.</w:t></w:r></w:ins><w:del><w:r><w:delText>9</w:delText></w:r></w:del><w:r><w:t>3</w:t></w:r></w:p>", [(", paragraph 1", "0.3")]),
         ('<w:p><w:r><w:t>0.3</w:t></w:r><w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>2</w:t></w:r></w:p>', [(", paragraph 1", "0.3 2")]),
-        (f"{p('x')}<w:tbl><w:tr><w:tc>{p('MAP')}</w:tc><w:tc>{p('0.3')}</w:tc></w:tr></w:tbl>", [(", paragraph 1", "x"), [(", table 1, row 1", "MAP", "0.3")]]),
-        ('<w:tbl><w:tr><w:tc><w:tcPr><w:gridSpan w:val="2"/></w:tcPr><w:p/></w:tc><w:tc>' + p("a") + "</w:tc></w:tr></w:tbl>", [[(", table 1, row 1", "", "", "a")]]),
+        (f"{paragraph('x')}<w:tbl><w:tr><w:tc>{paragraph('MAP')}</w:tc><w:tc>{paragraph('0.3')}</w:tc></w:tr></w:tbl>", [(", paragraph 1", "x"), [(", table 1, row 1", "MAP", "0.3")]]),
+        ('<w:tbl><w:tr><w:tc><w:tcPr><w:gridSpan w:val="2"/></w:tcPr><w:p/></w:tc><w:tc>' + paragraph("a") + "</w:tc></w:tr></w:tbl>", [[(", table 1, row 1", "", "", "a")]]),
         ("<w:p><w:r><w:t>m</w:t><w:tab/><w:t>v</w:t></w:r></w:p><w:p><w:r><w:t>MAP</w:t><w:tab/><w:t>0.3</w:t></w:r></w:p>", [[(", paragraph 1", "m", "v"), (", paragraph 2", "MAP", "0.3")]]),
     ],
 )  # fmt: skip
-def test_a_document_of_word_has_paragraphs_and_tables(body: str, expected: list[Any]) -> None:
+def test_a_document_of_word_has_paragraphs_and_tables(inside: str, expected: list[Any]) -> None:
     pytest.importorskip("docx")
-    assert blocks(word(body), "report.docx") == expected
+    assert blocks(word(inside), "report.docx") == expected
 
 
 def test_a_workbook_of_excel_has_rows_in_sheets() -> None:
@@ -270,19 +255,13 @@ def pdf(*contents: bytes, resources: bytes = b"", objects: tuple[bytes, ...] = (
         for number in range(len(contents))
     ]
     kids = b" ".join(b"%d 0 R" % (first + 2 * number) for number in range(len(contents)))
-    every = [
+    return pdf_of(
         b"<</Type/Catalog/Pages 2 0 R>>",
         b"<</Type/Pages/Kids[%s]/Count %d>>" % (kids, len(contents)),
         b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
         *objects,
         *(part for page, content in zip(pages, contents, strict=True) for part in (page, content)),
-    ]
-    data, places = b"%PDF-1.4\n", []
-    for number, each in enumerate(every, 1):
-        places.append(b"%010d 00000 n \n" % len(data))
-        data += b"%d 0 obj\n%s\nendobj\n" % (number, each)
-    table = b"xref\n0 %d\n0000000000 65535 f \n%s" % (len(every) + 1, b"".join(places))
-    return data + table + b"trailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n" % (len(every) + 1, len(data))
+    )
 
 
 def text_at(*words: tuple[int, int, int, str]) -> bytes:
@@ -459,10 +438,10 @@ def test_the_kind_of_a_document_is_known_by_its_name_and_beginning() -> None:
 
 def test_entities_of_xml_are_neither_expanded_nor_loaded() -> None:
     pytest.importorskip("docx")
-    outside = word(p("MAP &a; = 0.3"), '<!DOCTYPE a [<!ENTITY a SYSTEM "file:///etc/passwd">]>')
+    outside = word(paragraph("MAP &a; = 0.3"), '<!DOCTYPE a [<!ENTITY a SYSTEM "file:///etc/passwd">]>')
     assert "root:" not in str(read_document(outside, "r.docx"))
     ten = "".join(f'<!ENTITY a{n + 1} "{f"&a{n};" * 10}">' for n in range(9))
-    bomb = word(p("&a9;"), f'<!DOCTYPE a [<!ENTITY a0 "MAP = 0.3">{ten}]>')
+    bomb = word(paragraph("&a9;"), f'<!DOCTYPE a [<!ENTITY a0 "MAP = 0.3">{ten}]>')
     assert sum(len(block.text) for block in read_document(bomb, "r.docx").blocks if isinstance(block, Line)) < 100
     for entities, named in ((f'<!ENTITY a0 "0.3">{ten}', "a9"), ('<!ENTITY a0 "0.3">', "a0")):
         cell = f'<worksheet><row><c t="str"><v>&{named};</v></c></row></worksheet>'
