@@ -23,6 +23,7 @@ from grading_samples import quick
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
+from treceval_py.grading import exercise
 from treceval_py.grading.intake import intake
 from treceval_py.grading.processes import worker
 from treceval_py.grading.processes.workers import graded_by_processes
@@ -481,13 +482,15 @@ def test_what_a_submission_does_to_its_process_does_no_harm_to_others(
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is limited where Linux's /proc tells it")
-def test_a_run_that_needs_too_much_memory_fails(assignment: Path, processes: None) -> None:
+def test_a_run_that_needs_too_much_memory_fails(
+    assignment: Path, processes: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exercise, "MEMORY", 128 << 20)
     lines = b"".join(b"%d Q0 document%d 1 %d t\n" % (number % 3, number, number) for number in range(1_500_000))
     (assignment / "in" / "bob" / "run.txt").write_bytes(lines)
-    put(assignment, {"rules.toml": "[limits]\nmemory_megabytes = 128\n"})
-    grade(assignment, "--rules", "rules.toml")
+    grade(assignment)
     assert statuses(assignment)["ada"] == ("scored", "")
-    assert statuses(assignment)["bob"] == ("failed", "grading it needs more memory than the rules allow")
+    assert statuses(assignment)["bob"] == ("failed", "grading it needs more memory than a submission may use")
 
 
 def test_a_process_with_nothing_left_to_grade_ends_while_another_still_grades(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -597,22 +600,21 @@ OF_WORKED = "MAP = 0.75185\nMRR = 0.83333\nNDCG = 0.89889\n"
 BACKWARDS = "".join(reversed(WORKED.splitlines(keepends=True)))
 RANKS = "".join(f"{qid} Q0 d{number} {rank}\n" for qid in (1, 2, 3) for rank, number in enumerate(range(12, 0, -1), 1))
 GOOD: tuple[str, list[float], list[str]] = ("scored", [0.75185, 0.83333, 0.89889], ["correct"] * 3)
-RANKINGS: dict[str, tuple[str, str, str, str, tuple[str, list[float], list[str]]]] = {
-    "labels as judged": (BACKWARDS, WORKED, OF_WORKED, "", GOOD),
-    "labels of its own": (QRELS, WORKED, OF_WORKED, "own_labels = true\n", GOOD),
+RANKINGS: dict[str, tuple[str, str, str, tuple[str, list[float], list[str]]]] = {
+    "labels as judged": (BACKWARDS, WORKED, OF_WORKED, GOOD),
     # One of the four relevant documents of query 1 alone: AP is 1/4 there, and 0 for the queries that it lacks.
-    "a part": (QRELS, "1 Q0 d3 1\n", "MAP = 0.08333\n", "", ("scored", [0.08333], ["correct"])),
+    "a part": (QRELS, "1 Q0 d3 1\n", "MAP = 0.08333\n", ("scored", [0.08333], ["correct"])),
     # The document is judged 0. By the invented label AP is 1 for query 1.
-    "labels that contradict": (QRELS, "1 Q0 d1 1\n1 Q0 d2 0\n", "MAP = 1.0000\n", "", ("scored", [0.0], ["mistake"])),
-    "ranks": (QRELS, RANKS, "MAP = 1.0000\n", "", ("refused", [], ["unchecked"])),
+    "labels that contradict": (QRELS, "1 Q0 d1 1\n1 Q0 d2 0\n", "MAP = 1.0000\n", ("scored", [0.0], ["mistake"])),
+    "ranks": (QRELS, RANKS, "MAP = 1.0000\n", ("refused", [], ["unchecked"])),
 }
 
 
 @pytest.mark.parametrize("case", RANKINGS)
-def test_a_judged_ranking_is_scored_by_the_judgments_unless_the_rules_take_its_own(assignment: Path, case: str) -> None:
-    qrels, ranking, claims, more, (status, values, verdicts) = RANKINGS[case]
+def test_a_judged_ranking_is_scored_by_the_judgments(assignment: Path, case: str) -> None:
+    qrels, ranking, claims, (status, values, verdicts) = RANKINGS[case]
     (assignment / "in" / "ada" / "run.txt").unlink()
-    rules = '[scoring]\nmeasures = ["MAP", "MRR", "NDCG"]\n' + more
+    rules = '[scoring]\nmeasures = ["MAP", "MRR", "NDCG"]\n'
     put(assignment, {"qrels.txt": qrels, "rules.toml": rules})
     put(assignment, {"in/ada/ranking.txt": ranking, "in/ada/claims.txt": claims})
     assert grade(assignment, "--rules", "rules.toml").status == 0

@@ -285,13 +285,6 @@ def test_feedback_of_a_course_that_was_edited_is_kept_with_a_note(folder: Path) 
     )
 
 
-def test_pseudonyms_of_those_who_handed_in_nothing_are_their_own_in_all_tasks(folder: Path) -> None:
-    put(folder, {"rules.toml": RULES.replace("[[task]]", '[board]\nkey = "secret words"\n[[task]]', 1)})
-    names = [[each and each.pseudonym for each in member.entries] for member in graded(folder).members[:3]]
-    assert [first for first, _ in names] == [second for _, second in names]
-    assert len({first for first, _ in names} - {""}) == 3
-
-
 def test_a_deadline_without_times_of_submissions_is_noted_in_its_task(folder: Path) -> None:
     put(folder, {"rules.toml": RULES + "[task.late]\ndeadline = 2026-02-01T12:00:00Z\n"})
     assert [task.notes for task in graded(folder).tasks] == [

@@ -192,7 +192,7 @@ def test_who_gives_more_than_ten_other_numbers_for_a_measure_has_guessed(
 
 def test_of_several_right_numbers_the_most_exact_one_gives_the_points(tmp_path: Path) -> None:
     (tmp_path / "qrels.txt").write_text(QRELS)
-    rules = ANYWHERE._replace(credit={**ANYWHERE.credit, "rounding": 0.5})
+    rules = ANYWHERE._replace(credit_rounding=0.5)
     grader = Grader(Assignment(str(tmp_path / "qrels.txt"), "", rules))
     for number, (text, points) in enumerate({"0.4166": 70, "0.4166, or 0.4167": 100, "0.4167, or 0.4166": 100}.items()):
         assert graded(grader, tmp_path / str(number), {"run.txt": RUN, "a.md": f"Our MAP is {text}."})[1] == points

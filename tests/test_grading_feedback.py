@@ -186,7 +186,6 @@ def sections() -> dict[str, tuple[str, str]]:
     return {
         "a file that was tried": (READ, told(DAN._replace(run="run.csv"), 3)),
         "a judged ranking": (READ, told(JUDGED)),
-        "a judged ranking, own labels": (READ, told(JUDGED, own_labels=True)),
         "different advice": (FOUND, told(faulty(NAN, OTHER)._replace(counts={"R104": 2}))),
         "one mistake": (FOUND, told(faulty(NAN))),
         "another file": (FOUND, told(faulty(NAN._replace(file="old/run1.txt.bak", column=0)))),

@@ -119,10 +119,9 @@ def test_no_cell_of_the_csv_begins_as_a_formula_does() -> None:
 def test_values_of_another_convention_have_it_beside_them() -> None:
     judged = ENTRIES[0]._replace(graded=ADA._replace(kind="judged-ranking", profile="coursework"))
     entries = (judged, *ENTRIES[1:3], ENTRIES[4])
-    for own, said in ((False, "coursework"), (True, "coursework, by its own labels")):
-        grades = alone(*entries, rules=GRADES.rules._replace(own_labels=own))
-        assert [row["profile"] for row in rows(grades)] == [said, "trec_eval-10", "trec_eval-10", ""]
-        assert set_apart(grades) == {judged.name: said}
+    grades = alone(*entries)
+    assert [row["profile"] for row in rows(grades)] == ["coursework", "trec_eval-10", "trec_eval-10", ""]
+    assert set_apart(grades) == {judged.name: "coursework"}
 
 
 def test_an_empty_class_has_a_line_of_titles() -> None:

@@ -50,7 +50,7 @@ SUBMISSIONS = {
     "gus": {"notes.md": "MAP = 0.5\n"},
 }
 
-RULES = '[scoring]\nfeedback = "{feedback}"\nmeasures = ["map", "ndcg_cut_10", "P_5"]\n\n[board]\nkey = "between us"\n'
+RULES = '[scoring]\nfeedback = "{feedback}"\nmeasures = ["map", "ndcg_cut_10", "P_5"]\n'
 
 
 def texts(data: bytes, name: str) -> Iterator[str]:
@@ -115,7 +115,7 @@ def given_away(made: dict[str, str]) -> dict[str, set[str]]:
 def test_no_file_names_a_judged_document_that_was_not_ranked_or_a_label(graded: Graded) -> None:
     label = re.compile(rf"(judged|says|label\D{{0,4}}) {LABEL}\b")
     for made in (graded("own"), graded("aggregate")):
-        assert {"printed", "gradebook.csv", "grades.json", "feedback/ada.txt", "board.html", "single ada"} <= set(made)
+        assert {"printed", "gradebook.csv", "grades.json", "feedback/ada.txt", "single ada"} <= set(made)
         assert {"changes.txt", "import-moodle.csv", "import-canvas.csv", "import-gradescope.zip"} <= set(made)
         assert given_away(made) == {}
         assert [name for name, text in made.items() if label.search(text)] == []

@@ -130,14 +130,12 @@ CALLED = [
 ]
 GROUP = (Pair(0, 1, "same file", 1.0, 50), Pair(1, 2, "same ranking", 1.0, 50), Pair(2, 3, "nearly the same", 0.97, 50))
 DOCUMENTS = (Pair(0, 1, "same documents", 1.0, 50), Pair(1, 2, "same documents", 0.9, 50))
-OWN = GRADES.rules._replace(own_labels=True)
 
 PARTS: dict[str, tuple[Grades, str]] = {
     "an empty class": (NOBODY, "class"),
     "rules": (GRADES._replace(rules=RULES), "how"),
     "rules without expected claims": (GRADES, "how"),
     "values of another convention": (GRADES._replace(entries=(OTHER, *ENTRIES[1:])), "students"),
-    "values by own labels": (GRADES._replace(entries=(OTHER, *ENTRIES[1:]), rules=OWN), "students"),
     "a group with the same ranking": (GRADES._replace(entries=tuple(CALLED), pairs=GROUP), "alike"),
     "the same documents": (GRADES._replace(pairs=DOCUMENTS), "alike"),
 }

@@ -52,9 +52,6 @@ RUNS: dict[str, tuple[Graded, Rules, float]] = {
     "repaired, with all points": (SCORED._replace(status="repaired"), RUN_ONLY._replace(credit_repaired=1.0), 40.0),
     **{each.status: (each, RUN_ONLY, 0.0) for each in NOT_SCORED},
     "missing without a reason": (Graded("ada", "ada.txt", "missing"), RUN_ONLY, 0.0),
-    "warnings": (WARNED, RUN_ONLY._replace(deduction_per_warning=1.5), 37.0),  # 40 - 2 · 1.5
-    "warnings that take all points": (WARNED, RUN_ONLY._replace(deduction_per_warning=20.0), 0.0),
-    "one that takes more than all": (warned(("R123", "warning")), RUN_ONLY._replace(deduction_per_warning=50.0), 0.0),
     "warnings that cost nothing": (WARNED, RUN_ONLY, 40.0),
 }
 

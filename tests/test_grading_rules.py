@@ -11,7 +11,6 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.errors import InputError
-from treceval_py.grading.records import VERDICTS
 from treceval_py.grading.rule_keys import (
     ARRAYS,
     DEFAULT_RULES,
@@ -45,9 +44,6 @@ SAID = Rules(
     profile="trec_eval-9",
     complete=False,
     level=2,
-    repair=False,
-    own_labels=True,
-    counting="best",
     named="run*.txt",
     feedback="full",
     claims="anywhere",
@@ -61,22 +57,18 @@ SAID = Rules(
     points_claims=50.0,
     pass_mark=50.0,
     credit_repaired=0.5,
-    deduction_per_warning=1.0,
-    credit=dict(zip(VERDICTS, (1.0, 1.0, 0.75, 0.25, 0.1, 0.0, 0.0), strict=True)),
+    credit_rounding=0.9,
+    credit_convention=0.75,
+    credit_mistake=0.3,
     expected=("map", "nDCG@10"),
     tolerance=0.001,
     similarity=0.9,
-    similarity_depth=20,
-    board_key="blue whale",
     seconds=30.0,
     megabytes=10.0,
-    memory_megabytes=512,
     deadline=datetime(2026, 11, 20, 23, 59, tzinfo=UTC),
-    grace_minutes=5.0,
     free_days=3,
     late_per_day=0.1,
     most_days=7,
-    late_lowest=0.2,
     groups="Team *",
 )
 """What it says."""
@@ -86,7 +78,7 @@ def test_a_file_with_all_sections_gives_what_it_says() -> None:
     rules = rules_of(WHOLE)
     assert rules == SAID
     assert [name for name in Rules._fields if getattr(SAID, name) == getattr(DEFAULT_RULES, name)] == ["tasks"]
-    assert (type(rules.points_run), type(rules.similarity_depth)) == (float, int)  # both are whole in the file
+    assert (type(rules.points_run), type(rules.free_days)) == (float, int)  # both are whole in the file
     assert rules.points == 30 + 20.5 + 50
     assert (rules.needs_baseline, DEFAULT_RULES.needs_baseline) == (True, False)
     assert pickle.loads(pickle.dumps(rules)) == rules
@@ -99,8 +91,8 @@ def test_records_depend_on_the_rules_that_change_what_is_computed_and_on_no_othe
         if fingerprint(DEFAULT_RULES._replace(**{name: getattr(SAID, name)})) != fingerprint(DEFAULT_RULES)
     }
     assert depends == {
-        *("profile", "complete", "level", "repair", "own_labels", "counting", "named", "feedback", "measures"),
-        *("expected", "claims", "tolerance", "similarity_depth", "seconds", "megabytes", "memory_megabytes"),
+        *("profile", "complete", "level", "named", "feedback", "measures"),
+        *("expected", "claims", "tolerance", "seconds", "megabytes"),
     }
     weighed = tuple(each._replace(weight=3.0, full_from=0.5) for each in DEFAULT_RULES.measures)
     assert fingerprint(DEFAULT_RULES._replace(measures=weighed)) == fingerprint(DEFAULT_RULES)
@@ -136,9 +128,13 @@ def test_every_attribute_of_the_rules_and_every_verdict_has_a_key() -> None:
     assert {key.attribute for key in RULES if key.section not in ARRAYS} == set(Rules._fields) - {"tasks"}
     assert [key.attribute for key in RULES if key.section == "measure"] == list(MeasureRule._fields)
     assert [key.attribute for key in RULES if key.section == "task"] == list(Task._fields)[:-1]
-    assert list(DEFAULT_RULES.credit) == list(VERDICTS)
-    keys = ["correct", "rounding", "convention", "mistake", "not_reproduced", "unchecked", "no_claim"]
-    assert [key.name for key in RULES if key.section == "credit"] == keys
+    assert list(DEFAULT_RULES.credit.values()) == [1.0, 1.0, 0.5, 0.25, 0.0, 0.0, 0.0]
+    assert list(SAID.credit.items())[:4] == [
+        ("correct", 1.0),
+        ("rounding", 0.9),
+        ("convention", 0.75),
+        ("mistake", 0.3),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -163,16 +159,14 @@ def test_sections_may_be_written_as_dotted_keys_or_inline_tables() -> None:
 MILLION = 1_000_000
 RANGES: dict[str, tuple[float, float]] = {
     "scoring.level": (0, 1000),
-    **dict.fromkeys(("points.run", "points.measures", "points.claims", "points.per_warning"), (0, MILLION)),
-    **dict.fromkeys(("points.pass_mark", "claims.tolerance", "late.grace_minutes", "task.weight"), (0, MILLION)),
-    **dict.fromkeys(("points.repaired", "similarity.threshold", "late.per_day", "late.lowest"), (0, 1)),
-    **{f"credit.{verdict.replace(' ', '_')}": (0, 1) for verdict in VERDICTS},
+    **dict.fromkeys(("points.run", "points.measures", "points.claims"), (0, MILLION)),
+    **dict.fromkeys(("points.pass_mark", "claims.tolerance", "task.weight"), (0, MILLION)),
+    **dict.fromkeys(("points.repaired", "similarity.threshold", "late.per_day"), (0, 1)),
+    **dict.fromkeys(("credit.rounding", "credit.convention", "credit.mistake"), (0, 1)),
     **dict.fromkeys(("measure.none_below", "measure.full_from"), (-MILLION, MILLION)),
     "measure.weight": (0.001, MILLION),
-    "similarity.depth": (1, 1000),
     "limits.seconds": (1, 86_400),  # a day
     "limits.megabytes": (0.001, MILLION),
-    "limits.memory_megabytes": (128, MILLION),
     **dict.fromkeys(("late.free_days", "late.most_days"), (0, 1000)),
 }
 """The smallest and the largest value of each number, as the page of rules has them."""

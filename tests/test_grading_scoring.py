@@ -189,11 +189,10 @@ def test_queries_are_compared_in_the_order_of_their_bytes(tmp_path: Path) -> Non
     [
         (ONE_EACH, RR, 5),  # the same judgments, read twice
         (ONE_EACH, RR._replace(profile="ranx"), None),
-        (ONE_EACH.replace("q5 0 r 1", "q5 0 r 0"), RR, None),
     ],
-    ids=["the same", "another profile", "other judgments"],
+    ids=["the same", "another profile"],
 )
-def test_only_what_is_scored_under_the_same_profile_by_the_same_judgments_is_compared(
+def test_only_what_is_scored_under_the_same_profile_is_compared(
     tmp_path: Path, qrels: str, rules: Rules, equal: int | None
 ) -> None:
     baseline = scoring(tmp_path, ONE_EACH, run_of(q1="r")).baseline
@@ -273,18 +272,15 @@ def test_ranks_are_those_by_which_the_profile_scored(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ranking", "own", "value"),
+    ("ranking", "value"),
     [
-        ("q1 Q0 b 0\nq1 Q0 a 1\nq2 Q0 c 1\n", False, (1 / 2 + 1) / 2),  # ranked by its lines
-        ("q1 Q0 b 1\nq1 Q0 a 1\n", False, (1 / 2 + 0) / 2),  # b is not relevant, and q2 is lacking
-        ("q1 Q0 b 1\nq1 Q0 a 1\n", True, 1.0),
+        ("q1 Q0 b 0\nq1 Q0 a 1\nq2 Q0 c 1\n", (1 / 2 + 1) / 2),  # ranked by its lines
+        ("q1 Q0 b 1\nq1 Q0 a 1\n", (1 / 2 + 0) / 2),  # b is not relevant, and q2 is lacking
     ],
-    ids=["right labels", "wrong labels", "own labels"],
+    ids=["right labels", "wrong labels"],
 )
-def test_a_judged_ranking_is_scored_by_the_judgments_unless_its_own_labels_count(
-    tmp_path: Path, ranking: str, own: bool, value: float
-) -> None:
-    made = scoring(tmp_path, "q1 0 a 1\nq1 0 b 0\nq2 0 c 1\n", rules=RR._replace(own_labels=own))
+def test_a_judged_ranking_is_scored_by_the_judgments(tmp_path: Path, ranking: str, value: float) -> None:
+    made = scoring(tmp_path, "q1 0 a 1\nq1 0 b 0\nq2 0 c 1\n", rules=RR)
     scored = made.scored(Named(ranking.encode(), "r.txt"), "judged-ranking")
     assert scored.results.mean == {"RR": value}
     assert (scored.profile.name, scored.kind) == ("coursework", "judged-ranking")

@@ -20,7 +20,7 @@ QRELS = "1 0 a 1\n1 0 b 0\n1 0 c 1\n2 0 d 1\n2 0 e 0\n"
 # AP: query 1 has relevant a and c, query 2 has d.
 GOOD = "1 Q0 a 1 3 t\n1 Q0 c 2 2 t\n1 Q0 b 3 1 t\n2 Q0 d 1 2 t\n2 Q0 e 2 1 t\n"  # 1, 1
 WORSE = "1 Q0 a 1 3 t\n1 Q0 b 2 2 t\n1 Q0 c 3 1 t\n2 Q0 e 1 2 t\n2 Q0 d 2 1 t\n"  # (1 + 2/3) / 2, 1/2
-RULES = '[scoring]\nmeasures = ["AP"]\n[points]\nrun = 40\nclaims = 60\n[limits]\nmegabytes = 1\n[board]\nkey = "blue whale"\n'
+RULES = '[scoring]\nmeasures = ["AP"]\n[points]\nrun = 40\nclaims = 60\n[limits]\nmegabytes = 1\n'
 
 
 @pytest.fixture(autouse=True)
@@ -139,10 +139,8 @@ def test_an_edited_feedback_stays_and_goes_to_the_platform(course: Path) -> None
 def test_what_was_not_asked_for_again_is_removed(course: Path) -> None:
     grade(course, "--to", "canvas")
     assert (course / "out" / "import-canvas.csv").exists()
-    assert (course / "out" / "board.html").exists()
-    (course / "rules.toml").write_text(RULES.partition("[board]")[0])
     grade(course)
-    assert not list((course / "out").glob("import-*")) + list((course / "out").glob("board.*"))
+    assert not list((course / "out").glob("import-*"))
 
 
 def test_a_repeated_grading_gives_the_same_bytes(course: Path) -> None:

@@ -21,7 +21,7 @@ from treceval_py.grading.intake.platforms import safe_name
 from treceval_py.grading.marking.marking import Grader, baseline_record
 from treceval_py.grading.marking.points import Marks, marks_of
 from treceval_py.grading.marking.scoring import Assignment
-from treceval_py.grading.marking.similarity import alike
+from treceval_py.grading.marking.similarity import DEPTH, alike
 from treceval_py.grading.processes.worker import Job, Reply, Setup
 from treceval_py.grading.processes.workers import graded_by_processes
 from treceval_py.grading.records import MISSING, FileRead, Graded
@@ -32,6 +32,9 @@ FreeDays = MutableMapping[str, int]
 """Free late days that each member has left; members that are not in it have all of theirs."""
 
 NOTHING = "nothing was handed in"
+
+MEMORY = 1 << 30
+"""Bytes of memory for one submission."""
 
 
 class Records(NamedTuple):
@@ -218,7 +221,7 @@ def book_of(records: Records, free_days: FreeDays) -> Grades:
         [rows[place][1] for place in places],
         records.baseline,
         threshold=rules.similarity,
-        depth=rules.similarity_depth,
+        depth=DEPTH,
     )
     return Grades(
         qrels=records.assignment.qrels,
@@ -318,5 +321,4 @@ def _setup(grader: Grader, baseline: Graded | None, folder: str) -> Setup:
         fingerprint(assignment.rules),
     )
     context = hashlib.sha256(repr(parts).encode("utf-8", "surrogateescape")).hexdigest()
-    memory = int(assignment.rules.memory_megabytes * (1 << 20))
-    return Setup(assignment, folder, context, memory)
+    return Setup(assignment, folder, context, MEMORY)

@@ -62,8 +62,6 @@ class Entry(NamedTuple):
         The student on the roster; None without a roster, or if nobody on it fits.
     questions : tuple of Question
         Questions for a person to look at.
-    pseudonym : str
-        The name on the board of the class; empty without one.
     platform, account : str
         The platform from which the submission was exported, and the number of the student's account there; empty if
         unknown.
@@ -74,7 +72,6 @@ class Entry(NamedTuple):
     name: str
     person: Person | None = None
     questions: tuple[Question, ...] = ()
-    pseudonym: str = ""
     platform: str = ""
     account: str = ""
 

@@ -18,7 +18,6 @@ from treceval_py.grading.grades import Entry, Grades
 from treceval_py.grading.intake.intake import one, submissions
 from treceval_py.grading.intake.platforms import safe_name
 from treceval_py.grading.marking.marking import Grader, limits_of
-from treceval_py.grading.outputs.board import with_pseudonyms
 from treceval_py.grading.outputs.course import course_outputs
 from treceval_py.grading.outputs.folder import (
     ADJUSTMENTS,
@@ -125,7 +124,7 @@ def grade(
         workers=workers or available_threads(),
         after=after,
     )
-    return _written(target, _looked_at(book_of(records, {})), records, to)
+    return _written(target, with_questions(book_of(records, {})), records, to)
 
 
 def grade_course(
@@ -219,7 +218,7 @@ def grade_course(
     }
     free_days: FreeDays = {}
     # Free late days are used in the order of the deadlines, not of the tasks.
-    books = {task.name: _looked_at(book_of(records[task.name], free_days)) for task in sorted(tasks, key=_when_due)}
+    books = {task.name: with_questions(book_of(records[task.name], free_days)) for task in sorted(tasks, key=_when_due)}
     written = [_written(os.path.join(target, folders[name]), books[name], records[name], to) for name in graders]
     notes = [f"nothing was handed in for {task.name}, which is left out" for task in rules.tasks if task not in tasks]
     if strange := of_no_task(rules.tasks, path, limits_of(rules), without=aside):
@@ -326,11 +325,6 @@ def _records_in(target: str) -> str:
     folder = os.path.join(target, KEPT)
     os.makedirs(folder, exist_ok=True)
     return folder
-
-
-def _looked_at(book: Grades) -> Grades:
-    """Add pseudonyms and questions, which depend on the whole class."""
-    return with_questions(with_pseudonyms(book))
 
 
 def _written(target: str, book: Grades, records: Records, to: Sequence[str]) -> Grades:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -43,8 +43,6 @@ USUAL_MEASURES = ("map", "recip_rank", "P_10", "ndcg_cut_10")
 ANYWHERE = "anywhere"
 """The rule that right numbers give points wherever they stand."""
 
-USUAL_CREDIT = {**dict.fromkeys(VERDICTS, 0.0), CORRECT: 1.0, ROUNDING: 1.0, CONVENTION: 0.5, MISTAKE: 0.25}
-
 
 class Task(NamedTuple):
     """A task of a course.
@@ -80,8 +78,6 @@ class Rules(NamedTuple):
 
     Attributes
     ----------
-    credit : dict of str to float
-        For each verdict, the share of a claim's points, 0 to 1.
     level : int or None
         Lowest relevant judgment; None for the profile's.
     expected : tuple of str
@@ -89,8 +85,6 @@ class Rules(NamedTuple):
         measures together have one more, and counts have none.
     claims : str
         ``declared``, or ``anywhere`` if right numbers in sentences and tables give points too.
-    counting : str
-        ``claims``, ``best`` or ``last``.
     feedback : str
         ``own``, ``aggregate`` or ``full``.
     pass_mark : float or None
@@ -110,9 +104,6 @@ class Rules(NamedTuple):
     profile: str = DEFAULT_PROFILE
     complete: bool = True
     level: int | None = None
-    repair: bool = True
-    own_labels: bool = False
-    counting: str = "claims"
     named: str = ""
     feedback: str = "own"
     measures: tuple[MeasureRule, ...] = tuple(map(MeasureRule, USUAL_MEASURES))
@@ -121,23 +112,19 @@ class Rules(NamedTuple):
     points_claims: float = 60.0
     pass_mark: float | None = None
     credit_repaired: float = 0.75
-    deduction_per_warning: float = 0.0
-    credit: Mapping[str, float] = USUAL_CREDIT
+    credit_rounding: float = 1.0
+    credit_convention: float = 0.5
+    credit_mistake: float = 0.25
     expected: tuple[str, ...] = ()
     claims: str = "declared"
     tolerance: float = 0.0
     similarity: float = 0.95
-    similarity_depth: int = 10
-    board_key: str = ""
     seconds: float = 120.0
     megabytes: float = 64.0
-    memory_megabytes: int = 1024
     deadline: datetime | None = None
-    grace_minutes: float = 0.0
     free_days: int = 0
     late_per_day: float = 0.0
     most_days: int | None = None
-    late_lowest: float = 0.0
     groups: str = ""
     tasks: tuple[Task, ...] = ()
 
@@ -149,6 +136,12 @@ class Rules(NamedTuple):
     def points(self) -> float:
         """The most points that can be reached."""
         return self.points_run + self.points_measures + self.points_claims
+
+    @property
+    def credit(self) -> dict[str, float]:
+        """For each verdict, the share of a claim's points, 0 to 1."""
+        own = {ROUNDING: self.credit_rounding, CONVENTION: self.credit_convention, MISTAKE: self.credit_mistake}
+        return {**dict.fromkeys(VERDICTS, 0.0), CORRECT: 1.0, **own}
 
     @property
     def needs_baseline(self) -> bool:
@@ -247,17 +240,10 @@ class Key(NamedTuple):
     @property
     def default(self) -> Any:
         """The value if the key is left out; None if there is no default."""
-        if self.section == "credit":
-            return DEFAULT_RULES.credit[verdict_of(self.name)]
         if self.section in ARRAYS:
             return (MeasureRule if self.section == "measure" else Task)._field_defaults.get(self.attribute)
         value = getattr(DEFAULT_RULES, self.attribute)
         return [rule.name for rule in value] if self.attribute == "measures" else value
-
-
-def verdict_of(name: str) -> str:
-    """Return the verdict of a key such as ``not_reproduced``."""
-    return name.replace("_", " ")
 
 
 RULES = (
@@ -265,22 +251,13 @@ RULES = (
     Key("scoring", "profile", TEXT, "The conventions of the assignment; 'treceval profiles' lists them"),
     Key("scoring", "complete", YES, "Whether judged queries that a run lacks count as empty rankings"),
     Key("scoring", "level", _whole(0, 1000), "Lowest judgment that counts as relevant; without it, the profile's", "1"),
-    Key("scoring", "repair", YES, "Whether a damaged run is scored after lossless repairs"),
     Key(
         "scoring",
-        "own_labels",
-        YES,
-        "Whether a judged ranking is scored by its own labels instead of the judgments of the assignment",
+        "named",
+        TEXT,
+        "Name of the file that counts if there are several runs, such as run*.txt; otherwise the run for which most "
+        "claims are right counts, or the last one",
     ),
-    Key(
-        "scoring",
-        "run",
-        _one_of("claims", "best", "last"),
-        "Which of several runs counts: the one for which most claims are right, otherwise the last one (claims), the "
-        "one with the highest first measure (best), or the last one handed in (last)",
-        field="counting",
-    ),
-    Key("scoring", "named", TEXT, "Name of the file that counts if there are several runs, such as run*.txt"),
     Key(
         "scoring",
         "feedback",
@@ -298,17 +275,10 @@ RULES = (
     Key("points", "measures", _POINTS, "Points for values of measures; needs [[measure]]", field="points_measures"),
     Key("points", "claims", _POINTS, "Points for claimed numbers, divided equally among them", field="points_claims"),
     Key("points", "repaired", _SHARE, "Share of the run's points that remains after repairs", field="credit_repaired"),
-    Key(
-        "points",
-        "per_warning",
-        _POINTS,
-        "Points taken off the run's for each kind of warning",
-        field="deduction_per_warning",
-    ),
     Key("points", "pass_mark", _POINTS, "Points needed to pass; without it nobody passes or fails", "50"),
     *(
-        Key("credit", verdict.replace(" ", "_"), _SHARE, f"Share of a claim's points if {words}", field="credit")
-        for verdict, words in VERDICTS.items()
+        Key("credit", verdict, _SHARE, f"Share of a claim's points if {VERDICTS[verdict]}", field=f"credit_{verdict}")
+        for verdict in (ROUNDING, CONVENTION, MISTAKE)
     ),
     Key(
         "claims",
@@ -325,17 +295,8 @@ RULES = (
     ),
     Key("claims", "tolerance", _number(0, MOST), "How far off a number may be, beyond its last digit"),
     Key("similarity", "threshold", _SHARE, "Overlap from which runs are listed as alike", field="similarity"),
-    Key("similarity", "depth", _whole(1, 1000), "Number of documents per query to compare", field="similarity_depth"),
-    Key(
-        "board",
-        "key",
-        TEXT,
-        "Secret words from which the pseudonyms of an anonymous class board are made; without them there is no board",
-        field="board_key",
-    ),
     Key("limits", "seconds", _number(1, 86_400), "Time for one submission"),
     Key("limits", "megabytes", _number(0.001, 1_000_000), "Largest file, unpacked"),
-    Key("limits", "memory_megabytes", _whole(128, 1_000_000), "Memory for one submission"),
     Key(
         "late",
         "deadline",
@@ -343,7 +304,6 @@ RULES = (
         "Deadline; if it or the time is unknown, a submission that the platform marks as late is one day late",
         "2026-11-20T23:59:00+01:00",
     ),
-    Key("late", "grace_minutes", _number(0, MOST), "Minutes after the deadline that are still in time"),
     Key("late", "free_days", _whole(0, 1000), "Days late that cost a student nothing, over all tasks of a course"),
     Key(
         "late",
@@ -352,7 +312,6 @@ RULES = (
         "Share of all points that each further day costs; begun days count",
         field="late_per_day",
     ),
-    Key("late", "lowest", _SHARE, "Smallest share of all points that remains after the penalty", field="late_lowest"),
     Key("late", "most_days", _whole(0, 1000), "Days late after which a submission gets no points", "7"),
     Key("roster", "groups", TEXT, 'Groups of the roster that hand in together, such as "Team *"'),
     Key(
@@ -404,8 +363,7 @@ def written(value: Any) -> str:
 
 
 RECORDED = (
-    *("profile", "complete", "level", "repair", "own_labels", "expected", "claims", "tolerance", "similarity_depth"),
-    *("seconds", "megabytes", "memory_megabytes", "counting", "named", "feedback"),
+    *("profile", "complete", "level", "expected", "claims", "tolerance", "seconds", "megabytes", "named", "feedback"),
 )
 """The rules, besides the names of measures, that a record of a graded submission depends on."""
 

@@ -21,7 +21,6 @@ from treceval_py.grading.rule_keys import (
     Rules,
     Task,
     bracketed,
-    verdict_of,
     written,
 )
 from treceval_py.grading.toml_file import Place, TomlFile
@@ -130,19 +129,14 @@ class _File(TomlFile):
 
     def _rules(self) -> Rules:
         given: dict[str, Any] = {}
-        credit = dict(DEFAULT_RULES.credit)
         for section, values in self._sections():
-            for key, value in self._values(section, values):
-                if section == "credit":
-                    credit[verdict_of(key.name)] = value
-                else:
-                    given[key.attribute] = value
+            given.update((key.attribute, value) for key, value in self._values(section, values))
         profile = self._profile(given.get("profile", DEFAULT_RULES.profile))
         given["measures"] = self._measures(profile, given.pop("measures", None))
         names = given.get("expected", ())
         measures = [self._measure(name, "claims", "expected") for name in names]
         self._check_repeated(measures, "claims", "expected")
-        return Rules(**{**given, "credit": credit, "expected": tuple(measure.name for measure in measures)})
+        return Rules(**{**given, "expected": tuple(measure.name for measure in measures)})
 
     def _sections(self) -> list[tuple[str, dict[str, Any]]]:
         """Return the tables of the file, including its top, without those in arrays."""

@@ -58,7 +58,7 @@ def days_late(graded: Graded, rules: Rules, person: Person | None = None) -> Lat
         if time.tzinfo is None:
             time = time.replace(tzinfo=rules.deadline.tzinfo)
         over = time - rules.deadline
-        days = 0 if over <= timedelta(minutes=rules.grace_minutes) else math.ceil(over / timedelta(days=1))
+        days = max(math.ceil(over / timedelta(days=1)), 0)
         at = time.astimezone(rules.deadline.tzinfo).strftime("%Y-%m-%d %H:%M")
         return Late(days, f"handed in on {at}, {_days(days)} late") if days else Late(0)
     if graded.source and (overdue := _OF_MOODLE.search(_status(person))):
@@ -94,11 +94,9 @@ def penalised(marks: Marks, late: Late, rules: Rules, free_days: int) -> tuple[M
     if used:
         why += f"; {used} free {'day' if used == 1 else 'days'} used, {free_days - used} left"
     share = min(paid * rules.late_per_day, 1.0)
-    taken = min(share * marks.most, max(marks.total - rules.late_lowest * marks.most, 0.0))
+    taken = min(share * marks.most, marks.total)
     if paid:
         why += f"; {share * 100:.4g} % of {marks.most:g} points taken for {_days(paid)}"
-        if taken < share * marks.most:
-            why += f", but not below {rules.late_lowest * marks.most:g}"
     return changed(marks, [Change(KIND, -round(taken, 2), why)], rules), used
 
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from treceval_py.checking.findings import WARNING
 from treceval_py.errors import EvaluationError, visible
 from treceval_py.grading.claims.naming import known_measure
 from treceval_py.grading.records import (
@@ -190,7 +189,7 @@ def _percent(share: Fraction) -> str:
 
 
 def _of_run(graded: Graded, rules: Rules) -> list[_Part]:
-    """Return the part of the run: all points, less after repairs and for warnings, none if no run could be scored."""
+    """Return the part of the run: all points, less after repairs, none if no run could be scored."""
     most = _exact(rules.points_run)
     if not most:
         return []
@@ -200,12 +199,7 @@ def _of_run(graded: Graded, rules: Rules) -> list[_Part]:
     why = STATUSES[graded.status]
     if share < 1:
         why += f", which gives {_percent(share)} of the points"
-    kinds = sorted({finding.code for finding in graded.findings if finding.severity == WARNING})
-    deduction = _exact(rules.deduction_per_warning)
-    if deduction and kinds:
-        warnings = "1 kind of warning" if len(kinds) == 1 else f"{len(kinds)} kinds of warnings"
-        why += f"; {warnings} ({', '.join(kinds)}) took {rules.deduction_per_warning:g} each"
-    return [_Part("run", max(share - deduction * len(kinds) / most, Fraction(0)), most, why)]
+    return [_Part("run", share, most, why)]
 
 
 def _of_measures(graded: Graded, rules: Rules, baseline: Mapping[str, float]) -> list[_Part]:

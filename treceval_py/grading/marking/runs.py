@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import math
 from collections.abc import Callable, Mapping, Sequence
 
 from treceval_py.errors import visible
@@ -53,18 +52,17 @@ def chosen(
     numbers, named = _named(tried, wanted, rules.named)
     if len(tried) == 1:
         return 0, f"{tried[0].graded.run} counts: {named}" if wanted else ""
-    number, why = (numbers[0], "") if len(numbers) == 1 else _one_of(tried, numbers, rules, right, explained)
+    number, why = (numbers[0], "") if len(numbers) == 1 else _one_of(tried, numbers, right, explained)
     return number, f"{tried[number].graded.run} counts: " + "; ".join(filter(None, (named, why)))
 
 
 def _one_of(
     tried: Sequence[Tried],
     numbers: Sequence[int],
-    rules: Rules,
     right: Sequence[int],
     explained: Callable[[Sequence[int]], list[int]],
 ) -> tuple[int, str]:
-    """Return which of several runs counts by the rules, and why."""
+    """Return which of several runs counts, and why."""
     scored = [number for number in numbers if tried[number].is_scored]
     # X201: none of its queries is judged.
     scored = [number for number in scored if "X201" not in tried[number].graded.counts] or scored
@@ -72,26 +70,18 @@ def _one_of(
         return scored[0], f"it is the only one of {len(numbers)} runs that can be scored and has judged queries"
     if not scored:
         return numbers[0], f"none of {len(numbers)} runs can be scored, and it looks most like one"
-    if rules.counting == "best":
-        name = rules.measures[0].name
-        values = {number: tried[number].graded.measures[name] for number in scored}
-        best = max(scored, key=lambda number: -math.inf if math.isnan(values[number]) else values[number])
-        return best, f"its {name}, {values[best]:.4f}, is the highest of {len(scored)} runs"
-    words = ""
-    if rules.counting == "claims":
-        fits, word, counts = "right for", "for", [right[number] for number in scored]
-        if not any(counts):
-            fits, word, counts = "explained by", "by", explained(scored)
-        most = max(counts)
-        scored = [number for number, count in zip(scored, counts, strict=True) if count == most]
-        others = "the other run" if len(tried) == 2 else f"any of the other {len(tried) - 1} runs"
-        said = "1 claimed number is" if most == 1 else f"{most} claimed numbers are"
-        if most and len(scored) == 1:
-            return scored[0], f"{said} {fits} it, more than {word} {others}"
-        if most:
-            words = f"{said} {fits} each of {len(scored)} runs; "
-        elif any(run.right for run in tried):
-            words = f"no claimed number is right for any of {len(tried)} runs, or explained by one; "
+    fits, word, counts = "right for", "for", [right[number] for number in scored]
+    if not any(counts):
+        fits, word, counts = "explained by", "by", explained(scored)
+    most = max(counts)
+    scored = [number for number, count in zip(scored, counts, strict=True) if count == most]
+    others = "the other run" if len(tried) == 2 else f"any of the other {len(tried) - 1} runs"
+    said = "1 claimed number is" if most == 1 else f"{most} claimed numbers are"
+    if most and len(scored) == 1:
+        return scored[0], f"{said} {fits} it, more than {word} {others}"
+    words = f"{said} {fits} each of {len(scored)} runs; " if most else ""
+    if not most and any(run.right for run in tried):
+        words = f"no claimed number is right for any of {len(tried)} runs, or explained by one; "
     last, why = last_of([tried[number].file for number in scored])
     latest = next(number for number in scored if tried[number].file is last)
     return latest, words + (

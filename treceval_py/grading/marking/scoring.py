@@ -27,7 +27,7 @@ from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import Profile, profile_named
 from treceval_py.scoring.results import Results
-from treceval_py.scoring.signatures import Fingerprint, Signature
+from treceval_py.scoring.signatures import Signature
 
 JUDGED_PROFILE = "coursework"
 """The profile for judged rankings."""
@@ -170,14 +170,12 @@ class AssignmentScorer:
         scoring = Scoring(names, profile, rules.level, complete=rules.complete)
         if profile.name not in self._evaluators:
             self._evaluators[profile.name] = Evaluator(self.qrels, scoring, Reading(threads=1))
-        evaluator, qrels = self._evaluators[profile.name], self.qrels
+        evaluator = self._evaluators[profile.name]
         if kind == JUDGED:
             own, run = read_judged_ranking(source)
-            if rules.own_labels:
-                evaluator, qrels = Evaluator(own, scoring), own
         else:
             run = evaluator.table(source)
-        return Scored(source.name, kind, profile, qrels, run, evaluator.scored(run), own)
+        return Scored(source.name, kind, profile, self.qrels, run, evaluator.scored(run), own)
 
 
 def against(scored: Scored, baseline: Scored, measure: str, feedback: str) -> AgainstBaseline | None:
@@ -186,7 +184,7 @@ def against(scored: Scored, baseline: Scored, measure: str, feedback: str) -> Ag
     Parameters
     ----------
     scored, baseline : Scored
-        Compared only if both are scored by the same judgments under the same profile.
+        Compared only if both are scored under the same profile.
     measure : str
         The measure, one of the rules.
     feedback : str
@@ -198,7 +196,7 @@ def against(scored: Scored, baseline: Scored, measure: str, feedback: str) -> Ag
     AgainstBaseline or None
         None if they cannot be compared.
     """
-    if scored.profile.name != baseline.profile.name or not _same_judgments(scored.qrels, baseline.qrels):
+    if scored.profile.name != baseline.profile.name:
         return None
     number, other = (_values(side.results, measure) for side in (scored, baseline))
     qids = sorted(set(number) & set(other), key=encode)
@@ -222,11 +220,6 @@ def against(scored: Scored, baseline: Scored, measure: str, feedback: str) -> Ag
         _p(deltas),
         tuple(losses),
     )
-
-
-def _same_judgments(one: Qrels, other: Qrels) -> bool:
-    """Tell whether two judgments are the same; a judged ranking can have its own."""
-    return one is other or str(Fingerprint(one)) == str(Fingerprint(other))
 
 
 def _p(deltas: FloatArray) -> float | None:

@@ -20,6 +20,9 @@ from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES, Profile
 
 SAME_FILE, SAME_RANKING, NEARLY, DOCUMENTS = "same file", "same ranking", "nearly the same", "same documents"
 
+DEPTH = 10
+"""Documents per query that are compared."""
+
 KINDS_OF_PAIRS = {
     SAME_FILE: "the runs are the same, byte by byte",
     SAME_RANKING: "the runs rank the same documents in the same order; scores, tag or form differ",

@@ -22,9 +22,6 @@ from treceval_py.grading.records import JUDGED, REFUSED, REPAIRED, SCORED, Grade
 from treceval_py.grading.rule_keys import Rules
 from treceval_py.io.source import peek
 
-BESIDE_JUDGMENTS = ("X201", "X202", "X203", "X204", "X205", "X206", "X207")
-"""Findings that show that a file and the judgments of the assignment do not belong together."""
-
 OTHER_LABELS = "X210"
 """The finding that the labels in a judged ranking differ from those of the assignment."""
 
@@ -190,7 +187,7 @@ class Trier:
         if checked.kind is not None and checked.kind.name == "qrels":
             checked = self._check(data, name, "run")
         errors = [CODES[code] for code in checked.counts if CODES[code].severity == ERROR]
-        if not errors or not self.rules.repair or checked.kind is None or not all(error.fixed for error in errors):
+        if not errors or checked.kind is None or not all(error.fixed for error in errors):
             return checked, data, ()
         mended = io.BytesIO()
         try:
@@ -202,9 +199,7 @@ class Trier:
         return checked, mended.getvalue(), fixed.repairs
 
     def _check(self, data: bytes, name: str, kind: str | None) -> CheckedFile:
-        # A judged ranking that is scored by its own labels does not need the assignment's judgments.
-        ignore = BESIDE_JUDGMENTS if kind == JUDGED and self.rules.own_labels else ()
-        return check(Named(data, name), self._scoring.qrels, kind=kind, most=KEPT_FINDINGS, ignore=ignore)
+        return check(Named(data, name), self._scoring.qrels, kind=kind, most=KEPT_FINDINGS)
 
 
 def most_bytes(rules: Rules) -> int:

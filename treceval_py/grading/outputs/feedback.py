@@ -11,7 +11,7 @@ from treceval_py.checking.findings import ERROR, SEVERITIES, WARNING, Finding
 from treceval_py.grading.attention import UNREAD, not_read
 from treceval_py.grading.claims.claims import claimed
 from treceval_py.grading.grades import Entry, Grades
-from treceval_py.grading.outputs.gradebook import by_severity, convention, shown
+from treceval_py.grading.outputs.gradebook import by_severity, shown
 from treceval_py.grading.records import (
     ASKED,
     BY_TEACHER,
@@ -86,7 +86,7 @@ def feedback(entry: Entry, grades: Grades) -> str:
     sections: tuple[tuple[str, Iterable[str]], ...] = (
         ("Points", _points(entry)),
         ("What was not read", _unread(graded)),
-        ("What was read", _read(graded, grades.rules)),
+        ("What was read", _read(graded)),
         ("Your runs", _runs(graded, grades)),
         ("What was repaired before scoring", _repairs(graded)),
         ("What the check of your run found", _findings(graded, grades)),
@@ -161,8 +161,6 @@ def _summary(entry: Entry, grades: Grades) -> str:
     sharing = sum(other.graded.source == graded.source for other in grades.entries) if graded.source else 0
     if sharing > 1:
         said += f" Your group handed it in together: it counts for each of its {sharing} members."
-    if entry.pseudonym and graded.measures:
-        said += f" On the board of the class you are listed as {shown(entry.pseudonym, NAME)}."
     return said
 
 
@@ -203,14 +201,13 @@ def _unread(graded: Graded) -> Iterator[str]:
         yield from _filled("Their content gave no points; your grader can see that they were not read.", "  ")
 
 
-def _read(graded: Graded, rules: Rules) -> Iterator[str]:
+def _read(graded: Graded) -> Iterator[str]:
     if graded.run and graded.status not in (SCORED, REPAIRED):
         yield from _filled(f"{shown(graded.run, NAME)} was tried as a run, but could not be scored.", "  ")
     elif graded.run:
         kind = KINDS.get(graded.kind, graded.kind or "a run")
         if graded.kind == JUDGED:
-            counted = "its own judgments" if rules.own_labels else "the judgments of the assignment, not by its own"
-            kind += f" and scored by {counted}"
+            kind += " and scored by the judgments of the assignment, not by its own"
         size = [_counted(graded.lines, "line"), _counted(graded.queries, "query", "queries")]
         size.append(_counted(graded.documents, "document"))
         yield from _filled(f"{shown(graded.run, NAME)} was taken as {kind}: {', '.join(size)}.", "  ")
@@ -305,7 +302,7 @@ def _numbers(graded: Graded, grades: Grades) -> Iterator[str]:
     if not graded.measures:
         return
     # Values under different conventions must not be compared.
-    baseline = grades.baseline_measures if convention(graded, grades.rules) == grades.rules.profile else {}
+    baseline = grades.baseline_measures if graded.profile == grades.rules.profile else {}
     names = [name for name in grades.measures if name in graded.measures] or list(graded.measures)
     widest = max(len("measure"), *map(len, names))
     header = f"  {'measure':<{widest}}  {'yours':>9}"
@@ -326,7 +323,7 @@ def _numbers(graded: Graded, grades: Grades) -> Iterator[str]:
     for name in names:
         if name in graded.signatures:
             yield from _filled(f"{name}: {graded.signatures[name]}", "    ", "      ")
-    if convention(graded, grades.rules) != grades.rules.profile:
+    if graded.profile != grades.rules.profile:
         yield from _filled(
             f"They cannot be compared with values under {grades.rules.profile}, the profile of this assignment.", "  "
         )

@@ -32,7 +32,7 @@ CHANGES = ("changes.txt", "changes.csv")
 """The changes of the last grading that changed anything."""
 
 FILES = (
-    *("gradebook.csv", "gradebook.xlsx", "overview.html", "board.html", "board.csv", *CHANGES),
+    *("gradebook.csv", "gradebook.xlsx", "overview.html", *CHANGES),
     *("import-moodle.csv", "import-canvas.csv", "import-gradescope.zip", GRADES),
 )
 
@@ -230,7 +230,6 @@ def _outputs(
     target: str, book: Grades, by_hand: Mapping[str, bytes], platforms: Sequence[str]
 ) -> tuple[dict[str, bytes], tuple[str, ...]]:
     """Make all files, and notes about them; files that need a package of the extra only if it is installed."""
-    from treceval_py.grading.outputs.board import class_board
     from treceval_py.grading.outputs.changes import changed, changes_csv, changes_txt, read_before
     from treceval_py.grading.outputs.feedback import feedback
     from treceval_py.grading.outputs.gradebook import gradebook_csv, graded_json
@@ -243,7 +242,6 @@ def _outputs(
         made["gradebook.xlsx"] = gradebook_xlsx(book)
     if find_spec("jinja2") is not None:
         made["overview.html"] = encode(overview(book))
-    made.update(class_board(book))
     texts = {entry.name: encode(feedback(entry, book)) for entry in book.entries}
     made.update({f"{FEEDBACK}/{name}.txt": text for name, text in texts.items()})
     # On their platform, students read the feedback as the teacher edited it.

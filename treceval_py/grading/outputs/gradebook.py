@@ -12,8 +12,7 @@ from treceval_py.errors import visible
 from treceval_py.grading.attention import BASELINE, needing
 from treceval_py.grading.grades import Entry, Grades, Person
 from treceval_py.grading.marking.points import Marks
-from treceval_py.grading.records import EVIDENCE, JUDGED, NO_CLAIM, VERDICTS, Graded
-from treceval_py.grading.rule_keys import Rules
+from treceval_py.grading.records import EVIDENCE, NO_CLAIM, VERDICTS, Graded
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.style import Style
@@ -143,7 +142,6 @@ def _about_students(entries: Sequence[Entry]) -> Iterator[Column]:
     yield text_column("student", [shown(entry.student) for entry in entries])
     yield from about_people([entry.person for entry in entries])
     for title, cells in (
-        ("pseudonym", [entry.pseudonym for entry in entries]),
         ("handed in", [entry.graded.handed_in for entry in entries]),
         ("attempt", [entry.graded.attempt for entry in entries]),
         ("late", ["" if entry.graded.late is None else _yes(entry.graded.late) for entry in entries]),
@@ -166,7 +164,7 @@ def _grades_row(entry: Entry, grades: Grades, parts: list[float | None]) -> tupl
     cells.append("excused" if marks.excused else "" if marks.passed is None else "yes" if marks.passed else "no")
     cells += parts
     cells += [graded.status, shown(graded.reason), shown("; ".join(question.what for question in entry.questions))]
-    cells.append(convention(graded, grades.rules))
+    cells.append(graded.profile)
     cells += [graded.measures.get(name) for name in grades.measures]
     if grades.baseline and grades.measures:
         against = graded.against
@@ -183,15 +181,9 @@ def _grades_row(entry: Entry, grades: Grades, parts: list[float | None]) -> tupl
     return tuple(cells)
 
 
-def convention(graded: Graded, rules: Rules) -> str:
-    """Return the conventions under which a submission was scored; empty without values."""
-    own = graded.kind == JUDGED and rules.own_labels and graded.measures
-    return graded.profile + (", by its own labels" if own else "")
-
-
 def set_apart(grades: Grades) -> dict[str, str]:
     """Return the conventions of submissions that differ from those of most, by the names of their entries."""
-    scored = {entry.name: convention(entry.graded, grades.rules) for entry in grades.entries if entry.graded.measures}
+    scored = {entry.name: entry.graded.profile for entry in grades.entries if entry.graded.measures}
     usual = Counter(scored.values()).most_common(1)
     return {name: other for name, other in scored.items() if other != usual[0][0]}
 
@@ -343,7 +335,6 @@ def graded_json(entry: Entry, grades: Grades) -> dict[str, Any]:
     document = {
         "student": entry.student,
         **of(person, "number", "email", "group"),
-        "pseudonym": entry.pseudonym,
         **of(graded, "handed_in", "late", "attempt", "status", "reason"),
         "points": marks.total,
         **of(marks, "most", "passed", "excused"),

@@ -322,10 +322,8 @@ def _rules(rules: Rules) -> list[str]:
     """Say what gives points."""
     said = []
     if rules.points_run:
-        after = f", {100 * rules.credit_repaired:g} % of them after repairs" if rules.repair else ""
+        after = f", {100 * rules.credit_repaired:g} % of them after repairs"
         said.append(f"{rules.points_run:g} points for a run that can be scored{after}")
-    if rules.deduction_per_warning:
-        said.append(f"{rules.deduction_per_warning:g} points less for each kind of warning")
     for measure in rules.measures if rules.points_measures else ():
         if measure.full_from is not None:
             place = " (both above the baseline's value)" if measure.above_baseline else ""

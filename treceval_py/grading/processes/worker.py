@@ -151,7 +151,7 @@ def _answered(job: Job, grader: Grader, setup: Setup) -> Reply | TrecevalError:
     try:
         return reply_to(job, grader, setup)
     except MemoryError:
-        return failed(job, "grading it needs more memory than the rules allow")
+        return failed(job, "grading it needs more memory than a submission may use")
     except TrecevalError as error:  # its record cannot be written, which is not the submission's fault
         return error
     except Exception as error:  # noqa: BLE001

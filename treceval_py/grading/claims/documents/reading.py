@@ -151,7 +151,7 @@ def read_document(data: bytes, name: str) -> Document:
     except Unread as why:
         fault = f"{file} was not read because {why}"
     except MemoryError:
-        fault = f"{file} was not read because that takes more memory than the rules allow"
+        fault = f"{file} was not read because that takes more memory than a submission may use"
     except Exception as error:  # noqa: BLE001 - a damaged file may make a library raise anything
         fault = f"{file} was not read because it is damaged ({type(error).__name__})"
     return Document(kind, tuple(blocks.found), fault)
