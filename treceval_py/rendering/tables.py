@@ -54,6 +54,8 @@ class Column(NamedTuple):
         A sign and letters after each cell, for people; the letters are raised if possible.
     behind : sequence of str, length R, or empty
         Text after each name, for people, that is not part of the name.
+    links : sequence of str, length R, or empty
+        The address that each cell links to in HTML; empty for none.
     apart : bool
         Put marks into their own column in Markdown and HTML.
     sign : bool
@@ -91,6 +93,7 @@ class Column(NamedTuple):
     marks: Sequence[str] = ()
     letters: Sequence[str] = ()
     behind: Sequence[str] = ()
+    links: Sequence[str] = ()
     apart: bool = False
     sign: bool = False
     joint: str = ""

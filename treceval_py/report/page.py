@@ -5,13 +5,15 @@ from __future__ import annotations
 import gzip
 import json
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from html import escape
 from importlib.resources import files
 from typing import Any
 
 from treceval_py.errors import OutputError
 from treceval_py.plots.images import INSTALL
+from treceval_py.version import __version__
 
 FOLDER = files("treceval_py.report")
 
@@ -56,20 +58,51 @@ def page(payload: Mapping[str, Any]) -> str:
         import jinja2  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
         raise OutputError("a report needs the package jinja2, which is not installed", INSTALL) from None
-    scripts = (_read(LIBRARY), _script())
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["number"] = _number
-    made: str = environment.from_string(_read("template.html")).render(
-        report=payload,
-        order=_order(payload),
-        policy=_policy(scripts),
-        style=_fonts() + _read("page.css"),
-        scripts=scripts,
-        data=_packed(payload),
+    body = environment.from_string(_read("template.html")).render(
+        report=payload, order=_order(payload), data=_packed(payload)
     )
-    return made
+    return whole_page(payload["title"], body, (_read(LIBRARY), _script()))
+
+
+def whole_page(title: str, body: str, scripts: Sequence[str], *, style: str = "", private: bool = False) -> str:
+    """Return a complete HTML document with the style of reports, which fetches nothing and runs only these scripts.
+
+    Parameters
+    ----------
+    title : str
+        Its title, as plain text.
+    body : str
+        Its content, as markup.
+    scripts : sequence of str
+        Its scripts; the document's policy names them by their hashes.
+    style : str
+        What it adds to the style of reports.
+    private : bool
+        Ask search engines not to list it.
+    """
+    hidden = '<meta name="robots" content="noindex">\n' if private else ""
+    run = "".join(f"<script>{script}</script>\n" for script in scripts)
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+{hidden}<meta name="generator" content="treceval {__version__}">
+<title>{escape(title)}</title>
+<style>
+{_fonts()}{_read("page.css")}{style}
+</style>
+</head>
+<body>
+{body}{run}</body>
+</html>
+"""
 
 
 def _read(name: str) -> str:
@@ -91,7 +124,7 @@ def _script() -> str:
     return f'"use strict";\n(() => {{\n{first}{blocks}T.open();\n}})();\n'
 
 
-def _policy(scripts: tuple[str, ...]) -> str:
+def _policy(scripts: Sequence[str]) -> str:
     """Return the content security policy: only these scripts, and nothing from outside."""
     hashes = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
     return (

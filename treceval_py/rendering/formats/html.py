@@ -54,12 +54,13 @@ def draw(document: Document, style: Style) -> str:
     shown = [table for table in document.tables if table.for_people()]
     captions = {f"{table.heading}." for table in shown if not table.folds}
     classes = " ".join(dict.fromkeys(["treceval-comparison", f"treceval-{document.kind}"]))
-    parts = [_table(table, style, captions) for table in shown]
+    parts = [drawn_table(table, style, captions) for table in shown]
     text = "\n".join([f'<section class="{classes}">\n<style>{STYLE}</style>', *parts, "</section>\n"])
     return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
 
-def _table(table: Table, style: Style, captions: Container[str]) -> str:
+def drawn_table(table: Table, style: Style, captions: Container[str] = ()) -> str:
+    """Return a table with its notes, without those that are captions, for a page that has a style of its own."""
     columns = table.spread()
     heads, *rows = zip(*(_filled(column, style) for column in columns), strict=True)
     lines = [] if table.sections is None else _sections(table, columns, rows)
@@ -130,6 +131,8 @@ def _filled(column: Column, style: Style) -> list[str]:
     wide = max(map(len, column.letters), default=0)
     for row, text in enumerate(column._replace(behind=()).signs(style)):
         cell = _sign(text) if column.sign else f"<bdi>{escape(text)}</bdi>" if column.text and text else escape(text)
+        if column.links and column.links[row]:
+            cell = f'<a href="{escape(column.links[row])}">{cell}</a>'
         if column.behind and column.behind[row]:
             cell += f" <small>{_shown(column.behind[row])}</small>"
         if column.head:
