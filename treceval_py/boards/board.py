@@ -17,6 +17,7 @@ from treceval_py._types import FloatArray
 from treceval_py.boards.cache import Cached, Entry, is_within, path_in_cache, read_cache, still_there, write_cache
 from treceval_py.boards.groups import BoardGroup, board_groups
 from treceval_py.boards.intervals import ranges_of, rounded, shared_ranks
+from treceval_py.boards.pseudonyms import pseudonyms_of
 from treceval_py.comparing.gathering import USUAL, comparable, fit
 from treceval_py.comparing.outcome import Settings
 from treceval_py.comparing.paired import mean_interval
@@ -185,6 +186,8 @@ class Board(NamedTuple):
         The SHA-256 of the judgments' file, in hexadecimal; empty if they did not come from a file.
     groups : tuple of BoardGroup
         The runs in each group of queries, if there are groups.
+    pseudonyms : mapping of str to str, or None
+        The name of the run behind each pseudonym, which no output has; None if runs are named.
     """
 
     runs: tuple[BoardRun, ...]
@@ -200,6 +203,7 @@ class Board(NamedTuple):
     version: str = __version__
     judgments_digest: str = ""
     groups: tuple[BoardGroup, ...] = ()
+    pseudonyms: Mapping[str, str] | None = None
 
     def __repr__(self) -> str:
         runs = listed([f"{brief(run.name)} {run.means[0]:.4f}" for run in self.runs], 5, 60)
@@ -242,6 +246,7 @@ def board(
     resamples: int = 1000,
     seed: int = 1,
     groups: AnyGroups | None = None,
+    pseudonyms: str | None = None,
     cache: str | os.PathLike[str] | None = None,
     after: Callable[[], None] | None = None,
     **options: Unpack[Options],
@@ -280,6 +285,9 @@ def board(
         Random seed of the bootstrap, 0 or higher.
     groups : path, mapping, frame, QueryGroups, or a sequence of paths or QueryGroups, optional
         Groups of queries, as of `read_query_groups`: average and rank runs within each group, too.
+    pseudonyms : str, optional
+        A secret key from which pseudonyms are made that replace the names of runs. Nothing that is drawn of the board
+        shows names, tags or files; ``Board.pseudonyms`` has them.
     cache : path, optional
         File to cache results in, by the hash of each run file. A cached run is not scored again if measures,
         conventions, judgments and version are the same. Other runs stay in the cache while their files exist. Your own
@@ -326,9 +334,20 @@ def board(
     files = run_files(_paths(runs), without=skipped)
     known, about, scored = known_runs(scorer, files, cache, threads, after)
     judged_by = [qrels] if isinstance(qrels, (str, os.PathLike)) else []
-    notes += [*about, *passed_over(_paths(runs), without=[*skipped, *judged_by])]
+    notes += about
+    if pseudonyms is None:
+        notes += passed_over(_paths(runs), without=[*skipped, *judged_by])
     settings = settings._replace(profile=scorer.profile.name, complete=bool(scorer.scoring.complete))
+    names = None
+    if pseudonyms is not None:
+        known, names = _disguised(known, pseudonyms, by)
+        by = "file"
+        if left := len(known.errors):
+            notes.append(f"{left} {'file' if left == 1 else 'files'} could not be scored.")
     ranking = _ranked(scorer, known, settings, by, notes, scored, by_group, threads)
+    if names is not None:
+        rows = tuple(run._replace(file="", digest="") for run in ranking.runs)
+        ranking = ranking._replace(runs=rows, pseudonyms=names)
     return ranking._replace(judgments_digest=digest_of(qrels))
 
 
@@ -610,6 +629,14 @@ class _Keeper:
         self._written = files
         done = time.monotonic()
         self.due = math.inf if self.failure else done + max(EVERY, (done - begun) / SHARE)
+
+
+def _disguised(known: Known, key: str, by: str | None) -> tuple[Known, dict[str, str]]:
+    """Return runs in the order of their pseudonyms, which replace files and hashes; and the names behind these."""
+    made = pseudonyms_of(key, [entry.tag for entry in known.entries], known.files, by)
+    called = [pseudonym for pseudonym, _, _ in made]
+    entries = [known.entries[place]._replace(tag="") for _, _, place in made]
+    return Known(called, called, entries, known.errors), {pseudonym: name for pseudonym, name, _ in made}
 
 
 def _digest(file: str) -> str | Unscored:

@@ -186,8 +186,13 @@ def sentences(board: Board) -> list[str]:
     if any(not math.isnan(run.judged) for run in board.runs):
         said.append(JUDGED)
     said += [noted(note) for note in board.notes]
-    said += [f"Not scored: {visible(message)}" for _, message in named_errors(board.errors)]
+    said += [f"Not scored: {visible(message)}" for _, message in _errors(board)]
     return said
+
+
+def _errors(board: Board) -> list[tuple[str, str]]:
+    """Return the files that could not be scored and why, unless names are hidden."""
+    return [] if board.pseudonyms is not None else named_errors(board.errors)
 
 
 def _over(board: Board) -> str:
@@ -228,7 +233,7 @@ def _made(board: Board, style: Style) -> Made:
         }
         | ({"groups": [_group(group, board, style) for group in board.groups]} if board.groups else {}),
         board.notes,
-        [{"file": file, "message": message} for file, message in named_errors(board.errors)],
+        [{"file": file, "message": message} for file, message in _errors(board)],
         board.version,
     )
 

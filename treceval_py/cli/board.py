@@ -22,6 +22,7 @@ from treceval_py.cli.options import (
 )
 from treceval_py.cli.printing import Output, check_targets, note, say
 from treceval_py.cli.progress import counting
+from treceval_py.errors import visible
 from treceval_py.rendering import left_out, render, show_of
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ def _check(ctx: click.Context) -> dict[str, object]:
         "--resample needs a folder or TOML file of collections, without RUNS.": runs and chosen["resampled"],
         "Missing argument 'RUNS…'.": not runs and no_collections,
         "Each collection has a cache of its own; remove --cache.": not runs and cache,
+        "--pseudonyms replaces the names of runs on a board of one collection; give its judgments and RUNS.": (
+            not runs and chosen["pseudonyms"] is not None
+        ),
         "--groups needs the queries of one collection; give its judgments and RUNS.": not runs and chosen["groups"],
     }
 
@@ -66,6 +70,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @number("--seed", "Random seed [1].", 1)
 @GROUPS
 @choice("--names by", ["tag", "file"], "Name runs by tag or by file [tag if unique; by file over COLLECTIONS].")
+@option("--pseudonyms", "KEY", "Replace the names of runs by pseudonyms made from these secret words.")
 @option("--cache", "FILE", "Cache results in FILE [in the runs' folder, if they share one].")
 @flag("--no-cache", "Score all runs, and use no cache.")
 @COLUMNS
@@ -81,6 +86,7 @@ def board(
     common: bool,
     resampled: Resampled | None,
     groups: tuple[str, ...],
+    pseudonyms: str | None,
     cache: str | None,
     no_cache: bool,
     columns: str | None,
@@ -100,6 +106,7 @@ def board(
     treceval board qrels.txt runs/
     treceval board qrels.txt runs/ -m nDCG@10 -m RR@10 --format html -o board.html
     treceval board qrels.txt 'runs/2026-*.gz' --no-cache
+    treceval board qrels.txt runs/ --pseudonyms "any secret words" --format html -o board.html
     treceval board beir/ -m nDCG@10
 
     Beside each rank is its interval, by a bootstrap. A file that cannot be scored is reported on standard error and
@@ -126,6 +133,7 @@ def board(
                 scoring=replace(scoring, complete=not common),
                 without=[*others, *written],
                 groups=by_group,
+                pseudonyms=pseudonyms,
                 cache=place,
                 **statistics,
                 **reading._asdict(),
@@ -149,6 +157,9 @@ def board(
         output.put(render(document, output.format, style))
         note(*left_out(document, output.format, style))
         output.note(*ranking.notes)
+    # Only the terminal says who is who.
+    for pseudonym, name in (getattr(ranking, "pseudonyms", None) or {}).items():
+        say(visible(f"{pseudonym} is {name}"))
     for each in ranking.errors:
         say(each.message)
     if ranking.errors or not ranking.runs:
