@@ -44,7 +44,7 @@ def graded_here(
 
 
 def quick(monkeypatch: pytest.MonkeyPatch, *, pages: bool = False) -> None:
-    """Grade in the test's process, and unless wanted write neither pages nor workbooks."""
+    """Grade in the test's process, and unless wanted write no workbooks."""
     monkeypatch.setattr("treceval_py.grading.exercise.graded_by_processes", graded_here)
     for module in ("folder", "course"):
         found = find_spec if pages else lambda _: None
@@ -238,7 +238,7 @@ ZOE = Graded("zoe", "roster.csv", "missing", "nothing was handed in")
 COURSE = with_questions(
     GRADES._replace(
         entries=(
-            Entry(LI, LATE, "Li_Ming", Person("李明", "5003", "li@example.org", "li-ming", "B"), (), "quiet heron"),
+            Entry(LI, LATE, "Li_Ming", Person("李明", "5003", "li@example.org", "li-ming", "B")),
             Entry(ZOE, Marks((), 0.0, 0.0, None, (Change("adjusted", 0.0, "ill"),), True), "Zoe", Person("Zoë Roß")),
             Entry(BOB, marks(30, 45), "Bob", None, (Question("nobody's", "'Bob' is not on the roster"),)),
         ),

@@ -10,7 +10,7 @@ import pytest
 from grading_samples import ADA, BOB, ENTRIES, EVE, GRADES
 from syrupy.assertion import SnapshotAssertion
 
-from treceval_py.grading.attention import KINDS, equal_runs, needing, perfect, with_questions
+from treceval_py.grading.attention import KINDS, needing, with_questions
 from treceval_py.grading.grades import Entry, Grades, Pair, Question
 from treceval_py.grading.records import Checked, FileRead, Graded, RunRead
 
@@ -89,54 +89,41 @@ def test_a_sentence_that_more_than_half_and_more_than_two_submissions_have_is_no
 # Runs that are alike ------------------------------------------------------------------------------
 
 
-def test_each_equal_ranking_names_all_others_and_not_only_its_neighbour() -> None:
-    pairs = (Pair(0, 1, "same file", 1.0, 50), Pair(1, 2, "same ranking", 1.0, 50))
-    grades = class_of(ADA, ADA, ADA, pairs=pairs)
-    assert [asked(grades, place)[0][1] for place in range(3)] == [
-        "same file as b; same ranking as c",
-        "same file as a; same ranking as c",
-        "same ranking as a and b",
-    ]
+FILE, RANKING, NEARLY = "same file", "same ranking", "nearly the same"
+CHAIN = [(at, at + 1, RANKING) for at in range(4)]
+ALIKE: dict[str, tuple[int, list[tuple[int, int, str]], list[str]]] = {
+    "all that are equal, not only neighbours": (
+        3,
+        [(0, 1, FILE), (1, 2, RANKING)],
+        ["same file as b; same ranking as c", "same file as a; same ranking as c", "same ranking as a and b"],
+    ),
+    "groups that a later pair joins": (
+        4,
+        [(0, 1, RANKING), (2, 3, FILE), (1, 3, RANKING)],
+        ["same ranking as b, c and d", "same ranking as a, c and d", *(f"same file as {who}; same ranking as a and b" for who in "dc")],
+    ),
+    "others are counted beside the baseline": (
+        5, [*CHAIN, (0, -1, RANKING)], ["same ranking as the baseline and 4 more"] * 5,
+    ),
+    "the baseline alone": (1, [(0, -1, FILE)], ["same file as the baseline"]),
+    "three are named": (4, CHAIN[:3], [f"same ranking as {who}" for who in ("b, c and d", "a, c and d", "a, b and d")]),
+    "one more than three": (5, CHAIN, ["same ranking as b, c, d and 1 more"]),
+    "those nearly the same, in pairs": (
+        3, [(0, 1, NEARLY), (1, 2, NEARLY)], ["nearly the same as b", "nearly the same as a and c", "nearly the same as b"],
+    ),
+}  # fmt: skip
 
 
-def test_beside_the_baseline_others_are_counted() -> None:
-    pairs = (*(Pair(at, at + 1, "same ranking", 1.0, 50) for at in range(4)), Pair(0, -1, "same ranking", 1.0, 50))
-    grades = class_of(*[ADA] * 5, pairs=pairs)
-    assert {asked(grades, place)[0][1] for place in range(5)} == {"same ranking as the baseline and 4 more"}
-
-
-@pytest.mark.parametrize(
-    ("students", "said"), [(4, "a, b and c"), (5, "a, b, c and 1 more"), (6, "a, b, c and 2 more")]
-)
-def test_of_many_three_are_named(students: int, said: str) -> None:
-    pairs = tuple(Pair(at, at + 1, "same file", 1.0, 50) for at in range(students - 1))
-    grades = class_of(*[ADA] * students, pairs=pairs)
-    assert asked(grades, students - 1) == [("alike", f"same file as {said}")]
-    assert equal_runs(grades) == [frozenset(range(students))]
-    assert equal_runs(grades, ("same ranking",)) == []
-
-
-def test_groups_of_equal_runs_are_in_the_order_of_their_size() -> None:
-    pairs = [(0, 1, "same file"), (2, 3, "same ranking"), (3, 4, "same file"), (5, -1, "nearly the same")]
-    grades = class_of(*[ADA] * 6, pairs=tuple(Pair(*pair, 1.0, 50) for pair in pairs))
-    assert equal_runs(grades) == [frozenset({2, 3, 4}), frozenset({0, 1})]
-
-
-def test_runs_that_are_nearly_the_same_are_named_in_pairs() -> None:
-    grades = class_of(ADA, ADA, pairs=(Pair(0, 1, "nearly the same", 0.97, 50),))
-    assert asked(grades, 1) == [("alike", "nearly the same as a")]
+@pytest.mark.parametrize("case", ALIKE)
+def test_runs_that_are_alike_are_named(case: str) -> None:
+    students, pairs, said = ALIKE[case]
+    grades = class_of(*[ADA] * students, pairs=tuple(Pair(*pair, 1.0, 50) for pair in pairs))
+    assert [asked(grades, place) for place in range(len(said))] == [[("alike", what)] for what in said]
 
 
 # Scores that are too good -------------------------------------------------------------------------
 
 GOOD = ADA._replace(measures={"AP": 0.9991, "nDCG@10": 1.0})
-
-
-def test_a_run_as_good_as_the_judgments_is_to_be_looked_into() -> None:
-    sentence = "AP is 0.9991, as if the judgments were handed in as a run"
-    grades = class_of(GOOD)
-    assert perfect(grades) == {0: sentence}
-    assert asked(grades) == [("too good", sentence)]
 
 
 @pytest.mark.parametrize(
@@ -152,9 +139,9 @@ def test_a_run_as_good_as_the_judgments_is_to_be_looked_into() -> None:
 )
 def test_nearly_perfect_values_of_ten_queries_are_too_good(value: float, missing: int, found: bool) -> None:
     graded = GOOD._replace(measures={"AP": value, "nDCG@10": 1.0}, missing_queries=(missing, 50))
-    assert bool(perfect(class_of(graded))) == found
-    assert perfect(class_of(GOOD._replace(measures={}))) == {}
-    assert perfect(class_of(GOOD, measures=())) == {}
+    said = [("too good", f"AP is {value:.4f}, as if the judgments were handed in as a run")]
+    assert asked(class_of(graded)) == said * found
+    assert asked(class_of(GOOD._replace(measures={}))) == asked(class_of(GOOD, measures=())) == []
 
 
 # Numbers of others --------------------------------------------------------------------------------
@@ -195,11 +182,6 @@ def test_a_number_that_is_right_for_the_run_of_another_student_is_a_question(
     assert asked(class_of(wrong(claim, measure), other)) == (said if found else [])
 
 
-def test_a_number_may_be_right_for_a_run_of_another_student_that_does_not_count() -> None:
-    runs = (RunRead("1.txt", measures={"AP": 0.2}), RunRead("2.txt", measures={"AP": 0.2718}))
-    assert [kind for kind, _ in asked(class_of(wrong("0.2718"), BOB._replace(runs=runs)))] == ["another's claim"]
-
-
 @pytest.mark.parametrize(
     ("measure", "found"), [("P@5", False), ("success@1", False), ("P@199", False), ("P@200", True), ("P@1000", True)]
 )
@@ -208,22 +190,20 @@ def test_an_equal_share_of_few_documents_says_nothing(measure: str, found: bool)
     assert bool(asked(class_of(wrong("0.3400", measure), BOB._replace(measures={measure: 0.34})))) == found
 
 
-def test_a_number_of_the_baseline_is_nobody_s() -> None:
+def test_numbers_of_a_run_that_does_not_count_are_sought_and_those_of_the_baseline_or_explained_ones_are_not() -> None:
+    runs = (RunRead("1.txt", measures={"AP": 0.2}), RunRead("2.txt", measures={"AP": 0.2718}))
     other = BOB._replace(measures={"AP": 0.2718})
+    claim = wrong("0.2718").claims[0]
+    assert [kind for kind, _ in asked(class_of(wrong("0.2718"), BOB._replace(runs=runs)))] == ["another's claim"]
+    asking = ADA._replace(claims=(claim._replace(verdict="asked", sentence="x"),))
+    assert [kind for kind, _ in asked(class_of(asking, other))] == ["unknown number", "another's claim"]
     assert asked(class_of(wrong("0.2718"), other, baseline_measures={"AP": 0.27181})) == []
-
-
-def test_a_group_that_hands_in_together_is_not_another_student() -> None:
-    grades = class_of(wrong("0.2718"), BOB._replace(measures={"AP": 0.2718}))
-    together = tuple(
-        entry._replace(graded=entry.graded._replace(source="group"), questions=()) for entry in grades.entries
-    )
-    assert with_questions(grades._replace(entries=together)).entries[0].questions == ()
-
-
-def test_a_number_that_was_explained_is_not_sought_elsewhere() -> None:
-    explained = ADA._replace(claims=(Checked("AP", "0.2718", "", "convention", 0.3125),))
-    assert asked(class_of(explained, BOB._replace(measures={"AP": 0.2718}))) == []
+    assert asked(class_of(ADA._replace(claims=(claim._replace(verdict="convention"),)), other)) == []
+    assert asked(class_of(wrong("0.2718"), other._replace(status="refused"))) == []
+    # A group that hands in together is not another student.
+    grades = class_of(wrong("0.2718"), other)
+    together = (each._replace(graded=each.graded._replace(source="group"), questions=()) for each in grades.entries)
+    assert asked(with_questions(grades._replace(entries=tuple(together)))) == []
 
 
 # All together -------------------------------------------------------------------------------------

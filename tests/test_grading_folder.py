@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-from contextlib import AbstractContextManager
+from hashlib import sha256
 from pathlib import Path
-from types import SimpleNamespace
-from typing import BinaryIO
 
 import pytest
 from command import treceval
-from grading_samples import GRADES, quick
+from grading_samples import GRADES
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.errors import OutputError
@@ -23,14 +21,7 @@ from treceval_py.io.target import written_whole
 
 FEEDBACK = tuple(f"feedback/{entry.name}.txt" for entry in GRADES.entries)
 
-PAGES = {"gradebook.xlsx": "xlsxwriter", "overview.html": "jinja2"}
-
-WRITTEN = {*FEEDBACK, "gradebook.csv", "grades.json"}
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    quick(monkeypatch, pages="page" in request.node.name)
+WRITTEN = {*FEEDBACK, "gradebook.csv", "gradebook.xlsx", "overview.html", "grades.json"}
 
 
 def target(folder: Path, manifest: bytes | None = None) -> Path:
@@ -81,24 +72,18 @@ def test_another_file_or_folder_is_refused(tmp_path: Path, snapshot: SnapshotAss
 # --- what is written ---
 
 
-def test_all_outputs_are_written_with_pages_and_their_names_kept(tmp_path: Path) -> None:
-    out = target(tmp_path, json.dumps([*WRITTEN, *PAGES]).encode())
-    put(out, *WRITTEN, *PAGES)
-    write_all(str(out), GRADES)
-    assert files(out) == {*WRITTEN, *PAGES, ".grades/files.json"}
-    assert json.loads((out / ".grades" / "files.json").read_bytes()).keys() == {*WRITTEN, *PAGES}
-    assert not [name for name in files(out) if (out / name).read_bytes() == b"mine"]  # what was there is replaced
-
-
-@pytest.mark.parametrize("missing", PAGES)
-def test_without_a_package_its_page_is_neither_written_nor_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
+def test_all_outputs_are_written_and_a_workbook_only_with_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = target(tmp_path)
+    put(out, *WRITTEN)
     write_all(str(out), GRADES)
-    monkeypatch.setattr(writing, "find_spec", lambda name: None if name == PAGES[missing] else SimpleNamespace())
+    assert files(out) == {*WRITTEN, ".grades/files.json"}
+    assert json.loads((out / ".grades" / "files.json").read_bytes()).keys() == WRITTEN
+    assert not [name for name in files(out) if (out / name).read_bytes() == b"mine"]  # what was there is replaced
+    monkeypatch.setattr(writing, "find_spec", lambda _: None)
     write_all(str(out), GRADES)
-    assert files(out) == {*WRITTEN, *PAGES, ".grades/files.json"} - {missing}
+    assert files(out) == {*WRITTEN, ".grades/files.json"} - {"gradebook.xlsx"}
 
 
 @pytest.mark.parametrize("name", ["feedback", "gradebook.csv"])
@@ -116,54 +101,33 @@ def test_what_stands_in_the_place_of_an_output_is_named(tmp_path: Path, snapshot
 # --- what is removed ---
 
 
-def test_feedback_that_an_earlier_grading_wrote_and_this_one_does_not_is_removed(tmp_path: Path) -> None:
-    out = target(tmp_path, json.dumps(["feedback/gone.txt", "feedback/never.txt", FEEDBACK[0]]).encode())
-    put(out, "feedback/gone.txt", "feedback/mine.txt")
-    write_all(str(out), GRADES)
-    assert files(out) == {*WRITTEN, ".grades/files.json", "feedback/mine.txt"}
-
-
-def test_nothing_else_is_removed_whatever_the_manifest_names(tmp_path: Path) -> None:
+def test_what_an_earlier_grading_wrote_and_this_one_does_not_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    gone = ("feedback/gone.txt", "changes.csv", "board.html", "import-moodle.csv")
     others = ["notes.txt", "feedback/notes.md", "feedback/deeper/a.txt", "elsewhere/a.txt", ".grades/a.txt", "a.txt"]
     outside = ["outside.txt", "feedback.txt"]
-    named = [
-        *others,
-        "../outside.txt",
-        "../feedback.txt",
-        "feedback/../../outside.txt",
-        "feedback/../a.txt",
-        "./a.txt",
-        str(tmp_path / "outside.txt"),
-        "",
-        ".",
-        "..",
-        "feedback",
-        "feedback/",
-        5,
-        None,
-        ["a.txt"],
-    ]
-    out = target(tmp_path, json.dumps(named).encode())
-    put(out, *others)
+    named = [*gone, "feedback/never.txt", *others, "../outside.txt", "../feedback.txt", "feedback/../../outside.txt"]
+    named += ["feedback/../a.txt", "./a.txt", str(tmp_path / "outside.txt"), "", ".", "..", "feedback", "feedback/"]
+    hashes = {name: [sha256(b"mine").hexdigest()] for name in named}
+    out = target(tmp_path, json.dumps({**hashes, "gradebook.csv": 1, "overview.html": None}).encode())
+    put(out, *gone, "feedback/mine.txt", *others)
     put(tmp_path, *outside)
     write_all(str(out), GRADES)
-    assert files(out) == {*WRITTEN, ".grades/files.json", *others}
+    assert files(out) == {*WRITTEN, ".grades/files.json", "feedback/mine.txt", *others}
     assert {path.name for path in tmp_path.iterdir()} == {"out", *outside}
 
 
-@pytest.mark.parametrize(
-    "manifest", [b"", b"[", b"5", b"null", b'"feedback/gone.txt"', b"{}", b'{"feedback/gone.txt": 1}', b"\xff\xfe"]
-)
+@pytest.mark.parametrize("manifest", [b"", b"[", b"5", b"null", b'["feedback/gone.txt"]', b'{"feedback/gone.txt": 1}'])
 def test_a_damaged_manifest_is_written_again_and_removes_nothing(tmp_path: Path, manifest: bytes) -> None:
     out = target(tmp_path, manifest)
     put(out, "feedback/gone.txt")
+    assert edited(str(out)) == ()
     write_all(str(out), GRADES)
     assert files(out) == {*WRITTEN, ".grades/files.json", "feedback/gone.txt"}
     assert json.loads((out / ".grades" / "files.json").read_bytes()).keys() == WRITTEN
 
 
 def test_what_a_killed_grading_left_half_written_is_removed(tmp_path: Path) -> None:
-    out = target(tmp_path, b'["feedback/gone.txt"]')
+    out = target(tmp_path, b'{"feedback/gone.txt": []}')
     name = os.path.basename(FEEDBACK[0])
     put(out, ".gradebook.csv.k3x9", ".overview.html.q_7z", ".grades/.files.json.ab12", f"feedback/.{name}.ab12")
     put(out, "feedback/.gone.txt.ab12")
@@ -218,7 +182,6 @@ def test_files_of_an_archive_that_belong_to_nobody_are_noted_on_the_page_and_not
 # --- what was edited by hand ---
 
 ADA = FEEDBACK[0]
-BESIDE = ADA.replace(".txt", ".new.txt")
 
 
 def regraded(title: str) -> Grades:
@@ -226,98 +189,60 @@ def regraded(title: str) -> Grades:
     return GRADES._replace(rules=GRADES.rules._replace(title=title))
 
 
-def edited_by_hand(folder: Path) -> Path:
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
     """Return a folder of grades in which a teacher changed a feedback."""
-    out = target(folder)
-    write_all(str(out), GRADES)
-    (out / ADA).write_text("Come and see me.")
-    return out
+    folder = target(tmp_path)
+    write_all(str(folder), GRADES)
+    (folder / ADA).write_text("Come and see me.")
+    return folder
 
 
-def test_an_edited_file_is_kept_and_the_new_version_is_written_beside_it(tmp_path: Path) -> None:
-    out = edited_by_hand(tmp_path)
-    write_all(str(out), regraded("Second try"))
-    assert (out / ADA).read_text() == "Come and see me."
-    assert "Second try" in (out / BESIDE).read_text("utf-8")
-    assert "Second try" in (out / FEEDBACK[1]).read_text("utf-8")
-    write_all(str(out), regraded("Third try"))
-    assert (out / ADA).read_text() == "Come and see me."
-    assert "Third try" in (out / BESIDE).read_text("utf-8")
-
-
-def test_there_is_no_new_version_as_long_as_nothing_else_would_be_written(tmp_path: Path) -> None:
-    out = edited_by_hand(tmp_path)
-    write_all(str(out), GRADES)
-    assert (out / ADA).read_text() == "Come and see me."
-    assert not (out / BESIDE).exists()
-
-
-def test_a_new_version_goes_when_the_edited_file_is_removed(tmp_path: Path) -> None:
-    out = edited_by_hand(tmp_path)
-    write_all(str(out), regraded("Second try"))
+def test_an_edited_file_is_kept_until_it_is_removed_and_platforms_get_it(out: Path) -> None:
+    for title in ("Second try", "Third try"):
+        write_all(str(out), regraded(title), ["gradescope"])
+        assert (out / ADA).read_text() == "Come and see me."
+        assert title in (out / FEEDBACK[1]).read_text("utf-8")
+        assert files(out) == {*WRITTEN, ".grades/files.json", "import-gradescope.zip"}
+        with zipfile.ZipFile(out / "import-gradescope.zip") as archive:
+            assert json.loads(archive.read("results/Ada_Lovelace.json"))["output"] == "Come and see me."
     (out / ADA).unlink()
-    write_all(str(out), regraded("Second try"))
-    assert "Second try" in (out / ADA).read_text("utf-8")
-    assert not (out / BESIDE).exists()
+    write_all(str(out), regraded("Third try"))
+    assert "Third try" in (out / ADA).read_text("utf-8")
     assert edited(str(out)) == ()
 
 
-def test_a_new_version_that_was_edited_is_kept_too(tmp_path: Path) -> None:
-    out = edited_by_hand(tmp_path)
-    write_all(str(out), regraded("Second try"))
-    (out / BESIDE).write_text("Mine as well.")
-    write_all(str(out), regraded("Third try"))
-    assert [(out / name).read_text() for name in (ADA, BESIDE)] == ["Come and see me.", "Mine as well."]
-    assert "Third try" in (out / BESIDE.replace(".txt", ".new.txt")).read_text("utf-8")
-
-
-def test_edited_feedback_of_a_student_who_is_gone_is_kept(tmp_path: Path) -> None:
-    out = edited_by_hand(tmp_path)
-    write_all(str(out), GRADES._replace(entries=GRADES.entries[1:], pairs=()))
-    assert (out / ADA).read_text() == "Come and see me."
-    assert edited(str(out)) == (ADA,)
+def test_edited_files_that_would_not_be_written_again_are_kept(out: Path) -> None:
+    (out / "gradebook.xlsx").write_text("mine")
+    for _ in range(2):
+        write_all(str(out), GRADES._replace(entries=GRADES.entries[1:], pairs=()))
+        assert (out / ADA).read_text() == "Come and see me."
+        assert edited(str(out)) == (ADA, "gradebook.xlsx")
 
 
 def test_files_of_a_grading_that_was_killed_are_not_taken_for_edited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out = target(tmp_path)
-    write_all(str(out), GRADES)
-    wrote = written_whole
-    left = [3]
-
-    def killed(path: str) -> AbstractContextManager[BinaryIO]:
-        left[0] -= 1
-        if left[0] < 0:
-            raise KeyboardInterrupt
-        return wrote(path)
-
-    monkeypatch.setattr(writing, "written_whole", killed)
-    with pytest.raises(KeyboardInterrupt):
-        write_all(str(out), regraded("Second try"))
+    folder = target(tmp_path)
+    write_all(str(folder), GRADES)
+    left = iter([written_whole] * 3)  # the manifest and two files
+    monkeypatch.setattr(writing, "written_whole", lambda path: next(left)(path))
+    with pytest.raises(StopIteration):
+        write_all(str(folder), regraded("Second try"))
     monkeypatch.undo()
-    assert edited(str(out)) == ()
-    write_all(str(out), regraded("Second try"))
-    assert not [name for name in files(out) if ".new." in name]
+    assert edited(str(folder)) == ()
 
 
-def test_an_edited_file_is_a_question_and_a_note(tmp_path: Path) -> None:
-    out = edited_by_hand(tmp_path)
+def test_an_edited_file_is_a_question_and_a_note_with_what_to_do(out: Path, tmp_path: Path) -> None:
     book = with_edits(str(out), GRADES)
-    told = f"{ADA} was edited by hand and is kept; if grading changed it, see {BESIDE}"
+    renew = "delete it and repeat the command to get the new version"
     first, *others = GRADES.entries
-    assert book.entries == (first._replace(questions=(*first.questions, Question("kept edit", told))), *others)
-    kept = f"edited by hand and kept: {ADA}; if grading changed one, see its .new file"
-    assert book.notes == (*GRADES.notes, kept)
+    asked = Question("kept edit", f"{ADA} was edited by hand and is kept; {renew}")
+    assert book.entries == (first._replace(questions=(*first.questions, asked)), *others)
+    assert book.notes == (*GRADES.notes, f"edited by hand and kept: {ADA}; {renew}")
     assert with_edits(str(tmp_path / "new"), GRADES) == GRADES
 
 
 @pytest.mark.parametrize(("number", "said"), [(3, "a, b, c;"), (4, "a, b, c and 1 more;"), (5, "a, b, c and 2 more;")])
 def test_a_note_names_three_edited_files(number: int, said: str) -> None:
     assert about_edits("abcde"[:number]).startswith(f"edited by hand and kept: {said}")
-
-
-def test_a_manifest_of_names_alone_says_nothing_of_edits(tmp_path: Path) -> None:
-    out = target(tmp_path, json.dumps(sorted(WRITTEN)).encode())
-    put(out, *WRITTEN)
-    assert edited(str(out)) == ()

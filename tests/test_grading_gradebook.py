@@ -15,7 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.grading.grades import Entry, Grades
 from treceval_py.grading.marking.points import Mark, Marks
-from treceval_py.grading.outputs.gradebook import gradebook_csv, graded_json, set_apart, shown
+from treceval_py.grading.outputs.gradebook import class_table, csv_of, graded_json, shown, summary
 from treceval_py.grading.records import EVIDENCE, STATUSES, VERDICTS, Graded
 
 
@@ -25,6 +25,10 @@ def alone(*entries: Entry, **more: Any) -> Grades:
 
 def of(graded: Graded, marks: Marks = ENTRIES[0].marks) -> Entry:
     return Entry(graded, marks, "ada")
+
+
+def gradebook_csv(grades: Grades) -> str:
+    return csv_of(class_table(grades, grades.entries))
 
 
 def rows(grades: Grades = GRADES) -> list[dict[str, str]]:
@@ -70,15 +74,19 @@ def test_points_are_summed_by_the_kind_of_their_part() -> None:
     }
 
 
-@pytest.mark.parametrize(("passed", "shown"), [(None, ""), (True, "yes"), (False, "no")])
-def test_who_passes_depends_on_a_pass_mark(passed: bool | None, shown: str) -> None:
-    assert rows(alone(of(ADA, ENTRIES[0].marks._replace(passed=passed))))[0]["passed"] == shown
+@pytest.mark.parametrize(("passed", "said"), [(None, None), (True, "yes"), (False, "no")])
+def test_who_passes_depends_on_a_pass_mark(passed: bool | None, said: str | None) -> None:
+    assert rows(alone(of(ADA, ENTRIES[0].marks._replace(passed=passed))))[0].get("passed") == said
 
 
-@pytest.mark.parametrize("without", [{"baseline": "", "baseline_measures": {}}, {"measures": ()}])
-def test_without_a_baseline_or_measures_there_are_no_columns_about_it(without: dict[str, Any]) -> None:
-    made = rows(GRADES._replace(**without))[0]
-    assert not {"AP less baseline", "queries above", "queries below"} & set(made)
+def test_columns_about_nothing_are_left_out() -> None:
+    about = {"AP less baseline", "queries above", "queries below"}
+    assert about < set(rows()[0])
+    for without in ({"baseline": "", "baseline_measures": {}}, {"measures": ()}):
+        assert not about & set(rows(GRADES._replace(**without))[0])
+    optional = {"number", "e-mail", "group", "handed in", "attempt", "late", "points: late", "points: adjusted"}
+    assert optional < set(rows(COURSE)[0])
+    assert not optional & set(rows()[0])
 
 
 @pytest.mark.parametrize(
@@ -116,19 +124,16 @@ def test_no_cell_of_the_csv_begins_as_a_formula_does() -> None:
             assert not cell.startswith("-") or float(cell) < 0  # a number below zero
 
 
-def test_values_of_another_convention_have_it_beside_them() -> None:
-    judged = ENTRIES[0]._replace(graded=ADA._replace(kind="judged-ranking", profile="coursework"))
-    entries = (judged, *ENTRIES[1:3], ENTRIES[4])
-    grades = alone(*entries)
-    assert [row["profile"] for row in rows(grades)] == ["coursework", "trec_eval-10", "trec_eval-10", ""]
-    assert set_apart(grades) == {judged.name: "coursework"}
-
-
-def test_an_empty_class_has_a_line_of_titles() -> None:
-    made = gradebook_csv(alone())
-    assert made.startswith("student,points,out of,passed,status,")
-    assert made.count("\n") == 1
-    assert set_apart(alone()) == {}
+def test_a_class_is_summed_up_in_lines() -> None:
+    # 100 + 75 + 47.5 + 0 + 0 + 0 + 40 + 40 + 70 + 50.25 = 422.75; the middle two are 40 and 47.5
+    assert summary(GRADES)[:2] == [
+        "10 students: 6 scored, 1 repaired, 1 refused, 1 missing, 1 failed",
+        "points: mean 42.3, median 43.8, of 100; 4 of 10 passed",
+    ]
+    # Who is excused is in no mean: 66.5 and 75.
+    assert summary(COURSE)[1] == "points: mean 70.8, median 70.8, of 100; 2 of 2 passed"
+    assert summary(alone(COURSE.entries[1])) == ["1 student: 1 missing"]
+    assert summary(COURSE)[-1] == "needs a human: 2 students (1 unread, 1 several runs, 1 nobody's)"
 
 
 @pytest.mark.parametrize(
@@ -144,9 +149,10 @@ def test_text_is_shown_in_so_many_characters(text: str, most: int, expected: str
 
 def book_of(grades: Grades) -> bytes:
     pytest.importorskip("xlsxwriter", reason="writes workbooks, which needs XlsxWriter: .[grade] has it")
-    from treceval_py.grading.outputs.workbook import gradebook_xlsx
+    from treceval_py.grading.outputs.gradebook import sheets_of
+    from treceval_py.grading.outputs.workbook import workbook
 
-    return gradebook_xlsx(grades)
+    return workbook(sheets_of(grades))
 
 
 def opened(grades: Grades = GRADES) -> Any:
@@ -160,9 +166,10 @@ def tables(grades: Grades) -> dict[str, list[list[object]]]:
 
 def test_a_workbook_has_all_of_this_in_its_sheets(snapshot: SnapshotAssertion) -> None:
     made, course = tables(GRADES), tables(COURSE)
-    assert list(made) == ["Grades", "Needs a human", "Claims", "Runs", "Files", "Findings", "Alike", "About"]
+    assert list(made) == ["Grades", "Needs a human", "Claims", "Files", "Findings", "Alike", "About"]
+    assert [*course][3:] == ["Runs", "Files", "Findings", "About"]  # only sheets with rows
     # 17 were found, and the lines from 7 to 16 are kept
-    assert [row[6] for row in made["Findings"] if row[:3] == ["Bob", "error", "R120"]][-1] == "7 more of this code"
+    assert [row[6] for row in made["Findings"] if row[:3] == ["Bob", "R120", "error"]][-1] == "7 more of this code"
     assert [row[1] for row in made["Grades"][1:]] == [100, 75, 47.5, 0, 0, 0, 40, 40, 70, 50.25]
     assert len(made["Claims"]) == 1 + 13  # Ada 2, Bob 2, Carla 2, Dan 2, Gus 4, Hal 1
     assert len(course["Files"]) == 1 + 4 + 0 + 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from collections.abc import Collection
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -120,7 +119,8 @@ def grade(
         raise click.UsageError("--student names the student of a single submission; add --single.")
     if not output:
         raise click.UsageError("Missing option '-o': the folder to write to.")
-    _note_packages()
+    if find_spec("xlsxwriter") is None:
+        note("gradebook.xlsx is not written because xlsxwriter is not installed. Run pip install 'treceval-py[grade]'.")
     shared: dict[str, Any] = {
         "rules": rules,
         "roster": chosen["roster"],
@@ -181,37 +181,17 @@ def _print_one(qrels: str, submission: str, *, results: bool, **options: Any) ->
     return BELOW if entry.marks.passed is False else 0
 
 
-def _note_packages() -> None:
-    """Print, before the work begins, which files will not be written."""
-    for package, file in (("xlsxwriter", "gradebook.xlsx"), ("jinja2", "overview.html")):
-        if find_spec(package) is None:
-            note(f"{file} is not written because {package} is not installed. Run pip install 'treceval-py[grade]'.")
-
-
 def _summary(book: Grades, task: str) -> str:
-    from treceval_py.grading.attention import KINDS
-    from treceval_py.grading.records import EVIDENCE, REPAIRED, SCORED, STATUSES, VERDICTS
+    from treceval_py.grading.outputs.gradebook import summary
+    from treceval_py.grading.records import REPAIRED, SCORED
 
-    # The page with all details needs a package that may not be installed.
-    place = "overview" if find_spec("jinja2") else "gradebook"
-    counts = Counter(entry.graded.status for entry in book.entries)
-    parts = ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
-    plural = "student" if len(book.entries) == 1 else "students"
-    lines = [f"{task}{len(book.entries)} {plural}" + (f": {parts}" if parts else "")]
-    verdicts = Counter(claim.verdict for entry in book.entries for claim in entry.graded.claims)
-    for title, known in (("claims", VERDICTS), ("other numbers", EVIDENCE)):
-        said = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common() if verdict in known)
-        lines += [f"{title}: {said}"] if said else []
     lost = [entry for entry in book.entries if entry.graded.status not in (SCORED, REPAIRED)]
-    lines += [f"  {each.student}: {each.graded.status}: {each.graded.reason}" for each in lost[:SHOWN]]
+    first, *others = summary(book)
+    lines = [f"{task}{first}", *others]
+    lines += [f"  {entry.student}: {entry.graded.status}: {entry.graded.reason}" for entry in lost[:SHOWN]]
     if len(lost) > SHOWN:
-        lines.append(f"  and {len(lost) - SHOWN} more, see the {place}")
-    kinds = Counter(kind for entry in book.entries for kind in dict.fromkeys(each.kind for each in entry.questions))
-    if kinds:
-        number = sum(bool(entry.questions) for entry in book.entries)
-        said = ", ".join(f"{kinds[kind]} {kind}" for kind in KINDS if kinds[kind])
-        lines.append(f"needs a human: {number} {'student' if number == 1 else 'students'} ({said}): see the {place}")
+        lines.append(f"  and {len(lost) - SHOWN} more, see the overview")
     lines += [f"not matched: {stray}" for stray in book.strays[:SHOWN]]
     if len(book.strays) > SHOWN:
-        lines.append(f"and {len(book.strays) - SHOWN} more not matched, see the {place}")
+        lines.append(f"and {len(book.strays) - SHOWN} more not matched, see the overview")
     return "".join(visible(line) + "\n" for line in lines)

@@ -226,7 +226,7 @@ def grade_course(
             f"{listed(strange)} in {path}: of no task, so not graded; name the folder of each task in the rules"
         )
     course = course_of(rules.title, tasks, written, folders, everybody, (*notes, *_about_folder(target, folders)))
-    write_files(target, lambda _: (course_outputs(course, target), ()))
+    write_files(target, course_outputs(course, target))
     return course
 
 

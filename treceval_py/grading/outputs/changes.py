@@ -4,30 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
 
-from treceval_py.data.ids import encode
-from treceval_py.grading.outputs.gradebook import csv_of, sheet_of, shown
+from treceval_py.grading.outputs.gradebook import shown
 
-
-class Changed(NamedTuple):
-    """A change of a grading for a student.
-
-    Attributes
-    ----------
-    student : str
-        The student.
-    what : str
-        ``submission``, ``points``, ``status``, ``run``, a measure, or a claim such as ``claim MAP = 0.3088``.
-    before, after : str
-        Old and new value; empty if there is none.
-    """
-
-    student: str
-    what: str
-    before: str
-    after: str
+Changes = dict[tuple[str, int], list[str]]
+"""For each student and submission a line for each change; a second student of the same name has the number 1."""
 
 
 def read_before(path: str) -> list[Any]:
@@ -40,84 +24,42 @@ def read_before(path: str) -> list[Any]:
     return record if isinstance(record, list) else []
 
 
-def changed(before: Sequence[Any], after: Sequence[Mapping[str, Any]]) -> list[Changed]:
-    """Compare two gradings.
-
-    Parameters
-    ----------
-    before, after : sequence of mapping
-        All submissions, as `graded_json` describes them. Damaged earlier ones are skipped.
-
-    Returns
-    -------
-    list of Changed
-        In the order of the students' names.
-    """
+def changed(before: Sequence[Any], after: Sequence[Mapping[str, Any]]) -> Changes:
+    """Compare two gradings, as `graded_json` describes all submissions; damaged earlier ones are skipped."""
     old, new = _by_student(before), _by_student(after)
-    changes = []
+    changes = {}
     for key in sorted({**old, **new}, key=lambda key: (key[0].casefold(), key)):
-        if key not in new:
-            changes.append(Changed(key[0], "submission", "graded", "gone"))
-        elif key not in old:
-            changes.append(Changed(key[0], "submission", "", "new"))
-        else:
-            changes += _differences(key[0], _facts(old[key]), _facts(new[key]))
+        was = old.get(key, {}) if key in new else {"submission": "graded"}
+        now = new.get(key, {"submission": "gone"}) if key in old else {"submission": "new"}
+        lines = [
+            f"{shown(fact)}: {shown(was.get(fact, '')) or 'none'} -> {shown(now.get(fact, '')) or 'none'}"
+            for fact in {**now, **was}
+            if was.get(fact, "") != now.get(fact, "")
+        ]
+        if lines:
+            changes[key] = lines
     return changes
 
 
-def changes_txt(changes: Sequence[Changed], students: int) -> bytes:
+def changes_txt(changes: Changes, students: int) -> str:
     """Return changes as text: a paragraph for each student."""
-    names = list(dict.fromkeys(change.student for change in changes))
-    lines = [f"Changed since the last grading: {len(names)} of {students} students.", ""]
-    for name in names:
-        lines.append(shown(name))
-        lines += [
-            f"  {shown(change.what)}: {shown(change.before) or 'none'} -> {shown(change.after) or 'none'}"
-            for change in changes
-            if change.student == name
-        ]
-        lines.append("")
-    return encode("\n".join(lines))
+    paragraphs = ["\n  ".join([shown(student), *lines]) + "\n" for (student, _), lines in changes.items()]
+    return "\n".join([f"Changed since the last grading: {len(changes)} of {students} students.\n", *paragraphs])
 
 
-def changes_csv(changes: Sequence[Changed]) -> bytes:
-    """Return changes as CSV, one per line."""
-    rows = [tuple(map(shown, change)) for change in changes]
-    return encode(csv_of(sheet_of("", Changed._fields, rows)))
-
-
-def _by_student(entries: Sequence[Any]) -> dict[tuple[str, int], Mapping[str, Any]]:
-    """Return submissions by student and number; a second student of the same name has the number 1."""
+def _by_student(entries: Sequence[Any]) -> dict[tuple[str, int], dict[str, str]]:
+    """Return the facts of each submission that are compared, as texts by name; a damaged one is left out."""
     seen = Counter[str]()
     by_student = {}
     for entry in entries:
-        if isinstance(entry, Mapping) and isinstance(student := entry.get("student"), str):
-            by_student[student, seen[student]] = entry
-            seen[student] += 1
+        with suppress(KeyError, TypeError, ValueError, AttributeError):
+            facts = {
+                "points": "excused" if entry["excused"] else f"{entry['points']:.2f}",
+                "status": entry["status"],
+                "run": f"{entry['run']} ({entry['sha256'][:8]})" if entry["run"] else "",
+                **{name: "" if value is None else f"{value:.4f}" for name, value in entry["measures"].items()},
+                **{f"claim {claim['measure']} = {claim['text']}": claim["verdict"] for claim in entry["claims"]},
+            }
+            by_student[entry["student"], seen[entry["student"]]] = facts
+            seen[entry["student"]] += 1
     return by_student
-
-
-def _facts(entry: Mapping[str, Any]) -> dict[str, str]:
-    """Return the facts of a submission that are compared, as texts by name."""
-    points = "excused" if entry.get("excused") is True else _number(entry.get("points"), 2)
-    facts = {"points": points, "status": str(entry.get("status", ""))}
-    if entry.get("run"):
-        facts["run"] = f"{entry['run']} ({str(entry.get('sha256', ''))[:8]})"
-    measures, claims = entry.get("measures"), entry.get("claims")
-    if isinstance(measures, Mapping):
-        facts |= {str(name): _number(value, 4) for name, value in measures.items()}
-    for claim in claims if isinstance(claims, list) else ():
-        if isinstance(claim, Mapping):
-            facts[f"claim {claim.get('measure')} = {claim.get('text')}"] = str(claim.get("verdict", ""))
-    return facts
-
-
-def _number(value: object, digits: int) -> str:
-    return f"{value:.{digits}f}" if isinstance(value, (int, float)) else ""
-
-
-def _differences(student: str, old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Changed]:
-    for fact in dict.fromkeys([*new, *old]):
-        before, after = old.get(fact, ""), new.get(fact, "")
-        if before != after:
-            yield Changed(student, fact, before, after)

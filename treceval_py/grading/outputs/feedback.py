@@ -4,62 +4,39 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from shlex import quote
 from textwrap import wrap
 
+from treceval_py.checking.catalogue import CODES
 from treceval_py.checking.findings import ERROR, SEVERITIES, WARNING, Finding
+from treceval_py.checking.show import by_severity
+from treceval_py.grading import records
 from treceval_py.grading.attention import UNREAD, not_read
 from treceval_py.grading.claims.claims import claimed
 from treceval_py.grading.grades import Entry, Grades
-from treceval_py.grading.outputs.gradebook import by_severity, shown
-from treceval_py.grading.records import (
-    ASKED,
-    BY_TEACHER,
-    CONFIRMED,
-    CONVENTION,
-    CORRECT,
-    EVIDENCE,
-    EXPLAINED,
-    FAILED,
-    JUDGED,
-    MISSING,
-    MISTAKE,
-    NO_CLAIM,
-    NOT_REPRODUCED,
-    REFUSED,
-    REPAIRED,
-    ROUNDING,
-    SCORED,
-    UNCHECKED,
-    VERDICTS,
-    AgainstBaseline,
-    Checked,
-    FileRead,
-    Graded,
-    Loss,
-)
+from treceval_py.grading.outputs.gradebook import shown
+from treceval_py.grading.records import JUDGED, REPAIRED, SCORED, VERDICTS, Checked, Graded, Loss
 from treceval_py.grading.rule_keys import Rules
 from treceval_py.io.formats import DATASET
 
 WIDTH = 100
-# How many items of a list are shown before "and 12 more".
-FILES, NOT_READ, RUNS, LINES, LOSSES, CLAIMS, REPAIRS = 10, 50, 20, 5, 5, 50, 20
+# How many items of a list are shown before "and 12 more": of short ones, and of places, queries and documents.
+MANY, FEW = 50, 5
 NAME, SENTENCE = 80, 600
 
-WRONG = (CONVENTION, MISTAKE, NOT_REPRODUCED)
-"""Verdicts on numbers for which `treceval explain` can say more."""
-
-DECLARE = (
-    "Declare each number once: in a file claims.csv with the columns measure and value, or in a text file that has "
-    "nothing but lines such as MAP = 0.1234"
-)
-"""Where numbers count, for those who declared none."""
+# For these, `treceval explain` can say more.
+WRONG = (records.CONVENTION, records.MISTAKE, records.NOT_REPRODUCED)
 
 KINDS = {
     "run": "a run (query Q0 document rank score tag)",
     "msmarco": "a run in the format of MS MARCO (query document rank)",
-    "judged-ranking": "a judged ranking (query Q0 document judgment, best first)",
+    JUDGED: "a judged ranking (query Q0 document judgment, best first), scored by the judgments of the assignment",
 }
+
+_named, _said = partial(shown, most=NAME), partial(shown, most=SENTENCE)
 
 
 def feedback(entry: Entry, grades: Grades) -> str:
@@ -78,55 +55,50 @@ def feedback(entry: Entry, grades: Grades) -> str:
         Plain text in lines of at most 100 characters, ended by a newline.
     """
     graded = entry.graded
-    title = f"Feedback for {shown(entry.student, NAME)}"
-    lines = [*_filled(title, ""), "=" * min(len(title), WIDTH), ""]
-    if grades.rules.title:
-        lines += [*_filled(shown(grades.rules.title, SENTENCE), ""), ""]
-    lines += _filled(_summary(entry, grades), "")
-    sections: tuple[tuple[str, Iterable[str]], ...] = (
-        ("Points", _points(entry)),
-        ("What was not read", _unread(graded)),
-        ("What was read", _read(graded)),
-        ("Your runs", _runs(graded, grades)),
-        ("What was repaired before scoring", _repairs(graded)),
-        ("What the check of your run found", _findings(graded, grades)),
-        ("The values of your run", _numbers(graded, grades)),
-        ("Compared with the baseline", _against(graded, entry, grades)),
-        ("Numbers that you claimed", _claims(graded, grades)),
-        ("Other numbers in your files", _evidence(graded)),
-        ("What to do next", _todo(entry)),
-    )
-    for heading, body in sections:
-        written = list(body)
-        if written:
-            lines += ["", "", heading, "-" * len(heading), *written]
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    text = heading_of(entry.student, grades.rules.title) + "\n".join(_filled(_summary(entry, grades)))
+    sections: dict[str, Iterable[str]] = {
+        "Points": _points(entry),
+        "What was not read": _unread(graded),
+        "What was read": _read(graded),
+        "Your runs": _runs(graded, grades),
+        "What was repaired before scoring": _cut([f"  - {_said(repair)}" for repair in graded.repairs], "repair"),
+        "What the check of your run found": _findings(graded, grades),
+        "The values of your run": _numbers(graded, grades),
+        "Compared with the baseline": _against(graded, entry, grades),
+        "Numbers that you claimed": _claims(graded, grades),
+        "Other numbers in your files": _evidence(graded),
+        "What to do next": _todo(entry),
+    }
+    for heading, body in sections.items():
+        if lines := [part for line in body for part in _filled(line)]:
+            text += "\n".join(["\n\n", heading, "-" * len(heading), *lines])
+    return text + "\n"
 
 
-_STATED = {
-    CORRECT: "{claimed} is right{because}.",
-    ROUNDING: "{claimed} is right except for its rounding{because}.{right}",
-    CONVENTION: "{claimed} is right under another convention{because}.{right}",
-    MISTAKE: "{claimed} is what a common mistake gives{because}.{right}",
-    NOT_REPRODUCED: "{claimed} could not be reproduced{because}.{right}",
-    UNCHECKED: "{claimed} could not be checked{because}.",
-    NO_CLAIM: "{name}: a number was expected, but none was declared{because}.",
-    CONFIRMED: "{claimed} is the value of your run{because}.",
-    EXPLAINED: "{claimed}{because}.",
-    ASKED: "{claimed} equals nothing that is known{because}. It stands in: {sentence}",
-}
+def heading_of(student: str, title: str) -> str:
+    """Return the first lines of a feedback."""
+    first = _filled(f"Feedback for {_named(student)}")
+    lines = [*first, "=" * len(first[0]), "", *([*_filled(_said(title)), ""] if title else [])]
+    return "\n".join(lines) + "\n"
 
 
 def stated(claim: Checked) -> str:
     """Describe the verdict on a number in one or two sentences."""
-    name, why = shown(claim.measure, NAME), shown(claim.why, SENTENCE)
-    claimed = f"{name} = {shown(claim.text, NAME)}"
-    if why.startswith(BY_TEACHER):
+    claimed, why = " = ".join(filter(None, (_named(claim.measure), _named(claim.text)))), _said(claim.why)
+    if why.startswith(records.BY_TEACHER):
         return f"{claimed} was {why}."
-    because = f": {why}" if why else ""
-    right = "" if claim.value is None else f" Under the rules of this assignment it is {_as_claimed(claim)}."
-    sentence = shown(claim.sentence, SENTENCE)
-    return _STATED[claim.verdict].format(name=name, claimed=claimed, because=because, right=right, sentence=sentence)
+    said = f"{claimed}: {_brief(VERDICTS | records.EVIDENCE, claim.verdict)}{f': {why}' if why else ''}."
+    if claim.value is not None and claim.verdict in (records.ROUNDING, *WRONG):
+        # With four decimals, or as many as the claim has, the difference is visible.
+        decimals = claim.text.replace(",", ".").partition(".")[2]
+        digits = min(max(len(decimals) - len(decimals.lstrip("0123456789")), 4), 10)
+        said += f" Under the rules of this assignment it is {claim.value:.{digits}f}."
+    return said + (f" It stands in: {_said(claim.sentence)}" if claim.verdict == records.ASKED else "")
+
+
+def _brief(meanings: Mapping[str, str], word: str) -> str:
+    """Return the meaning of a word, without its details."""
+    return meanings[word].partition(":")[0]
 
 
 def score_of(points: float) -> str:
@@ -134,345 +106,256 @@ def score_of(points: float) -> str:
     return f"{points:.2f}"
 
 
-def _change(points: float) -> str:
-    return f"{points:+.2f}" if round(points, 2) else "0.00"
-
-
 def _summary(entry: Entry, grades: Grades) -> str:
     graded, marks = entry.graded, entry.marks
     said = f"{score_of(marks.total)} of {score_of(marks.most)} points"
     if marks.excused:
-        why = "; ".join(shown(change.why, SENTENCE) for change in marks.changes)
+        why = "; ".join(_said(change.why) for change in marks.changes)
         said = f"You are excused{f' ({why})' if why else ''}; no points are counted"
     elif marks.passed is not None:
         said += ": passed" if marks.passed else ": not passed"
-    why = shown(graded.reason, SENTENCE)
-    reason = f": {why}" if why else ""
-    became = {
-        REPAIRED: "Your run was scored after lossless repairs, which are listed below",
-        REFUSED: f"What you handed in could not be scored{reason}",
-        MISSING: f"No run was found in what you handed in{reason}" if graded.files else why[:1].upper() + why[1:],
-        FAILED: f"Grading your submission was stopped{reason}",
-    }
-    said += f". {became.get(graded.status, 'Your run was read and scored')}."
+    became = _brief(records.STATUSES, graded.status)
+    why = f": {_said(graded.reason)}" if graded.reason else ""
+    said += f". {became[0].upper()}{became[1:]}{why}."
     if graded.handed_in:
-        attempt = f", attempt {shown(graded.attempt, NAME)}" if graded.attempt not in ("", "1") else ""
-        said += f" It was handed in on {_when(graded.handed_in)}{attempt}{': late' * bool(graded.late)}."
+        attempt = f", attempt {_named(graded.attempt)}" if graded.attempt not in ("", "1") else ""
+        when = f"{datetime.fromisoformat(graded.handed_in):%Y-%m-%d %H:%M %Z}".rstrip()
+        said += f" It was handed in on {when}{attempt}{': late' * bool(graded.late)}."
     sharing = sum(other.graded.source == graded.source for other in grades.entries) if graded.source else 0
     if sharing > 1:
         said += f" Your group handed it in together: it counts for each of its {sharing} members."
     return said
 
 
-def _when(moment: str) -> str:
-    """Return a time for people: to the minute, with UTC if it is in UTC."""
-    day, _, time = shown(moment, NAME).partition("T")
-    hour = time.removesuffix("Z").removesuffix("+00:00")
-    return f"{day} {hour[:5]}".rstrip() + (" UTC" if hour != time else hour[8:])
-
-
 def _points(entry: Entry) -> Iterator[str]:
     marks = entry.marks
     if marks.excused:
         return
-    rows = [(mark.part, f"{score_of(mark.points)} of {score_of(mark.most)}", mark.why) for mark in marks.items]
-    # Align changes with the points, not with the maximum after them.
-    after = " " * max((len(f" of {score_of(mark.most)}") for mark in marks.items), default=0)
-    rows += [(change.kind, f"{_change(change.points)}{after}", change.why) for change in marks.changes]
-    rows.append(("Total", f"{score_of(marks.total)} of {score_of(marks.most)}", ""))
-    widest = min(max(len(shown(part, NAME)) for part, _, _ in rows), 30)
-    broadest = max(len(points) for _, points, _ in rows)
-    for part, points, why in rows:
-        name = shown(part, NAME)
+    rows = [(mark.part, score_of(mark.points), f" of {score_of(mark.most)}", mark.why) for mark in marks.items]
+    signed = [f"{change.points:+.2f}" if round(change.points, 2) else "0.00" for change in marks.changes]
+    rows += [(change.kind, points, "", change.why) for change, points in zip(marks.changes, signed, strict=True)]
+    rows.append(("Total", score_of(marks.total), f" of {score_of(marks.most)}", ""))
+    widest = min(max(len(_named(part)) for part, *_ in rows), 30)
+    # Changes are aligned with the points, not with the maximum after them.
+    most, maxima = (max(len(row[place]) for row in rows) for place in (1, 2))
+    for part, points, of, why in rows:
+        name = _named(part)
         if len(name) > widest:
-            yield from _filled(name, "  ")
+            yield f"  {name}"
             name = ""
-        yield f"  {name:<{widest}}  {points:>{broadest}}"
+        yield f"  {name:<{widest}}  {points:>{most}}{of:<{maxima}}"
         if why:
-            yield from _filled(shown(why, SENTENCE), "      ")
+            yield f"      {_said(why)}"
 
 
 def _unread(graded: Graded) -> Iterator[str]:
-    unread = [file for file in graded.files if file.role in UNREAD]
-    for file in unread[:NOT_READ]:
-        yield from _filled(f"- {shown(not_read(file), SENTENCE)}", "  ", "    ")
-    yield from _more(len(unread) - NOT_READ, "file", "files")
+    unread = [f"  - {_said(not_read(file))}" for file in graded.files if file.role in UNREAD]
+    yield from _cut(unread, "file")
     if unread:
-        yield from _filled("Their content gave no points; your grader can see that they were not read.", "  ")
+        yield "  Their content gave no points; your grader can see that they were not read."
 
 
 def _read(graded: Graded) -> Iterator[str]:
-    if graded.run and graded.status not in (SCORED, REPAIRED):
-        yield from _filled(f"{shown(graded.run, NAME)} was tried as a run, but could not be scored.", "  ")
+    if graded.run and graded.status in (SCORED, REPAIRED):
+        numbers = {"line": graded.lines, "query": graded.queries, "document": graded.documents}
+        size = ", ".join(_counted(number, one) for one, number in numbers.items())
+        yield f"  {_named(graded.run)} was taken as {KINDS.get(graded.kind, 'a run')}: {size}."
     elif graded.run:
-        kind = KINDS.get(graded.kind, graded.kind or "a run")
-        if graded.kind == JUDGED:
-            kind += " and scored by the judgments of the assignment, not by its own"
-        size = [_counted(graded.lines, "line"), _counted(graded.queries, "query", "queries")]
-        size.append(_counted(graded.documents, "document"))
-        yield from _filled(f"{shown(graded.run, NAME)} was taken as {kind}: {', '.join(size)}.", "  ")
+        yield f"  {_named(graded.run)} was tried as a run, but could not be scored."
     elif graded.files:
         yield "  No run was scored."
-    order = ("run", "judged ranking", "claims", "report")
-    read = [file for file in graded.files if file.role not in UNREAD]
-    files = sorted(read, key=lambda file: order.index(file.role) if file.role in order else len(order))
-    for file in files[:FILES]:
-        yield from _filled(_of_file(file, graded), "  ", "      ")
-    yield from _more(len(files) - FILES, "file", "files")
-
-
-def _of_file(file: FileRead, graded: Graded) -> str:
-    role = file.role
-    why = f": {shown(file.why, SENTENCE)}" if file.why else ""
-    if file.name == graded.run and graded.status in (SCORED, REPAIRED):
-        why = ""  # an earlier sentence says it
-    elif file.name in {run.name for run in graded.runs}:
-        role, why = "run", ": it does not count"
-    return f"- {shown(file.name, NAME)} ({_counted(file.bytes, 'byte')}), {role}{why}"
+    lines = []
+    for file in graded.files:
+        if file.role not in UNREAD:
+            why = f": {_said(file.why)}" if file.why else ""
+            lines.append(f"  - {_named(file.name)} ({_counted(file.bytes, 'byte')}), {file.role}{why}")
+    yield from _cut(lines, "file")
 
 
 def _runs(graded: Graded, grades: Grades) -> Iterator[str]:
     """Yield lines about several runs: which one counts and why, and the values of all."""
     if len(graded.runs) < 2:
         return
-    yield from _filled(f"You handed in {len(graded.runs)} runs. {shown(graded.chosen, SENTENCE)}.", "  ")
-    for run in graded.runs[:RUNS]:
+    yield f"  You handed in {len(graded.runs)} runs. {_said(graded.chosen)}."
+    lines = []
+    for run in graded.runs:
         parts = [f"{name} = {run.measures[name]:.4f}" for name in grades.measures if name in run.measures]
-        parts = parts or [f"{run.status}: {shown(run.reason, SENTENCE)}"]
+        parts = parts or [f"{run.status}: {_said(run.reason)}"]
         if run.right:
-            parts.append(f"{_counted(run.right, 'of your claims is', 'of your claims are')} right for it")
-        counts = " (counts)" if run.name == graded.run else ""
-        yield from _filled(f"- {shown(run.name, NAME)}{counts}: {', '.join(parts)}", "  ", "    ")
-    yield from _more(len(graded.runs) - RUNS, "run", "runs")
-
-
-def _repairs(graded: Graded) -> Iterator[str]:
-    for repair in graded.repairs[:REPAIRS]:
-        yield from _filled(f"- {shown(repair, SENTENCE)}", "  ", "    ")
-    yield from _more(len(graded.repairs) - REPAIRS, "repair", "repairs")
+            parts.append(f"{run.right} of your claims {'is' if run.right == 1 else 'are'} right for it")
+        lines.append(f"  - {_named(run.name)}{' (counts)' * (run.name == graded.run)}: {', '.join(parts)}")
+    yield from _cut(lines, "run")
 
 
 def _findings(graded: Graded, grades: Grades) -> Iterator[str]:
     if not graded.counts:
-        if graded.run:
-            yield "  Nothing: the file is clean."
+        yield from ["  Nothing: the file is clean."] * bool(graded.run)
         return
-    total = by_severity(graded)
+    total = by_severity(graded.counts)
     said = ", ".join(_counted(total[severity], severity) for severity in SEVERITIES if total[severity])
-    yield from _filled(
-        f"{said}. Errors keep a file from being scored, or make other programs report wrong numbers; "
-        "warnings are probable mistakes; notes are for information.",
-        "  ",
+    yield (
+        f"  {said}. Errors keep a file from being scored, or make other programs report wrong numbers; warnings are "
+        "probable mistakes; notes are for information."
     )
-    codes: dict[str, list[Finding]] = {code: [] for code in graded.counts}
-    for finding in graded.findings:
-        codes.setdefault(finding.code, []).append(finding)
-    weight = {code: SEVERITIES.index(findings[0].severity) if findings else 0 for code, findings in codes.items()}
-    for code in sorted(codes, key=lambda code: (weight[code], code)):
-        yield ""
-        yield from _of_code(code, codes[code], graded)
+    kept = {code: [finding for finding in graded.findings if finding.code == code] for code in graded.counts}
+    severity = {code: CODES[code].severity for code in kept}
+    for code in sorted(kept, key=lambda code: (SEVERITIES.index(severity[code]), code)):
+        number = graded.counts[code]
+        yield from ("", f"  {code}, {severity[code]}" + (f", {number:,} times" if number > 1 else ""))
+        lines = [f"    {_place(finding, graded)}: {_said(finding.what)}" for finding in kept[code]]
+        yield from _cut(lines, "place", FEW, number)
+        yield from (f"    To do: {_said(todo)}" for todo in dict.fromkeys(each.todo for each in kept[code]) if todo)
+    # Some findings come from the judgments.
+    judgments = ["--qrels", _file(grades.qrels)] * any(code.startswith("X") for code in kept)
+    kind = ["--as", graded.kind] * (graded.kind == JUDGED)
     yield ""
-    yield from _command("To see all findings", _check(graded, grades))
-    yield from _command("To see what a code means", ["check", "--explain", min(codes)])
-
-
-def _of_code(code: str, findings: Sequence[Finding], graded: Graded) -> Iterator[str]:
-    number = max(graded.counts.get(code, 0), len(findings))
-    severity = findings[0].severity if findings else "finding"
-    yield f"  {code}, {severity}" + (f", {number:,} times" if number > 1 else "")
-    told = list(dict.fromkeys(finding.todo for finding in findings))
-    for finding in findings[:LINES]:
-        text = f"{_place(finding, graded)}{shown(finding.what, SENTENCE)}"
-        if len(told) > 1 and finding.todo:
-            text += f". {shown(finding.todo, SENTENCE)}"
-        yield from _filled(text, "    ", "      ")
-    yield from _more(number - min(LINES, len(findings)), "place", "places", "    ")
-    if len(told) == 1 and told[0]:
-        yield from _filled(f"To do: {shown(told[0], SENTENCE)}", "    ", "      ")
+    yield from _command("To see all findings", ["check", *judgments, *kind, _file(graded.run)])
+    yield from _command("To see what a code means", ["check", "--explain", min(kept)])
 
 
 def _place(finding: Finding, graded: Graded) -> str:
-    parts = [] if finding.file.endswith(graded.run) else [shown(finding.file, NAME)]
-    parts += [f"line {finding.line}"] if finding.line else []
-    parts += [f"column {finding.column}"] if finding.column else []
-    return f"{', '.join(parts)}: " if parts else "the whole file: "
+    parts = [] if finding.file.endswith(graded.run) else [_named(finding.file)]
+    parts += [f"line {finding.line}"] * bool(finding.line) + [f"column {finding.column}"] * bool(finding.column)
+    return ", ".join(parts) or "the whole file"
 
 
 def _numbers(graded: Graded, grades: Grades) -> Iterator[str]:
     if not graded.measures:
         return
     # Values under different conventions must not be compared.
-    baseline = grades.baseline_measures if graded.profile == grades.rules.profile else {}
+    other = graded.profile != grades.rules.profile
+    baseline = {} if other else grades.baseline_measures
     names = [name for name in grades.measures if name in graded.measures] or list(graded.measures)
     widest = max(len("measure"), *map(len, names))
-    header = f"  {'measure':<{widest}}  {'yours':>9}"
-    yield header + (f"  {'baseline':>9}  {'difference':>10}" if baseline else "")
+    yield f"  {'measure':<{widest}}  {'yours':>9}" + (f"  {'baseline':>9}  {'difference':>10}" if baseline else "")
     for name in names:
         value = graded.measures[name]
-        line = f"  {name:<{widest}}  {value:>9.4f}"
-        if name in baseline:
-            line += f"  {baseline[name]:>9.4f}  {_signed(value - baseline[name]):>10}"
-        yield line
+        beside = f"  {baseline[name]:>9.4f}  {_signed(value - baseline[name]):>10}" if name in baseline else ""
+        yield f"  {name:<{widest}}  {value:>9.4f}{beside}"
     yield ""
     missing, judged = graded.missing_queries
     if missing:
         counts = "each counts as 0" if grades.rules.complete else "the means are over the others"
-        lacks = f"Your run lacks {missing:,} of the {_counted(judged, 'judged query', 'judged queries')}: {counts}."
-        yield from _filled(lacks, "  ")
-    yield from _filled(f"These are means over the queries, by the conventions of the profile {graded.profile}:", "  ")
-    for name in names:
-        if name in graded.signatures:
-            yield from _filled(f"{name}: {graded.signatures[name]}", "    ", "      ")
-    if graded.profile != grades.rules.profile:
-        yield from _filled(
-            f"They cannot be compared with values under {grades.rules.profile}, the profile of this assignment.", "  "
-        )
-    if graded.status == SCORED and graded.kind != JUDGED:
-        measures = [part for name in names for part in ("-m", name)]
-        yield from _command(
-            "To compute them (you need the judgments)",
-            [*_conventions(grades.rules), *measures, *_files(graded, grades)],
-        )
+        yield f"  Your run lacks {missing:,} of the {_counted(judged, 'judged query')}: {counts}."
+    yield f"  These are means over the queries, by the conventions of the profile {graded.profile}:"
+    yield from (f"    {name}: {graded.signatures[name]}" for name in names if name in graded.signatures)
+    if other:
+        yield f"  They cannot be compared with values under {grades.rules.profile}, the profile of this assignment."
+    if _is_repeatable(graded):
+        words = [*_conventions(grades.rules), *(part for name in names for part in ("-m", name))]
+        words += [_file(grades.qrels), _file(graded.run)]
+        yield from _command("To compute them (you need the judgments)", words)
 
 
 def _against(graded: Graded, entry: Entry, grades: Grades) -> Iterator[str]:
     for pair in grades.pairs:
         if pair.second < 0 and grades.entries[pair.first].name == entry.name:
-            yield from _filled(f"Your run is like the baseline: {pair.kind}.", "  ")
-    if graded.against is not None:
-        yield from _compared(graded.against, grades.rules)
-        yield from _lost(graded.against)
-
-
-def _compared(against: AgainstBaseline, rules: Rules) -> Iterator[str]:
-    delta = against.value - against.baseline
-    side = "equal to" if f"{delta:.4f}" in ("0.0000", "-0.0000") else "above" if delta > 0 else "below"
-    name = shown(os.path.basename(against.name), NAME)
-    over = f"the {_counted(against.queries, 'query', 'queries')} that both have"
-    if rules.complete:
-        judged = _counted(against.queries, "judged query", "judged queries")
-        over = f"the {judged} (those that a run lacks count as 0)"
-    yield from _filled(
-        f"By {against.measure}, over {over}, your run "
-        f"({against.value:.4f}) is {side} the baseline, {name} ({against.baseline:.4f}).",
-        "  ",
+            yield f"  Your run is like the baseline: {pair.kind}."
+    if (against := graded.against) is None:
+        return
+    difference = _signed(against.value - against.baseline)
+    side = "equal to" if difference == "0.0000" else "above" if difference[0] == "+" else "below"
+    over = f"the {_counted(against.queries, 'query')} that both have"
+    if grades.rules.complete:
+        over = f"the {_counted(against.queries, 'judged query')} (those that a run lacks count as 0)"
+    yield (
+        f"  By {against.measure}, over {over}, your run ({against.value:.4f}) is {side} the baseline, "
+        f"{_named(os.path.basename(against.name))} ({against.baseline:.4f})."
     )
-    parts = [f"higher in {against.better:,}", f"lower in {against.worse:,}", f"equal in {against.equal:,}"]
-    yield from _filled(f"Query by query, yours is {', '.join(parts)}.", "  ")
+    counts = f"higher in {against.better:,}, lower in {against.worse:,}, equal in {against.equal:,}"
+    yield f"  Query by query, yours is {counts}."
     if against.p is not None and against.equal < against.queries:
         p = "below 0.0001" if against.p < 0.0001 else f"{against.p:.4f}"
-        said = f"a mean difference at least as large would come about by chance with probability {p} (paired t-test)"
-        yield from _filled(f"If both systems were equally good, {said}.", "  ")
-
-
-def _lost(against: AgainstBaseline) -> Iterator[str]:
-    if not against.losses:
-        return
-    yield from ("", "  Where you lost most:")
-    for loss in against.losses[:LOSSES]:
-        yield from _filled(
-            f"query {shown(loss.qid, NAME)}: {loss.value:.4f} instead of {loss.baseline:.4f} "
-            f"({_signed(loss.value - loss.baseline)})",
-            "    ",
-            "      ",
+        yield (
+            "  If both systems were equally good, a mean difference at least as large would come about by chance with "
+            f"probability {p} (paired t-test)."
         )
-        yield from _fallen(loss)
-    yield from _more(against.worse - min(LOSSES, len(against.losses)), "query", "queries", "    ")
+    if against.losses:
+        yield from ("", "  Where you lost most:")
+        yield from _cut(["\n".join(_lost(loss)) for loss in against.losses], "query", FEW, against.worse)
 
 
-def _fallen(loss: Loss) -> Iterator[str]:
-    for document in loss.documents[:LINES]:
+def _lost(loss: Loss) -> Iterator[str]:
+    difference = _signed(loss.value - loss.baseline)
+    yield f"    query {_named(loss.qid)}: {loss.value:.4f} instead of {loss.baseline:.4f} ({difference})"
+    lines = []
+    for document in loss.documents:
         yours = "you did not retrieve it" if document.rank is None else f"rank {document.rank:,} in yours"
         theirs = "not retrieved" if document.baseline is None else f"rank {document.baseline:,}"
-        said = f"{shown(document.docid, NAME)}, relevant (judged {document.label}): {yours}, {theirs} in the baseline"
-        yield from _filled(said, "      ", "        ")
-    yield from _more(len(loss.documents) - LINES, "document", "documents", "      ")
+        said = f"{_named(document.docid)}, relevant (judged {document.label})"
+        lines.append(f"      {said}: {yours}, {theirs} in the baseline")
+    yield from _cut(lines, "document", FEW)
 
 
 def _claims(graded: Graded, grades: Grades) -> Iterator[str]:
     claims = [claim for claim in graded.claims if claim.verdict in VERDICTS]
     yield from _numbers_of(claims)
-    if graded.status == SCORED and graded.kind != JUDGED:
-        for claim in claims:
-            said = _as_option(claim) if claim.counts and claim.verdict in WRONG else ""
-            if said:
-                words = ["explain", *_conventions(grades.rules), "--claim", said, *_files(graded, grades)]
-                yield from ("", *_command("To see how a number was computed (you need the judgments)", words))
-                return
+    options = [_as_option(claim) for claim in claims if claim.counts and claim.verdict in WRONG]
+    if _is_repeatable(graded) and any(options):
+        option = next(filter(None, options))
+        words = ["explain", *_conventions(grades.rules), "--claim", option, _file(grades.qrels), _file(graded.run)]
+        yield from ("", *_command("To see how a number was computed (you need the judgments)", words))
 
 
 def _evidence(graded: Graded) -> Iterator[str]:
     """Yield lines about the numbers that are not declared; the counts add up to all numbers that were found."""
-    others = [claim for kind in reversed(EVIDENCE) for claim in graded.claims if claim.verdict == kind]
-    if not others:
-        return
-    declared = sum(claim.verdict in VERDICTS and claim.verdict != NO_CLAIM for claim in graded.claims)
-    counts = Counter(claim.verdict for claim in others)
-    kinds = ", ".join(f"{counts[kind]} {kind}" for kind in EVIDENCE)
-    yield from _filled(
-        f"{_counted(declared + len(others), 'number')} beside names of measures: {declared} claimed, {kinds}. "
-        "Those that are not claimed give no points and take none. A person looks at those that are asked about: "
-        "they equal no value of your runs or the baseline, under any convention.",
-        "  ",
-    )
+    counts = Counter(claim.verdict for claim in graded.claims if claim.verdict != records.NO_CLAIM)
+    others = [claim for kind in reversed(records.EVIDENCE) for claim in graded.claims if claim.verdict == kind]
+    if others:
+        kinds = ", ".join(f"{counts[kind]} {kind}" for kind in records.EVIDENCE)
+        claimed = counts.total() - len(others)
+        yield (
+            f"  {_counted(counts.total(), 'number')} beside names of measures: {claimed} claimed, {kinds}. Those that "
+            "are not claimed give no points and take none. A person looks at those that are asked about: they equal no "
+            "value of your runs or the baseline, under any convention."
+        )
     yield from _numbers_of(others)
 
 
 def _numbers_of(claims: Sequence[Checked]) -> Iterator[str]:
-    for claim in claims[:CLAIMS]:
-        place = f" ({shown(claim.place, NAME)})" if claim.place else ""
-        yield from _filled(f"- {stated(claim)}{place}", "  ", "    ")
-    yield from _more(len(claims) - CLAIMS, "number", "numbers")
+    places = [f" ({_named(claim.place)})" if claim.place else "" for claim in claims]
+    lines = [f"  - {stated(claim)}{place}" for claim, place in zip(claims, places, strict=True)]
+    return _cut(lines, "number")
+
+
+_STEPS = {
+    records.MISSING: "Hand in your run: a text file with one line for each retrieved document. A line has the query, "
+    "Q0, the document, its rank, its score and a name for the run, separated by spaces.",
+    records.FAILED: "Hand in a smaller or simpler run. If yours is neither large nor unusual, ask your grader.",
+    REPAIRED: "Correct the file itself: other programs may refuse it, or score it wrongly.",
+    records.REFUSED: "Correct the errors first.",
+    WARNING: "Look at each warning: correct the file, or be ready to explain why it is right.",
+    "queries": "Rank documents for every judged query, or find out why your system returned nothing for some.",
+    "unread": "Hand in the unread documents as plain text, or ask your grader to look at them.",
+    records.MISTAKE: "Correct the mistakes that are named with your numbers, and compute these again.",
+    records.NOT_REPRODUCED: "Find out where the numbers that could not be reproduced come from: another run, other "
+    "judgments?",
+    records.CONVENTION: "Use the convention of the assignment, and name the convention of each number.",
+    records.ROUNDING: "Round numbers once, at the end, and to the nearest digit.",
+    records.NO_CLAIM: "Declare each number once: in a file claims.csv with the columns measure and value, or in a text "
+    "file that has nothing but lines such as MAP = 0.1234.",
+}
+"""What to do next, by statuses and verdicts, and a few other facts."""
 
 
 def _todo(entry: Entry) -> Iterator[str]:
-    if entry.marks.excused:
+    graded, marks = entry.graded, entry.marks
+    if marks.excused:
         return
-    steps = [*_steps_of_run(entry.graded), *_steps_of_claims(entry)]
-    if not steps:
-        full = entry.marks.total >= entry.marks.most
-        steps = ["Nothing has to be corrected" + ("." if full else "; the section Points says why some are missing.")]
-    for step in steps:
-        yield from _filled(f"- {step}", "  ", "    ")
-
-
-def _steps_of_run(graded: Graded) -> Iterator[str]:
-    counts = by_severity(graded)
-    if graded.status == MISSING:
-        yield (
-            "Hand in your run: a text file with one line for each retrieved document. A line has the query, Q0, the "
-            "document, its rank, its score and a name for the run, separated by spaces."
-        )
-    elif graded.status == FAILED:
-        yield "Hand in a smaller or simpler run. If yours is neither large nor unusual, ask your grader."
-    elif graded.status == REPAIRED:
-        yield "Correct the file itself: other programs may refuse it, or score it wrongly."
-    elif graded.status == REFUSED or counts[ERROR]:
-        yield "Correct the errors first."
-    if counts[WARNING]:
-        yield "Look at each warning: correct the file, or be ready to explain why it is right."
-    if graded.missing_queries[0]:
-        yield "Rank documents for every judged query, or find out why your system returned nothing for some."
-    if any(file.role in UNREAD for file in graded.files):
-        yield "Hand in the unread documents as plain text, or ask your grader to look at them."
-
-
-def _steps_of_claims(entry: Entry) -> Iterator[str]:
-    verdicts = {claim.verdict for claim in entry.graded.claims}
-    if MISTAKE in verdicts:
-        yield "Correct the mistakes that are named with your numbers, and compute these again."
-    if NOT_REPRODUCED in verdicts:
-        yield "Find out where the numbers that could not be reproduced come from: another run, other judgments?"
-    if CONVENTION in verdicts:
-        yield "Use the convention of the assignment, and name the convention of each number."
-    if ROUNDING in verdicts:
-        yield "Round numbers once, at the end, and to the nearest digit."
-    declared = any(claim.counts and claim.verdict != NO_CLAIM for claim in entry.graded.claims)
-    wanted = not declared and any(mark.part == "claims" and mark.points < mark.most for mark in entry.marks.items)
+    counts = by_severity(graded.counts)
+    facts = {graded.status, *(claim.verdict for claim in graded.claims)}
+    scored = graded.status in (SCORED, REPAIRED)
+    declared = any(claim.counts and claim.verdict != records.NO_CLAIM for claim in graded.claims)
+    lacking = any(mark.part == "claims" and mark.points < mark.most for mark in marks.items) and not declared
+    facts |= {records.REFUSED} if graded.status == SCORED and counts[ERROR] else set()
+    facts |= {WARNING} if counts[WARNING] else set()
+    facts |= {"queries"} if graded.missing_queries[0] else set()
+    facts |= {"unread"} if any(file.role in UNREAD for file in graded.files) else set()
     # Without a run, numbers are unchecked for another reason than their form.
-    unread = UNCHECKED in verdicts and entry.graded.status in (SCORED, REPAIRED)
-    if wanted or unread or NO_CLAIM in verdicts:
-        yield f"{DECLARE}."
+    facts |= {records.NO_CLAIM} if lacking or (scored and records.UNCHECKED in facts) else set()
+    missing = "." if marks.total >= marks.most else "; the section Points says why some are missing."
+    steps = [step for fact, step in _STEPS.items() if fact in facts] or [f"Nothing has to be corrected{missing}"]
+    yield from (f"  - {step}" for step in steps)
 
 
 # Commands -----------------------------------------------------------------------------------------
@@ -480,8 +363,6 @@ def _steps_of_claims(entry: Entry) -> Iterator[str]:
 
 def _command(label: str, words: Sequence[str]) -> Iterator[str]:
     """Yield a command to copy; if it needs several lines, each but the last ends with a backslash."""
-    from shlex import quote
-
     yield f"  {label}:"
     line = "    treceval"
     for word in map(quote, words):
@@ -492,11 +373,9 @@ def _command(label: str, words: Sequence[str]) -> Iterator[str]:
     yield line
 
 
-def _check(graded: Graded, grades: Grades) -> list[str]:
-    """Return the command that shows the findings, with the judgments if some findings need them."""
-    judgments = ["--qrels", _file(grades.qrels)] if any(code.startswith("X") for code in graded.counts) else []
-    kind = ["--as", graded.kind] if graded.kind == JUDGED else []
-    return ["check", *judgments, *kind, _file(graded.run)]
+def _is_repeatable(graded: Graded) -> bool:
+    """Tell whether the command line, given the file as it was handed in, computes the same numbers."""
+    return graded.status == SCORED and graded.kind != JUDGED
 
 
 def _conventions(rules: Rules) -> list[str]:
@@ -511,10 +390,6 @@ def _as_option(claim: Checked) -> str:
     return "" if read is None else f"{read.measure.notation}={read.value:.{read.digits}f}{'%' * read.percent}"
 
 
-def _files(graded: Graded, grades: Grades) -> tuple[str, str]:
-    return _file(grades.qrels), _file(graded.run)
-
-
 def _file(path: str) -> str:
     """Return a file's name for a command; FILE if a shell could misread the name."""
     name = path if path.startswith(DATASET) else os.path.basename(path)
@@ -525,34 +400,30 @@ def _file(path: str) -> str:
 # Words and lines ----------------------------------------------------------------------------------
 
 
-def _filled(text: str, indent: str, later: str | None = None) -> list[str]:
-    """Break text into lines; a word longer than a line, such as an id, is split."""
-    return wrap(
-        shown(text, 2000),
-        WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent if later is None else later,
-        break_on_hyphens=False,
+def _filled(text: str) -> list[str]:
+    """Break lines; what goes on stands below the text, after its indentation. A word longer than a line is split."""
+    lines = []
+    for line in text.split("\n"):
+        indent = " " * len(line[: len(line) - len(line.lstrip(" "))] + "  " * line.lstrip(" ").startswith("- "))
+        lines += wrap(shown(line, 2000), WIDTH, subsequent_indent=indent, break_on_hyphens=False) or [""]
+    return lines
+
+
+def _cut(lines: Sequence[str], one: str, most: int = MANY, number: int = 0) -> Iterator[str]:
+    """Yield the first lines, and say how many more there are; by default as many as there are lines."""
+    yield from lines[:most]
+    left = max(number, len(lines)) - min(most, len(lines))
+    if left:
+        indent = " " * (len(lines[0]) - len(lines[0].lstrip())) if lines else "    "
+        yield f"{indent}and {_counted(left, f'more {one}')}"
+
+
+def _counted(number: int, one: str) -> str:
+    return (
+        f"{number:,} {one}" if number == 1 else f"{number:,} {one[:-1]}ies" if one[-1] == "y" else f"{number:,} {one}s"
     )
-
-
-def _more(number: int, one: str, many: str, indent: str = "  ") -> Iterator[str]:
-    if number > 0:
-        yield f"{indent}and {number:,} more {one if number == 1 else many}"
-
-
-def _counted(number: int, one: str, many: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def _signed(value: float) -> str:
     said = f"{value:+.4f}"
     return "0.0000" if said in ("+0.0000", "-0.0000") else said
-
-
-def _as_claimed(claim: Checked) -> str:
-    """Return the right value with four decimals or as many as the claim has, so that the difference is visible."""
-    decimals = claim.text.replace(",", ".").partition(".")[2]
-    digits = len(decimals) - len(decimals.lstrip("0123456789"))
-    assert claim.value is not None
-    return f"{claim.value:.{min(max(digits, 4), 10)}f}"

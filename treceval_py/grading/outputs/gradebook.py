@@ -1,81 +1,69 @@
-"""The gradebook: a line for each student; sheets of claims, runs, files, findings and more; CSV and JSON."""
+"""The tables of a class: the gradebook (CSV, workbook) has all of their columns, the overview some of them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Collection, Mapping, Sequence
+from statistics import fmean, median
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from treceval_py.checking.catalogue import CODES
-from treceval_py.checking.findings import ERROR, SEVERITIES, WARNING
+from treceval_py.checking.findings import ERROR, SEVERITIES, WARNING, Finding
+from treceval_py.checking.show import by_severity
 from treceval_py.errors import visible
-from treceval_py.grading.attention import BASELINE, needing
+from treceval_py.grading import records
+from treceval_py.grading.attention import BASELINE, KINDS, needing
 from treceval_py.grading.grades import Entry, Grades, Person
 from treceval_py.grading.marking.points import Marks
-from treceval_py.grading.records import EVIDENCE, NO_CLAIM, VERDICTS, Graded
+from treceval_py.grading.records import EVIDENCE, VERDICTS, Graded
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.style import Style
-from treceval_py.rendering.tables import Cell, Column, Document, Table
+from treceval_py.rendering.tables import Column, Document, Table
 
 COUNT, POINTS, VALUE = 0, 2, 4
 """Decimals of whole numbers, of points and of values of measures."""
 
-Rows: TypeAlias = "list[tuple[Cell, ...]]"
-
-QUESTION = "a question to look into, not a verdict"
-"""What it means that two runs are alike."""
+QUESTION = "That runs are alike is a question to look into, not a verdict: simple systems give the same ranking."
 
 PARTS = ("run", "measures", "claims", "other", "late", "adjusted")
 PART_OF = {"run": "run", "measure": "measures", "claim": "claims", "claims": "claims"}
 """The parts of marks by the first words of their names; claims are joined, since there may be thousands."""
 
-LONGEST = 1000
+PAGE = (
+    *("student", "group", "points", "passed", "status", "to look at", "profile"),
+    *("right claims", "errors", "warnings"),
+)
+"""The columns of the class on the overview, beside the measures."""
 
+FOR_PEOPLE = ("to look at", "right claims")
+"""Those of them that the gradebook has in more detail."""
 
-def gradebook_csv(grades: Grades) -> str:
-    """Return the gradebook as CSV (RFC 4180, newline-ended, UTF-8): a line of titles, then a line for each student.
+OPTIONAL = ("number", "e-mail", "group", "handed in", "attempt", "late", "passed")
+"""Columns that are left out if they are empty, and so are those of parts of points and of tasks, with a colon."""
 
-    Numbers have all their digits. A text that a spreadsheet could take for a formula (one that begins with ``=``,
-    ``+``, ``-`` or ``@``) gets an apostrophe before it; control characters are written as escapes.
+PRIVATE = ("student", "source", "missing_queries", "hash_of_run", "hash_of_ranking", "tops", "values")
+"""What the record for programs has of a submission in another form, or not at all."""
 
-    Parameters
-    ----------
-    grades : Grades
-        The class.
+TITLES = {"text": "claimed", "name": "file", "role": "read as", "what": "what was found", "todo": "what to do"}
+PLACE = ("line", "column")
+"""Titles of fields of records, and fields that are empty if they are 0."""
 
-    Returns
-    -------
-    str
-        The text. It has no byte-order mark, because programs would read it as part of the first title; for Excel, which
-        looks for one, use the workbook.
+SETTLED = (records.CORRECT, records.NO_CLAIM, records.CONFIRMED, records.EXPLAINED)
+"""Verdicts on numbers that the overview leaves out."""
 
-    References
-    ----------
-    Y. Shafranovich. Common Format and MIME Type for Comma-Separated Values (CSV) Files. RFC 4180, 2005.
-
-    OWASP. CSV Injection. https://owasp.org/www-community/attacks/CSV_Injection
-    """
-    return csv_of(_grades_sheet(grades))
+LONGEST, BRIEF = 1000, 120
 
 
 def csv_of(table: Table) -> str:
-    """Return a table as CSV, in the form of `gradebook_csv`."""
+    """Return a table as CSV (RFC 4180, newline-ended): numbers with all digits, points with two decimals.
+
+    A text that a spreadsheet could take for a formula gets an apostrophe before it; control characters are escaped.
+    There is no byte-order mark, because programs would read it as part of the first title; for Excel, which looks for
+    one, there is the workbook.
+    """
     return render(Document("", [table], lambda _: Made()), "csv", Style())
-
-
-def sheets_of(grades: Grades) -> tuple[Table, ...]:
-    """Return the sheets of a gradebook."""
-    return (
-        _grades_sheet(grades),
-        _questions_sheet(grades),
-        _claims_sheet(grades),
-        _runs_sheet(grades),
-        _files_sheet(grades),
-        _findings_sheet(grades),
-        _alike_sheet(grades),
-        _about_sheet(grades),
-    )
 
 
 def shown(text: str, most: int = LONGEST) -> str:
@@ -93,262 +81,292 @@ def shown(text: str, most: int = LONGEST) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-# The sheets ---------------------------------------------------------------------------------------
+def feedback_of(entry: Entry | None) -> str:
+    """Return the address of a student's feedback, within the folder of grades."""
+    return "" if entry is None else f"feedback/{quote(entry.name)}.txt"
 
 
-def text_column(title: str, cells: Sequence[Cell] = ()) -> Column:
-    """Return a column of texts."""
-    return Column(title, cells, text=True)
+def table_of(
+    name: str,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    page: Collection[str] = (),
+    values: Collection[str] | None = None,
+    **more: Any,
+) -> Table:
+    """Return a table of rows, which have the same keys.
+
+    Parameters
+    ----------
+    name, rows
+        Its name and its rows.
+    page : collection of str
+        The columns that the overview has, by default all.
+    values : collection of str, optional
+        The columns of fractions that are values of measures, by default all; others are points.
+    **more
+        What else a `Table` has.
+    """
+    columns: list[Column] = []
+    for key in rows[0] if rows else ():
+        cells = [row[key] for row in rows]
+        if (key in OPTIONAL or ": " in key) and not any(cell not in (None, "") for cell in cells):
+            continue
+        kinds = set(map(type, cells))
+        digits = COUNT if int in kinds else None
+        if float in kinds:
+            digits = VALUE if values is None or key in values else POINTS
+        columns.append(
+            Column(
+                key,
+                [
+                    _yes(cell) if isinstance(cell, bool) else shown(cell) if isinstance(cell, str) else cell
+                    for cell in cells
+                ],
+                text=digits is None,
+                head=not columns,
+                people=key in page or not page,
+                programs=key not in FOR_PEOPLE,
+                digits=digits,
+                fixed=digits == POINTS,
+            )
+        )
+    return Table(tuple(columns), name, **more)
 
 
-def _number(title: str, digits: int) -> Column:
-    """Return a column of numbers; points have their decimals in every format."""
-    return Column(title, (), digits=digits, fixed=digits == POINTS)
+def linked(table: Table, places: Mapping[str, Sequence[str]]) -> Table:
+    """Return a table whose columns of these names link to files."""
+    columns = (column._replace(links=places.get(column.key, ())) for column in table.columns)
+    return table._replace(columns=tuple(columns))
 
 
-def sheet_of(name: str, columns: Sequence[Column | str], rows: Sequence[Sequence[Cell]]) -> Table:
-    """Return a table of rows; a column that is only a title holds texts."""
-    cells = zip(*rows, strict=True) if rows else ((),) * len(columns)
-    empty = (text_column(column) if isinstance(column, str) else column for column in columns)
-    return Table(tuple(column._replace(cells=own) for column, own in zip(empty, cells, strict=True)), name)
+# The class ----------------------------------------------------------------------------------------
 
 
-def _grades_sheet(grades: Grades) -> Table:
-    entries = grades.entries
-    of_parts = [_points_of_parts(entry.marks) for entry in entries]
-    parts = [part for part in PARTS if any(part in points for points in of_parts)]
-    names = list(grades.measures)
-    columns: list[Column | str] = [_number("points", POINTS), _number("out of", POINTS), "passed"]
-    columns += [_number(f"points: {part}", POINTS) for part in parts]
-    columns += ["status", "reason", "needs a human", "profile"]
-    columns += [_number(name, VALUE) for name in names]
-    if grades.baseline and names:
-        columns += [_number(f"{names[0]} less baseline", VALUE), _number("queries above", COUNT)]
-        columns += [_number("queries below", COUNT)]
-    columns += [_number(f"claims: {verdict}", COUNT) for verdict in VERDICTS]
-    columns += [_number(f"numbers: {kind}", COUNT) for kind in ("found", *EVIDENCE)]
-    columns += ["run", _number("lines", COUNT), _number("queries", COUNT), _number("queries missing", COUNT)]
-    columns += [_number("errors", COUNT), _number("warnings", COUNT), _number("repairs", COUNT), "feedback"]
-    rows = [
-        _grades_row(entry, grades, [points.get(part) for part in parts])
-        for entry, points in zip(entries, of_parts, strict=True)
-    ]
-    made = sheet_of("Grades", columns, rows)
-    return made._replace(columns=(*_about_students(entries), *made.columns))
+def class_table(grades: Grades, entries: Sequence[Entry]) -> Table:
+    """Return the table of the class, with a row for each of these entries."""
+    values = [*grades.measures, *(f"{name} less baseline" for name in grades.measures[:1])]
+    rows = [_row(entry, grades) for entry in entries]
+    table = table_of("Grades", rows, page=(*PAGE, *grades.measures), values=values)
+    claims = (sum(claim.verdict in VERDICTS for claim in entry.graded.claims) for entry in entries)
+    behind = {"status": [*map(_about_status, entries)], "right claims": [f"of {number}" for number in claims]}
+    columns = (column._replace(behind=behind.get(column.key, ())) for column in table.columns)
+    return linked(table._replace(columns=tuple(columns)), {"student": [*map(feedback_of, entries)]})
 
 
-def _about_students(entries: Sequence[Entry]) -> Iterator[Column]:
-    """Yield the columns about students and times of submission, without those that are empty."""
-    yield text_column("student", [shown(entry.student) for entry in entries])
-    yield from about_people([entry.person for entry in entries])
-    for title, cells in (
-        ("handed in", [entry.graded.handed_in for entry in entries]),
-        ("attempt", [entry.graded.attempt for entry in entries]),
-        ("late", ["" if entry.graded.late is None else _yes(entry.graded.late) for entry in entries]),
-    ):
-        if any(cells):
-            yield text_column(title, tuple(map(shown, cells)))
-
-
-def about_people(people: Sequence[Person | None]) -> Iterator[Column]:
-    """Yield the columns that the roster fills, without those that are empty."""
-    for title, field in (("number", "number"), ("e-mail", "email"), ("group", "group")):
-        cells = ["" if person is None else shown(getattr(person, field)) for person in people]
-        if any(cells):
-            yield text_column(title, cells)
-
-
-def _grades_row(entry: Entry, grades: Grades, parts: list[float | None]) -> tuple[Cell, ...]:
+def _row(entry: Entry, grades: Grades) -> dict[str, Any]:
     graded, marks = entry.graded, entry.marks
-    cells: list[Cell] = [None if marks.excused else float(marks.total), float(marks.most)]
-    cells.append("excused" if marks.excused else "" if marks.passed is None else "yes" if marks.passed else "no")
-    cells += parts
-    cells += [graded.status, shown(graded.reason), shown("; ".join(question.what for question in entry.questions))]
-    cells.append(graded.profile)
-    cells += [graded.measures.get(name) for name in grades.measures]
+    parts = _points_of_parts(marks)
+    verdicts, severities = Counter(claim.verdict for claim in graded.claims), by_severity(graded.counts)
+    row: dict[str, Any] = {
+        "student": entry.student,
+        **about(entry.person),
+        "handed in": graded.handed_in,
+        "attempt": graded.attempt,
+        "late": graded.late,
+        "points": None if marks.excused else float(marks.total),
+        "out of": float(marks.most),
+        "passed": "excused" if marks.excused else marks.passed,
+        **{f"points: {part}": parts.get(part) for part in PARTS},
+        "status": graded.status,
+        "reason": graded.reason,
+        "needs a human": "; ".join(question.what for question in entry.questions),
+        "to look at": ", ".join(dict.fromkeys(question.kind for question in entry.questions)),
+        "profile": graded.profile,
+        **{name: graded.measures.get(name) for name in grades.measures},
+    }
     if grades.baseline and grades.measures:
         against = graded.against
-        cells += [None] * 3 if against is None else [against.value - against.baseline, against.better, against.worse]
-    verdicts = Counter(claim.verdict for claim in graded.claims)
-    cells += [verdicts[verdict] for verdict in VERDICTS]
-    cells += [verdicts.total() - verdicts[NO_CLAIM], *(verdicts[kind] for kind in EVIDENCE)]
-    severities = by_severity(graded)
-    if graded.run:
-        cells += [shown(graded.run), graded.lines, graded.queries, graded.missing_queries[0]]
-    else:
-        cells += ["", None, None, None]
-    cells += [severities[ERROR], severities[WARNING], len(graded.repairs), f"feedback/{entry.name}.txt"]
-    return tuple(cells)
+        row[f"{grades.measures[0]} less baseline"] = None if against is None else against.value - against.baseline
+        row["queries above"] = None if against is None else against.better
+        row["queries below"] = None if against is None else against.worse
+    return row | {
+        "right claims": verdicts[records.CORRECT] + verdicts[records.ROUNDING],
+        **{f"claims: {verdict}": verdicts[verdict] for verdict in VERDICTS},
+        "numbers: found": verdicts.total() - verdicts[records.NO_CLAIM],
+        **{f"numbers: {kind}": verdicts[kind] for kind in EVIDENCE},
+        "run": graded.run,
+        "lines": graded.lines if graded.run else None,
+        "queries": graded.queries if graded.run else None,
+        "queries missing": graded.missing_queries[0] if graded.run else None,
+        "errors": severities[ERROR],
+        "warnings": severities[WARNING],
+        "repairs": len(graded.repairs),
+        "feedback": f"feedback/{entry.name}.txt",
+    }
 
 
-def set_apart(grades: Grades) -> dict[str, str]:
-    """Return the conventions of submissions that differ from those of most, by the names of their entries."""
-    scored = {entry.name: entry.graded.profile for entry in grades.entries if entry.graded.measures}
-    usual = Counter(scored.values()).most_common(1)
-    return {name: other for name, other in scored.items() if other != usual[0][0]}
+def about(person: Person | None) -> dict[str, Any]:
+    """Return the columns that a roster fills."""
+    person = person or Person("")
+    return {"number": person.number, "e-mail": person.email, "group": person.group}
+
+
+def _about_status(entry: Entry) -> str:
+    """Return what the overview says behind a status."""
+    graded, marks = entry.graded, entry.marks
+    said = [
+        graded.reason,
+        "late" * bool(graded.late),
+        "excused" * marks.excused,
+        *(each.kind for each in marks.changes),
+    ]
+    return shown(", ".join(dict.fromkeys(filter(None, said))), BRIEF)
+
+
+def _yes(fact: bool) -> str:
+    return "yes" if fact else "no"
 
 
 def _points_of_parts(marks: Marks) -> dict[str, float]:
     """Sum points by kind of part; the sums add up to the total."""
+    parts = [(PART_OF.get(mark.part.partition(" ")[0], "other"), mark.points) for mark in marks.items]
     sums: dict[str, float] = {}
-    for mark in marks.items:
-        kind = PART_OF.get(mark.part.partition(" ")[0], "other")
-        sums[kind] = sums.get(kind, 0.0) + mark.points
-    for change in marks.changes:
-        sums[change.kind] = sums.get(change.kind, 0.0) + change.points
+    for kind, points in (*parts, *((change.kind, change.points) for change in marks.changes)):
+        sums[kind] = sums.get(kind, 0.0) + points
     return {kind: round(points, 2) for kind, points in sums.items()}
 
 
-def by_severity(graded: Graded) -> Counter[str]:
-    """Count the findings of a submission by severity, including those that were not kept."""
-    counts: Counter[str] = Counter()
-    kept = {finding.code: finding.severity for finding in graded.findings}
-    for code, number in graded.counts.items():
-        counts[kept[code] if code in kept else CODES[code].severity] += number
-    return counts
+def summary(grades: Grades) -> list[str]:
+    """Describe a class in a few lines, which the command prints and the overview begins with."""
+    entries = grades.entries
+    statuses = Counter(entry.graded.status for entry in entries)
+    parts = ", ".join(f"{statuses[status]} {status}" for status in records.STATUSES if statuses[status])
+    lines = [f"{_students(len(entries))}{': ' if parts else ''}{parts}"]
+    marks = [entry.marks for entry in entries if not entry.marks.excused]
+    if marks:
+        totals, passed = [own.total for own in marks], [own.passed for own in marks if own.passed is not None]
+        said = f"{sum(passed)} of {len(passed)} passed" if passed else ""
+        most = max(own.most for own in marks)
+        spread = f"points: mean {fmean(totals):.1f}, median {median(totals):.1f}, of {most:g}"
+        lines.append("; ".join(filter(None, (spread, said))))
+    verdicts = Counter(claim.verdict for entry in entries for claim in entry.graded.claims)
+    for title, known in (("claims", VERDICTS), ("other numbers", EVIDENCE)):
+        said = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common() if verdict in known)
+        lines += [f"{title}: {said}"] if said else []
+    kinds = Counter(kind for entry in entries for kind in {question.kind for question in entry.questions})
+    if kinds:
+        said = ", ".join(f"{kinds[kind]} {kind}" for kind in KINDS if kinds[kind])
+        lines.append(f"needs a human: {_students(sum(bool(entry.questions) for entry in entries))} ({said})")
+    return lines
 
 
-def _name_of(grades: Grades, place: int) -> str:
-    return shown(grades.entries[place].student) if place >= 0 else f"({BASELINE})"
+def _students(number: int) -> str:
+    return f"{number} {'student' if number == 1 else 'students'}"
 
 
-def _questions_sheet(grades: Grades) -> Table:
-    rows: Rows = []
-    for entry, question in needing(grades):
-        student, feedback = ("", "") if entry is None else (shown(entry.student), f"feedback/{entry.name}.txt")
-        rows.append((question.kind, student, shown(question.what), feedback))
-    return sheet_of("Needs a human", ("kind", "student", "what to look at", "feedback"), rows)
+# Other sheets -------------------------------------------------------------------------------------
 
 
-def _claims_sheet(grades: Grades) -> Table:
-    columns = (
-        *("student", "measure", "claimed", _number("value", VALUE), "verdict"),
-        *("why", "profile", "place", "run", "counts", "sentence"),
-    )
-    rows: Rows = []
-    for entry in grades.entries:
-        for claim in entry.graded.claims:
-            said = (shown(claim.why), shown(claim.profile), shown(claim.place), shown(claim.run), _yes(claim.counts))
-            claimed = (shown(claim.measure), shown(claim.text), claim.value, claim.verdict)
-            rows.append((shown(entry.student), *claimed, *said, shown(claim.sentence)))
-    return sheet_of("Claims", columns, rows)
-
-
-def _yes(here: bool) -> str:
-    return "yes" if here else "no"
-
-
-def _runs_sheet(grades: Grades) -> Table:
-    """Return a sheet of all runs, with the one that counts for each student."""
-    columns = [_number("right claims", COUNT), *(_number(name, VALUE) for name in grades.measures)]
-    rows: Rows = []
-    for entry in grades.entries:
-        for run in entry.graded.runs:
-            counts = run.name == entry.graded.run
-            why = run.reason or (entry.graded.chosen if counts else "")
-            said = (shown(run.name), _yes(counts), shown(why), run.status, run.handed_in, run.right)
-            rows.append((shown(entry.student), *said, *(run.measures.get(name) for name in grades.measures)))
-    return sheet_of("Runs", ("student", "run", "counts", "why", "status", "handed in", *columns), rows)
-
-
-def _files_sheet(grades: Grades) -> Table:
-    columns = ("student", "file", _number("bytes", COUNT), "what it was read as", "why")
-    rows: Rows = [
-        (shown(entry.student), shown(file.name), file.bytes, file.role, shown(file.why))
-        for entry in grades.entries
-        for file in entry.graded.files
+def sheets_of(grades: Grades) -> tuple[Table, ...]:
+    """Return the sheets of the workbook."""
+    every = [(entry.student, entry.graded) for entry in grades.entries]
+    chosen = [[graded.chosen if run.name == graded.run else "" for run in graded.runs] for _, graded in every]
+    runs = [
+        {"student": student, "run": run.name, "counts": run.name == graded.run, "why": run.reason or why}
+        | {"status": run.status, "handed in": run.handed_in, "claims that are right": run.right}
+        | {name: run.measures.get(name) for name in grades.measures}
+        for (student, graded), reasons in zip(every, chosen, strict=True)
+        for run, why in zip(graded.runs, reasons, strict=True)
     ]
-    return sheet_of("Files", columns, rows)
-
-
-def _findings_sheet(grades: Grades) -> Table:
-    columns = (
-        *("student", "severity", "code", "file", _number("line", COUNT)),
-        *(_number("column", COUNT), "what was found", "what to do"),
+    files = [(student, file) for student, graded in every for file in graded.files]
+    findings = [(student, finding) for student, graded in every for finding in _findings(graded)]
+    return (
+        class_table(grades, grades.entries),
+        questions_table(grades),
+        claims_table(grades),
+        table_of("Runs", runs),
+        _records("Files", files),
+        _records("Findings", findings),
+        alike_table(grades),
+        about_table(grades),
     )
-    rows: Rows = []
-    for entry in grades.entries:
-        student = shown(entry.student)
-        kept = Counter(finding.code for finding in entry.graded.findings)
-        for finding in entry.graded.findings:
-            place = (shown(finding.file), finding.line or None, finding.column or None)
-            rows.append((student, finding.severity, finding.code, *place, shown(finding.what), shown(finding.todo)))
-        for code, number in entry.graded.counts.items():
-            if number > kept[code]:
-                more = f"{number - kept[code]:,} more of this code"
-                rows.append((student, CODES[code].severity if code in CODES else "", code, "", None, None, more, ""))
-    return sheet_of("Findings", columns, rows)
 
 
-def _alike_sheet(grades: Grades) -> Table:
-    columns = (
-        *("student", "and", "what is alike", _number("mean overlap", VALUE)),
-        *(_number("queries", COUNT), "what this is"),
-    )
-    rows: Rows = [
-        (_name_of(grades, pair.first), _name_of(grades, pair.second), pair.kind, pair.overlap, pair.queries, QUESTION)
+def _records(name: str, records: Sequence[tuple[str, NamedTuple]], **more: Any) -> Table:
+    """Return a table of records of students, with their fields as columns."""
+    rows = [{"student": student, **record._asdict()} for student, record in records]
+    rows = [
+        {TITLES.get(key, key): None if cell == 0 and key in PLACE else cell for key, cell in row.items()}
+        for row in rows
+    ]
+    return table_of(name, rows, **more)
+
+
+def _findings(graded: Graded) -> list[Finding]:
+    kept = Counter(finding.code for finding in graded.findings)
+    left = {code: number - kept[code] for code, number in graded.counts.items() if number > kept[code]}
+    more = (Finding(code, CODES[code].severity, "", 0, 0, f"{left[code]:,} more of this code") for code in left)
+    return [*graded.findings, *more]
+
+
+def questions_table(grades: Grades) -> Table:
+    """Return the table of the questions for a person."""
+    asked = needing(grades)
+    rows = [
+        {"student": entry.student if entry else "", "kind": question.kind, "what to look at": question.what}
+        for entry, question in asked
+    ]
+    kinds = {question.kind for _, question in asked}
+    meant = tuple(f"{kind}: {KINDS[kind]}" for kind in KINDS if kind in kinds)
+    return linked(table_of("Needs a human", rows, notes=meant), {"student": [feedback_of(entry) for entry, _ in asked]})
+
+
+def claims_table(grades: Grades, without: Collection[str] = (), **more: Any) -> Table:
+    """Return the table of all numbers, apart from those with some verdicts."""
+    every = ((entry.student, claim) for entry in grades.entries for claim in entry.graded.claims)
+    return _records("Claims", [(student, claim) for student, claim in every if claim.verdict not in without], **more)
+
+
+def alike_table(grades: Grades) -> Table:
+    """Return the table of the pairs of runs that are alike."""
+    names = [*(entry.student for entry in grades.entries), f"({BASELINE})"]  # the baseline is -1
+    rows = [
+        {"student": names[pair.first], "and": names[pair.second], "what is alike": pair.kind}
+        | {"mean overlap": pair.overlap, "queries": pair.queries}
         for pair in grades.pairs
     ]
-    return sheet_of("Alike", columns, rows)
+    return table_of("Alike", rows, notes=(QUESTION,))
 
 
-def _about_sheet(grades: Grades) -> Table:
-    rows: Rows = [
-        ("assignment", shown(grades.rules.title)),
-        ("judgments", shown(grades.qrels)),
-        ("submissions", shown(grades.submissions)),
-        ("baseline", shown(grades.baseline) or "none"),
-        ("profile", grades.rules.profile),
+def about_table(grades: Grades) -> Table:
+    """Return the table of facts about a grading."""
+    rules = grades.rules
+    facts = [
+        ("assignment", rules.title),
+        ("judgments", grades.qrels),
+        ("submissions", grades.submissions),
+        ("baseline", grades.baseline or "none"),
+        ("profile", rules.profile),
         ("measures", ", ".join(grades.measures)),
+        ("points", f"run {rules.points_run:g}, measures {rules.points_measures:g}, claims {rules.points_claims:g}"),
+        *((f"baseline's {name}", f"{value:.4f}") for name, value in grades.baseline_measures.items()),
+        *(("not matched", stray) for stray in grades.strays),
+        *(("note", note) for note in grades.notes),
     ]
-    rows += [(f"baseline's {name}", value) for name, value in grades.baseline_measures.items()]
-    rows += [("not matched", shown(stray)) for stray in grades.strays]
-    rows += [("note", shown(note)) for note in grades.notes]
-    return sheet_of("About", ("what", _number("is", VALUE)), rows)
+    return table_of("About", [{"what": what, "is": fact} for what, fact in facts])
 
 
 # One submission for programs ----------------------------------------------------------------------
 
 
 def graded_json(entry: Entry, grades: Grades) -> dict[str, Any]:
-    """Return one graded submission as data for JSON, for automatic graders.
-
-    Parameters
-    ----------
-    entry : Entry
-        The submission.
-    grades : Grades
-        The class of the submission.
-
-    Returns
-    -------
-    dict
-        Texts are Unicode; numbers that JSON lacks (NaN, infinity) are None.
-    """
+    """Return one graded submission as data for JSON; texts are Unicode, and NaN and infinity are None."""
     graded, marks, person = entry.graded, entry.marks, entry.person or Person(entry.student)
-    missing, judged = graded.missing_queries
-    severities = by_severity(graded)
-
-    def of(record: object, *names: str) -> dict[str, Any]:
-        return {name: getattr(record, name) for name in names}
-
-    document = {
-        "student": entry.student,
-        **of(person, "number", "email", "group"),
-        **of(graded, "handed_in", "late", "attempt", "status", "reason"),
-        "points": marks.total,
-        **of(marks, "most", "passed", "excused"),
-        "marks": marks.items,
-        "changes": marks.changes,
-        "needs_a_human": entry.questions,
-        **of(graded, "run", "runs", "chosen", "kind", "profile", "lines", "queries", "documents"),
-        "missing_queries": {"missing": missing, "judged": judged},
-        **of(graded, "measures", "signatures"),
-        "baseline": grades.baseline_measures,
-        **of(graded, "against", "claims", "files", "findings", "counts"),
-        "severities": {severity: severities[severity] for severity in SEVERITIES},
-        "repairs": graded.repairs,
-        "sha256": graded.hash_of_run,
-    }
-    made: dict[str, Any] = plain(document)
+    severities = by_severity(graded.counts)
+    made: dict[str, Any] = plain(
+        {
+            "student": entry.student,
+            **{name: getattr(person, name) for name in ("number", "email", "group")},
+            "points": marks.total,
+            **{name: getattr(marks, name) for name in ("most", "passed", "excused", "changes")},
+            "marks": marks.items,
+            "needs_a_human": entry.questions,
+            **{name: value for name, value in graded._asdict().items() if name not in PRIVATE},
+            "missing_queries": dict(zip(("missing", "judged"), graded.missing_queries, strict=True)),
+            "baseline": grades.baseline_measures,
+            "severities": {severity: severities[severity] for severity in SEVERITIES},
+            "sha256": graded.hash_of_run,
+        }
+    )
     return made

@@ -8,12 +8,14 @@ import re
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from treceval_py.data.ids import encode, quoted
 from treceval_py.errors import EvaluationError
 from treceval_py.grading.grades import Entry, Grades
-from treceval_py.grading.outputs.gradebook import csv_of, sheet_of, shown
+from treceval_py.grading.outputs.gradebook import csv_of, shown
+from treceval_py.rendering.tables import Column, Table
 
 Texts = Mapping[str, str]
 """The feedback of each entry, by the entry's name."""
@@ -41,11 +43,12 @@ class Platform(NamedTuple):
 
 
 def _csv(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> bytes:
-    return encode(csv_of(sheet_of("", titles, rows)))
+    cells = [*zip(*rows, strict=True)] or [()] * len(titles)
+    return encode(csv_of(Table(tuple(map(Column, titles, cells)))))
 
 
-def _points(entry: Entry) -> str:
-    return f"{entry.marks.total:.2f}"
+def _points(entry: Entry, excused: str) -> str:
+    return excused if entry.marks.excused else f"{entry.marks.total:.2f}"
 
 
 def _row(entry: Entry) -> dict[str, str]:
@@ -71,27 +74,25 @@ UNKNOWN = "participant number unknown; give Moodle's grading worksheet as the ro
 
 def _moodle(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:
     """Return a grading worksheet: the roster if it is one; otherwise one made from the numbers in folder names."""
-    titles = next((tuple(row) for row in map(_row, book.entries) if _grade_of(tuple(row))), ())
+    titles = next((titles for titles in map(tuple, map(_row, book.entries)) if _grade_of(titles)), ())
     grade = _grade_of(titles)
     comments = COMMENTS if COMMENTS in titles else _after(titles, f"({grade.casefold()})")
     made = (*titles, MODIFIED) if grade == GRADE and MODIFIED not in titles else titles
-    identifiers = [row.get(titles[0], "") for row in map(_row, book.entries) if row] if grade else []
+    identifiers = [row.get(titles[0], "") for row in map(_row, book.entries)] if grade else []
     prefix = next((name.rstrip("0123456789") for name in identifiers if _IDENTIFIER.fullmatch(name)), "Participant ")
     rows, left = [], {}
     for entry in book.entries:
         # Moodle reads an empty grade as no grade, and comments as HTML.
-        points = "" if entry.marks.excused else _points(entry)
-        comment = f"<pre>{escape(texts[entry.name], quote=False)}</pre>"
-        row = _row(entry)
-        number = _account(entry, "moodle")
+        points, comment = _points(entry, ""), f"<pre>{escape(texts[entry.name], quote=False)}</pre>"
+        row, number, name = _row(entry), _account(entry, "moodle"), shown(entry.student)
         if grade and (number or _IDENTIFIER.fullmatch(row.get(titles[0], ""))):
             # Students missing from the worksheet may have joined the course later.
-            known = row or {titles[0]: prefix + number, titles[1]: shown(entry.student)}
-            filled = {**known, grade: points, **({comments: comment} if comments else {})}
+            known = row or {titles[0]: prefix + number, titles[1]: name}
+            filled = {**known, grade: points, comments: comment}
             rows.append([filled.get(title, "") for title in made])
         elif number:
             email = "" if entry.person is None else entry.person.email
-            rows.append([prefix + number, shown(entry.student), email, points, "", comment])
+            rows.append([prefix + number, name, email, points, "", comment])
         else:
             left[entry.student] = UNKNOWN
     return _csv(made or (NUMBER, "Full name", "Email address", GRADE, MODIFIED, COMMENTS), rows), left
@@ -99,8 +100,7 @@ def _moodle(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:
 
 def _after(titles: Sequence[str], ending: str) -> str:
     """Return the title after the first one with an ending; empty if there is none."""
-    places = [place for place, title in enumerate(titles[:-1]) if title.casefold().endswith(ending)]
-    return titles[places[0] + 1] if places else ""
+    return next((after for title, after in pairwise(titles) if title.casefold().endswith(ending)), "")
 
 
 def _grade_of(titles: Sequence[str]) -> str:
@@ -121,7 +121,7 @@ STUDENT = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 
 EXCUSED = "EX"
 
-_ASSIGNMENT = re.compile(r"(.+) \(\d+\)")
+_ASSIGNMENT = re.compile(r".+ \(\d+\)")
 _COMPUTED = re.compile(r"(?:Current|Final|Override) (?:Score|Points|Grade|Status)")
 
 
@@ -139,7 +139,7 @@ def _canvas(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:  # noqa
             known = ("", "") if person is None else (person.number, person.login or person.email)
             own = dict(zip(STUDENT, (entry.student, _account(entry, "canvas"), *known, ""), strict=True))
             cells = [own.get(title, "") for title in before]
-        rows.append([*map(shown, cells), EXCUSED if entry.marks.excused else _points(entry)])
+        rows.append([*map(shown, cells), _points(entry, EXCUSED)])
     # Canvas reads the points of a new assignment from this row; for an existing one they would be changed.
     possible = [["    Points Possible", *[""] * (len(before) - 1), f"{book.rules.points:.2f}"]]
     return _csv((*before, column), rows if column in titles else [*possible, *rows]), {}
@@ -150,13 +150,9 @@ def _assignment(titles: Sequence[str], wanted: str) -> str:
 
     Canvas finds the assignment by the number after its name.
     """
-    names = {
-        title: assignment[1].casefold()
-        for title in titles
-        if (assignment := _ASSIGNMENT.fullmatch(title)) and not _COMPUTED.search(title)
-    }
-    called = [title for title, name in names.items() if name == wanted.casefold()]
-    return next(iter(called or (names if len(names) == 1 else ())), wanted)
+    assignments = [title for title in titles if _ASSIGNMENT.fullmatch(title) and not _COMPUTED.search(title)]
+    called = [title for title in assignments if title.rpartition(" (")[0].casefold() == wanted.casefold()]
+    return next(iter(called or (assignments if len(assignments) == 1 else ())), wanted)
 
 
 # Gradescope ---------------------------------------------------------------------------------------
@@ -189,19 +185,7 @@ shutil.copyfile("source/results/" + found, "results/results.json")
 
 
 def gradescope_results(entry: Entry, text: str) -> dict[str, Any]:
-    """Return the content of results.json for Gradescope's autograder.
-
-    Parameters
-    ----------
-    entry : Entry
-        The submission.
-    text : str
-        Its feedback.
-
-    Returns
-    -------
-    dict
-        Data for JSON.
+    """Return the content of results.json for Gradescope's autograder; `text` is the feedback.
 
     References
     ----------
@@ -255,13 +239,6 @@ PLATFORMS = {
 
 
 def check_platforms(names: Sequence[str]) -> None:
-    """Raise for platforms that have no import file.
-
-    Raises
-    ------
-    EvaluationError
-        A name is not in `PLATFORMS`.
-    """
-    for name in names:
-        if name not in PLATFORMS:
-            raise EvaluationError(f"unknown platform {quoted(encode(name))}", f"Choose from {', '.join(PLATFORMS)}.")
+    """Raise `EvaluationError` for platforms that have no import file."""
+    for name in set(names) - PLATFORMS.keys():
+        raise EvaluationError(f"unknown platform {quoted(encode(name))}", f"Choose from {', '.join(PLATFORMS)}.")
