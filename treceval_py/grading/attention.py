@@ -181,8 +181,9 @@ def _right_for_others(grades: Grades) -> Iterator[tuple[int, str]]:
     baseline = [_by_measure(grades.baseline_measures)]
     for place, entry in enumerate(grades.entries):
         for claim in entry.graded.claims:
-            read = claimed(claim.measure, claim.text, claim.place).claim
-            if claim.verdict not in (records.NOT_REPRODUCED, records.ASKED) or read is None:
+            if claim.verdict not in (records.NOT_REPRODUCED, records.ASKED):
+                continue
+            if (read := claimed(claim.measure, claim.text, claim.place).claim) is None:
                 continue
             queries = entry.graded.missing_queries[1]
             numbers = [
