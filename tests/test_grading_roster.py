@@ -68,7 +68,6 @@ REFUSED = [
     "name,group\nAda,1\nADA,1\n",
     "name,number\nLovelace, Ada,1\n",
     'name,number\n"Ada,1\n',
-    b"name\nA\x81da\n",
     b"PK\x03\x04",
     b"\xd0\xcf\x11\xe0",
 ]

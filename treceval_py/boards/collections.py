@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from treceval_py.comparing.saved.files import run_files
@@ -17,8 +16,9 @@ from treceval_py.errors import InputError, TrecevalError
 from treceval_py.io.formats import DATASET, Sight, format_of
 from treceval_py.io.named import seen
 from treceval_py.io.source import whole
+from treceval_py.io.toml_file import Form, TomlFile, number, whole_number
 
-MOST_WEIGHT = 1e9
+MOST_WEIGHT, MOST_LEVEL = 1e9, 1_000_000
 
 SHARED = ("measures", "profile", "level")
 """The keys that a collection and all of them together have."""
@@ -254,48 +254,28 @@ def listed_in(file: str | os.PathLike[str]) -> Collections:
         It is not TOML, a key is unknown or missing, a value has the wrong type, a name is there twice.
     """
     path = os.fspath(file)
-    try:
-        document: dict[str, Any] = tomllib.loads(whole(path).decode("utf-8"))
-    except (ValueError, RecursionError) as error:  # of UTF-8 too
-        place = re.search(r" \(at line (\d+), column \d+\)$", str(error))
-        line = int(place[1]) if place else None
-        reason = re.sub(r" \(at .*\)$", "", str(error))
-        todo = "Write key = value, with text in double quotes."
-        raise InputError(f"is not TOML: {reason[:1].lower()}{reason[1:]}", todo, file=path, line=line) from None
-    shared = _Keys(path, "the top of the file", document, {*SHARED, "collection", "names"})
-    entries = document.get("collection")
+    toml = TomlFile(path, whole(path))
+    entries, names = toml.document.pop("collection", None), toml.document.pop("names", {})
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
-        raise InputError("it lists no collection", "Write [[collection]] and its keys for each.", file=path)
-    names = document.get("names", {})
+        raise toml.refusal("it lists no collection", "Write [[collection]] and its keys for each.", "collection")
     if not isinstance(names, dict) or not all(isinstance(name, str) and name for name in names.values()):
-        raise InputError("[names] must give each name another one", 'Write "bm25-fiqa" = "bm25".', file=path)
-    collections = tuple(_listed(path, entry, number) for number, entry in enumerate(entries, 1))
-    first: set[str] = set()
-    for collection in collections:
-        if collection.name in first:
-            raise InputError(f"two collections are named {shown(collection.name)}", "Rename one.", file=path)
-        first.add(collection.name)
-    return Collections(collections, names, shared.measures(), shared.text("profile"), shared.level())
-
-
-def _listed(path: str, entry: dict[str, Any], number: int) -> Collection:
-    keys = _Keys(path, f"collection {number}", entry, {*SHARED, "name", "judgments", "runs", "weight"})
-    name, runs, judgments = keys.text("name"), keys.texts("runs"), keys.text("judgments")
-    if name is None or runs is None:
-        raise keys.refusal("it lacks name or runs", 'Write name = "…" and runs = "…".')
-    weight = entry.get("weight", 1.0)
-    if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight <= MOST_WEIGHT:
-        raise keys.refusal(f"weight is {shown(weight)}; it must be above 0", "")
-    folder = os.path.dirname(path)
-    return Collection(
-        name,
-        judgments if judgments is None or judgments.startswith(DATASET) else os.path.join(folder, judgments),
-        tuple(os.path.join(folder, run) for run in runs),
-        keys.measures(),
-        keys.text("profile"),
-        keys.level(),
-        float(weight),
-    )
+        raise toml.refusal("[names] must give each name another one", 'Write "bm25-fiqa" = "bm25".', "names")
+    shared = toml.values(toml.document, _SHARED)
+    collections: list[Collection] = []
+    for at, entry in enumerate(entries):
+        keys = toml.values(entry, _OWN, "collection", at)
+        if "name" not in keys or "runs" not in keys:
+            fault = "the collection lacks name or runs"
+            raise toml.refusal(fault, 'Write name = "…" and runs = "…".', "collection", at)
+        if keys["name"] in (collection.name for collection in collections):
+            fault = f"two collections are named {shown(keys['name'])}"
+            raise toml.refusal(fault, "Rename one.", "collection", at, "name")
+        folder, judgments = os.path.dirname(path), keys.get("judgments", DATASET)
+        if not judgments.startswith(DATASET):
+            keys["judgments"] = os.path.join(folder, judgments)
+        runs = tuple(os.path.join(folder, run) for run in keys["runs"])
+        collections.append(Collection(**{"judgments": None, **keys, "runs": runs}))
+    return Collections(tuple(collections), names, **shared)
 
 
 def _is_text(value: object) -> bool:
@@ -303,43 +283,13 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and bool(value) and "\0" not in value
 
 
-class _Keys:
-    """The keys of a table of the file, read with checks."""
+def _several(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, list) else (value,)
 
-    def __init__(self, path: str, place: str, values: Mapping[str, Any], known: set[str]) -> None:
-        self.path, self.place, self.values = path, place, values
-        unknown = next((key for key in values if key not in known), None)
-        if unknown is not None:
-            raise self.refusal(f"unknown key {shown(unknown)}", f"The keys are {', '.join(sorted(known))}.")
 
-    def refusal(self, what: str, todo: str) -> InputError:
-        """Return an error about this table."""
-        return InputError(f"{self.place}: {what}", todo, file=self.path)
-
-    def text(self, key: str) -> str | None:
-        """Return a text; None if it is not there."""
-        value = self.values.get(key)
-        if value is not None and not _is_text(value):
-            raise self.refusal(f"{key} is {shown(value)}; it must be text", "")
-        return value
-
-    def texts(self, key: str) -> tuple[str, ...] | None:
-        """Return a text, or a list of them; None if it is not there."""
-        value = self.values.get(key)
-        several = [value] if isinstance(value, str) else value
-        if several is None:
-            return None
-        if not isinstance(several, list) or not several or not all(map(_is_text, several)):
-            raise self.refusal(f"{key} is {shown(value)}; it must be text, or a list of texts", "")
-        return tuple(several)
-
-    def measures(self) -> tuple[str, ...] | None:
-        """Return the measures; None if they are not there."""
-        return self.texts("measures")
-
-    def level(self) -> int | None:
-        """Return the level; None if it is not there."""
-        value = self.values.get("level")
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-            raise self.refusal(f"level is {shown(value)}; it must be a whole number, 0 or higher", "")
-        return value
+_TEXT = Form("text", _is_text, str)
+_TEXTS = Form("text, or a list of texts", lambda value: value != [] and all(map(_is_text, _several(value))), _several)
+_SHARED = dict(zip(SHARED, (_TEXTS, _TEXT, whole_number(0, MOST_LEVEL)), strict=True))
+_WEIGHT = Form("a number above 0, up to 1e9", lambda value: number(0, MOST_WEIGHT).fits(value) and value > 0, float)
+_OWN = {**_SHARED, "name": _TEXT, "judgments": _TEXT, "runs": _TEXTS, "weight": _WEIGHT}
+"""The keys of a file, and those of a collection in it."""

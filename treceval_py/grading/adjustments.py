@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -15,9 +14,11 @@ from treceval_py.grading.course.matching import Identity, fits, may_be
 from treceval_py.grading.marking.points import Change, Marks, changed
 from treceval_py.grading.marking.runs import is_named
 from treceval_py.grading.records import BY_TEACHER, CORRECT, NO_CLAIM, NOT_REPRODUCED, VERDICTS, Checked, Graded
-from treceval_py.grading.rule_keys import MOST, TEXT, YES, Form, Rules
-from treceval_py.grading.toml_file import Place, TomlFile
+from treceval_py.grading.rule_keys import Rules
 from treceval_py.io.source import whole
+from treceval_py.io.toml_file import TEXT, YES, Form, TomlFile
+
+MOST = 1_000_000
 
 KIND = "adjusted"
 """Kind of a `Change` that the teacher decided."""
@@ -33,8 +34,12 @@ def _fits_points(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= MOST
 
 
+def _is_table(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
 def _fits_claims(value: Any) -> bool:
-    return isinstance(value, dict) and all(verdict in (ACCEPTED, REJECTED) for verdict in value.values())
+    return _is_table(value) and all(verdict in (ACCEPTED, REJECTED) for verdict in value.values())
 
 
 KEYS = {
@@ -42,9 +47,11 @@ KEYS = {
     "comment": TEXT,
     "run": Form("the name of a file in quotes", lambda value: isinstance(value, str) and value != "", str),
     "excused": YES,
-    "claims": Form(f'{ACCEPTED} or {REJECTED} for a measure: claims.MAP = "{ACCEPTED}"', _fits_claims, dict),
+    "claims": Form(f'a verdict for each measure, such as claims.MAP = "{ACCEPTED}"', _fits_claims, dict),
 }
 """The decisions about a student, and the form of each value."""
+
+_TABLE = Form('a table: write ["Ada Lovelace"] on a line, and points = 30 below it', _is_table, dict)
 
 OF_A_TASK = ("points", "run", "claims")
 """Decisions that belong to a task if there are several tasks."""
@@ -114,65 +121,40 @@ def read_adjustments(
     """
     if not os.path.lexists(path) or (os.path.isfile(path) and not os.path.getsize(path)):
         return ()
-    file = TomlFile(os.fspath(path), whole(path), "adjustments")
-    return tuple(_adjustment(file, student, task, tasks) for student in file.document)
+    file = TomlFile(os.fspath(path), whole(path))
+    students = file.values(file.document, dict.fromkeys(file.document, _TABLE))
+    return tuple(_adjustment(file, student, values, task, tasks) for student, values in students.items())
 
 
-def _adjustment(file: TomlFile, student: str, task: str, tasks: Collection[str]) -> Adjustment:
-    values = _table(file, student)
-    of_tasks = _table(file, student, "tasks") if "tasks" in values else {}
-    unknown = [name for name in of_tasks if name not in tasks]
-    if unknown:
-        known = f"The tasks are {', '.join(tasks)}." if tasks else "There is only one: write the keys below the name."
-        raise file.refusal(f"unknown task {quoted(encode(unknown[0]))}", known, student, "tasks", unknown[0])
-    given = _values(file, (student,), {key: value for key, value in values.items() if key != "tasks"})
-    if tasks:
-        for name in (name for name in OF_A_TASK if name in given):
-            fault = f"{name} belongs to a task, and there are several"
-            todo = f'Write it below ["{visible(student)}".tasks."{visible(min(tasks))}"].'
-            raise file.refusal(fault, todo, student, name)
-        # Each table is checked, even those of tasks that are not graded now.
-        own = {name: _values(file, (student, "tasks", name), _table(file, student, "tasks", name)) for name in of_tasks}
-        given = {**given, **own.get(task, {})}
+def _adjustment(
+    file: TomlFile, student: str, values: Mapping[str, Any], task: str, tasks: Collection[str]
+) -> Adjustment:
+    given = file.values(values, {**KEYS, "tasks": _TABLE} if tasks else KEYS, student)
+    of_tasks = file.values(given.pop("tasks", {}), dict.fromkeys(tasks, _TABLE), student, "tasks")
+    for name in (name for name in OF_A_TASK if tasks and name in given):
+        todo = f'Write it below ["{visible(student)}".tasks."{visible(min(tasks))}"].'
+        raise file.refusal(f"{name} belongs to a task, and there are several", todo, student, name)
+    # Each table is checked, even those of tasks that are not graded now.
+    own = {name: file.values(table, KEYS, student, "tasks", name) for name, table in of_tasks.items()}
+    given |= own.get(task, {})
     if given.get("excused") and "points" in given:
         raise file.refusal("an excused student has no points", "Keep points or excused.", student)
+    for measure in given.get("claims", {}):
+        try:
+            measure_named(measure)
+        except MeasureError as error:
+            place = (student, *(("tasks", task) if tasks else ()), "claims", measure)
+            raise file.refusal(error.what, error.todo, *place) from None
     points = given.pop("points", None)
-    if isinstance(points, str):
-        given["change"] = float(points)
-    elif points is not None:
-        given["points"] = float(points)
+    if points is not None:
+        given["change" if isinstance(points, str) else "points"] = float(points)
     given["claims"] = {measure: verdict == ACCEPTED for measure, verdict in given.get("claims", {}).items()}
     return Adjustment(student, file.name, file.line(student), **given)
 
 
-def _table(file: TomlFile, *place: str) -> dict[str, Any]:
-    table: Any = file.document
-    for name in place:
-        table = table[name]
-    if isinstance(table, dict):
-        return table
-    fault = f"{quoted(encode(place[-1]))} is not a table"
-    raise file.refusal(fault, 'Write ["Ada Lovelace"] on a line, and points = 30 below it.', *place)
-
-
-def _values(file: TomlFile, place: tuple[Place, ...], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of a table with their values, after checking their form."""
-    for name, value in values.items():
-        if name not in KEYS:
-            near = difflib.get_close_matches(name.lower(), KEYS, n=1)
-            todo = f"Did you mean {near[0]}?" if near else f"Known keys are {', '.join(KEYS)}."
-            raise file.refusal(f"unknown key {quoted(encode(name))}", todo, *place, name)
-        if not KEYS[name].fits(value):
-            raise file.refusal(f"{name} must be {KEYS[name].words}", "", *place, name)
-    for measure in values.get("claims", {}):
-        try:
-            measure_named(measure)
-        except MeasureError as error:
-            raise file.refusal(error.what, error.todo, *place, "claims", measure) from None
-    return dict(values)
-
-
-def matched(adjustments: Sequence[Adjustment], students: Sequence[Identity]) -> dict[int, Adjustment]:
+def matched(
+    adjustments: Sequence[Adjustment], students: Sequence[Identity], others: Sequence[Identity] = ()
+) -> dict[int, Adjustment]:
     """Return the adjustments by the numbers of their students.
 
     Parameters
@@ -181,6 +163,8 @@ def matched(adjustments: Sequence[Adjustment], students: Sequence[Identity]) -> 
         The decisions.
     students : sequence of Identity
         All students; messages show the first name of each.
+    others : sequence of Identity
+        The students of other tasks; decisions about those who are only there are left out.
 
     Raises
     ------
@@ -188,44 +172,21 @@ def matched(adjustments: Sequence[Adjustment], students: Sequence[Identity]) -> 
         A student is unknown, could be several, or has two tables.
     """
     by_student: dict[int, Adjustment] = {}
-    wanted = [_identity(adjustment.student) for adjustment in adjustments]
-    for adjustment, fit in zip(adjustments, fits(wanted, students), strict=True):
+    wanted = [Identity((adjustment.student,)) for adjustment in adjustments]
+    pairs = zip(adjustments, fits(wanted, students), fits(wanted, others), strict=True)
+    for adjustment, here, there in pairs:
         student = quoted(encode(adjustment.student))
-        if fit.student is None:
-            names = [students[at].names[0] for at in fit.candidates]
-            may = may_be(names, "the student of another table")
+        if here.student is None and there.student is not None:
+            continue
+        if here.student is None:
+            may = may_be([students[at].names[0] for at in here.candidates])
             fault = f"{student} {may}" if may else f"unknown student {student}"
             raise adjustment.refusal(fault, "Write a name, a number or an e-mail address of the class.")
-        if fit.student in by_student:
-            fault = f"{student} is the student of line {by_student[fit.student].line}"
+        if here.student in by_student:
+            fault = f"{student} is the student of line {by_student[here.student].line}"
             raise adjustment.refusal(fault, "Keep one table for each student.")
-        by_student[fit.student] = adjustment
+        by_student[here.student] = adjustment
     return by_student
-
-
-def of_this_task(
-    adjustments: Sequence[Adjustment], students: Sequence[Identity], strangers: Sequence[Identity]
-) -> list[Adjustment]:
-    """Return the decisions about students of this task, without those of students who are only in other tasks.
-
-    Parameters
-    ----------
-    adjustments : sequence of Adjustment
-        The decisions.
-    students, strangers : sequence of Identity
-        All students of the task, and those of other tasks who are not on the roster.
-    """
-    wanted = [_identity(adjustment.student) for adjustment in adjustments]
-    pairs = zip(adjustments, fits(wanted, students), fits(wanted, strangers), strict=True)
-    return [
-        adjustment
-        for adjustment, here, there in pairs
-        if here.student is not None or here.candidates or there.student is None
-    ]
-
-
-def _identity(written: str) -> Identity:
-    return Identity((written,), handles=(written,) if "@" in written else ())
 
 
 def decided(graded: Graded, adjustment: Adjustment) -> Graded:

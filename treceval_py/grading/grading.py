@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from treceval_py.data.ids import shown
 from treceval_py.errors import EvaluationError, listed
-from treceval_py.grading.adjustments import of_this_task, read_adjustments
+from treceval_py.grading.adjustments import matched, read_adjustments
 from treceval_py.grading.attention import with_questions
-from treceval_py.grading.course.course import Course, course_of
+from treceval_py.grading.course.course import Course, course_of, of_no_task, roster_of, submissions_of
 from treceval_py.grading.course.members import class_of
 from treceval_py.grading.course.roster import Roster, read_roster
-from treceval_py.grading.course.tasks import of_no_task, roster_of, submissions_of
-from treceval_py.grading.exercise import FreeDays, Records, assignment_of, book_of, recorded
+from treceval_py.grading.exercise import Exercise, FreeDays
 from treceval_py.grading.grades import Entry, Grades
 from treceval_py.grading.intake.intake import one, submissions
 from treceval_py.grading.intake.platforms import safe_name
-from treceval_py.grading.marking.marking import Grader, limits_of
+from treceval_py.grading.marking.marking import limits_of
 from treceval_py.grading.outputs.course import course_outputs
 from treceval_py.grading.outputs.folder import (
     ADJUSTMENTS,
@@ -104,27 +103,16 @@ def grade(
     if rules.tasks:
         raise EvaluationError("these are the rules of a course", "Use grade_course, which takes judgments from them.")
     target, path = os.fspath(output), os.fspath(submitted)
-    grader = Grader(assignment_of(os.fspath(qrels), _path(baseline), rules))
+    task = Task("", os.fspath(qrels), _path(baseline), _path(claims), rules=rules)
     everybody, aside = _roster(roster, [target, qrels, claims, baseline, *without])
     others: list[FileRead] = []
     handed_in = submissions(path, limits_of(rules), without=aside, others=others)
     if not handed_in:
-        raise EvaluationError(
-            "there are no submissions", "Give a folder or zip with a file or folder for each student.", file=path
-        )
-    check_folder(target)
-    records = recorded(
-        grader,
-        path,
-        class_of(handed_in, everybody, rules.groups),
-        claims=_path(claims),
-        adjustments=read_adjustments(os.path.join(target, ADJUSTMENTS)),
-        others=others,
-        folder=_records_in(target),
-        workers=workers or available_threads(),
-        after=after,
-    )
-    return _written(target, with_questions(book_of(records, {})), records, to)
+        todo = "Give a folder or zip with a file or folder for each student."
+        raise EvaluationError("there are no submissions", todo, file=path)
+    exercise = Exercise(task, path, class_of(handed_in, everybody, rules.groups), others)
+    (book,) = _graded([exercise], {"": target}, workers, to, after)
+    return book
 
 
 def grade_course(
@@ -172,11 +160,11 @@ def grade_course(
     if not rules.tasks:
         raise EvaluationError("the rules have no task", "Add [[task]] with name and qrels, or use grade.")
     target, path = os.fspath(output), os.fspath(submitted)
-    files = [file for task in rules.tasks for file in (task.qrels, task.baseline, task.claims)]
-    everybody, aside = _roster(roster, [target, *filter(None, files), *without])
+    files = [file for task in rules.tasks for file in (task.qrels, task.baseline, task.claims) if file]
+    everybody, aside = _roster(roster, [target, *files, *without])
     others: dict[str, list[FileRead]] = {task.name: [] for task in rules.tasks}
     handed_in = {
-        task.name: submissions_of(task, path, limits_of(rules_of(task)), without=aside, others=others[task.name])
+        task.name: submissions_of(task, path, limits_of(task.rules), without=aside, others=others[task.name])
         for task in rules.tasks
     }
     tasks = [task for task in rules.tasks if handed_in[task.name]]
@@ -184,79 +172,67 @@ def grade_course(
         wanted = ", ".join(task.folder or task.name for task in rules.tasks)
         todo = "Name the folder of each task in the rules."
         raise EvaluationError(f"there is nothing called {wanted}", todo, file=path)
-    # All files are read before anything is graded or written, so that a mistake in the last task shows at once.
-    assignments = {task.name: assignment_of(task.qrels, task.baseline, rules_of(task)) for task in tasks}
-    graders = {name: Grader(assignment) for name, assignment in assignments.items()}
     everybody = everybody or roster_of(list(handed_in.values()))
-    adjustments, names = os.path.join(target, ADJUSTMENTS), [task.name for task in rules.tasks]
-    said = {name: read_adjustments(adjustments, name, names) for name in graders}
-    folders = _folders(target, names)
-    people = {name: class_of(handed_in[name], everybody, rules.groups) for name in graders}
-    strangers = [
-        (name, identity)
-        for name, own in people.items()
-        for member, identity in zip(own.members, own.identities(), strict=True)
-        if member.person is None
-    ]
-    decided = {
-        name: of_this_task(decisions, people[name].identities(), [who for task, who in strangers if task != name])
-        for name, decisions in said.items()
-    }
-    records = {
-        name: recorded(
-            graders[name],
-            path,
-            people[name],
-            claims=next(task.claims for task in tasks if task.name == name),
-            adjustments=decided[name],
-            others=others[name],
-            folder=_records_in(os.path.join(target, folders[name])),
-            workers=workers or available_threads(),
-            after=after,
-        )
-        for name in graders
-    }
-    free_days: FreeDays = {}
-    # Free late days are used in the order of the deadlines, not of the tasks.
-    books = {task.name: with_questions(book_of(records[task.name], free_days)) for task in sorted(tasks, key=_when_due)}
-    written = [_written(os.path.join(target, folders[name]), books[name], records[name], to) for name in graders]
+    people = {task.name: class_of(handed_in[task.name], everybody, rules.groups) for task in tasks}
+    exercises = [Exercise(task, path, people[task.name], others[task.name]) for task in tasks]
+    taken = {*RESERVED}
+    folders = {task.name: safe_name(task.name, taken) for task in rules.tasks}
+    targets = {name: os.path.join(target, folder) for name, folder in folders.items()}
+    books = _graded(exercises, {"": target, **targets}, workers, to, after)
     notes = [f"nothing was handed in for {task.name}, which is left out" for task in rules.tasks if task not in tasks]
     if strange := of_no_task(rules.tasks, path, limits_of(rules), without=aside):
         notes.append(
             f"{listed(strange)} in {path}: of no task, so not graded; name the folder of each task in the rules"
         )
-    course = course_of(rules.title, tasks, written, folders, everybody, (*notes, *_about_folder(target, folders)))
+    notes += [
+        f"{folder}/{ADJUSTMENTS} is not read; the adjustments of a course are in its own folder"
+        for folder in folders.values()
+        if os.path.lexists(os.path.join(target, folder, ADJUSTMENTS))
+    ]
+    if by_hand := edited(target):
+        notes.append(about_edits(by_hand))
+    course = course_of(rules.title, tasks, books, folders, everybody, notes)
     write_files(target, course_outputs(course, target))
     return course
 
 
-def _folders(target: str, tasks: Sequence[str]) -> dict[str, str]:
-    """Return the folders of the tasks within that of the course, after checking that they are ours or new."""
-    check_folder(target)
-    taken = {*RESERVED}
-    folders = {name: safe_name(name, taken) for name in tasks}
-    for folder in folders.values():
-        check_folder(os.path.join(target, folder))
-    _records_in(target)
-    return folders
+def _graded(
+    exercises: Sequence[Exercise],
+    targets: Mapping[str, str],
+    workers: int | None,
+    to: Sequence[str],
+    after: Callable[[], None] | None,
+) -> list[Grades]:
+    """Grade exercises, each into the folder of its task; decisions by hand are in the folder without a name."""
+    for folder in targets.values():
+        check_folder(folder)
+    names = [name for name in targets if name]
+    for exercise in exercises:
+        others = [identity for other in exercises if other is not exercise for identity in other.identities]
+        said = read_adjustments(os.path.join(targets[""], ADJUSTMENTS), exercise.task.name, names)
+        exercise.decisions = matched(said, exercise.identities, others)
+    os.makedirs(os.path.join(targets[""], KEPT), exist_ok=True)
+    for exercise in exercises:
+        folder = os.path.join(targets[exercise.task.name], KEPT)
+        os.makedirs(folder, exist_ok=True)
+        exercise.grade(folder, workers=workers or available_threads(), after=after)
+    free_days: FreeDays = {}
+    # Free late days are used in the order of the deadlines, not of the tasks.
+    books = {
+        exercise.task.name: with_questions(exercise.book(free_days)) for exercise in sorted(exercises, key=_when_due)
+    }
+    written = []
+    for exercise in exercises:
+        folder = targets[exercise.task.name]
+        book = with_edits(folder, books[exercise.task.name])
+        notes = write_all(folder, book, to)
+        forget(os.path.join(folder, KEPT), set(exercise.kept))
+        written.append(book._replace(notes=(*book.notes, *notes)))
+    return written
 
 
-def _about_folder(target: str, folders: Mapping[str, str]) -> Iterator[str]:
-    """Yield notes about the teacher's files in the folder of a course."""
-    for folder in folders.values():
-        if os.path.lexists(os.path.join(target, folder, ADJUSTMENTS)):
-            yield f"{folder}/{ADJUSTMENTS} is not read; the adjustments of a course are in its own folder"
-    if by_hand := edited(target):
-        yield about_edits(by_hand)
-
-
-def rules_of(task: Task) -> Rules:
-    """Return the rules of a task."""
-    return DEFAULT_RULES if task.rules is None else task.rules
-
-
-def _when_due(task: Task) -> float:
-    deadline = rules_of(task).deadline
+def _when_due(exercise: Exercise) -> float:
+    deadline = exercise.task.rules.deadline
     return float("inf") if deadline is None else deadline.timestamp()
 
 
@@ -290,15 +266,17 @@ def grade_one(
         A class with only this entry.
     """
     _check_paths(qrels, submission, claims or "", baseline or "")
-    assignment = assignment_of(os.fspath(qrels), _path(baseline), rules)
     handed_in = one(os.fspath(submission), limits_of(rules))
     if student is not None:
         handed_in = handed_in._replace(student=student)
     people = class_of([handed_in._replace(owners=handed_in.owners[:1])], None)
-    records = recorded(Grader(assignment), os.fspath(submission), people, claims=_path(claims))
-    if records.claimed:
-        records = records._replace(strays=())  # the others in the class's table are not stray
-    book = with_questions(book_of(records, {}))
+    task = Task("", os.fspath(qrels), _path(baseline), _path(claims), rules=rules)
+    exercise = Exercise(task, os.fspath(submission), people)
+    exercise.grade()
+    book = exercise.book({})
+    if exercise.claimed:
+        book = book._replace(strays=())  # the others in the class's table are not stray
+    book = with_questions(book)
     return book.entries[0], book
 
 
@@ -318,18 +296,3 @@ def _roster(roster: AnyPath | Roster | None, aside: Iterable[AnyPath | None]) ->
     everybody = roster if roster is None or isinstance(roster, Roster) else read_roster(roster)
     files = [*aside, everybody.file if everybody is not None and everybody.file else None]
     return everybody, [os.path.realpath(file) for file in files if file is not None]
-
-
-def _records_in(target: str) -> str:
-    """Return the folder of records in a folder of grades, after creating it."""
-    folder = os.path.join(target, KEPT)
-    os.makedirs(folder, exist_ok=True)
-    return folder
-
-
-def _written(target: str, book: Grades, records: Records, to: Sequence[str]) -> Grades:
-    """Write everything about a class, and remove the records of submissions that are gone."""
-    book = with_edits(target, book)
-    notes = write_all(target, book, to)
-    forget(os.path.join(target, KEPT), set(records.kept))
-    return book._replace(notes=(*book.notes, *notes))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 from treceval_py.errors import brief, listed
 from treceval_py.grading.records import CONVENTION, CORRECT, MISTAKE, ROUNDING, VERDICTS
+from treceval_py.io.toml_file import NAMES, TEXT, YES, Form, number, one_of, whole_number, written
 from treceval_py.scoring.profiles import DEFAULT_PROFILE
 
 
@@ -42,35 +45,6 @@ USUAL_MEASURES = ("map", "recip_rank", "P_10", "ndcg_cut_10")
 
 ANYWHERE = "anywhere"
 """The rule that right numbers give points wherever they stand."""
-
-
-class Task(NamedTuple):
-    """A task of a course.
-
-    Attributes
-    ----------
-    name : str
-        Its name, unique among the tasks.
-    qrels : str
-        The judgments.
-    baseline, claims : str
-        A run to compare with, and a table of claims; empty if there is none.
-    folder : str
-        The submissions of this task: a pattern for names of files and folders or, if it has a slash, for paths within
-        those of the students; empty for the task's name.
-    weight : float
-        Factor for its points in the course.
-    rules : Rules
-        The rules by which it is graded.
-    """
-
-    name: str
-    qrels: str
-    baseline: str = ""
-    claims: str = ""
-    folder: str = ""
-    weight: float = 1.0
-    rules: Rules | None = None
 
 
 class Rules(NamedTuple):
@@ -143,67 +117,59 @@ class Rules(NamedTuple):
         own = {ROUNDING: self.credit_rounding, CONVENTION: self.credit_convention, MISTAKE: self.credit_mistake}
         return {**dict.fromkeys(VERDICTS, 0.0), CORRECT: 1.0, **own}
 
-    @property
-    def needs_baseline(self) -> bool:
-        """Whether points depend on the value of a baseline."""
-        return any(rule.above_baseline for rule in self.measures)
-
 
 DEFAULT_RULES = Rules()
 """The rules without a rules file."""
 
 
-class Form(NamedTuple):
-    """The form of a value: in words, and as a test."""
+class Task(NamedTuple):
+    """A task of a course, or a single exercise.
 
-    words: str
-    fits: Callable[[Any], bool]
-    take: Callable[[Any], Any]
+    Attributes
+    ----------
+    name : str
+        Its name, unique among the tasks; empty for a single exercise.
+    qrels : str
+        The judgments.
+    baseline, claims : str
+        A run to compare with, and a table of claims; empty if there is none.
+    folder : str
+        The submissions of this task: a pattern for names of files and folders or, if it has a slash, for paths within
+        those of the students; empty for the task's name.
+    weight : float
+        Factor for its points in the course.
+    rules : Rules
+        The rules by which it is graded.
+    """
 
-
-def _number(low: float, high: float) -> Form:
-    # Python counts true and false as numbers; NaN is in no range.
-    return Form(
-        f"a number from {low:g} to {high:,.12g}",
-        lambda value: isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= high,
-        float,
-    )
-
-
-def _whole(low: int, high: int) -> Form:
-    return Form(
-        f"a whole number from {low} to {high:,}",
-        lambda value: isinstance(value, int) and not isinstance(value, bool) and low <= value <= high,
-        int,
-    )
-
-
-def _names(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(name, str) for name in value)
-
-
-def _time(value: Any) -> datetime | None:
-    """Return a time with its zone, from TOML's type or from text; None if it is not one."""
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            return None
-    return value if isinstance(value, datetime) and value.tzinfo is not None else None
+    name: str
+    qrels: str
+    baseline: str = ""
+    claims: str = ""
+    folder: str = ""
+    weight: float = 1.0
+    rules: Rules = DEFAULT_RULES
 
 
-def _one_of(*names: str) -> Form:
-    return Form("one of " + ", ".join(f'"{name}"' for name in names), lambda value: value in names, str)
+def _is_time(value: Any) -> bool:
+    return isinstance(value, datetime) and value.tzinfo is not None
 
 
-MOST = 1_000_000
-TEXT = Form("text in quotes", lambda value: isinstance(value, str), str)
-YES = Form("true or false", lambda value: isinstance(value, bool), bool)
-_LIST = Form("a list of names in quotes", _names, tuple)
-_SHARE = _number(0, 1)
-_POINTS = _number(0, MOST)
-_VALUE = _number(-MOST, MOST)
-_TIME = Form("a time with its zone, such as 2026-11-20T23:59:00+01:00", lambda value: _time(value) is not None, _time)
+_FORMS: Mapping[str, Callable[..., Form]] = {
+    "text": lambda: TEXT,
+    "true or false": lambda: YES,
+    "number": number,
+    "whole number": whole_number,
+    "one of": one_of,
+    "names": lambda: NAMES,
+    "time": lambda: Form("a time with its zone, such as 2026-11-20T23:59:00+01:00", _is_time, lambda time: time),
+}
+
+ARRAYS = {
+    "measure": "Instead of measures in [scoring], one block per measure.",
+    "task": "For a course, one block per task; settings above apply to each task that does not set its own.",
+}
+"""Sections that are arrays of tables, with their purpose."""
 
 
 class Key(NamedTuple):
@@ -219,8 +185,8 @@ class Key(NamedTuple):
         The form of its value.
     meaning : str
         What it decides, a sentence without a full stop.
-    example : str
-        A value as written in the file, for keys without a default.
+    example : object
+        A value.
     field : str
         The attribute of `Rules`, `MeasureRule` or `Task` that it sets; empty if it has the name of the key.
     """
@@ -229,7 +195,7 @@ class Key(NamedTuple):
     name: str
     form: Form
     meaning: str
-    example: str = ""
+    example: Any
     field: str = ""
 
     @property
@@ -240,132 +206,27 @@ class Key(NamedTuple):
     @property
     def default(self) -> Any:
         """The value if the key is left out; None if there is no default."""
-        if self.section in ARRAYS:
-            return (MeasureRule if self.section == "measure" else Task)._field_defaults.get(self.attribute)
-        value = getattr(DEFAULT_RULES, self.attribute)
-        return [rule.name for rule in value] if self.attribute == "measures" else value
+        owners = {"measure": MeasureRule._field_defaults, "task": Task._field_defaults}
+        value = owners.get(self.section, Rules._field_defaults).get(self.attribute)
+        return list(USUAL_MEASURES) if self.attribute == "measures" else value
 
 
-RULES = (
-    Key("", "title", TEXT, "Title of the exercise, in feedback and overview"),
-    Key("scoring", "profile", TEXT, "The conventions of the assignment; 'treceval profiles' lists them"),
-    Key("scoring", "complete", YES, "Whether judged queries that a run lacks count as empty rankings"),
-    Key("scoring", "level", _whole(0, 1000), "Lowest judgment that counts as relevant; without it, the profile's", "1"),
-    Key(
-        "scoring",
-        "named",
-        TEXT,
-        "Name of the file that counts if there are several runs, such as run*.txt; otherwise the run for which most "
-        "claims are right counts, or the last one",
-    ),
-    Key(
-        "scoring",
-        "feedback",
-        _one_of("own", "aggregate", "full"),
-        "What students may learn about the judgments: values of their own queries (own), only means (aggregate), or "
-        "also documents with their judgments (full)",
-    ),
-    Key("scoring", "measures", _LIST, "Measures to compute; the first one orders the overview"),
-    Key("measure", "name", TEXT, "One measure", '"map"'),
-    Key("measure", "weight", _number(0.001, MOST), "Its weight in the points for measures, relative to the others"),
-    Key("measure", "none_below", _VALUE, "No points below this value, or below 0 without it", "0.15"),
-    Key("measure", "full_from", _VALUE, "All points from this value on; linearly fewer below it", "0.3"),
-    Key("measure", "above_baseline", YES, "Whether both limits are added to the baseline's value"),
-    Key("points", "run", _POINTS, "Points for a run that can be scored", field="points_run"),
-    Key("points", "measures", _POINTS, "Points for values of measures; needs [[measure]]", field="points_measures"),
-    Key("points", "claims", _POINTS, "Points for claimed numbers, divided equally among them", field="points_claims"),
-    Key("points", "repaired", _SHARE, "Share of the run's points that remains after repairs", field="credit_repaired"),
-    Key("points", "pass_mark", _POINTS, "Points needed to pass; without it nobody passes or fails", "50"),
-    *(
-        Key("credit", verdict, _SHARE, f"Share of a claim's points if {VERDICTS[verdict]}", field=f"credit_{verdict}")
-        for verdict in (ROUNDING, CONVENTION, MISTAKE)
-    ),
-    Key(
-        "claims",
-        "expected",
-        _LIST,
-        "Measures that must be claimed; if empty, each claimed measure of the rules has a share of the points, all "
-        "others together have one more, and counts such as num_q have none",
-    ),
-    Key(
-        "claims",
-        "claims",
-        _one_of("declared", ANYWHERE),
-        "Which numbers give points: declared ones, or also right ones anywhere in a report; others never take any",
-    ),
-    Key("claims", "tolerance", _number(0, MOST), "How far off a number may be, beyond its last digit"),
-    Key("similarity", "threshold", _SHARE, "Overlap from which runs are listed as alike", field="similarity"),
-    Key("limits", "seconds", _number(1, 86_400), "Time for one submission"),
-    Key("limits", "megabytes", _number(0.001, 1_000_000), "Largest file, unpacked"),
-    Key(
-        "late",
-        "deadline",
-        _TIME,
-        "Deadline; if it or the time is unknown, a submission that the platform marks as late is one day late",
-        "2026-11-20T23:59:00+01:00",
-    ),
-    Key("late", "free_days", _whole(0, 1000), "Days late that cost a student nothing, over all tasks of a course"),
-    Key(
-        "late",
-        "per_day",
-        _SHARE,
-        "Share of all points that each further day costs; begun days count",
-        field="late_per_day",
-    ),
-    Key("late", "most_days", _whole(0, 1000), "Days late after which a submission gets no points", "7"),
-    Key("roster", "groups", TEXT, 'Groups of the roster that hand in together, such as "Team *"'),
-    Key(
-        "task",
-        "name",
-        TEXT,
-        "One task of a course; its sections are [task.scoring], [[task.measure]], …",
-        '"Exercise 1"',
-    ),
-    Key("task", "qrels", TEXT, "Its judgments; files are looked for beside the rules", '"qrels.txt"'),
-    Key("task", "baseline", TEXT, "Its run to compare with", '"bm25.txt"'),
-    Key("task", "claims_file", TEXT, "Its table of claims", '"claims.csv"', field="claims"),
-    Key(
-        "task",
-        "folder",
-        TEXT,
-        'Its submissions: a folder or archive in SUBMISSIONS, such as "ex1*", or a folder of each student, such as '
-        '"*/ex1"; by default the name of the task',
-        '"ex1*"',
-    ),
-    Key("task", "weight", _number(0, MOST), "Factor for its points in the course"),
-)
+def _declared() -> Iterator[Key]:
+    for section, keys in tomllib.loads((files(__package__) / "rule_keys.toml").read_text("utf-8")).items():
+        for name, facts in keys.items():
+            form, *limits = facts.pop("form")
+            yield Key("" if section == "top" else section, name, _FORMS[form](*limits), **facts)
+
+
+RULES = tuple(_declared())
 """All keys of a rules file, in the order in which they are shown."""
 
 SECTIONS = tuple(dict.fromkeys(key.section for key in RULES))
 
 
-ARRAYS = {
-    "measure": "Instead of measures in [scoring], one block per measure.",
-    "task": "For a course, one block per task; settings above apply to each task that does not set its own.",
-}
-"""Sections that are arrays of tables, with their purpose."""
-
-
 def bracketed(section: str) -> str:
     """Return a section's name in the notation of the file."""
     return f"[[{section}]]" if section in ARRAYS else f"[{section}]"
-
-
-def written(value: Any) -> str:
-    """Return a value in TOML's notation."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(written, value))}]"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    return f"{value:.12g}" if isinstance(value, (int, float)) and abs(value) < 1e12 else str(value)
-
-
-RECORDED = (
-    *("profile", "complete", "level", "expected", "claims", "tolerance", "seconds", "megabytes", "named", "feedback"),
-)
-"""The rules, besides the names of measures, that a record of a graded submission depends on."""
 
 
 def fingerprint(rules: Rules) -> str:
@@ -381,28 +242,25 @@ def fingerprint(rules: Rules) -> str:
     str
         SHA-256, hexadecimal.
     """
-    chosen = {name: getattr(rules, name) for name in RECORDED}
-    chosen["measures"] = [rule.name for rule in rules.measures]
-    return hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()
+    measures = tuple(rule.name for rule in rules.measures)
+    scoring = (rules.profile, rules.complete, rules.level, measures, rules.named, rules.feedback)
+    chosen = (*scoring, rules.expected, rules.claims, rules.tolerance, rules.seconds, rules.megabytes)
+    return hashlib.sha256(json.dumps(chosen).encode()).hexdigest()
 
 
 def example_rules() -> str:
-    """Return a rules file with all keys, each explained, that reads as `DEFAULT_RULES`."""
+    """Return a rules file with all keys, each explained and with an example, that reads as `DEFAULT_RULES`."""
     lines = [
         "# Rules of grading. Each value is the default: leave out what you do not change.",
-        "# A line that begins with #: is a key without a default; remove the #: to use it.",
+        "# A line that begins with #: is an example of a key without a default; remove the #: to use it.",
     ]
     for section in SECTIONS:
-        optional = section in ARRAYS
-        if section:
-            lines += ["", *([f"# {ARRAYS[section]}"] if optional else [])]
-            lines += [("#:" if optional else "") + bracketed(section)]
-        for key in RULES:
-            if key.section == section:
-                value = key.example or written(key.default)
-                lines += [
-                    "",
-                    f"# {key.meaning}.",
-                    ("#:" if optional or key.default is None else "") + f"{key.name} = {value}",
-                ]
+        head = [f"# {ARRAYS[section]}", f"#:[[{section}]]"] if section in ARRAYS else [f"[{section}]"]
+        lines += ["", *head] if section else []
+        for key in (key for key in RULES if key.section == section):
+            if section in ARRAYS or key.default is None:
+                lines += ["", f"# {key.meaning}.", f"#:{key.name} = {written(key.example)}"]
+            else:
+                example = f"# {key.meaning}. For example: {written(key.example)}"
+                lines += ["", example, f"{key.name} = {written(key.default)}"]
     return "\n".join(lines) + "\n"

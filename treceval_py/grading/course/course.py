@@ -1,16 +1,26 @@
-"""A course: several tasks, and the results of each student in all of them."""
+"""A course: the submissions of each task, and the results of each student in all tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Collection, Mapping, Sequence
+from fnmatch import fnmatchcase
 from fractions import Fraction
 from typing import NamedTuple
 
-from treceval_py.errors import brief, listed
-from treceval_py.grading.course.roster import Roster
+from treceval_py.errors import EvaluationError, InputError, brief, listed
+from treceval_py.grading.course.matching import fits
+from treceval_py.grading.course.members import identities_of
+from treceval_py.grading.course.roster import Roster, identity_of
 from treceval_py.grading.grades import Entry, Grades, Person
+from treceval_py.grading.intake.found import Limits, left_out
+from treceval_py.grading.intake.intake import submissions
+from treceval_py.grading.intake.items import Submission
 from treceval_py.grading.intake.platforms import safe_name
+from treceval_py.grading.records import FileRead
 from treceval_py.grading.rule_keys import Task
+
+_ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
 
 
 class Standing(NamedTuple):
@@ -71,6 +81,117 @@ class Course(NamedTuple):
         return f"<Course {brief(self.title)!r}: {len(self.members)} students, {listed(self.names)}>"
 
 
+def submissions_of(
+    task: Task, path: str, limits: Limits, *, without: Collection[str], others: list[FileRead]
+) -> Sequence[Submission]:
+    """Return the submissions for a task.
+
+    Parameters
+    ----------
+    task : Task
+        The task. Its `folder` names the folder or archive of its submissions or, with a slash, such as ``*/ex1``, the
+        files of the task in the folders of the students.
+    path : str
+        The folder with the submissions of all tasks.
+    limits, without, others
+        See `treceval_py.grading.intake.intake.submissions`.
+
+    Returns
+    -------
+    sequence of Submission
+        Empty if nothing was handed in yet.
+
+    Raises
+    ------
+    EvaluationError
+        Several folders or archives could be those of the task.
+    InputError
+        The folder cannot be read.
+    """
+    pattern = task.folder or task.name
+    student, slash, below = pattern.partition("/")
+    if slash:
+        handed_in = submissions(path, limits, without=without, others=others)
+        mine = [submission for submission in handed_in if fnmatchcase(submission.student, student)]
+        return [submission.renamed(lambda name: _name_in(name, below)) for submission in mine]
+    own = [name for name in _names_in(path, without) if _is_of(name, pattern)]
+    if len(own) > 1:
+        fault = f"{len(own)} folders or archives may have the submissions of task {task.name}: {listed(own)}"
+        raise EvaluationError(fault, "Name one of them with folder in the rules.", file=path)
+    return submissions(os.path.join(path, own[0]), limits, without=without, others=others) if own else ()
+
+
+def of_no_task(tasks: Sequence[Task], path: str, limits: Limits, *, without: Collection[str]) -> list[str]:
+    """Return the names among the submissions that belong to no task, and so are not read.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        All tasks of the course.
+    path, limits, without
+        See `submissions_of`.
+
+    Returns
+    -------
+    list of str
+        Names of folders and files.
+    """
+    patterns = [task.folder or task.name for task in tasks]
+    whole = [pattern for pattern in patterns if "/" not in pattern]
+    parts = [pattern.partition("/")[::2] for pattern in patterns if "/" in pattern]
+    if not parts:
+        names = _names_in(path, without)
+        return [name for name in names if not left_out(name) and not any(_is_of(name, pattern) for pattern in whole)]
+    return [
+        f"{handed_in.student}/{name}"
+        for handed_in in submissions(path, limits, without=without)
+        if not any(_is_of(handed_in.student, pattern) for pattern in whole)
+        for name in [*(item.name for item in handed_in.items), *(file.name for file in handed_in.refused)]
+        if not left_out(name.rpartition("/")[2])
+        and not any(fnmatchcase(handed_in.student, student) and _name_in(name, below) for student, below in parts)
+    ]
+
+
+def _names_in(path: str, without: Collection[str]) -> list[str]:
+    """Return the names in the folder of a course, without those of other files."""
+    try:
+        names = sorted(os.listdir(path))
+    except OSError as error:
+        todo = "Give the folder that has a folder or archive for each task."
+        raise InputError(f"cannot be read as a folder: {error.strerror or error}", todo, file=path) from None
+    aside = {os.path.realpath(file) for file in without}
+    return [name for name in names if os.path.realpath(os.path.join(path, name)) not in aside]
+
+
+def _is_of(name: str, pattern: str) -> bool:
+    endings = [ending for ending in _ARCHIVES if name.lower().endswith(ending)]
+    return any(fnmatchcase(form, pattern) for form in (name, *(name[: -len(ending)] for ending in endings)))
+
+
+def _name_in(name: str, pattern: str) -> str:
+    """Return the name of a file within the folder of a task; empty if it does not belong to the task."""
+    depth = pattern.count("/") + 1
+    parts = name.split("/")
+    if len(parts) > depth and fnmatchcase("/".join(parts[:depth]), pattern):
+        return "/".join(parts[depth:])
+    return name if fnmatchcase(name, pattern) else ""
+
+
+def roster_of(tasks: Sequence[Sequence[Submission]]) -> Roster:
+    """Return everybody who handed something in, as a roster; submissions with matching names are one student."""
+    people: list[Person] = []
+    for handed_in in tasks:
+        whose = [(submission, *pair) for submission in handed_in for pair in enumerate(identities_of(submission))]
+        matches = fits([identity for *_, identity in whose], [identity_of(person) for person in people])
+        for (submission, at, identity), fit in zip(whose, matches, strict=True):
+            if fit.student is None:
+                owner = submission.owners[at] if submission.owners else None
+                name = submission.student if owner is None or not owner.name else owner.name
+                number, email = ("", "") if owner is None else (owner.number, owner.email)
+                people.append(Person(name or identity.names[0], number, email, group=submission.group))
+    return Roster(tuple(people))
+
+
 def course_of(
     title: str,
     tasks: Sequence[Task],
@@ -94,36 +215,23 @@ def course_of(
     notes : sequence of str
         See `Course`.
     """
-    of_people = [{entry.person: entry for entry in book.entries if entry.person is not None} for book in books]
-    nobodys = [{entry.student: entry for entry in book.entries if entry.person is None} for book in books]
-    everybody = sorted(roster.people, key=lambda person: (person.name.casefold(), person))
+    people = sorted(roster.people, key=lambda person: (person.name.casefold(), person))
+    strangers = sorted({entry.student for book in books for entry in book.entries if entry.person is None})
+    by_owner = [{entry.person or entry.student: entry for entry in book.entries} for book in books]
     taken: set[str] = set()
-    weights = [task.weight for task in tasks]
-    members = [
-        _standing(person.name, person, [own.get(person) for own in of_people], weights, taken) for person in everybody
-    ]
-    strangers = sorted({name for own in nobodys for name in own})
-    members += [_standing(name, None, [own.get(name) for own in nobodys], weights, taken) for name in strangers]
-    names = tuple(task.name for task in tasks)
-    return Course(
-        title,
-        names,
-        tuple(folders[name] for name in names),
-        tuple(weights),
-        tuple(books),
-        tuple(members),
-        tuple(notes),
-    )
-
-
-def _standing(
-    student: str, person: Person | None, entries: Sequence[Entry | None], weights: Sequence[float], taken: set[str]
-) -> Standing:
-    total = most = Fraction(0)
-    for entry, weight in zip(entries, weights, strict=True):
-        if entry is not None and not entry.marks.excused:
-            total += Fraction(repr(entry.marks.total)) * Fraction(repr(weight))
-            most += Fraction(repr(entry.marks.most)) * Fraction(repr(weight))
-    return Standing(
-        student, person, safe_name(student, taken), tuple(entries), round(float(total), 2), round(float(most), 2)
-    )
+    members = []
+    owners: list[Person | str] = [*people, *strangers]
+    for owner in owners:
+        entries = tuple(own.get(owner) for own in by_owner)
+        total = most = Fraction(0)
+        for entry, task in zip(entries, tasks, strict=True):
+            if entry is not None and not entry.marks.excused:
+                total += Fraction(repr(entry.marks.total)) * Fraction(repr(task.weight))
+                most += Fraction(repr(entry.marks.most)) * Fraction(repr(task.weight))
+        person = owner if isinstance(owner, Person) else None
+        name = owner if isinstance(owner, str) else owner.name
+        points = (round(float(total), 2), round(float(most), 2))
+        members.append(Standing(name, person, safe_name(name, taken), entries, *points))
+    names, weights = tuple(task.name for task in tasks), tuple(task.weight for task in tasks)
+    places = tuple(folders[name] for name in names)
+    return Course(title, names, places, weights, tuple(books), tuple(members), tuple(notes))

@@ -25,28 +25,21 @@ class Late(NamedTuple):
         Days after the deadline, rounded up; 0 in time.
     said : str
         The same in words, without a full stop; empty in time.
+    known : bool
+        Whether anything shows when it was handed in.
     """
 
     days: int
     said: str = ""
+    known: bool = True
 
 
 # "Submitted for grading - 1 day 2 hours late - ", "Zur Bewertung abgegeben - 36 Tage 10 Stunden zu spät -  - "
 _OF_MOODLE = re.compile(r"(?i)- (?:(?P<days>\d+) (?:days?|tage?)\b)?(?P<more>[^-]*?) (?:late|zu spät)\b")
 
 
-def is_dated(graded: Graded, person: Person | None) -> bool:
-    """Tell whether lateness can be known: from the submission's time, the platform or the roster."""
-    return bool(graded.handed_in) or graded.late is not None or bool(_status(person))
-
-
-def _status(person: Person | None) -> str:
-    """Return the status of a submission in Moodle's grading worksheet, if that is the roster."""
-    return "" if person is None else next((cell for title, cell in person.row if title.casefold() == "status"), "")
-
-
 def days_late(graded: Graded, rules: Rules, person: Person | None = None) -> Late:
-    """Return how late a submission is, by its time and the deadline; without these, according to the platform.
+    """Return how late a submission is, by its time and the deadline; without these, according to platform or roster.
 
     A time without a zone is in the zone of the deadline.
     """
@@ -61,12 +54,14 @@ def days_late(graded: Graded, rules: Rules, person: Person | None = None) -> Lat
         days = max(math.ceil(over / timedelta(days=1)), 0)
         at = time.astimezone(rules.deadline.tzinfo).strftime("%Y-%m-%d %H:%M")
         return Late(days, f"handed in on {at}, {_days(days)} late") if days else Late(0)
-    if graded.source and (overdue := _OF_MOODLE.search(_status(person))):
+    # Of Moodle's grading worksheet, if that is the roster.
+    status = "" if person is None else next((cell for title, cell in person.row if title.casefold() == "status"), "")
+    if graded.source and (overdue := _OF_MOODLE.search(status)):
         days = max(int(overdue["days"] or 0) + any(map(str.isdigit, overdue["more"])), 1)
         return Late(days, f"the roster says {overdue[0][2:].strip(' -')}")
     if graded.late:
         return Late(1, "the platform marks it as late, without saying by how much: this counts as 1 day")
-    return Late(0)
+    return Late(0, known=bool(graded.handed_in) or graded.late is not None or bool(status))
 
 
 def penalised(marks: Marks, late: Late, rules: Rules, free_days: int) -> tuple[Marks, int]:

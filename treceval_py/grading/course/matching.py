@@ -1,12 +1,9 @@
-"""Match different forms of a person's name, number or address."""
+"""Match people by a number, an address, a login or a whole name; whoever else it may be is a question for a person."""
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, permutations
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from treceval_py.grading.claims.claims import Claimed, shown
@@ -16,13 +13,12 @@ _PLATFORMS = frozenset({"assignment", "assignsubmission", "attempt", "file", "la
 
 _SPELLED_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa", "æ": "ae", "œ": "oe"})
 _OTHER_LETTERS = str.maketrans({"ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ı": "i"})
-_ACCENTED = re.compile("[a-z\u0370-\u04ff]")
-"""Letters that stay the same without accents: Latin, Greek, Cyrillic. In kana or Devanagari, marks are letters."""
 
-_IDEOGRAPH = "\u2e80"
-"""First character from which a word of two letters is a whole name."""
+_EAST_ASIAN = "\u2e80"
+"""First letter of the scripts that write a name without spaces."""
 
-SHORTEST_NUMBER, MOST_WORDS = 3, 5
+SHORTEST_NUMBER = 3
+"""Fewest characters of a word with digits that is a number of a student."""
 
 LONGEST = 200
 """Most characters of a name that are used: file names in archives can be very long."""
@@ -54,86 +50,53 @@ class Fit(NamedTuple):
     student : int or None
         Number of the student; None if nobody fits, or several do.
     candidates : tuple of int
-        Possible students, if none is certain.
+        Students that it may be, if none is certain.
     sure : bool
         Whether an address or a login name decided.
-    partly : bool
-        Whether only a part of the name fits.
     """
 
     student: int | None = None
     candidates: tuple[int, ...] = ()
     sure: bool = False
-    partly: bool = False
 
 
 Words = tuple[str, ...]
 
 
-class _Parts(NamedTuple):
-    """An identity, split into comparable parts, all in lower case.
+class _Forms(NamedTuple):
+    """An identity in comparable forms, all in lower case.
 
     Attributes
     ----------
-    exact : frozenset of str
-        The names, exactly as written.
-    plain : frozenset of tuple of str
-        Their words in alphabetical order.
-    spellings : frozenset of tuple of str
-        The same words with umlauts written out, and without accents.
-    words : frozenset of tuple of str
-        The spellings without numbers and without the platforms' words.
-    joined : frozenset of str
-        These words in any order, without spaces: ``lovelaceada``.
-    numbers : frozenset of str
-        Numbers, and words with digits such as ``s0123``.
+    called : frozenset of str
+        The names as written; a person looked for may be named by an address or login name.
     handles : frozenset of str
         Addresses and login names.
     mailboxes : frozenset of str
         The part of addresses before the ``@``, which often is a login name.
-    called : frozenset of str
-        The names, since a person looked for may be named by an address or login name.
+    numbers : frozenset of str
+        Numbers, and words with digits such as ``s0123``.
+    words : frozenset of tuple of str
+        The words of each name in alphabetical order, with umlauts written out and without accents; numbers and the
+        platforms' words are left out.
+    letters : frozenset of str
+        The letters of each name in alphabetical order: equal for ``lovelaceada`` and ``Ada Lovelace``.
     """
 
-    exact: frozenset[str]
-    plain: frozenset[Words]
-    spellings: frozenset[Words]
-    words: frozenset[Words]
-    joined: frozenset[str]
-    numbers: frozenset[str]
+    called: frozenset[str]
     handles: frozenset[str]
     mailboxes: frozenset[str]
-    called: frozenset[str]
+    numbers: frozenset[str]
+    words: frozenset[Words]
+    letters: frozenset[str]
 
 
-class _Level(NamedTuple):
-    """A way of matching: two identities have a key in common, and are alike.
-
-    Attributes
-    ----------
-    keys : callable
-        Returns the keys of an identity.
-    alike : callable
-        Tells whether two identities with a common key are alike; None if all are.
-    alone : bool
-        Whether nobody else may match the same student.
-    sure : bool
-        See `Fit`.
-    """
-
-    keys: Callable[[_Parts], Iterable[Hashable]]
-    alike: Callable[[_Parts, _Parts], bool] | None = None
-    alone: bool = True
-    sure: bool = False
-
-
-def fits(wanted: Sequence[Identity], students: Sequence[Identity], *, parts: bool = False) -> list[Fit]:
+def fits(wanted: Sequence[Identity], students: Sequence[Identity]) -> list[Fit]:
     """Find the student who fits each of some identities.
 
-    The criteria, in order: an address or login name; the exact name; the name without regard to case, spaces and order
-    of words; without regard to accents; the part of an address before the ``@``; a number, unless it comes with another
-    name; and last the name without numbers, even if its words are joined. An identity that fits several students gets
-    none, unless a number decides. A student who was matched by a stronger criterion is not matched by a weaker one.
+    The criteria, in order: an address or a login name; the name as written; the words of the name in any order, without
+    regard to accents; a number, unless it comes with another name; the part of an address before the ``@``. An identity
+    that fits several students gets none, unless a number decides.
 
     Parameters
     ----------
@@ -141,148 +104,120 @@ def fits(wanted: Sequence[Identity], students: Sequence[Identity], *, parts: boo
         The identities to look for.
     students : sequence of Identity
         The students.
-    parts : bool, optional
-        Whether two words of a longer name suffice if they fit only one student.
 
     Returns
     -------
     list of Fit
         One for each identity.
     """
-    mine, theirs = [_taken_apart(identity) for identity in wanted], [_taken_apart(identity) for identity in students]
-    known = frozenset[str]().union(*(person.numbers for person in mine))
-    if known.isdisjoint(frozenset[str]().union(*(person.numbers for person in theirs))):
-        # The numbers are from two systems, such as a platform and a university, so they are ignored.
-        mine, theirs = ([person._replace(numbers=frozenset()) for person in side] for side in (mine, theirs))
+    mine, theirs = [_forms_of(identity) for identity in wanted], [_forms_of(identity) for identity in students]
     matches: dict[int, Fit] = {}
-    for level in (*_LEVELS, *((_BY_PARTS,) if parts else ())):
-        taken = {fit.student for fit in matches.values()} if level.alone else set()
-        likes = _likes(mine, theirs, level, matches, taken)
-        claimants = Counter(student for own in likes.values() for student in own)
-        for at, own in likes.items():
-            if len(own) == 1 and not (level.alone and claimants[own[0]] > 1):
-                matches[at] = Fit(own[0], sure=level.sure, partly=level is _BY_PARTS)
+    for keys, alike in _LEVELS:
+        index: dict[str | Words, list[int]] = {}
+        for student, forms in enumerate(theirs):
+            for key in keys(forms):
+                index.setdefault(key, []).append(student)
+        for at, forms in enumerate(mine):
+            if at in matches:
+                continue
+            near = sorted({student for key in keys(forms) for student in index.get(key, ())})
+            own = [student for student in near if alike(forms, theirs[student])]
+            numbered = [student for student in own if not forms.numbers.isdisjoint(theirs[student].numbers)]
+            own = numbered if len(numbered) == 1 else own
+            if len(own) == 1 and alike is not _may_be_alike:
+                matches[at] = Fit(own[0], sure=alike is _handled_alike)
             elif own:
-                matches[at] = Fit(candidates=tuple(own))
-    # Students who fit may already be matched with somebody else.
-    left = [at for at in range(len(mine)) if at not in matches]
-    for level in _LEVELS[-4:]:
-        for at, own in _likes(mine, theirs, level, matches, set()).items():
-            if at in left and own:
                 matches[at] = Fit(candidates=tuple(own))
     return [matches.get(at, Fit()) for at in range(len(mine))]
 
 
-def _likes(
-    mine: Sequence[_Parts], theirs: Sequence[_Parts], level: _Level, matches: Mapping[int, Fit], taken: set[int | None]
-) -> dict[int, list[int]]:
-    """Return the matching students of each identity not found yet; if there are several, only those with its number."""
-    index: dict[Hashable, list[int]] = {}
-    for student, parts in enumerate(theirs):
-        if student not in taken:
-            for key in level.keys(parts):
-                index.setdefault(key, []).append(student)
-    likes = {}
-    for at, parts in enumerate(mine):
-        if at in matches:
-            continue
-        near = sorted({student for key in level.keys(parts) for student in index.get(key, ())})
-        own = [student for student in near if level.alike is None or level.alike(parts, theirs[student])]
-        numbered = [student for student in own if not parts.numbers.isdisjoint(theirs[student].numbers)]
-        likes[at] = numbered if len(own) > 1 and len(numbered) == 1 else own
-    return likes
-
-
-def _taken_apart(identity: Identity) -> _Parts:
-    small = [unicodedata.normalize("NFKC", name[:LONGEST]).casefold() for name in identity.names]
-    forms = {form for name in small for form in (name.translate(_SPELLED_OUT), name.translate(_OTHER_LETTERS))}
-    spelled = {tuple(sorted(_words(_without_accents(form)))) for form in forms}
-    long = {word for words in spelled for word in words if len(word) >= SHORTEST_NUMBER}
-    numbers = {word for word in long if any(map(str.isdigit, word))}
-    numbers |= {number.strip().casefold() for number in identity.numbers if number.strip()}
-    words = {
-        tuple(word for word in words if word not in _PLATFORMS and not any(map(str.isdigit, word))) for words in spelled
-    } - {()}
-    handles = {handle.strip().casefold() for handle in identity.handles if handle.strip()}
-    return _Parts(
-        frozenset(identity.names),
-        frozenset(tuple(sorted(_words(name))) for name in small),
-        frozenset(spelled),
-        frozenset(words),
-        frozenset(joined for name in words for joined in _joined(name)),
-        frozenset(number.lstrip("0") or number for number in numbers),
-        frozenset(handles),
+def _forms_of(identity: Identity) -> _Forms:
+    called = [unicodedata.normalize("NFKC", name[:LONGEST]).casefold().strip() for name in identity.names]
+    plain = [_without_accents(name.translate(table)) for name in called for table in (_SPELLED_OUT, _OTHER_LETTERS)]
+    numbers = {word for name in plain for word in _split(name) if _is_number(word)}
+    numbers |= {number.strip().casefold() for number in identity.numbers}
+    handles = {handle.strip().casefold() for handle in identity.handles}
+    words = frozenset(map(_words, plain)) - {()}
+    return _Forms(
+        frozenset(called) - {""},
+        frozenset(handles) - {""},
         frozenset(handle.partition("@")[0] for handle in handles if "@" in handle),
-        frozenset(map(str.strip, small)),
+        frozenset(number.lstrip("0") or number for number in numbers) - {""},
+        words,
+        frozenset("".join(sorted("".join(name))) for name in words),
     )
 
 
-def _words(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     """Split a text into words; combining marks belong to the letters before them."""
     letters = (letter if letter.isalnum() or unicodedata.category(letter)[0] == "M" else " " for letter in text)
     return "".join(letters).split()
 
 
-def _joined(words: Words) -> Iterator[str]:
-    if len(words) > MOST_WORDS:
-        yield "".join(words)
-    else:
-        yield from map("".join, permutations(words))
+def _is_number(word: str) -> bool:
+    return len(word) >= SHORTEST_NUMBER and any(map(str.isdigit, word))
+
+
+def _words(name: str) -> Words:
+    """Return the words of a name in alphabetical order; those of an East Asian name as one."""
+    words = sorted(word for word in _split(name) if word not in _PLATFORMS and not _is_number(word))
+    if words and words[0] >= _EAST_ASIAN:
+        return ("".join(sorted("".join(words))),)
+    return tuple(words)
 
 
 def _without_accents(text: str) -> str:
+    """Return a text without accents on Latin, Greek and Cyrillic letters; in kana or Devanagari, marks are letters."""
     letters: list[str] = []
     for letter in unicodedata.normalize("NFKD", text):
-        if not (unicodedata.combining(letter) and letters and _ACCENTED.match(letters[-1])):
+        if not (unicodedata.combining(letter) and letters and letters[-1] < "\u0500"):
             letters.append(letter)
     return unicodedata.normalize("NFC", "".join(letters))
 
 
-def _numbered_alike(mine: _Parts, theirs: _Parts) -> bool:
-    """Tell whether two identities share a number, or their words if only one of them has numbers."""
-    if mine.numbers and theirs.numbers:
-        # A number that comes with another name is another student's.
-        some = {word for words in mine.words for word in words} & {word for words in theirs.words for word in words}
-        named = mine.words and theirs.words and not some and mine.joined.isdisjoint(theirs.joined)
-        return not mine.numbers.isdisjoint(theirs.numbers) and not named
-    return not mine.words.isdisjoint(theirs.words)
-
-
-def _named_alike(mine: _Parts, theirs: _Parts) -> bool:
-    """Tell whether two identities share first and last name; their numbers may differ, as platforms use their own."""
-    return not (mine.numbers and theirs.numbers) or any(
-        len(words) > 1 or (len(words[0]) > 1 and words[0] >= _IDEOGRAPH) for words in mine.words | theirs.words
-    )
-
-
-def _mailed_alike(mine: _Parts, theirs: _Parts) -> bool:
-    """Tell whether the name of one identity is the part before the ``@`` in the address of the other."""
-    return not mine.called.isdisjoint(theirs.mailboxes) or not theirs.called.isdisjoint(mine.mailboxes)
-
-
-def _partly_alike(mine: _Parts, theirs: _Parts) -> bool:
-    """Tell whether one name contains all words of the other."""
-    return any(set(one) <= set(other) or set(other) <= set(one) for one in mine.words for other in theirs.words)
-
-
-def _handled_alike(mine: _Parts, theirs: _Parts) -> bool:
+def _handled_alike(mine: _Forms, theirs: _Forms) -> bool:
     """Tell whether two identities share an address or login, or one of them is named by that of the other."""
     by_handle = bool(mine.handles or theirs.handles)
     return by_handle and not (mine.handles or mine.called).isdisjoint(theirs.handles or theirs.called)
 
 
-_LEVELS = (
-    _Level(lambda parts: parts.handles | parts.called, _handled_alike, alone=False, sure=True),
-    _Level(lambda parts: parts.exact, alone=False),
-    _Level(lambda parts: parts.plain, alone=False),
-    _Level(lambda parts: parts.spellings),
-    _Level(lambda parts: parts.mailboxes | parts.called, _mailed_alike),
-    _Level(lambda parts: [*parts.words, *parts.numbers], _numbered_alike),
-    _Level(lambda parts: parts.joined, _named_alike),
-)
-"""The criteria, strongest first; the last four also give candidates if nobody was found."""
+def _always(_mine: _Forms, _theirs: _Forms) -> bool:
+    return True
 
-_BY_PARTS = _Level(lambda parts: [pair for words in parts.words for pair in combinations(words, 2)], _partly_alike)
+
+def _numbered_alike(mine: _Forms, theirs: _Forms) -> bool:
+    """Tell whether two identities share a number, and have no names or some word or all letters in common."""
+    some, others = ({word for words in forms.words for word in words} for forms in (mine, theirs))
+    named = some and others and some.isdisjoint(others) and mine.letters.isdisjoint(theirs.letters)
+    return not mine.numbers.isdisjoint(theirs.numbers) and not named
+
+
+def _mailed_alike(mine: _Forms, theirs: _Forms) -> bool:
+    """Tell whether the name of one identity is the part before the ``@`` in the address of the other."""
+    return not mine.called.isdisjoint(theirs.mailboxes) or not theirs.called.isdisjoint(mine.mailboxes)
+
+
+def _parts_of(forms: _Forms) -> set[str | Words]:
+    """Return everything by which an identity may resemble another one."""
+    return {*forms.numbers, *forms.letters, *(word for words in forms.words for word in words)}
+
+
+def _may_be_alike(mine: _Forms, theirs: _Forms) -> bool:
+    """Tell whether two identities share a number or all letters, or one name has all words of the other."""
+    parts = (set(one) <= set(other) or set(other) <= set(one) for one in mine.words for other in theirs.words)
+    return not (mine.numbers.isdisjoint(theirs.numbers) and mine.letters.isdisjoint(theirs.letters)) or any(parts)
+
+
+_Keys = Callable[[_Forms], Iterable[str | Words]]
+_LEVELS: tuple[tuple[_Keys, Callable[[_Forms, _Forms], bool]], ...] = (
+    (lambda forms: forms.called | forms.handles, _handled_alike),
+    (lambda forms: forms.called, _always),
+    (lambda forms: forms.words, _always),
+    (lambda forms: forms.numbers, _numbered_alike),
+    (lambda forms: forms.called | forms.mailboxes, _mailed_alike),
+    (_parts_of, _may_be_alike),
+)
+"""The criteria, strongest first: keys, and whether two with a common key are alike; the last gives candidates only."""
 
 
 # --- the claims of a class ---
@@ -307,33 +242,20 @@ def match_students(
     strays : list of str
         The reason for each name that is left over, with the place of its first claim; sentences without full stops.
     """
-    matches = fits([Identity((name,)) for name in claims], students)
     matched: dict[int, list[Claimed]] = {}
     strays = []
-    for (name, mine), fit in zip(claims.items(), matches, strict=True):
+    for (name, mine), fit in zip(claims.items(), fits([Identity((name,)) for name in claims], students), strict=True):
         if fit.student is not None:
             matched.setdefault(fit.student, []).extend(mine)
         else:
             place = f"{mine[0].place}: " if mine else ""
-            names = [students[at].names[0] for at in fit.candidates]
-            who = may_be(names, "another name in the table") or "handed nothing in, or under another name"
+            who = may_be([students[at].names[0] for at in fit.candidates]) or "handed nothing in, or under another name"
             strays.append(f"{place}student '{shown(name)}' {who}")
     return matched, strays
 
 
-def may_be(names: Sequence[str], other: str) -> str:
-    """Say who somebody may be; empty without candidates.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The candidates.
-    other : str
-        Words for another possible match of the only candidate.
-    """
-    if not names:
-        return ""
-    said = "may be " + " or ".join(f"'{shown(name)}'" for name in names[:3])
-    if len(names) == 1:
-        return f"{said}, but so may {other}"
-    return said + (f" or {len(names) - 3} more" if len(names) > 3 else "")
+def may_be(names: Sequence[str]) -> str:
+    """Say who somebody may be; empty without candidates."""
+    names = [f"'{shown(name)}'" for name in names]
+    more = f" or {len(names) - 3} more" if len(names) > 3 else ""
+    return f"may be {' or '.join(names[:3])}{more}" if names else ""

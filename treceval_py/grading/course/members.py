@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from functools import partial
 from typing import NamedTuple
 
 from treceval_py.grading.claims.claims import shown
@@ -41,7 +40,7 @@ class Class(NamedTuple):
     members : tuple of Member
         Everybody on the roster, then the submissions of nobody on it.
     submissions : tuple of Submission
-        The submissions; several submissions of a person are merged into one.
+        The submissions that count, and those of nobody.
     """
 
     members: tuple[Member, ...]
@@ -71,30 +70,24 @@ def class_of(handed_in: Sequence[Submission], roster: Roster | None, groups: str
     """
     if roster is None:
         return Class(tuple(_without_roster(handed_in)), tuple(handed_in))
-    people, submissions = roster.people, list(handed_in)
-    mine, strangers, questions = _owners(submissions, people)
+    people = roster.people
+    mine, asked = _owners(handed_in, people)
     counting = {person: several[-1] for person, several in mine.items()}
-    used = {at for several in mine.values() for at in several}
-    for person, several in mine.items():
-        others = {at for key, own in mine.items() if key != person for at in own}
-        if len(several) > 1 and others.isdisjoint(several):
-            submissions[several[-1]] = _merged([submissions[at] for at in several])
-        elif len(several) > 1:
-            names = ", ".join(shown(submissions[at].student) for at in several[:-1])
-            questions.setdefault(person, []).append(f"the last of several submissions counts, not {names}")
-    _give_to_groups(counting, submissions, people, groups)
-    left = sorted({*range(len(submissions))} - used - {*counting.values()})
+    _give_to_groups(counting, handed_in, people, groups)
+    owned = {at for several in mine.values() for at in several}
+    left = sorted({*range(len(handed_in))} - owned - {*counting.values()})
     kept = sorted({*counting.values(), *left})
-    place = {at: number for number, at in enumerate(kept)}
+    place: dict[int | None, int] = {at: number for number, at in enumerate(kept)}
     members = []
     for person, student in enumerate(people):
-        at = counting.get(person)
-        asked = list(questions.get(person, ()))
-        if at is not None and len(submissions[at].owners) > 1:
-            asked += strangers.get(at, ())
-        members.append(Member(student, None if at is None else place[at], _questions(asked)))
-    members += [Member(None, place[at], _questions(strangers.get(at, [NOT_ON_IT]))) for at in left]
-    return Class(tuple(members), tuple(submissions[at] for at in kept))
+        at, several = counting.get(person), mine.get(person, [])
+        earlier = ", ".join(shown(handed_in[number].student) for number in several[:-1])
+        said = [f"the last of several submissions counts, not {earlier}"] if earlier else []
+        if at is not None and len(handed_in[at].owners) > 1:
+            said += asked.get(at, ())
+        members.append(Member(student, place.get(at), _questions(said)))
+    members += [Member(None, place[at], _questions(asked.get(at, [NOT_ON_IT]))) for at in left]
+    return Class(tuple(members), tuple(handed_in[at] for at in kept))
 
 
 NOT_ON_IT = "nobody on the roster has this name"
@@ -117,59 +110,50 @@ def _without_roster(handed_in: Sequence[Submission]) -> Iterator[Member]:
 
 def _owners(
     submissions: Sequence[Submission], people: Sequence[Person]
-) -> tuple[dict[int, list[int]], dict[int, list[str]], dict[int, list[str]]]:
-    """Return each person's submissions, the last one last; and questions, by submission and by person."""
+) -> tuple[dict[int, list[int]], dict[int, list[str]]]:
+    """Return each person's submissions, the last one last; and questions about the owners of submissions."""
     whose = [(at, identity) for at, submission in enumerate(submissions) for identity in identities_of(submission)]
-    matches = fits([identity for _, identity in whose], [identity_of(person) for person in people], parts=True)
+    matches = fits([identity for _, identity in whose], [identity_of(person) for person in people])
     owned: dict[int, list[tuple[int, bool]]] = {}
-    strangers: dict[int, list[str]] = {}
-    partly: dict[int, list[str]] = {}
+    asked: dict[int, list[str]] = {}
     for (at, identity), fit in zip(whose, matches, strict=True):
         if fit.student is not None:
             owned.setdefault(fit.student, []).append((at, fit.sure))
-            if fit.partly:
-                partly[fit.student] = [f"only a part of the name fits '{shown(submissions[at].student)}'"]
-        else:
-            may = may_be([people[number].name for number in fit.candidates], "another submission")
-            who = f"'{shown(identity.names[0])}' " if len(submissions[at].owners) > 1 else ""
-            strangers.setdefault(at, []).append(
-                f"{who}{may}" if may else f"{who}is not on the roster" if who else NOT_ON_IT
-            )
+            continue
+        may = may_be([people[number].name for number in fit.candidates])
+        joint = len(submissions[at].owners) > 1
+        said = f"'{shown(identity.names[0])}' {may or 'is not on the roster'}" if joint else may or NOT_ON_IT
+        asked.setdefault(at, []).append(said)
     mine: dict[int, list[int]] = {}
     for person, own in owned.items():
-        kept = own if _of_one(own, submissions) else [pair for pair in own if pair[1]]
-        for at, _ in (pair for pair in own if pair not in kept):
-            strangers.setdefault(at, []).append(may_be([people[person].name], "another submission"))
-        if kept:
-            mine[person] = sorted((at for at, _ in kept), key=lambda at: (submissions[at].handed_in, at))
-    return mine, strangers, partly
-
-
-def _of_one(own: Sequence[tuple[int, bool]], submissions: Sequence[Submission]) -> bool:
-    """Tell whether submissions that fit a person are from one student, judged by the platform's numbers."""
-    numbers = {submissions[at].numbers for at, sure in own if submissions[at].numbers and not sure}
-    return len(numbers) < 2 and not (numbers and any(sure for _, sure in own))
+        # Submissions with different numbers of the platform are not from one student, unless an address decides.
+        numbers = {submissions[at].numbers for at, sure in own if not sure} - {()}
+        several = len(numbers) + any(sure for _, sure in own) > 1
+        for at, sure in own:
+            if several and not sure:
+                asked.setdefault(at, []).append(may_be([people[person].name]))
+            else:
+                mine.setdefault(person, []).append(at)
+    return {person: sorted(own, key=lambda at: (submissions[at].handed_in, at)) for person, own in mine.items()}, asked
 
 
 def _give_to_groups(
     counting: dict[int, int], submissions: Sequence[Submission], people: Sequence[Person], pattern: str
 ) -> None:
     """Give members without a submission the submission of their group."""
-    members: dict[str, list[int]] = {}
-    titles: dict[str, str] = {}
-    for number, person in enumerate(people):
-        for name in filter(None, map(str.strip, re.split("[,;]", person.group))):
-            members.setdefault(_plain(name), []).append(number)
-            titles[_plain(name)] = name
-    of_people = {*counting.values()}
-    named: dict[str, list[int]] = {}
+    of_people, named = {*counting.values()}, dict[str, list[int]]()
     for at, submission in enumerate(submissions):
         group = _plain(submission.group) or (_plain(submission.student) if at not in of_people else "")
-        if group in members:
-            named.setdefault(group, []).append(at)
+        named.setdefault(group, []).append(at)
+    members: dict[str, list[int]] = {}
+    for number, person in enumerate(people):
+        for name in filter(None, map(_plain, re.split("[,;]", person.group))):
+            members.setdefault(name, []).append(number)
     for group, own in members.items():
-        together = named.get(group, []) or [counting[number] for number in own if number in counting]
-        if together and (group in named or (pattern and fnmatchcase(titles[group], pattern))):
+        shared = (
+            [counting[number] for number in own if number in counting] if fnmatchcase(group, _plain(pattern)) else []
+        )
+        if together := named.get(group) or shared:
             last = max(together, key=lambda at: (submissions[at].handed_in, at))
             for number in own:
                 counting.setdefault(number, last)
@@ -177,16 +161,6 @@ def _give_to_groups(
 
 def _plain(name: str) -> str:
     return " ".join(name.replace("_", " ").casefold().split())
-
-
-def _merged(parts: Sequence[Submission]) -> Submission:
-    """Merge the submissions of a person under several names, keeping the last name."""
-    named = [part.renamed(partial("{}/{}".format, part.student)) for part in reversed(parts)]
-    return parts[-1]._replace(
-        source=f"{parts[-1].source} and {len(parts) - 1} more",
-        items=tuple(item for part in named for item in part.items),
-        refused=tuple(file for part in named for file in part.refused),
-    )
 
 
 def identities_of(submission: Submission) -> list[Identity]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+import tomllib
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from importlib.resources import files
 from itertools import zip_longest
 from typing import NamedTuple
 
 from treceval_py.data.ids import beginning_of, quoted
 from treceval_py.errors import InputError
-from treceval_py.grading.claims.documents.text import SEPARATED, content_of, lines_of, records
+from treceval_py.grading.claims.documents.text import SEPARATED, content_of, decoded, lines_of, records
 from treceval_py.grading.course.matching import Identity
 from treceval_py.grading.grades import Person
 
@@ -41,43 +43,13 @@ class Roster(NamedTuple):
         return f"<Roster{platform}: {len(self.people)} students>"
 
 
-GIVEN, FAMILY, NAME, NUMBER, ACCOUNT, EMAIL, LOGIN, GROUP, ROLE = (
-    *("given name", "family name", "name", "number", "account", "email", "login", "group", "role"),
-)
+_TITLES: dict[str, dict[str, list[str]]] = tomllib.loads((files(__package__) / "roster.toml").read_text("utf-8"))
+_MEANING = {title: meaning for meaning, titles in _TITLES["meaning"].items() for title in titles}
 
-TITLES = {
-    GIVEN: "first name, firstname, given name, forename, vorname, prénom, nombre, nome, voornaam, imię, имя, 名",
-    FAMILY: "last name, lastname, surname, family name, nachname, familienname, nom, nom de famille, apellidos, "
-    "apellido(s), cognome, sobrenome, achternaam, nazwisko, фамилия, 姓",
-    NAME: "name, full name, fullname, student, student name, display name, vollständiger name, teilnehmer, "
-    "nom complet, nombre completo, nome completo, volledige naam, полное имя, 姓名, 全名, 氏名",
-    NUMBER: "number, id number, idnumber, student id, student number, sid, sis user id, org defined id, "
-    "matriculation number, matrikelnummer, matrikelnr, matrikelnr., matr.-nr., id-nummer, numéro d'identification, "
-    "numéro d'étudiant, numéro étudiant, n° étudiant, matricola, matrícula, studentnummer, "
-    "número de id, número de identificación, codice identificativo, 学号, 学籍番号",
-    ACCOUNT: "id, identifier, participant, teilnehmernummer, identifiant, identificador",
-    EMAIL: "email, e-mail, mail, email address, e-mail address, student email, e-mail-adresse, "
-    "adresse de courriel, courriel, adresse e-mail, dirección de correo, "
-    "correo electrónico, indirizzo email, e-mailadres, адрес электронной почты, "
-    "邮箱, 电子邮件地址",
-    LOGIN: "login, username, user name, user, sis login id, github_username, github username, github, anmeldename, "
-    "nom d'utilisateur, nombre de usuario, nome utente, 用户名",
-    GROUP: "group, groups, group name, group_name, team, gruppe, gruppen, groupe, groupes, grupo, grupos, gruppo, "
-    "组, 小组",
-    ROLE: "role, roles, rolle, rollen, rôle, rôles, rol",
-}
-"""Column names of rosters, as used by platforms, in several languages, and by teachers."""
+GIVEN, FAMILY, NAME, NUMBER, ACCOUNT, EMAIL, LOGIN, GROUP, ROLE = _TITLES["meaning"]
+"""Meanings of columns."""
 
-_MEANING = {title: meaning for meaning, titles in TITLES.items() for title in titles.split(", ")}
-
-PLATFORMS = {
-    "canvas": ("student", "id", "section"),
-    "gradescope": ("sid", "email"),
-    "github": ("identifier", "github_username"),
-}
-"""Column titles from which a platform's export is recognised; Moodle's depend on the site's language."""
-
-_OF_MOODLE = frozenset({frozenset({GIVEN, FAMILY, EMAIL}), frozenset({ACCOUNT, NAME, EMAIL})})
+_OF_MOODLE = ({GIVEN, FAMILY, EMAIL}, {ACCOUNT, NAME, EMAIL})
 """Meanings of the columns that Moodle's participants, grades and grading worksheet have in common."""
 
 _STAFF = re.compile(
@@ -114,14 +86,21 @@ def read_roster(path: str | os.PathLike[str]) -> Roster:
         The file cannot be read, is not such a table, or lists a student twice.
     """
     file = os.fspath(path)
-    rows = _rows(_text_of(file), file)
-    first, titles = next(rows, (1, ()))
-    meanings = [meaning_of(title) for title in titles]
-    if not {GIVEN, FAMILY, NAME, EMAIL, NUMBER, ACCOUNT, LOGIN} & set(meanings):
+    data = content_of(file)
+    if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        raise InputError("this is a workbook, but a roster must be CSV", "Save it as CSV.", file=file)
+    lines = lines_of(decoded(data))
+    skipped = bool(lines) and SEPARATED.fullmatch(lines[0]) is not None
+    separator = max(SEPARATORS, key=next((line for line in lines[skipped:] if line.strip()), "").count)
+    rows = records(lines, int(skipped), separator, file)
+    first, titles = next(rows, (1, []))
+    meanings, known = set(map(meaning_of, titles)), {title.casefold().strip() for title in titles}
+    if not {GIVEN, FAMILY, NAME, EMAIL, NUMBER, ACCOUNT, LOGIN} & meanings:
         written = beginning_of(", ".join(titles).encode()) if titles else "nothing"
         fault = f"expected a line that names columns such as name, number and email, found {written}"
         raise InputError(fault, "Begin the roster with name,number,email.", file=file, line=first)
-    platform = _platform([title.casefold().strip() for title in titles], frozenset(meanings))
+    moodle = "moodle" if any(own <= meanings for own in _OF_MOODLE) else ""
+    platform = next((name for name, own in _TITLES["platform"].items() if set(own) <= known), moodle)
     people: list[Person] = []
     seen: dict[tuple[str, str], int] = {}
     for line, cells in rows:
@@ -129,13 +108,13 @@ def read_roster(path: str | os.PathLike[str]) -> Roster:
             fault = f"expected {len(titles)} columns as in the first line, found {len(cells)}"
             raise InputError(fault, "Put quotes around a field that contains a separator.", file=file, line=line)
         row = tuple(zip_longest(titles, cells[: len(titles)], fillvalue=""))
-        person = _person(row, meanings, platform)
+        person = _person(row, platform)
         if person is not None:
             _check_new(person, seen, file, line)
             people.append(person)
     if not people:
         raise InputError("there are no students in the roster", "Write a line for each student.", file=file)
-    return Roster(tuple(people), platform, titles, file)
+    return Roster(tuple(people), platform, tuple(titles), file)
 
 
 def meaning_of(title: str) -> str:
@@ -143,19 +122,18 @@ def meaning_of(title: str) -> str:
     return _MEANING.get(unicodedata.normalize("NFC", " ".join(title.casefold().split())), "")
 
 
-def _platform(titles: Sequence[str], meanings: frozenset[str]) -> str:
-    for platform, own in PLATFORMS.items():
-        if set(own) <= set(titles):
-            return platform
-    return "moodle" if any(known <= meanings for known in _OF_MOODLE) else ""
+def _cells(row: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the cells of each meaning in a row."""
+    cells: dict[str, list[str]] = {}
+    for title, cell in row:
+        if cell.strip() not in ("", "-"):
+            cells.setdefault(meaning_of(title), []).append(" ".join(cell.split()))
+    return cells
 
 
-def _person(row: tuple[tuple[str, str], ...], meanings: Sequence[str], platform: str) -> Person | None:
+def _person(row: tuple[tuple[str, str], ...], platform: str) -> Person | None:
     """Return the student of a row; None if the row is empty, or not about a student."""
-    own: dict[str, str] = {}
-    for (_, cell), meaning in zip(row, meanings, strict=True):
-        if meaning and cell.strip() and cell.strip() != "-":
-            own.setdefault(meaning, " ".join(cell.split()))
+    own = {meaning: cells[0] for meaning, cells in _cells(row).items()}
     if _STAFF.search(own.get(ROLE, "")) or own.get(NAME, "").casefold() in _NOBODY:
         return None
     account = own.get(ACCOUNT, "")
@@ -204,49 +182,11 @@ def _check_new(person: Person, seen: dict[tuple[str, str], int], file: str, line
 
 def identity_of(person: Person) -> Identity:
     """Return everything that identifies a person, including other columns of the roster's row."""
-    names, numbers, handles = [person.name], [person.number], [person.email, person.login]
-    given = family = ""
-    for title, written in person.row:
-        meaning, cell = meaning_of(title), written.strip()
-        if meaning == GIVEN:
-            given = cell
-        elif meaning == FAMILY:
-            family = cell
-        elif meaning == NAME:
-            names.append(cell)
-        elif meaning in (NUMBER, ACCOUNT):
-            # Moodle writes "Participant 12345", or "Teilnehmer/in12345".
-            numbers.append(re.sub(r"^[^\W\d]{4,}\D*(?=\d+$)", "", cell))
-            names.append(cell)
-        elif meaning in (EMAIL, LOGIN):
-            handles.append(cell)
-    names.append(f"{given} {family}")
+    cells = _cells(person.row)
+    accounts = [*cells.get(NUMBER, ()), *cells.get(ACCOUNT, ())]
+    given, family = (cells.get(part, [""])[-1] for part in (GIVEN, FAMILY))
+    names = [person.name, *cells.get(NAME, ()), *accounts, f"{given} {family}"]
+    # Moodle writes "Participant 12345", or "Teilnehmer/in12345".
+    numbers = [person.number, *(re.sub(r"^[^\W\d]{4,}\D*(?=\d+$)", "", number) for number in accounts)]
+    handles = [person.email, person.login, *cells.get(EMAIL, ()), *cells.get(LOGIN, ())]
     return Identity(*(tuple(dict.fromkeys(filter(str.strip, texts))) for texts in (names, numbers, handles)))
-
-
-# --- the table ---
-
-
-def _text_of(file: str) -> str:
-    data = content_of(file)
-    if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
-        raise InputError("this is a workbook, but a roster must be CSV", "Save it as CSV.", file=file)
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        text = data.decode("cp1252", "replace")
-        if "\ufffd" not in text:
-            return text
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError("the text is not UTF-8", "Save the table as CSV in UTF-8.", file=file, line=line) from None
-
-
-def _rows(text: str, file: str) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield the non-empty rows of a table, each with the line of the file on which it begins."""
-    lines = lines_of(text)
-    skipped = bool(lines) and SEPARATED.fullmatch(lines[0]) is not None
-    first = next((line for line in lines[skipped:] if line.strip()), "")
-    separator = max(SEPARATORS, key=first.count)
-    yield from ((line, tuple(cells)) for line, cells in records(lines, int(skipped), separator, file))
