@@ -15,7 +15,7 @@ from treceval_py.grading.course.lateness import days_late, penalised
 from treceval_py.grading.course.matching import match_students
 from treceval_py.grading.course.members import Class, Member
 from treceval_py.grading.grades import Entry, Grades
-from treceval_py.grading.intake.archives import close_kept
+from treceval_py.grading.intake.items import close_kept
 from treceval_py.grading.intake.platforms import safe_name
 from treceval_py.grading.marking.marking import Grader, baseline_record
 from treceval_py.grading.marking.points import marks_of

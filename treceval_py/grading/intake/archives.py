@@ -1,7 +1,7 @@
 """Untrusted zip and tar archives: which of their members can be read, and the members as streams.
 
 Nothing is unpacked under its own name. A zip archive within an archive is copied to a temporary file without a name,
-because it is read from its end; so are the files of a tar archive, which can only be read from its beginning.
+because it is read from its end; so is an unpacked tar archive.
 
 References
 ----------
@@ -12,23 +12,20 @@ References
 from __future__ import annotations
 
 import gzip
-import io
-import os
 import re
 import stat
 import struct
 import tarfile
 import tempfile
-import threading
 import weakref
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import IO, Any, BinaryIO, NamedTuple, TypeAlias, cast
+from typing import IO, Any, BinaryIO, NamedTuple, cast
 
-from treceval_py.grading.intake.found import IntakeError, Limits, amount, path_of
+from treceval_py.grading.intake.found import Found, IntakeError, Limits, Place, amount, path_of
 
 LARGEST_DIRECTORY = 64 << 20
 """Largest list of members in bytes, since zipfile reads it whole; 100,000 members with long names need less."""
@@ -39,16 +36,12 @@ _ENTRY = b"PK\x01\x02"
 _LOCAL_HEADER = 30
 """Bytes of the record before a member, without its name, see [1]_, 4.3.7."""
 
-_DEFLATE_SPREADS = 5 / 16383
-"""Largest growth of data that cannot be compressed: five bytes per block of at least this size."""
-
 BROKEN = (
     zipfile.BadZipFile,
     zipfile.LargeZipFile,
     zlib.error,
     EOFError,
-    NotImplementedError,
-    RuntimeError,
+    RuntimeError,  # including NotImplementedError and RecursionError
     ValueError,  # including UnicodeDecodeError
     OverflowError,
     IndexError,
@@ -63,60 +56,14 @@ def reason(error: BaseException) -> str:
     """Return the meaning of an exception of these modules or of the system, for people, without a full stop."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
-    text = str(error)
-    if text.startswith("Bad CRC-32"):
-        return "its bytes do not match their checksum"
-    if isinstance(error, EOFError):
-        return "it ends too early"
-    if isinstance(error, UnicodeDecodeError):
-        return "the name of a file in it is declared as UTF-8, but is not"
-    if isinstance(error, (zlib.error, struct.error)):
-        return "its compressed data is invalid"
-    # zipfile quotes names unchanged, at any length.
-    return next((words for start, words in _IN_WORDS.items() if text.startswith(start)), "it is damaged")
+    return "its bytes do not match their checksum" if str(error).startswith("Bad CRC-32") else "it is damaged"
 
 
-_IN_WORDS = {
-    "Overlapped": "it shares bytes with another file of the archive",
-    "Truncated": "it ends too early",
-    "Bad magic number for central": "the list of its files is damaged",
-    "Bad magic number for file": "it is not where the list of files says",
-    "File name in directory": "the list of files gives it another name",
-    "File is not a zip": "it has no list of files, as if its end were cut off",
-}
-"""Beginnings of zipfile's messages, and their meaning."""
-
-
-class Member(NamedTuple):
-    """A file in an archive.
-
-    Attributes
-    ----------
-    number : int
-        Its index in the list of members.
-    parts : tuple of str
-        Its path.
-    size : int
-        Its declared size.
-    why : str
-        Why it is refused; empty if it is not.
-    time : str
-        Time of the last change, ISO 8601: in local time in a zip archive, in UTC in a tar archive; empty if unknown.
-    """
-
-    number: int
-    parts: tuple[str, ...]
-    size: int
-    why: str = ""
-    time: str = ""
-
-
-ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _OF_A_DOCUMENT = (
     *(".docx", ".docm", ".dotx", ".xlsx", ".xlsm", ".pptx", ".pptm", ".odt", ".ods", ".odp"),
     *(".jar", ".npz", ".epub", ".pages", ".numbers", ".key"),
 )
-_TAR = (".tar", ".tgz", ".tar.gz")
 _OTHER_ENDINGS = re.compile(r"(?i)\.t(ar\.)?(bz2?|xz|zst)$")
 _OTHER = {b"7z\xbc\xaf\x27\x1c": "a 7z archive", b"Rar!\x1a\x07": "a rar archive"}
 
@@ -135,18 +82,70 @@ def packed_as(head: bytes, name: str) -> str:
         Its name; documents do not count as archives, though their format is one.
     """
     small = name.lower()
-    if head.startswith(ZIP):
+    if head.startswith(_ZIP):
         return "" if small.endswith(_OF_A_DOCUMENT) else "zip"
     if head.startswith(b"\x1f\x8b"):
         try:
             head = zlib.decompressobj(31).decompress(head, 512)
         except zlib.error:
             head = b""
-    if head[257:262] == b"ustar" or small.endswith(_TAR):
+    if head[257:262] == b"ustar" or small.endswith((".tar", ".tgz", ".tar.gz")):
         return "tar"
     if _OTHER_ENDINGS.search(small):
         return "a tar archive in an unusual compression"
     return next((kind for magic, kind in _OTHER.items() if head.startswith(magic)), "")
+
+
+class _Entry(NamedTuple):
+    """A member as its archive describes it: its kind is that of a file's mode, and ``why`` it is refused."""
+
+    name: str
+    kind: int
+    size: int
+    time: str
+    why: str
+
+
+class Archive:
+    """An archive whose list of files was read."""
+
+    def entries(self) -> Iterator[_Entry]:
+        """Yield its members in the order of its list."""
+        raise NotImplementedError
+
+    def opened(self, number: int) -> IO[bytes]:
+        """Open a member by its number in the list."""
+        raise NotImplementedError
+
+    def members(self, place: Place, limits: Limits) -> list[Found]:
+        """Return its files; refused ones have the reason. Sizes are checked again when a file is read."""
+        files = []
+        for number, entry in enumerate(self.entries()):
+            parts, why = path_of(entry.name, limits.path)
+            if entry.kind != stat.S_IFDIR or (why and parts != ("?",)):
+                own = place._replace(members=(*place.members, number))
+                why = why or entry.why or _fault_of(entry, limits)
+                files.append(Found(parts, entry.size, own, why, time=entry.time))
+        often = Counter(file.parts for file in files)
+        same = "the archive has {} files of this name, so it is not clear which one is meant"
+        return [
+            file._replace(why=file.why or same.format(often[file.parts])) if often[file.parts] > 1 else file
+            for file in files
+        ]
+
+
+KINDS = {stat.S_IFLNK: "a link", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+KINDS[stat.S_IFSOCK] = "a socket"
+"""Members that are not files, by the bits of their mode."""
+
+
+def _fault_of(entry: _Entry, limits: Limits) -> str:
+    """Return what is wrong with a file by its kind and size; empty if nothing is."""
+    if entry.kind in KINDS:
+        links = ": links are not followed" if entry.kind == stat.S_IFLNK else ""
+        return f"it is {KINDS[entry.kind]}, not a file{links}"
+    most = limits.file_bytes
+    return f"it has {amount(entry.size)}, more than {amount(most)}" if entry.size > most else ""
 
 
 def archive_in(stream: BinaryIO, name: str, limits: Limits) -> Archive:
@@ -166,112 +165,93 @@ def archive_in(stream: BinaryIO, name: str, limits: Limits) -> Archive:
     IntakeError
         It is damaged, or has too many files.
     """
-    kind = "archive"
     try:
         head = stream.read(4)
         stream.seek(0)
-        kind = "zip archive" if head.startswith(ZIP) else "tar archive"
-        return _Zip(stream, limits.entries) if head.startswith(ZIP) else _Tar(stream, limits)
+        return _Zip(stream, limits.entries) if head.startswith(_ZIP) else _Tar(stream, limits)
     except IntakeError as error:
         stream.close()
         raise IntakeError(error.what, "Hand in fewer files.", file=name) from None
     except BROKEN as error:
         stream.close()
-        fault = f"this {kind} cannot be read: {reason(error)}"
-        raise IntakeError(fault, "Make it again, or hand in the files themselves.", file=name) from None
+        raise IntakeError(f"the archive cannot be read: {reason(error)}; make it again", file=name) from None
 
 
-def _fault_of(kind: int, size: int, limits: Limits) -> str:
-    """Return what is wrong with a file by its kind and size; empty if nothing is."""
-    if kind in KINDS:
-        return f"it is {KINDS[kind]}, not a file" + (": links are not followed" if kind == stat.S_IFLNK else "")
-    return f"it has {amount(size)}, more than {amount(limits.file_bytes)}" if size > limits.file_bytes else ""
+def copy_of(stream: IO[bytes], most: int) -> BinaryIO:
+    """Return a temporary copy of a stream without a name; raise if it has more bytes."""
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the archive
+    try:
+        while data := stream.read(1 << 20):
+            copy.write(data)
+            if copy.tell() > most:
+                raise IntakeError(f"it unpacks to more than {amount(most)}")
+    except BaseException:
+        copy.close()
+        raise
+    copy.seek(0)
+    return cast("BinaryIO", copy)
 
 
-KINDS = {stat.S_IFLNK: "a link", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
-KINDS[stat.S_IFSOCK] = "a socket"
-"""Members that are not files, by the bits of their mode."""
+class _Guarded:
+    """A file for zipfile or tarfile, which is closed when neither the archive nor a member of it is in use.
 
+    While a number of entries is set, it refuses to return a list of more members, before any of them is built.
+    """
 
-def _unlike(members: list[Member]) -> list[Member]:
-    """Refuse files of the same name."""
-    often = Counter(member.parts for member in members)
-    why = "the archive has {} files of this name, so it is not clear which one is meant"
-    return [
-        member._replace(why=why.format(often[member.parts])) if often[member.parts] > 1 and not member.why else member
-        for member in members
-    ]
+    def __init__(self, stream: BinaryIO) -> None:
+        self.entries: int | None = None
+        self._stream = stream
+        self.seek, self.tell, self.seekable = stream.seek, stream.tell, stream.seekable
+        weakref.finalize(self, stream.close)
+
+    def read(self, size: int = -1) -> bytes:
+        if self.entries is None:
+            return self._stream.read(size)
+        if size > LARGEST_DIRECTORY:
+            raise IntakeError(f"the list of its files has {amount(size)}, more than {amount(LARGEST_DIRECTORY)}")
+        data = self._stream.read(size)
+        if data.count(_ENTRY) > self.entries:
+            raise IntakeError(f"it has more than {self.entries:,} files")
+        return data
 
 
 # --- zip archives ---
 
 
-class _Guarded:
-    """A file for zipfile, which refuses to return a list of too many members, before any of them is built.
-
-    It is closed when neither the archive nor a member of it is in use.
-    """
-
-    def __init__(self, stream: BinaryIO, entries: int) -> None:
-        self._stream = stream
-        self._entries: int | None = entries
-        self.seek = stream.seek
-        self.tell = stream.tell
-        self.seekable = stream.seekable
-        weakref.finalize(self, stream.close)
-
-    def ready(self) -> None:
-        """Tell it that the list was read."""
-        self._entries = None
-
-    def read(self, size: int = -1) -> bytes:
-        if self._entries is None:
-            return self._stream.read(size)
-        if size > LARGEST_DIRECTORY:
-            raise IntakeError(f"the list of its files has {amount(size)}, more than {amount(LARGEST_DIRECTORY)}")
-        data = self._stream.read(size)
-        if data.count(_ENTRY) > self._entries:
-            raise IntakeError(f"it has more than {self._entries:,} files")
-        return data
-
-
-class _Zip:
+class _Zip(Archive):
     """A zip archive."""
 
     def __init__(self, stream: BinaryIO, entries: int) -> None:
-        guarded = _Guarded(stream, entries)
+        guarded = _Guarded(stream)
+        guarded.entries = entries
         self._archive = zipfile.ZipFile(cast("IO[bytes]", guarded))
-        guarded.ready()
+        guarded.entries = None
 
-    def members(self, limits: Limits) -> list[Member]:
-        """Return its files in the order of its list; refused ones have the reason."""
-        # Only the list is checked here; the real content of a member is checked, and limited, when it is read.
+    def entries(self) -> Iterator[_Entry]:
         infos = self._archive.infolist()
         sharing = _sharing(infos, self._archive.start_dir)
-        members = []
         for number, info in enumerate(infos):
-            parts, why = path_of(_name_of(info), limits.path)
-            if info.orig_filename.endswith(("/", "\\")) and not info.file_size and (not why or parts == ("?",)):
-                continue
-            if not why and number in sharing:
+            folder = info.orig_filename.endswith(("/", "\\")) and not info.file_size
+            kind = stat.S_IFDIR if folder else stat.S_IFMT(info.external_attr >> 16)
+            why = ""
+            if number in sharing:
                 why = "it shares bytes with another file of the archive, or lies beyond its end, as in a zip bomb"
-            members.append(Member(number, parts, info.file_size, why or _fault(info, limits), _time_of(info)))
-        return _unlike(members)
+            elif kind not in KINDS and info.flag_bits & 0x2041:
+                why = "it is encrypted: hand it in without a password"
+            elif kind not in KINDS and info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+                # zipfile's decompressors of bzip2 and LZMA return everything in a piece at once, without a limit.
+                why = "it is compressed in an unusual way: make the archive with the usual settings"
+            yield _Entry(_name_of(info), kind, info.file_size, _time_of(info), why)
 
-    def opened(self, number: int, name: str) -> IO[bytes]:
-        try:
-            return self._archive.open(self._archive.infolist()[number])
-        except BROKEN as error:
-            raise IntakeError(f"it cannot be read: {reason(error)}", "Make the archive again.", file=name) from None
+    def opened(self, number: int) -> IO[bytes]:
+        return self._archive.open(self._archive.infolist()[number])
 
 
 def _name_of(info: zipfile.ZipInfo) -> str:
     """Return the name as stored; without a UTF-8 mark it is CP437 by the standard, but often UTF-8."""
     name = info.orig_filename
-    if info.flag_bits & 0x800 or name.isascii():
-        return name
     try:
-        return name.encode("cp437").decode("utf-8")
+        return name if info.flag_bits & 0x800 else name.encode("cp437").decode("utf-8")
     except UnicodeError:
         return name
 
@@ -283,24 +263,6 @@ def _time_of(info: zipfile.ZipInfo) -> str:
         return ""
     # 1980 is the first year of the format, and what programs write if they do not know the time.
     return when.isoformat() if when.year > 1980 else ""
-
-
-def _fault(info: zipfile.ZipInfo, limits: Limits) -> str:
-    """Return what is wrong with a member according to the list; empty if nothing is."""
-    kind = stat.S_IFMT(info.external_attr >> 16)
-    if kind in KINDS:
-        return _fault_of(kind, 0, limits)
-    if info.flag_bits & 0x2041:
-        return "it is encrypted: hand it in without a password"
-    if info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-        # zipfile's decompressors of bzip2 and LZMA return everything in a piece at once, without a limit.
-        return "it is compressed in an unusual way: make the archive with the usual settings"
-    if info.file_size > limits.file_bytes:
-        return _fault_of(kind, info.file_size, limits)
-    packed = info.file_size if info.compress_type == zipfile.ZIP_STORED else info.file_size * (1 + _DEFLATE_SPREADS)
-    if info.compress_size > packed + 1024 * (info.compress_type == zipfile.ZIP_DEFLATED):
-        return f"it is declared to have {amount(info.file_size)}, but has {amount(info.compress_size)} compressed"
-    return ""
 
 
 def _sharing(infos: list[zipfile.ZipInfo], end: int) -> set[int]:
@@ -316,117 +278,77 @@ def _sharing(infos: list[zipfile.ZipInfo], end: int) -> set[int]:
             sharing.update((number, holder))
         if start < 0 or stop > end:
             sharing.add(number)
-        if stop > furthest:
-            furthest, holder = stop, number
+        furthest, holder = max((furthest, holder), (stop, number))
     return sharing
 
 
 # --- tar archives ---
 
-_BLOCK = 512
-"""Block size of a tar archive in bytes."""
-
 LONGEST_RECORD = 1 << 16
 """Most bytes of a record with a long name."""
 
+_RECORDS = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE)
+_REGULAR = (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.CONTTYPE)
+_TYPES = {tarfile.FIFOTYPE: stat.S_IFIFO, tarfile.CHRTYPE: stat.S_IFCHR, tarfile.BLKTYPE: stat.S_IFBLK}
+_TYPES |= {tarfile.LNKTYPE: stat.S_IFLNK, tarfile.SYMTYPE: stat.S_IFLNK, tarfile.DIRTYPE: stat.S_IFDIR}
 
-class _Tar:
-    """A tar archive, compressed by gzip or not, whose files are copied to a temporary file."""
+
+class _Tar(Archive):
+    """A tar archive, compressed by gzip or not, in a temporary file."""
 
     def __init__(self, stream: BinaryIO, limits: Limits) -> None:
-        self._copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed with its last user
-        self._lock = threading.Lock()
-        weakref.finalize(self, self._copy.close)
-        self._list: list[tuple[tarfile.TarInfo, int]] = []
         with stream:
             compressed = stream.read(2) == b"\x1f\x8b"
             stream.seek(0)
             plain = cast("IO[bytes]", gzip.GzipFile(fileobj=stream)) if compressed else stream
-            for info, data in _records(_Counted(plain, limits.unpacked)):
-                if len(self._list) >= limits.entries:
-                    raise IntakeError(f"it has more than {limits.entries:,} files")
-                self._list.append((info, self._copy.tell()))
-                if info.type in _REGULAR and info.size <= limits.file_bytes:
-                    self._copy.writelines(data)
-
-    def members(self, limits: Limits) -> list[Member]:
-        members = []
-        for number, (info, _) in enumerate(self._list):
-            parts, why = path_of(info.name, limits.path)
-            if not info.isdir() or (why and parts != ("?",)):
-                kind = stat.S_IFLNK if info.islnk() or info.issym() else _TYPES.get(info.type, 0)
-                if not why and not kind and info.type not in _REGULAR:
-                    why = "it is of a kind that cannot be read: make the archive with the usual settings"
-                why = why or _fault_of(kind, info.size, limits)
-                members.append(Member(number, parts, info.size, why, _utc(info.mtime)))
-        return _unlike(members)
-
-    def opened(self, number: int, name: str) -> IO[bytes]:  # noqa: ARG002 - the signature of all archives
-        info, start = self._list[number]
-        return cast("IO[bytes]", _Part(self, start, info.size))
-
-    def read(self, at: int, size: int) -> bytes:
-        """Return bytes of the copy."""
-        with self._lock:
-            self._copy.seek(at)
-            return self._copy.read(size)
-
-
-_REGULAR = (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.CONTTYPE)
-_TYPES = {tarfile.FIFOTYPE: stat.S_IFIFO, tarfile.CHRTYPE: stat.S_IFCHR, tarfile.BLKTYPE: stat.S_IFBLK}
-
-
-def _utc(seconds: float) -> str:
-    return f"{datetime.fromtimestamp(int(seconds), UTC):%Y-%m-%dT%H:%M:%SZ}" if 0 < seconds < 1 << 32 else ""
-
-
-class _Counted:
-    """A stream that raises when more is read than allowed."""
-
-    def __init__(self, stream: IO[bytes], most: int) -> None:
-        self._stream = stream
-        self._most = self._left = most
-
-    def read(self, size: int) -> bytes:
-        """Return exactly this many bytes, or none at the end; raise if the stream ends before."""
-        data = b""
-        while len(data) < size and (more := self._stream.read(size - len(data))):
-            data += more
-        self._left -= len(data)
-        if self._left < 0:
-            raise IntakeError(f"it unpacks to more than {amount(self._most)}")
-        if 0 < len(data) < size:
+            guarded = _Guarded(copy_of(plain, limits.unpacked))
+        self._archive = tarfile.TarFile(
+            fileobj=cast("IO[bytes]", guarded), tarinfo=_Info, encoding="utf-8", errors="surrogateescape"
+        )
+        for number, _ in enumerate(self._archive):
+            if number == limits.entries:
+                raise IntakeError(f"it has more than {limits.entries:,} files")
+        # tarfile silently stops where an archive is damaged; after its end, there is nothing but zeros.
+        guarded.seek(self._archive.offset)
+        if not (rest := guarded.read(tarfile.BLOCKSIZE)):
             raise EOFError
-        return data
+        while rest:
+            if rest.strip(b"\0"):
+                raise tarfile.HeaderError
+            rest = guarded.read(1 << 20)
+
+    def entries(self) -> Iterator[_Entry]:
+        for info in self._archive:
+            kind, why = _TYPES.get(info.type, 0), ""
+            if not kind and info.type not in _REGULAR:
+                why = "it is of a kind that cannot be read: make the archive with the usual settings"
+            seconds = int(info.mtime)
+            time = f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}" if 0 < seconds < 1 << 32 else ""
+            yield _Entry(info.name, kind, info.size, time, why)
+
+    def opened(self, number: int) -> IO[bytes]:
+        return cast("IO[bytes]", self._archive.extractfile(self._archive.getmembers()[number]))
 
 
-def _records(stream: _Counted) -> Iterator[tuple[tarfile.TarInfo, Iterator[bytes]]]:
-    """Yield the files of a tar archive, each with its data, which must be read before the next one.
+class _Info(tarfile.TarInfo):
+    """A member whose records give it nothing but a name.
 
-    tarfile itself silently stops where an archive is damaged, and follows records of any length.
+    tarfile itself reads records of any length, maps of sparse files of any size, and searches records in quadratic time.
     """
-    name = ""
-    while (header := stream.read(_BLOCK)).strip(b"\0") or not header:
-        if not header:
-            raise EOFError
-        info = tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape")
-        if info.size < 0 or (info.type in _EXTENDED and info.size > LONGEST_RECORD):
+
+    def _proc_member(self, archive: Any) -> tarfile.TarInfo:
+        if self.size < 0 or (self.type in _RECORDS and self.size > LONGEST_RECORD):
             raise tarfile.HeaderError
-        data = _pieces(stream, info.size)
-        if info.type in _EXTENDED:
-            name = _name_in(b"".join(data), info.type) or name
-        else:
-            info.name, name = name or info.name, ""
-            yield info, data
-            for _ in data:  # read the rest
-                pass
-    while header:
-        if header.strip(b"\0"):
-            raise IntakeError("it continues after its end, as if several archives were joined")
-        header = stream.read(_BLOCK)
+        if self.type not in _RECORDS:
+            made: tarfile.TarInfo = self._proc_builtin(archive)  # type: ignore[attr-defined]
+            return made
+        record = archive.fileobj.read(-(-self.size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE)[: self.size]
+        made = self.fromtarfile(archive)
+        made.name = _name_in(record, self.type) or made.name
+        return made
 
 
-_EXTENDED = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE)
+_LENGTH = re.compile(rb"(\d{1,9}) ")
 
 
 def _name_in(record: bytes, kind: bytes) -> str:
@@ -442,91 +364,3 @@ def _name_in(record: bytes, kind: bytes) -> str:
         name = value if key == b"path" else name
         at = max(end, length.end())
     return name.decode("utf-8", "surrogateescape")
-
-
-_LENGTH = re.compile(rb"(\d{1,9}) ")
-
-
-def _pieces(stream: _Counted, size: int) -> Iterator[bytes]:
-    """Yield the data of a file, and read to the end of its last block."""
-    while size > 0:
-        piece = stream.read(min(size, 1 << 20))
-        if not piece:
-            raise EOFError
-        # After the last piece, the rest of its block is read too.
-        size -= len(piece)
-        yield piece
-        if not size and len(piece) % _BLOCK:
-            stream.read(-len(piece) % _BLOCK)
-
-
-class _Part(io.RawIOBase):
-    """A file of a tar archive."""
-
-    def __init__(self, archive: _Tar, start: int, size: int) -> None:
-        self._archive = archive
-        self._start, self._size, self._at = start, size, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        self._at = max(offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence], 0)
-        return self._at
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._archive.read(self._start + self._at, max(min(len(buffer), self._size - self._at), 0))
-        buffer[: len(data)] = data
-        self._at += len(data)
-        return len(data)
-
-
-Archive: TypeAlias = _Zip | _Tar
-"""An archive whose list of files was read."""
-
-
-# --- archives that stay open ---
-
-_kept: list[tuple[tuple[object, ...], Archive]] = []
-_lock = threading.RLock()
-_MOST_KEPT = 2
-"""The archive of a class, and that of one student in it."""
-
-
-def kept_archive(key: tuple[object, ...], opened: Callable[[], BinaryIO], name: str, limits: Limits) -> Archive:
-    """Return an archive that stays open for a while, since its files are usually read one after the other.
-
-    Parameters
-    ----------
-    key : tuple
-        Identifies the archive.
-    opened : callable
-        Opens the archive.
-    name, limits
-        See `archive_in`.
-
-    Raises
-    ------
-    IntakeError
-        As in `archive_in` and ``opened``.
-    """
-    # A forked process shares the file position with its parent, so it opens its own.
-    own = (os.getpid(), *key)
-    with _lock:
-        for place, (known, archive) in enumerate(_kept):
-            if known == own:
-                _kept.append(_kept.pop(place))
-                return archive
-        archive = archive_in(opened(), name, limits)
-        _kept.append((own, archive))
-        del _kept[:-_MOST_KEPT]
-        return archive
-
-
-def close_kept() -> None:
-    """Close the archives that were kept open, which frees their files, including temporary ones."""
-    with _lock:
-        _kept.clear()  # each is closed with its last user

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import stat
 from collections import deque
-from collections.abc import Collection, Iterator
-from typing import BinaryIO
+from collections.abc import Callable, Iterator
+from typing import BinaryIO, TypeAlias
 
 from treceval_py.grading.intake.archives import KINDS, reason
 from treceval_py.grading.intake.found import DEEPEST, OURS, Found, IntakeError, Limits, Place, State, left_out
 from treceval_py.grading.outputs.folder import KEPT, MANIFEST
 
-ASIDE = "it was given to this grading as something else"
+Listing: TypeAlias = Callable[[tuple[str, ...]], list[Found]]
+"""Returns the entries of a folder, given its path in a class; raises like `entries_of`."""
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
@@ -25,7 +26,7 @@ def state_of(status: os.stat_result) -> State:
     return status.st_size, status.st_mtime_ns
 
 
-def entries_of(root: str, below: tuple[str, ...], most: int) -> list[Found]:
+def entries_of(root: str, most: int, below: tuple[str, ...]) -> list[Found]:
     """Return the entries of a folder below another one, by name; folders of grades are refused.
 
     Raises
@@ -58,7 +59,7 @@ def _entry(root: str, parts: tuple[str, ...]) -> Found:
     why = left_out(parts[-1]) or (OURS if folder and _has_grades(path) else "")
     system = bool(why)
     if not why and kind not in {stat.S_IFREG, stat.S_IFDIR}:
-        why = f"it is {KINDS[kind]}, not a file" if kind in KINDS else "it is neither a file nor a folder"
+        why = f"it is {KINDS.get(kind, 'of another kind')}, not a file"
         why = "it is a link: links are not followed" if kind == stat.S_IFLNK else why
     size = status.st_size if kind == stat.S_IFREG else 0
     return Found(parts, size, Place(root, parts, (), state_of(status)), why, system, folder)
@@ -78,58 +79,40 @@ def _has_grades(path: str) -> bool:
     return stat.S_ISDIR(kept.st_mode) and stat.S_ISREG(manifest.st_mode)
 
 
-def walked(root: str, top: tuple[str, ...], limits: Limits, without: Collection[str] = ()) -> Iterator[Found]:
-    """Yield the files in a folder below another one and in its subfolders, and refused entries.
+def walked(listed: Listing, top: Found, limits: Limits) -> Iterator[Found]:
+    """Yield the files in a folder and in its subfolders, and refused entries.
 
     Folders come by name, before their subfolders, so that the order is always the same. If there are too many entries,
-    the walk ends with an entry that says so. Folders of grades and the real paths ``without`` are not entered.
+    the walk ends with an entry that says so. Folders of grades are not entered.
     """
     seen = 0
-    here = os.path.realpath(root)
     waiting = deque([top])
     while waiting:
-        below = waiting.popleft()
-        refused = Found(below, 0, Place(root, below, (), (0, 0)), folder=True)
+        folder = waiting.popleft()
         try:
-            entries = entries_of(root, below, limits.entries)
+            entries = listed(folder.parts)
         except IntakeError as error:
-            yield refused._replace(why=error.what)
+            yield folder._replace(why=error.what)
             continue
         seen += len(entries)
         if seen > limits.entries:
             why = f"more than {limits.entries:,} files and folders: neither this folder nor the rest was read"
-            yield refused._replace(why=why)
+            yield folder._replace(why=why)
             return
         for entry in entries:
-            own = entry.parts[len(top) :]
-            if without and os.path.join(here, *entry.parts) in without:
-                yield entry._replace(why=ASIDE, system=True)
-            elif not entry.folder or entry.why:
+            own = entry.parts[len(top.parts) :]
+            if not entry.folder or entry.why:
                 yield entry
             elif len(own) > DEEPEST or len("/".join(own)) > limits.path:
                 yield entry._replace(why="it is nested too deep, or its path is too long: nothing in it was read")
             else:
-                waiting.append(entry.parts)
+                waiting.append(entry)
 
 
 def opened_below(root: str, below: tuple[str, ...], state: State, name: str) -> BinaryIO:
-    """Open a file below a folder for reading, without following any link on the way.
+    """Open a file for reading, without following any link on the way; raise unless it is the file that was found.
 
-    Parameters
-    ----------
-    root : str
-        A folder that is trusted or, if ``below`` is empty, the file itself.
-    below : tuple of str
-        The path below it.
-    state : State
-        The state of the file when it was found.
-    name : str
-        The file's name in messages.
-
-    Raises
-    ------
-    IntakeError
-        It cannot be opened, is not a file, or has changed.
+    The root is a folder that is trusted or, if nothing is below it, the file itself.
     """
     try:
         handle = _descriptor(root, below)
@@ -140,8 +123,6 @@ def opened_below(root: str, below: tuple[str, ...], state: State, name: str) -> 
     if stat.S_ISREG(status.st_mode) and state_of(status) == state:
         return stream
     stream.close()
-    if not stat.S_ISREG(status.st_mode):
-        raise IntakeError("it is not a file", "Hand in a file.", file=name)
     raise IntakeError("the file changed while it was being read", "Run again when nothing writes to it.", file=name)
 
 

@@ -20,13 +20,14 @@ import unicodedata
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import islice
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from treceval_py.errors import visible
 from treceval_py.grading.intake.archives import BEGINNING, packed_as, reason
 from treceval_py.grading.intake.candidates import HEAD, like_a_run
-from treceval_py.grading.intake.folders import entries_of, is_manifest, state_of, walked
+from treceval_py.grading.intake.folders import Listing, entries_of, is_manifest, state_of, walked
 from treceval_py.grading.intake.found import DEFAULT, OURS, Found, IntakeError, Limits, Place, amount, left_out, shown
 from treceval_py.grading.intake.items import Item, Owner, Submission, archive_at, opened_at
 from treceval_py.grading.intake.platforms import (
@@ -96,11 +97,10 @@ def submissions(
         The folder or archive as a whole cannot be read.
     """
     others = [] if others is None else others
-    folder = stat.S_ISDIR(_looked_at(path).st_mode)
-    source: _Source = _Folder(path, limits, without) if folder else _Archive(path, limits, without, others)
-    base = _class_in(source, limits, others)
+    listed = _listing(path, limits, without, others)
+    base = _class_in(listed, limits, others)
     students: dict[str, list[_Part]] = {}
-    parts = _students_own(source, base, others, limits)
+    parts = _students_own(listed, base, others, limits)
     for part in parts:
         students.setdefault(unicodedata.normalize("NFC", part.named.student), []).append(part)
     where = "/".join((path, *base))
@@ -130,10 +130,11 @@ def one(path: str, limits: Limits = DEFAULT) -> Submission:
     folder = stat.S_ISDIR(looked.st_mode)
     student = _displayed(name if folder else stem_of(name))
     made = Submission(student, visible(path), owners=(Owner(student),))
+    top = Found(() if folder else (name,), looked.st_size, Place(path, (), (), state_of(looked)), folder=folder)
+    listed: Listing = partial(entries_of, path, limits.entries)
     if folder:
-        entries_of(path, (), limits.entries)  # raises, while the walk only reports
-        return _within_limits(made, walked(path, (), limits), limits)
-    return _within_limits(made, [Found((name,), looked.st_size, Place(path, (), (), state_of(looked)))], limits)
+        listed(())  # raises, while the walk only reports
+    return _within_limits(made, _files_of(listed, top, limits), limits)
 
 
 def _looked_at(path: str) -> os.stat_result:
@@ -151,66 +152,51 @@ def _looked_at(path: str) -> os.stat_result:
 # --- where a class lies ---
 
 
-class _Folder:
-    """A class in a folder; ``listed`` returns the entries of a folder, ``files`` a file or all files below a folder."""
+def _listing(path: str, limits: Limits, without: Collection[str], others: list[FileRead]) -> Listing:
+    """Return what lists the entries of the folders of a class, without some of them."""
+    here, real = os.path.realpath(path), frozenset(map(os.path.realpath, without))
+    listed: Listing = partial(entries_of, path, limits.entries)
+    if not stat.S_ISDIR(_looked_at(path).st_mode):
+        tree = _tree(path, limits, others)
+        listed = lambda below: tree.get(below, [])  # noqa: E731
 
-    def __init__(self, path: str, limits: Limits, without: Collection[str]) -> None:
-        self._path, self._limits, self._names = path, limits, frozenset(without)
-        self._here = os.path.realpath(path)
-        self._without = frozenset(map(os.path.realpath, without))
-
-    def listed(self, below: tuple[str, ...]) -> list[Found]:
+    def kept(below: tuple[str, ...]) -> list[Found]:
         return [
             entry
-            for entry in entries_of(self._path, below, self._limits.entries)
-            if entry.parts[-1] not in self._names and os.path.join(self._here, *entry.parts) not in self._without
+            for entry in listed(below)
+            if "/".join(entry.parts) not in without and os.path.join(here, *entry.parts) not in real
         ]
 
-    def files(self, entry: Found) -> list[Found]:
-        if not entry.folder or entry.why:
-            return [entry]
-        return list(walked(self._path, entry.parts, self._limits, self._without))
+    return kept
 
 
-class _Archive:
-    """A class in an archive."""
-
-    def __init__(self, path: str, limits: Limits, without: Collection[str], others: list[FileRead]) -> None:
-        place = Place(path, (), (), state_of(_looked_at(path)))
-        with opened_at(place, path, limits) as stream:
-            kind = packed_as(stream.read(BEGINNING), path)
-        if not kind:
-            raise IntakeError("is neither a folder nor an archive", "Give what the platform exported.", file=path)
-        if kind not in ("zip", "tar"):
-            raise IntakeError(f"this is {kind}, which cannot be read", "Unpack it, and give the folder.", file=path)
-        self._in: dict[tuple[str, ...], list[Found]] = {}
-        folders: set[tuple[str, ...]] = set()
-        for entry in _without_packing(_members_at(place, path, limits, ())):
-            if _is_nobodys(entry):
-                others.append(entry.told)
-            elif entry.parts[0] not in without and "/".join(entry.parts) not in without:
-                for end in range(1, len(entry.parts)):
-                    if entry.parts[:end] not in folders:
-                        folders.add(entry.parts[:end])
-                        folder = Found(entry.parts[:end], 0, place, folder=True)
-                        self._in.setdefault(entry.parts[: end - 1], []).append(folder)
-                self._in.setdefault(entry.parts[:-1], []).append(entry)
-
-    def listed(self, below: tuple[str, ...]) -> list[Found]:
-        return self._in.get(below, [])
-
-    def files(self, entry: Found) -> list[Found]:
-        if not entry.folder or entry.why:
-            return [entry]
-        files: list[Found] = []
-        waiting = [entry]
-        while waiting:
-            for inner in self.listed(waiting.pop().parts):
-                (waiting if inner.folder else files).append(inner)
-        return files
+def _files_of(listed: Listing, entry: Found, limits: Limits) -> list[Found]:
+    """Return a file, or all files below a folder."""
+    return list(walked(listed, entry, limits)) if entry.folder and not entry.why else [entry]
 
 
-_Source: TypeAlias = _Folder | _Archive
+def _tree(path: str, limits: Limits, others: list[FileRead]) -> dict[tuple[str, ...], list[Found]]:
+    """Return the entries of each folder of the archive of a class."""
+    place = Place(path, (), (), state_of(_looked_at(path)))
+    with opened_at(place, path, limits) as stream:
+        kind = packed_as(stream.read(BEGINNING), path)
+    if not kind:
+        raise IntakeError("is neither a folder nor an archive", "Give what the platform exported.", file=path)
+    if kind not in ("zip", "tar"):
+        raise IntakeError(f"this is {kind}, which cannot be read", "Unpack it, and give the folder.", file=path)
+    tree: dict[tuple[str, ...], list[Found]] = {}
+    folders: set[tuple[str, ...]] = set()
+    for entry in _without_packing(_members_at(place, path, limits)):
+        if _is_nobodys(entry):
+            others.append(entry.told)
+            continue
+        for end in range(1, len(entry.parts)):
+            if entry.parts[:end] not in folders:
+                folders.add(entry.parts[:end])
+                folder = Found(entry.parts[:end], 0, place, folder=True)
+                tree.setdefault(entry.parts[: end - 1], []).append(folder)
+        tree.setdefault(entry.parts[:-1], []).append(entry)
+    return tree
 
 
 def _without_packing(files: Sequence[Found]) -> Sequence[Found]:
@@ -226,20 +212,19 @@ def _is_nobodys(entry: Found) -> bool:
     return first in {"", "..", "?"} or bool(entry.why and re.match(r"[A-Za-z]:", first))
 
 
-def _members_at(place: Place, name: str, limits: Limits, before: tuple[str, ...]) -> list[Found]:
+def _members_at(place: Place, name: str, limits: Limits) -> list[Found]:
     """Return the members of an archive; system files and folders of grades are reported once per folder."""
-    members = archive_at(place, name, limits).members(limits)
+    members = archive_at(place, name, limits).members(place, limits)
     ours = {member.parts[:-2] for member in members if is_manifest(member.parts) and not member.why} - {()}
     entries: list[Found] = []
     told: set[tuple[str, ...]] = set()
     for member in members:
         end, why = _left_out(member.parts, ours)
-        own = place._replace(members=(*place.members, member.number))
         if ".." in member.parts or not why:
-            entries.append(Found(before + member.parts, member.size, own, member.why, time=member.time))
+            entries.append(member)
         elif member.parts[:end] not in told:
             told.add(member.parts[:end])
-            entries.append(Found(before + member.parts[:end], member.size, own, why, system=True))
+            entries.append(member._replace(parts=member.parts[:end], why=why, system=True, time=""))
     return entries
 
 
@@ -252,30 +237,30 @@ def _left_out(parts: tuple[str, ...], ours: Collection[tuple[str, ...]]) -> tupl
     return 0, ""
 
 
-def _class_in(source: _Source, limits: Limits, others: list[FileRead]) -> tuple[str, ...]:
+def _class_in(listed: Listing, limits: Limits, others: list[FileRead]) -> tuple[str, ...]:
     """Return the folder with the students' files and folders: the top, or a folder that is alone in it."""
     base: tuple[str, ...] = ()
     for _ in range(_TOPS):
-        entries = source.listed(base)
+        entries = listed(base)
         own = [entry for entry in entries if not entry.system]
-        if len(own) != 1 or not own[0].folder or own[0].why or not _of_a_class(source, own[0], limits, _TOPS):
+        if len(own) != 1 or not own[0].folder or own[0].why or not _of_a_class(listed, own[0], limits, _TOPS):
             break
         others += [entry._replace(parts=entry.parts[-1:]).told for entry in entries if entry.system]
         base = own[0].parts
     return base
 
 
-def _of_a_class(source: _Source, folder: Found, limits: Limits, levels: int) -> bool:
+def _of_a_class(listed: Listing, folder: Found, limits: Limits, levels: int) -> bool:
     """Tell whether a folder, or one alone in it, belongs to a class rather than to a student."""
     try:
-        entries = [entry for entry in source.listed(folder.parts) if not entry.system]
+        entries = [entry for entry in listed(folder.parts) if not entry.system]
     except IntakeError:
         return False
     files = [entry for entry in entries if not entry.folder]
     if seen_through([(entry.parts[-1], entry.folder) for entry in entries], _runs(files, limits)):
         return True
     alone = levels > 1 and len(entries) == 1 and entries[0].folder and not entries[0].why
-    return alone and _of_a_class(source, entries[0], limits, levels - 1)
+    return alone and _of_a_class(listed, entries[0], limits, levels - 1)
 
 
 def _runs(files: Sequence[Found], limits: Limits) -> list[str]:
@@ -305,12 +290,12 @@ def _beginning(file: Found, limits: Limits, size: int) -> bytes:
 # --- whose the files and folders are ---
 
 
-def _students_own(source: _Source, base: tuple[str, ...], others: list[FileRead], limits: Limits) -> list[_Part]:
+def _students_own(listed: Listing, base: tuple[str, ...], others: list[FileRead], limits: Limits) -> list[_Part]:
     """Return the owners of the entries of a class; report entries that belong to nobody."""
     parts: list[tuple[str, bool, list[Found]]] = []
     metadata: dict[str, Named] = {}
     known = {file.name for file in others}
-    for entry in source.listed(base):
+    for entry in listed(base):
         name = entry.parts[-1]
         if entry.system:
             told = entry._replace(parts=(name,)).told
@@ -319,7 +304,7 @@ def _students_own(source: _Source, base: tuple[str, ...], others: list[FileRead]
         elif name == METADATA and not entry.folder and not entry.why:
             metadata = gradescope_of(_beginning(entry, limits, limits.file_bytes).decode("utf-8", "replace"))
         else:
-            files = [file._replace(parts=file.parts[len(base) :]) for file in source.files(entry)]
+            files = [file._replace(parts=file.parts[len(base) :]) for file in _files_of(listed, entry, limits)]
             others += [file.told for file in files if file.why == OURS]
             parts.append((name, entry.folder and not entry.why, [file for file in files if file.why != OURS]))
     for name in sorted(metadata.keys() - {name for name, *_ in parts}):
@@ -417,7 +402,7 @@ def _within_limits(made: Submission, files: Iterable[Found], limits: Limits) -> 
     refused: list[Found] = []
     names: set[str] = set()
     total = 0
-    ordered = sorted(files, key=lambda file: (len(file.parts), file.parts))
+    ordered = sorted(files, key=_by_depth)
     for file in _unpacked(sorted(ordered, key=lambda file: file.attempt, reverse=True), refused, limits):
         if file.size > limits.file_bytes:
             refused.append(file._replace(why=f"it has {amount(file.size)}, more than {amount(limits.file_bytes)}"))
@@ -482,8 +467,12 @@ def _unpacked(files: Iterable[Found], refused: list[Found], limits: Limits, *, i
 
 def _members(archive: Found, packed: str, refused: list[Found], limits: Limits) -> list[Found]:
     """Return the files of an archive that a student handed in."""
-    files = _members_at(archive.place, shown(archive.parts[-1]), limits.of_a_student, archive.parts)
+    files = _members_at(archive.place, shown(archive.parts[-1]), limits.of_a_student)
     if not files:
         refused.append(archive._replace(why=f"it is a {packed} archive without files"))
-    same = [file._replace(attempt=archive.attempt, number=archive.number) for file in files]
-    return sorted(same, key=lambda file: (len(file.parts), file.parts))
+    own = {"attempt": archive.attempt, "number": archive.number}
+    return sorted((file._replace(parts=archive.parts + file.parts, **own) for file in files), key=_by_depth)
+
+
+def _by_depth(file: Found) -> tuple[int, tuple[str, ...]]:
+    return len(file.parts), file.parts

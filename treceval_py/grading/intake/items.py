@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import os
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import IO, Any, BinaryIO, NamedTuple, cast
 
-from treceval_py.grading.intake.archives import BROKEN, Archive, kept_archive, reason
+from treceval_py.grading.intake.archives import BROKEN, Archive, archive_in, copy_of, reason
 from treceval_py.grading.intake.folders import opened_below
 from treceval_py.grading.intake.found import DEFAULT, IntakeError, Limits, Place, amount
 from treceval_py.grading.records import FileRead
@@ -129,9 +129,7 @@ class _Bounded(io.RawIOBase):
 
     def __init__(self, stream: IO[bytes], name: str, most: int) -> None:
         self.name = name
-        self._stream = stream
-        self._most = most
-        self._at = 0
+        self._stream, self._most, self._at = stream, most, 0
 
     def readable(self) -> bool:
         return True
@@ -143,23 +141,18 @@ class _Bounded(io.RawIOBase):
         return self._at
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        self._at = self._done(lambda: self._stream.seek(offset, whence))
+        with _readable(self.name):
+            self._at = self._stream.seek(offset, whence)
         return self._at
 
     def readinto(self, buffer: Any) -> int:
-        data: bytes = self._done(lambda: self._stream.read(len(buffer)))
+        with _readable(self.name):
+            data = self._stream.read(len(buffer))
         self._at += len(data)
         if self._at > self._most:
             raise IntakeError(f"it has more than {amount(self._most)}", "Hand in a smaller file.", file=self.name)
         buffer[: len(data)] = data
         return len(data)
-
-    def _done(self, action: Any) -> Any:
-        try:
-            return action()
-        except BROKEN as error:
-            fault = f"it cannot be read: {reason(error)}"
-            raise IntakeError(fault, "Hand it in again.", file=self.name) from None
 
     def close(self) -> None:
         if not self.closed:
@@ -167,61 +160,54 @@ class _Bounded(io.RawIOBase):
         super().close()
 
 
+@contextmanager
+def _readable(name: str) -> Iterator[None]:
+    """Turn the many errors of a file or archive that is damaged into one."""
+    try:
+        yield
+    except BROKEN as error:
+        raise IntakeError(f"it cannot be read: {reason(error)}", "Hand it in again.", file=name) from None
+
+
 def opened_at(place: Place, name: str, limits: Limits) -> BinaryIO:
-    """Open a file at its place; see `Item.opened`.
-
-    Parameters
-    ----------
-    place : Place
-        The place of the file.
-    name : str
-        The file's name in messages.
-    limits : Limits
-        Limits on what is read of it.
-
-    Raises
-    ------
-    IntakeError
-        See `Item.opened`.
-    """
+    """Open a file at its place; ``name`` is its name in messages. See `Item.opened`."""
     if place.members:
         archive = archive_at(place._replace(members=place.members[:-1]), name, limits)
-        stream = archive.opened(place.members[-1], name)
+        with _readable(name):
+            stream = archive.opened(place.members[-1])
     else:
         stream = opened_below(place.root, place.below, place.state, name)
     return cast("BinaryIO", io.BufferedReader(_Bounded(stream, name, limits.file_bytes), 1 << 16))
 
 
-def archive_at(place: Place, name: str, limits: Limits) -> Archive:
-    """Open the archive that is at a place; it stays open for a while.
+_kept: dict[tuple[object, ...], Archive] = {}
+"""The archives used last: that of a class, and that of one student in it."""
 
-    Parameters
-    ----------
-    place : Place
-        The place of the archive, which may itself be in one other archive.
-    name : str
-        The archive's name in messages.
-    limits : Limits
-        Limits on its number of files and bytes.
+
+def archive_at(place: Place, name: str, limits: Limits) -> Archive:
+    """Open the archive at a place, which may itself be in one other archive.
+
+    It stays open for a while, since its files are usually read one after the other. ``name`` is its name in messages.
 
     Raises
     ------
     IntakeError
         It cannot be read.
     """
+    key = (os.getpid(), *place)  # a forked process shares the file position with its parent, so it opens its own
+    archive = _kept.pop(key, None)
+    if archive is None:
+        stream = opened_below(place.root, place.below, place.state, name) if not place.members else None
+        if stream is None:
+            with opened_at(place, name, limits) as packed:
+                stream = copy_of(packed, limits.file_bytes)
+        archive = archive_in(stream, name, limits)
+    _kept[key] = archive
+    if len(_kept) > 2:
+        del _kept[next(iter(_kept))]
+    return archive
 
-    def opened() -> BinaryIO:
-        if not place.members:
-            return opened_below(place.root, place.below, place.state, name)
-        with opened_at(place, name, limits) as packed:
-            copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the archive
-            try:
-                while data := packed.read(1 << 20):
-                    copy.write(data)
-            except BaseException:
-                copy.close()
-                raise
-        copy.seek(0)
-        return cast("BinaryIO", copy)
 
-    return kept_archive(tuple(place), opened, name, limits)
+def close_kept() -> None:
+    """Close the archives that were kept open, each with its last user, which frees their temporary files."""
+    _kept.clear()
