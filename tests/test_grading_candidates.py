@@ -49,7 +49,7 @@ def in_short(found: Handed) -> list[str]:
     """Return what is said of each file, which is said once; then runs and texts, the likeliest first."""
     assert len({each.name for each in found.files}) == len(found.files)
     said = [f"{each.name}: {each.role}; {each.why}" for each in found.files]
-    of_runs = [f"{run.item.name} ({run.kind or 'with mistakes'}, {run.strength})" for run in found.runs]
+    of_runs = [f"{run.item.name} ({run.kind or 'with mistakes'})" for run in found.runs]
     return [*said, f"runs: {', '.join(of_runs)}", f"texts: {', '.join(texts(found))}"]
 
 
@@ -125,8 +125,8 @@ def test_a_damaged_run_is_still_a_run(tmp_path: Path, snapshot: SnapshotAssertio
 
 def test_a_ranking_with_judgments_is_one_whatever_its_name(tmp_path: Path) -> None:
     found = all_of(tmp_path, A_RANKING)
-    expected = {case: [("judged-ranking", 2)] for case in A_RANKING}
-    assert {case: [(run.kind, run.strength) for run in each.runs] for case, each in found.items()} == expected
+    expected = {case: ["judged-ranking"] for case in A_RANKING}
+    assert {case: [run.kind for run in each.runs] for case, each in found.items()} == expected
 
 
 def test_judgments_that_are_handed_in_again_are_no_run(tmp_path: Path, snapshot: SnapshotAssertion) -> None:

@@ -333,7 +333,7 @@ class _Tar(Archive):
 class _Info(tarfile.TarInfo):
     """A member whose records give it nothing but a name.
 
-    tarfile itself reads records of any length, maps of sparse files of any size, and searches records in quadratic time.
+    tarfile itself reads records and maps of sparse files of any size, and searches records in quadratic time.
     """
 
     def _proc_member(self, archive: Any) -> tarfile.TarInfo:

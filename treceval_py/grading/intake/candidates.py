@@ -13,12 +13,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from treceval_py._types import Source
-from treceval_py.diagnosis.columns import form_of, names_columns
+from treceval_py.diagnosis.columns import MOST_GRADE, counts_up, falls, form_of, is_constant, whole_number
 from treceval_py.errors import InputError
 from treceval_py.grading.claims.claims import claims_in
 from treceval_py.grading.claims.documents.reading import is_document
 from treceval_py.grading.claims.naming import is_name
-from treceval_py.grading.intake.found import IntakeError, amount
+from treceval_py.grading.intake.found import IntakeError
 from treceval_py.grading.intake.items import Item, Submission
 from treceval_py.grading.intake.platforms import stem_of
 from treceval_py.grading.records import JUDGED, FileRead
@@ -34,17 +34,15 @@ MOST_RUNS, MOST_TEXTS = 20, 20
 LARGEST_TEXT = 1 << 20
 """A larger file without a document format is data, unless its beginning has claims."""
 
-RUN, MSMARCO, RANKING, LIKE, NAMED, ALONE = range(6)
-"""Evidence for a run, strongest first: three kinds of lines, lines of a damaged run, only the name, or that there is
-no other file."""
+RUN, MSMARCO, RANKING, LIKE, GUESS = range(5)
+"""Evidence for a run, strongest first: three kinds of lines, lines of a damaged run, that there is nothing better."""
 
 _LOOKS = {
     RUN: "its lines are those of a run",
     MSMARCO: "its lines are those of an MS MARCO run",
     RANKING: "its lines are those of a ranking with judgments",
     LIKE: "its lines are like those of a run, with mistakes",
-    NAMED: "it is named like a run, though its lines are not those of one",
-    ALONE: "it is the only file, though its lines are not those of a run",
+    GUESS: "its lines are not those of a run, but nothing else looks more like one",
 }
 
 _KINDS = {RUN: "run", MSMARCO: "msmarco", RANKING: JUDGED}
@@ -61,8 +59,6 @@ class RunFile(NamedTuple):
         ``run``, ``msmarco`` or ``judged-ranking``; empty if its lines fit none of them.
     why : str
         The evidence for it; a sentence without a full stop.
-    strength : int
-        Strength of the evidence, from 0 (strongest) to 5: 4 is only the name, 5 only that there is no other file.
     turn : tuple
         When it was handed in, as far as known, for comparison with other runs of the submission: the platform's number
         of the file, the number in its name, and the time of its last change.
@@ -71,7 +67,6 @@ class RunFile(NamedTuple):
     item: Item
     kind: str
     why: str
-    strength: int
     turn: tuple[int, int, str] = (0, 0, "")
 
 
@@ -130,9 +125,19 @@ class _File(NamedTuple):
     why: str = ""
 
     @property
+    def name(self) -> str:
+        """Its name without folders."""
+        return self.item.name.rsplit("/", 1)[-1]
+
+    @property
     def named(self) -> bool:
         """Whether it is named like a run."""
-        return _NAME_OF_A_RUN.search(_last(self.item)) is not None
+        return _NAME_OF_A_RUN.search(self.name) is not None
+
+    @property
+    def likeliest(self) -> tuple[bool, bool, int, int]:
+        """The order of files that could be runs; names and sizes break ties between weaker kinds of evidence."""
+        return self.strength != RUN, not self.named, 0 if self.strength == RUN else -self.item.size, self.strength or 0
 
     def told(self, role: str, why: str) -> FileRead:
         """Return the report on it."""
@@ -142,7 +147,8 @@ class _File(NamedTuple):
 _NAME_OF_A_RUN = re.compile(r"(?i)(^|[^a-z])(run|result|ranking|submission|trec|output)s?([^a-z]|$)|\.(run|trec|res)$")
 _NAME_OF_JUDGMENTS = re.compile(r"(?i)qrel|judg")
 _PICTURES = re.compile(r"(?i)\.(png|jpe?g|gif|webp|heic|heif|tiff?|bmp|svg)$")
-_CODE = re.compile(r"(?i)\.(py|java|c|h|cc|cpp|cs|js|ts|go|rs|r|jl|m|sh|bat|scala|kt|pl|rb|jar|class|pyc)$")
+
+EARLIER = "it is from an earlier attempt"
 
 
 def candidates(submission: Submission, *, qrels: bytes = b"") -> Handed:
@@ -160,31 +166,27 @@ def candidates(submission: Submission, *, qrels: bytes = b"") -> Handed:
     Handed
         The runs, the texts, and a report on each file.
     """
-    told = list(submission.refused)
+    told: dict[str, FileRead] = {}
     files = []
     again = _handed_in_again(submission.items)
+    judged = _fields_of(_lines_of(qrels))
     for item in submission.items:
         if item in again:
-            told.append(FileRead(item.name, "not used", f"{again[item]} was uploaded later in its place", item.size))
+            told[item.name] = _File(item).told("not used", f"{again[item]} was uploaded later in its place")
             continue
         try:
             with item.opened() as stream:
                 head = head_of(stream)
         except (IntakeError, InputError) as error:
-            told.append(FileRead(item.name, "refused", error.what, item.size))
+            told[item.name] = _File(item).told("refused", error.what)
         else:
-            files.append(_looked_at(item, head, qrels, alone=len(submission.items) - len(again) == 1))
-    told += [file.told("unread" if file.why == _UNREAD else "not used", file.why) for file in files if file.why]
-    files = [file for file in files if not file.why]
+            files.append(_looked_at(item, head, judged, alone=len(submission.items) - len(again) == 1))
     runs = _runs_of(files, told)
-    texts = _texts_of(files, runs, told)
-    known = {file.name for file in told}
-    told += [file.told("not used", _LOOKS[file.strength or 0]) for file in files if file.item.name not in known]
-    return Handed(tuple(runs), tuple(texts), tuple(sorted(told)))
-
-
-def _last(item: Item) -> str:
-    return item.name.rsplit("/", 1)[-1]
+    texts = _texts_of(files, [run.item for run in runs], told)
+    for file in files:
+        why = file.why or _LOOKS[file.strength or 0]
+        told.setdefault(file.item.name, file.told("unread" if why == _UNREAD else "not used", why))
+    return Handed(tuple(runs), tuple(texts), tuple(sorted((*submission.refused, *told.values()))))
 
 
 # --- what a file could be ---
@@ -195,18 +197,18 @@ _DATA = ("text", "csv", "json")
 SHORTEST = 10
 """Fewest lines from which the form alone makes a run of a file that has claims, or could have parameters."""
 
-
 _UNREAD = "it is not text, though it is named like text"
 _TEXT = re.compile(r"(?i)\.(txt|md|csv|tsv|html?|tex)$")
+_PROGRAM = "it is a program, or a part of one"
+
+Rows = Sequence[Sequence[bytes]]
 
 
-def _looked_at(item: Item, head: bytes, qrels: bytes, *, alone: bool) -> _File:
-    """Return what a file could be, judged by its beginning."""
-    file, name = _File(item), _last(item)
-    if _CODE.search(name):
-        return file._replace(why="it is a program, or a part of one")
-    lines = _lines_of(head)
-    strength = _as_run(head, lines, qrels)
+def _looked_at(item: Item, head: bytes, judged: Rows, *, alone: bool) -> _File:
+    """Return what a file could be, judged by its beginning; ``judged`` are the fields of the judgments."""
+    file = _File(item)
+    name, lines = file.name, _lines_of(head)
+    strength = _as_run(head, name, lines, judged)
     if isinstance(strength, str):
         return file._replace(why=strength)
     text = is_document(name, head)
@@ -216,62 +218,64 @@ def _looked_at(item: Item, head: bytes, qrels: bytes, *, alone: bool) -> _File:
     if text == "other":  # such as a zip archive, or the format of an older program
         return file._replace(text=text)
     data = text in _DATA
-    claims = (data or (bool(text) and strength is not None)) and bool(claims_in(head, name))
+    claims = (data or (bool(text) and strength is not None)) and any(
+        not _ID.fullmatch(claim.measure) for claim in claims_in(head, name)
+    )
     if claims and (strength == MSMARCO or len(lines) < SHORTEST):
         strength = None
-    if strength in (MSMARCO, LIKE) and not claims:
+    if strength is not None and not claims:
         text = ""
-    elif strength is None and not claims and (data or not text) and not _names_measures(lines):
-        strength = NAMED if file.named else ALONE if alone and not _NAME_OF_JUDGMENTS.search(name) else None
+    elif not claims and (data or not text) and not _names_measures(lines):
+        strength = GUESS if file.named or (alone and not _NAME_OF_JUDGMENTS.search(name)) else None
     if data and not claims and item.size > LARGEST_TEXT:
         text = ""
     if strength is None and not text:
-        return file._replace(why=_neither(item, head, name))
+        why = "it is neither a run nor a text" if head else "it is empty"
+        why = _UNREAD if b"\0" in head and _TEXT.search(name) else why
+        why = "it is a picture, and numbers in pictures are not read" if _PICTURES.search(name) else why
+        return file._replace(why=why)
     return file._replace(strength=strength, text=text, claims=claims)
-
-
-def _neither(item: Item, head: bytes, name: str) -> str:
-    """Say why a file is neither a run nor a text."""
-    if _PICTURES.search(name):
-        return "it is a picture, and numbers in pictures are not read"
-    if item.size > LARGEST_TEXT:
-        return f"it has {amount(item.size)}, its lines are not those of a run, and its beginning has no claims"
-    if b"\0" in head and _TEXT.search(name):
-        return _UNREAD
-    return "it is neither a run nor a text" if head else "it is empty"
 
 
 def like_a_run(head: bytes, name: str) -> bool:
     """Tell whether a file may be a run, by its beginning; quicker than `candidates`, and without claims."""
-    strength = None if _CODE.search(name) else _as_run(head, _lines_of(head), b"")
-    return isinstance(strength, int)
-
-
-def _as_run(head: bytes, lines: Sequence[bytes], qrels: bytes) -> int | str | None:
-    """Return the evidence for a run in the lines of a file (None if there is none), or what else they are."""
-    kind = form_of(lines_of(head))
-    if kind == "qrels":
-        return _judged(lines, qrels)
-    if _names_measures(lines):
-        return None
-    if kind == "run" and _are_of_a_run(lines):
-        return RUN
-    if kind == "cranfield" and _is_ranking(head, lines, qrels):
-        return "these are judgments of three columns, not a run"
-    if head.lstrip()[:1] in (b"{", b"["):
-        return LIKE if _is_json(head) else None
-    other = format_of(sight_of(head, len(head) < HEAD), "run")
-    if other is not None:
-        if len(other.holds) == 1 and not _is_ranking(head, lines, qrels):
-            return None
-        return MSMARCO if other.lines else LIKE
-    damaged = kind == "run" and len(lines) >= SHORTEST
-    return LIKE if damaged or _like_a_run(lines) else None
+    return isinstance(_as_run(head, name, _lines_of(head), ()), int)
 
 
 _SEPARATOR = re.compile(rb"[\s,;|]+")
 _NUMBER = re.compile(rb"[+-]?(\d|nan|inf|none|null)", re.IGNORECASE)
 
+
+def _as_run(head: bytes, name: str, lines: Sequence[bytes], judged: Rows) -> int | str | None:
+    """Return the evidence for a run in the lines of a file (None if there is none), or what else they are."""
+    if not is_document(name, b"text"):
+        return _PROGRAM
+    form = form_of(lines[:20])
+    if form == "qrels":
+        return _judged(_fields_of(lines), judged)
+    if _names_measures(lines):
+        return None
+    if form == "run" and _are_of_a_run(lines):
+        return RUN
+    if head.lstrip()[:1] in (b"{", b"["):
+        return LIKE if _is_json(head) else None
+    if form in _FEW:
+        if not _is_ranking(head, lines, judged):
+            return None
+        return _FEW[form]
+    separated = [_SEPARATOR.sub(b" ", line) for line in lines[:20]]
+    if format_of(sight_of(head, len(head) < HEAD), "run") is not None or form_of(separated) in ("near", "colbert"):
+        return LIKE
+    return LIKE if form_of(separated) == "run" and (len(lines) >= SHORTEST or _are_of_a_run(separated)) else None
+
+
+_FEW: dict[str, int | str] = {
+    "msmarco": MSMARCO,
+    "tevatron": LIKE,
+    "colbert": LIKE,
+    "cranfield": "these are judgments of three columns, not a run",
+}
+"""What files of few columns are, if they are not settings."""
 
 _JSON = re.compile(rb'\s*\{\s*"[^"]{1,200}"\s*:\s*\{\s*"(?P<inner>[^"]{1,200})"\s*:\s*-?[\d.]')
 _RECORD = re.compile(rb'\s*\[?\s*\{[^{}]{0,400}"(?i:doc|pid|passage|corpus|search_results)[^"]{0,20}"\s*:')
@@ -284,13 +288,9 @@ def _is_json(head: bytes) -> bool:
     return not _is_measure(opening["inner"]) if opening else _RECORD.match(head) is not None
 
 
-def _with_data(lines: Sequence[bytes]) -> Sequence[bytes]:
-    return [line for line in lines if line.strip() and line[:1] != b"#"][:50]
-
-
 def _names_measures(lines: Sequence[bytes]) -> bool:
     """Tell whether the first line has measures as column names, or most lines are values as trec_eval prints them."""
-    rows = [[field.strip(b'"*`') for field in _SEPARATOR.split(line[:1000])] for line in _with_data(lines)]
+    rows = [[field.strip(b'"*`') for field in _SEPARATOR.split(line[:1000])] for line in lines[:50]]
     names = [field for field in rows[0] if field.upper() != b"Q0" and _is_measure(field)] if rows else []
     if len(names) > 1 and not any(_NUMBER.match(field) for field in rows[0]):
         return True
@@ -300,57 +300,40 @@ def _names_measures(lines: Sequence[bytes]) -> bool:
     return 2 * len(printed) > len(rows)
 
 
+_ID = re.compile(r"[A-Za-z]\d+")
+"""``q1`` and ``p10`` are ids of queries and passages, though they can be read as names of measures."""
+
+
 def _is_measure(field: bytes) -> bool:
-    return is_name(field.decode("utf-8", "replace"))
+    text = field.decode("utf-8", "replace")
+    return is_name(text) and not _ID.fullmatch(text)
 
 
 def _are_of_a_run(lines: Sequence[bytes]) -> bool:
     """Distinguish lines of a run from prose and tables with as many fields: by Q0, or by ranks and scores."""
-    rows = [fields for line in _with_data(lines) if len(fields := line.split(None, 6)) > 5]
+    rows = [fields for line in lines[:50] if len(fields := line.split(None, 6)) > 5]
     good = sum(
-        fields[1].upper() in (b"Q0", b"0") or (fields[3].isdigit() and _NUMBER.match(fields[4]) is not None)
-        for fields in rows
+        is_constant(fields[1]) or (fields[3].isdigit() and _NUMBER.match(fields[4]) is not None) for fields in rows
     )
     return 2 * good > len(rows)
 
 
-def _is_ranking(head: bytes, lines: Sequence[bytes], qrels: bytes) -> bool:
+def _is_ranking(head: bytes, lines: Sequence[bytes], judged: Rows) -> bool:
     """Distinguish a run with few fields per line from settings such as ``k = 3``."""
-    rows = [fields for line in lines if (fields := line.split())]
+    rows = [line.split() for line in lines]
     if any(fields[1:2] in ([b"="], [b":"]) for fields in rows):
         return False
-    if len(rows) >= SHORTEST or b"\t" in head:
-        return True
-    judged = {fields[0] for fields in _fields_of(_lines_of(qrels))}
-    return any(fields[0] in judged for fields in rows)
+    queries = {fields[0] for fields in judged}
+    return len(rows) >= SHORTEST or b"\t" in head or any(fields[0] in queries for fields in rows)
 
 
-_DOCUMENT = re.compile(rb"(?i)doc|pid$|passage|corpus")
-"""Names of document columns; a table of names and scores without one has results."""
-
-
-def _like_a_run(lines: Sequence[bytes]) -> bool:
-    """Tell whether the first line has the column names of a run, or most lines five fields with rank and score."""
-    rows = [
-        [field for field in _SEPARATOR.split(line[:1000].strip(b' \t"')) if field.strip(b'"')]
-        for line in _with_data(lines)
-    ]
-    header = [field.strip(b'"') for field in rows[0]] if len(rows) > 1 else []
-    if names_columns(header) and any(_DOCUMENT.match(field) for field in header):
-        return True
-    good = 0
-    for fields in rows:
-        numbers = [_NUMBER.match(field) is not None for field in fields[2:6]]
-        good += 5 <= len(fields) <= 12 and sum(numbers) >= 1 + (len(fields) > 5) and fields[0][:1].isalnum()
-    return 2 * good > len(rows)
-
-
-def _judged(lines: Sequence[bytes], qrels: bytes) -> int | str:
+def _judged(rows: Rows, judged: Rows) -> int | str:
     """Distinguish a ranking with judgments from judgments, by the order of lines, and from a run without scores."""
-    rows, given = _fields_of(lines), _fields_of(_lines_of(qrels))
-    if given and (rows == given[: len(rows)] or _are_in_order_of(rows, given)):
+    if judged and (rows == judged[: len(rows)] or _are_in_order_of(rows, judged)):
         return "these are the judgments of the assignment, not a run"
-    if _are_ranks(rows):
+    numbers = [whole_number(fields[3]) for fields in rows]
+    scores = falls(rows, 3) and any(number is None or number > MOST_GRADE for number in numbers)
+    if scores or counts_up(rows, 3):
         return LIKE
     ascending = all(a[0] != b[0] or a[2] < b[2] for a, b in pairwise(rows))
     if ascending and all(fields[1] == b"0" for fields in rows):
@@ -358,42 +341,17 @@ def _judged(lines: Sequence[bytes], qrels: bytes) -> int | str:
     return RANKING
 
 
-def _are_in_order_of(rows: Sequence[Sequence[bytes]], given: Sequence[Sequence[bytes]]) -> bool:
+def _are_in_order_of(rows: Rows, judged: Rows) -> bool:
     """Tell whether lines are some of the judgments, in the same order and with the same labels."""
-    places = {tuple(fields[:4]): number for number, fields in enumerate(given)}
-    whole = {fields[0] for fields in given} - {given[-1][0]}  # the last query may be cut off
+    places = {tuple(fields[:4]): number for number, fields in enumerate(judged)}
+    whole = {fields[0] for fields in judged} - {judged[-1][0]}  # the last query may be cut off
     positions = [places.get(tuple(fields[:4])) for fields in rows if fields[0] in whole]
     return len(positions) >= SHORTEST and all(a is not None and b is not None and a < b for a, b in pairwise(positions))
 
 
-RISING, FALLING = 2, 5
-"""Fewest steps of one from which a column holds ranks. Evenly falling scores need more, because labels of the best
-rankings can fall like that too."""
-
-
-def _are_ranks(lines: Sequence[Sequence[bytes]]) -> bool:
-    """Distinguish labels from ranks, which rise by one in each query, and scores made of them, which fall evenly."""
-    columns: dict[bytes, list[bytes]] = {}
-    for fields in lines:
-        columns.setdefault(fields[0], []).append(fields[3])
-    try:
-        numbers = [[float(label) for label in column] for column in columns.values()]
-    except ValueError:
-        return False
-    steps = [b - a for column in numbers for a, b in pairwise(column)]
-    if not steps or len(set(steps)) > 1:
-        return False
-    rising = steps[0] == 1 and all(column[0] in (0, 1) for column in numbers)
-    return (rising and len(steps) >= RISING) or (steps[0] < 0 and max(map(len, numbers)) > FALLING)
-
-
-GLANCE = 1000
-"""Most lines that are compared."""
-
-
 def _lines_of(head: bytes) -> list[bytes]:
     """Return the first lines with data, without a last line that may be cut off."""
-    return lines_of(head, GLANCE, ended=len(head) < HEAD)
+    return lines_of(head, 1000, ended=len(head) < HEAD)
 
 
 def _fields_of(lines: Sequence[bytes]) -> list[list[bytes]]:
@@ -403,51 +361,35 @@ def _fields_of(lines: Sequence[bytes]) -> list[list[bytes]]:
 
 # --- which of them are runs, and which texts ---
 
-FAR_LARGER = 20
-"""If another file is this many times larger, it is more likely the run, even with mistakes."""
 
-EARLIER = "it is from an earlier attempt"
-
-
-def _runs_of(files: Sequence[_File], told: list[FileRead]) -> list[RunFile]:
-    """Return the possible runs, the likeliest first; those with only the name of a run only if there are no others."""
-    choices = [(file, file.strength) for file in files if file.strength is not None]
-    choices = [(file, strength) for file, strength in choices if strength <= LIKE] or choices
-    last = max((file.item.attempt for file, _ in choices), default="")
+def _runs_of(files: Sequence[_File], told: dict[str, FileRead]) -> list[RunFile]:
+    """Return the possible runs, the likeliest first; guesses only if there are no others."""
+    choices = [file for file in files if file.strength is not None]
+    choices = [file for file in choices if file.strength != GUESS] or choices
+    last = max((file.item.attempt for file in choices), default="")
+    sure = next((file.item.name for file in choices if file.strength in (RUN, MSMARCO)), "")
     chosen = []
-    for file, strength in choices:
-        why = next(filter(None, (_gives_way(file, strength, *other) for other in choices)), "")
-        why = why if file.item.attempt == last else EARLIER
+    for file in choices:
+        why = EARLIER if file.item.attempt != last else ""
+        if not why and sure and file.strength == RANKING and not file.named and _NAME_OF_JUDGMENTS.search(file.name):
+            why = f"these are judgments, by the name of the file, and {sure} is a run"
         if not why:
-            chosen.append((file, strength))
+            chosen.append(file)
         elif not file.claims:
-            told.append(file.told("not used", why))
-    turns = _turns([file.item for file, _ in chosen])
-    runs = [
-        RunFile(file.item, _KINDS.get(strength, ""), _LOOKS[strength], strength, turn)
-        for (file, strength), turn in zip(chosen, turns, strict=True)
-    ]
-    runs.sort(key=lambda run: run.item.name)
-    runs.sort(key=lambda run: run.turn, reverse=True)
-    runs.sort(key=lambda run: (run.strength, _NAME_OF_A_RUN.search(_last(run.item)) is None))
-    for number, run in enumerate(runs):
-        role, why = "judged ranking" if run.strength == RANKING else "run", run.why
+            told[file.item.name] = file.told("not used", why)
+    turns = dict(zip(chosen, _turns([file.item for file in chosen]), strict=True))
+    chosen.sort(key=lambda file: file.item.name)
+    chosen.sort(key=turns.__getitem__, reverse=True)
+    chosen.sort(key=lambda file: file.likeliest)
+    for number, file in enumerate(chosen):
+        role, why = "judged ranking" if file.strength == RANKING else "run", _LOOKS[file.strength or 0]
         if number >= MOST_RUNS:
             role, why = "unread", f"{why}, but no more than {MOST_RUNS} are scored"
-        told.append(FileRead(run.item.name, role, why, run.item.size))
-    return runs[:MOST_RUNS]
-
-
-def _gives_way(file: _File, strength: int, other: _File, others: int) -> str:
-    """Return why another file is preferred as the run; empty if this one may be it."""
-    if strength == RANKING and others < RANKING and _NAME_OF_JUDGMENTS.search(_last(file.item)) and not file.named:
-        return f"these are judgments, by the name of the file, and {other.item.name} is a run"
-    if strength not in (MSMARCO, RANKING) or others != LIKE:
-        return ""
-    if other.named > file.named or other.item.size >= FAR_LARGER * max(file.item.size, 1):
-        why = "its name says so" if other.named > file.named else "it is far larger"
-        return f"{_LOOKS[strength]}, but {other.item.name} was chosen, because {why}"
-    return ""
+        told[file.item.name] = file.told(role, why)
+    return [
+        RunFile(file.item, _KINDS.get(file.strength or 0, ""), _LOOKS[file.strength or 0], turns[file])
+        for file in chosen[:MOST_RUNS]
+    ]
 
 
 def _handed_in_again(items: Sequence[Item]) -> dict[Item, str]:
@@ -521,13 +463,9 @@ def last_of(runs: Sequence[RunFile]) -> tuple[RunFile, str]:
     return last, "" if known is None else words[known]
 
 
-def _texts_of(files: Sequence[_File], runs: Sequence[RunFile], told: list[FileRead]) -> list[Item]:
+def _texts_of(files: Sequence[_File], scored: Sequence[Item], told: dict[str, FileRead]) -> list[Item]:
     """Return the files that may have claims, the likeliest first."""
-    known = {file.name for file in told}
-    scored = [run.item for run in runs]
-    texts = [
-        file for file in files if file.text and (file.claims or file.item.name not in known or file.item in scored)
-    ]
+    texts = [file for file in files if file.text and (file.claims or file.item.name not in told or file.item in scored)]
     first = max(
         [item.attempt for item in scored]
         + [file.item.attempt for file in texts if file.claims or file.text not in _DATA],
@@ -544,6 +482,5 @@ def _texts_of(files: Sequence[_File], runs: Sequence[RunFile], told: list[FileRe
         else:
             chosen.append(file.item)
             role, why = ("claims", "it has numbers that are claimed for measures") if file.claims else (role, why)
-        if file.item.name not in known:
-            told.append(file.told(role, why))
+        told.setdefault(file.item.name, file.told(role, why))
     return chosen

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
 import json
 import os
@@ -19,25 +18,21 @@ from treceval_py.io.target import unfinished, written_whole
 
 SUFFIX = ".json.gz"
 
-VERSION = 3
+VERSION = 4
 """Version of the record format; records of other versions are made again."""
 
 
-def plain(graded: Graded) -> dict[str, Any]:
-    """Return a record as data for JSON."""
-    made: dict[str, Any] = _plain(graded._replace(tops=None))
-    if graded.tops is not None:
-        packed = np.ascontiguousarray(graded.tops, dtype="<i8").tobytes()
-        made["tops"] = [list(graded.tops.shape), base64.b64encode(packed).decode("ascii")]
-    return made
+_ROWS = {"files": FileRead, "findings": Finding, "claims": Checked, "runs": RunRead}
+_ARRAYS = {"tops": np.int64, "values": np.float64}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return a record, or a part of it, as data for JSON."""
     if hasattr(value, "_asdict"):
-        return {name: _plain(field) for name, field in value._asdict().items()}
+        return {name: plain(field) for name, field in value._asdict().items()}
     if isinstance(value, np.ndarray):
         return value.tolist()
-    return [_plain(element) for element in value] if isinstance(value, tuple) else value
+    return [plain(element) for element in value] if isinstance(value, tuple) else value
 
 
 def from_plain(record: Mapping[str, Any]) -> Graded:
@@ -48,32 +43,17 @@ def from_plain(record: Mapping[str, Any]) -> Graded:
     KeyError, TypeError, ValueError
         The data is not a record.
     """
-    against = record["against"]
-    given = {
-        **record,
-        "files": tuple(FileRead(**file) for file in record["files"]),
-        "findings": tuple(Finding(**finding) for finding in record["findings"]),
-        "claims": tuple(Checked(**claim) for claim in record["claims"]),
-        "against": None if against is None else _against(against),
-        "missing_queries": tuple(record["missing_queries"]),
-        "repairs": tuple(record["repairs"]),
-        "tops": None if record["tops"] is None else _unpacked(*record["tops"]),
-        "values": None if record["values"] is None else np.array(record["values"], dtype=np.float64),
-        "runs": tuple(RunRead(**run) for run in record["runs"]),
-    }
-    return Graded(**given)
-
-
-def _against(record: Mapping[str, Any]) -> AgainstBaseline:
-    losses = tuple(
-        Loss(**{**loss, "documents": tuple(LostDocument(**document) for document in loss["documents"])})
-        for loss in record["losses"]
-    )
-    return AgainstBaseline(**{**record, "losses": losses})
-
-
-def _unpacked(shape: list[int], text: str) -> Any:
-    return np.frombuffer(base64.b64decode(text), dtype="<i8").astype(np.int64).reshape(shape)
+    given = {**record, **{name: tuple(kind(**row) for row in record[name]) for name, kind in _ROWS.items()}}
+    for name, kind in _ARRAYS.items():
+        given[name] = None if record[name] is None else np.array(record[name], dtype=kind)
+    if record["against"] is not None:
+        losses = [
+            Loss(**{**loss, "documents": tuple(LostDocument(**document) for document in loss["documents"])})
+            for loss in record["against"]["losses"]
+        ]
+        given["against"] = AgainstBaseline(**{**record["against"], "losses": tuple(losses)})
+    pair, repairs = tuple(record["missing_queries"]), tuple(record["repairs"])
+    return Graded(**{**given, "missing_queries": pair, "repairs": repairs})
 
 
 def write_record(path: str, graded: Graded) -> None:

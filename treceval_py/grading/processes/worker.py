@@ -14,8 +14,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from typing import Any, BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from treceval_py.errors import TrecevalError
 from treceval_py.grading.claims.claims import Claimed
@@ -141,12 +140,6 @@ def _end_with(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _messages(stream: BinaryIO) -> Iterator[Any]:
-    with contextlib.suppress(EOFError):  # the parent has ended
-        while True:
-            yield pickle.load(stream)  # noqa: S301 - from the process that started this one
-
-
 def _answered(job: Job, grader: Grader, setup: Setup) -> Reply | TrecevalError:
     try:
         return reply_to(job, grader, setup)
@@ -171,14 +164,14 @@ def main() -> None:
         pickle.dump(message, outgoing)
         outgoing.flush()
 
-    messages = _messages(incoming)
-    setup: Setup = next(messages)
-    try:
-        grader = Grader(setup.assignment)
-    except TrecevalError as error:
-        tell(error)
-        return
-    _bound(setup.memory)
-    tell(None)
-    for job in messages:
-        tell(_answered(job, grader, setup))
+    with contextlib.suppress(EOFError):  # the parent has ended
+        setup: Setup = pickle.load(incoming)  # noqa: S301 - from the process that started this one
+        try:
+            grader = Grader(setup.assignment)
+        except TrecevalError as error:
+            tell(error)
+            return
+        _bound(setup.memory)
+        tell(None)
+        while True:
+            tell(_answered(pickle.load(incoming), grader, setup))  # noqa: S301

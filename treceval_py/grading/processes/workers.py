@@ -10,7 +10,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
 from treceval_py.errors import EvaluationError, TrecevalError
@@ -52,15 +53,22 @@ def graded_by_processes(
     TrecevalError
         The judgments or the baseline cannot be read, a record cannot be written, or no process can be started.
     """
-    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
-    for number in range(len(jobs)):
-        waiting.put(number)
+    threads = min(workers, len(jobs))
+    waiting = deque([*range(len(jobs)), *[None] * threads])
     done: queue.SimpleQueue[tuple[int, Reply | BaseException]] = queue.SimpleQueue()
-    crew = [_Slot(setup, jobs, waiting, done, seconds) for _ in range(min(workers, len(jobs)))]
+    stopped, crew = threading.Event(), list[_Process]()
+
+    def work() -> None:
+        try:
+            for answer in _graded(setup, jobs, seconds, waiting, stopped, crew):
+                done.put(answer)
+        except BaseException as error:  # noqa: BLE001 - raised again by the waiting thread
+            done.put((0, error))
+
     replies: dict[int, Reply] = {}
     try:
-        for slot in crew:
-            slot.start()
+        for _ in range(threads):
+            threading.Thread(target=work, daemon=True).start()
         while len(replies) < len(jobs):
             number, reply = done.get()
             if isinstance(reply, BaseException):
@@ -69,70 +77,35 @@ def graded_by_processes(
             if after is not None:
                 after()
     finally:
-        for slot in crew:
-            slot.dismiss()
+        stopped.set()
+        for process in crew:
+            process.end()
     return [replies[number] for number in range(len(jobs))]
 
 
-class _Slot(threading.Thread):
-    """A thread that runs one process at a time, and starts another if it was killed."""
-
-    def __init__(
-        self,
-        setup: Setup,
-        jobs: Sequence[Job],
-        waiting: queue.SimpleQueue[int],
-        done: queue.SimpleQueue[tuple[int, Reply | BaseException]],
-        seconds: float,
-    ) -> None:
-        super().__init__(daemon=True)
-        self._setup = setup
-        self._jobs = jobs
-        self._waiting = waiting
-        self._done = done
-        self._seconds = seconds
-        self._process: _Process | None = None
-        self._dismissed = threading.Event()
-
-    def run(self) -> None:
-        """Grade until no submission is waiting."""
-        while not self._dismissed.is_set():
-            try:
-                number = self._waiting.get_nowait()
-            except queue.Empty:
-                break
-            try:
-                self._done.put((number, self._graded(self._jobs[number])))
-            except BaseException as error:  # noqa: BLE001 - raised again by the waiting thread
-                self._done.put((number, error))
-                break
-        self._end()
-
-    def dismiss(self) -> None:
-        """Kill the process, whatever it is doing."""
-        self._dismissed.set()
-        self._end()
-
-    def _end(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
+def _graded(
+    setup: Setup,
+    jobs: Sequence[Job],
+    seconds: float,
+    waiting: deque[int | None],
+    stopped: threading.Event,
+    crew: list[_Process],
+) -> Iterator[tuple[int, Reply]]:
+    """Grade submissions in one process at a time, and in another one after a failure, until none is waiting."""
+    process = None
+    while (number := waiting.popleft()) is not None:
+        if process is None:
+            process = _Process(setup)
+            crew.append(process)
+        if stopped.is_set():  # perhaps before the process was in the crew
+            break
+        reply = process.asked(jobs[number], seconds)
+        if reply.graded.status == FAILED or process.used_up:  # it may be damaged
             process.end()
-
-    def _graded(self, job: Job) -> Reply:
-        if self._process is None:
-            self._process = _Process(self._setup)
-            if self._dismissed.is_set():
-                self._end()
-                raise EvaluationError("grading was stopped")
-        reply = self._process.asked(job, self._seconds)
-        if isinstance(reply, TrecevalError):
-            raise reply
-        if isinstance(reply, Reply):
-            if reply.graded.status == FAILED or self._process.used_up:
-                self._end()  # it may be damaged
-            return reply
-        self._end()
-        return failed(job, reply)
+            process = None
+        yield number, reply
+    if process is not None:
+        process.end()
 
 
 class _Process:
@@ -164,20 +137,22 @@ class _Process:
             raise EvaluationError(f"no process can be started: {error.strerror or error}") from None
         told = self._told(setup, MOST_SECONDS_TO_START)
         if told is not None:
-            said = self._last_line()
+            self._said.seek(0)
+            said = self._said.read().decode("utf-8", "backslashreplace").strip().splitlines()[-1:]
             self.end()
             if isinstance(told, TrecevalError):
                 raise told
-            raise EvaluationError("the process that grades could not start" + (f": {said}" if said else ""))
+            raise EvaluationError(": ".join(["the process that grades could not start", *said]))
 
-    def asked(self, job: Job, seconds: float) -> Reply | TrecevalError | str:
-        """Return the reply for a submission; if there is none, the reason as text."""
+    def asked(self, job: Job, seconds: float) -> Reply:
+        """Return the reply for a submission; without one, the submission failed. Raises the errors that are replies."""
         reply = self._told(job, seconds)
-        if isinstance(reply, (Reply, TrecevalError)):
+        if isinstance(reply, TrecevalError):
+            raise reply
+        if isinstance(reply, Reply):
             return reply
-        if self.used_up:
-            return f"grading it takes more than {seconds:g} seconds"
-        return "the process that graded it ended: out of memory, or a crash"
+        slow = f"grading it takes more than {seconds:g} seconds"
+        return failed(job, slow if self.used_up else "the process that graded it ended: out of memory, or a crash")
 
     def _told(self, message: object, seconds: float) -> Any:
         """Send a message and return the answer; a text if the process ended, at the latest after the time limit."""
@@ -202,12 +177,6 @@ class _Process:
             with lock:
                 answered = True
             timer.cancel()
-
-    def _last_line(self) -> str:
-        """Return the last line that the process wrote to its standard error."""
-        self._said.seek(0)
-        lines = self._said.read().decode("utf-8", "backslashreplace").strip().splitlines()
-        return lines[-1] if lines else ""
 
     def end(self) -> None:
         """Kill it now."""
