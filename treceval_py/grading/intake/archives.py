@@ -23,7 +23,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import IO, Any, BinaryIO, NamedTuple, cast
+from typing import IO, Any, BinaryIO, NamedTuple, TypeAlias, cast
 
 from treceval_py.grading.intake.found import Found, IntakeError, Limits, Place, amount, path_of
 
@@ -37,17 +37,8 @@ _LOCAL_HEADER = 30
 """Bytes of the record before a member, without its name, see [1]_, 4.3.7."""
 
 BROKEN = (
-    zipfile.BadZipFile,
-    zipfile.LargeZipFile,
-    zlib.error,
-    EOFError,
-    RuntimeError,  # including NotImplementedError and RecursionError
-    ValueError,  # including UnicodeDecodeError
-    OverflowError,
-    IndexError,
-    struct.error,
-    tarfile.TarError,
-    OSError,
+    *(zipfile.BadZipFile, tarfile.TarError, zlib.error, struct.error, EOFError, OSError, RuntimeError, ValueError),
+    *(OverflowError, IndexError),
 )
 """Exceptions of zipfile, tarfile and gzip for archives that are damaged, encrypted, or made to look so."""
 
@@ -96,7 +87,12 @@ def packed_as(head: bytes, name: str) -> str:
     return next((kind for magic, kind in _OTHER.items() if head.startswith(magic)), "")
 
 
-class _Entry(NamedTuple):
+KINDS = {stat.S_IFLNK: "a link", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+KINDS[stat.S_IFSOCK] = "a socket"
+"""Members that are not files, by the bits of their mode."""
+
+
+class _Member(NamedTuple):
     """A member as its archive describes it: its kind is that of a file's mode, and ``why`` it is refused."""
 
     name: str
@@ -106,46 +102,27 @@ class _Entry(NamedTuple):
     why: str
 
 
-class Archive:
-    """An archive whose list of files was read."""
-
-    def entries(self) -> Iterator[_Entry]:
-        """Yield its members in the order of its list."""
-        raise NotImplementedError
-
-    def opened(self, number: int) -> IO[bytes]:
-        """Open a member by its number in the list."""
-        raise NotImplementedError
-
-    def members(self, place: Place, limits: Limits) -> list[Found]:
-        """Return its files; refused ones have the reason. Sizes are checked again when a file is read."""
-        files = []
-        for number, entry in enumerate(self.entries()):
-            parts, why = path_of(entry.name, limits.path)
-            if entry.kind != stat.S_IFDIR or (why and parts != ("?",)):
-                own = place._replace(members=(*place.members, number))
-                why = why or entry.why or _fault_of(entry, limits)
-                files.append(Found(parts, entry.size, own, why, time=entry.time))
-        often = Counter(file.parts for file in files)
-        same = "the archive has {} files of this name, so it is not clear which one is meant"
-        return [
-            file._replace(why=file.why or same.format(often[file.parts])) if often[file.parts] > 1 else file
-            for file in files
-        ]
-
-
-KINDS = {stat.S_IFLNK: "a link", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
-KINDS[stat.S_IFSOCK] = "a socket"
-"""Members that are not files, by the bits of their mode."""
-
-
-def _fault_of(entry: _Entry, limits: Limits) -> str:
-    """Return what is wrong with a file by its kind and size; empty if nothing is."""
-    if entry.kind in KINDS:
-        links = ": links are not followed" if entry.kind == stat.S_IFLNK else ""
-        return f"it is {KINDS[entry.kind]}, not a file{links}"
-    most = limits.file_bytes
-    return f"it has {amount(entry.size)}, more than {amount(most)}" if entry.size > most else ""
+def files_in(archive: Archive, place: Place, limits: Limits) -> list[Found]:
+    """Return the files of an archive; refused ones have the reason. Sizes are checked again when a file is read."""
+    files = []
+    for number, member in enumerate(archive.members()):
+        parts, why = path_of(member.name, limits.path)
+        if member.kind == stat.S_IFDIR and (not why or parts == ("?",)):
+            continue
+        why = why or member.why
+        if not why and member.kind in KINDS:
+            links = ": links are not followed" if member.kind == stat.S_IFLNK else ""
+            why = f"it is {KINDS[member.kind]}, not a file{links}"
+        if not why and member.size > limits.file_bytes:
+            why = f"it has {amount(member.size)}, more than {amount(limits.file_bytes)}"
+        own = place._replace(members=(*place.members, number))
+        files.append(Found(parts, member.size, own, why, time=member.time))
+    often = Counter(file.parts for file in files)
+    same = "the archive has {} files of this name, so it is not clear which one is meant"
+    return [
+        file._replace(why=file.why or same.format(often[file.parts])) if often[file.parts] > 1 else file
+        for file in files
+    ]
 
 
 def archive_in(stream: BinaryIO, name: str, limits: Limits) -> Archive:
@@ -218,7 +195,7 @@ class _Guarded:
 # --- zip archives ---
 
 
-class _Zip(Archive):
+class _Zip:
     """A zip archive."""
 
     def __init__(self, stream: BinaryIO, entries: int) -> None:
@@ -227,7 +204,7 @@ class _Zip(Archive):
         self._archive = zipfile.ZipFile(cast("IO[bytes]", guarded))
         guarded.entries = None
 
-    def entries(self) -> Iterator[_Entry]:
+    def members(self) -> Iterator[_Member]:
         infos = self._archive.infolist()
         sharing = _sharing(infos, self._archive.start_dir)
         for number, info in enumerate(infos):
@@ -241,7 +218,7 @@ class _Zip(Archive):
             elif kind not in KINDS and info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
                 # zipfile's decompressors of bzip2 and LZMA return everything in a piece at once, without a limit.
                 why = "it is compressed in an unusual way: make the archive with the usual settings"
-            yield _Entry(_name_of(info), kind, info.file_size, _time_of(info), why)
+            yield _Member(_name_of(info), kind, info.file_size, _time_of(info), why)
 
     def opened(self, number: int) -> IO[bytes]:
         return self._archive.open(self._archive.infolist()[number])
@@ -293,7 +270,7 @@ _TYPES = {tarfile.FIFOTYPE: stat.S_IFIFO, tarfile.CHRTYPE: stat.S_IFCHR, tarfile
 _TYPES |= {tarfile.LNKTYPE: stat.S_IFLNK, tarfile.SYMTYPE: stat.S_IFLNK, tarfile.DIRTYPE: stat.S_IFDIR}
 
 
-class _Tar(Archive):
+class _Tar:
     """A tar archive, compressed by gzip or not, in a temporary file."""
 
     def __init__(self, stream: BinaryIO, limits: Limits) -> None:
@@ -317,14 +294,14 @@ class _Tar(Archive):
                 raise tarfile.HeaderError
             rest = guarded.read(1 << 20)
 
-    def entries(self) -> Iterator[_Entry]:
+    def members(self) -> Iterator[_Member]:
         for info in self._archive:
             kind, why = _TYPES.get(info.type, 0), ""
             if not kind and info.type not in _REGULAR:
                 why = "it is of a kind that cannot be read: make the archive with the usual settings"
             seconds = int(info.mtime)
             time = f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}" if 0 < seconds < 1 << 32 else ""
-            yield _Entry(info.name, kind, info.size, time, why)
+            yield _Member(info.name, kind, info.size, time, why)
 
     def opened(self, number: int) -> IO[bytes]:
         return cast("IO[bytes]", self._archive.extractfile(self._archive.getmembers()[number]))
@@ -364,3 +341,7 @@ def _name_in(record: bytes, kind: bytes) -> str:
         name = value if key == b"path" else name
         at = max(end, length.end())
     return name.decode("utf-8", "surrogateescape")
+
+
+Archive: TypeAlias = _Zip | _Tar
+"""An archive whose list of files was read."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import stat
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import BinaryIO, TypeAlias
 
 from treceval_py.grading.intake.archives import KINDS, reason
@@ -13,7 +14,7 @@ from treceval_py.grading.intake.found import DEEPEST, OURS, Found, IntakeError, 
 from treceval_py.grading.outputs.folder import KEPT, MANIFEST
 
 Listing: TypeAlias = Callable[[tuple[str, ...]], list[Found]]
-"""Returns the entries of a folder, given its path in a class; raises like `entries_of`."""
+"""Returns the entries of a folder, given its path; raises like `entries_of`."""
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
@@ -37,15 +38,13 @@ def entries_of(root: str, most: int, below: tuple[str, ...]) -> list[Found]:
     path = os.path.join(root, *below)
     try:
         with os.scandir(path) as entries:
-            names = []
-            for entry in entries:
-                names.append(entry.name)
-                if len(names) > most:
-                    raise IntakeError(f"it has more than {most:,} files and folders", "Hand in fewer files.", file=path)
+            names = sorted(entry.name for entry in islice(entries, most + 1))
     except OSError as error:
         fault = f"the folder cannot be read: {reason(error)}"
         raise IntakeError(fault, "Check its permissions.", file=path) from None
-    return [_entry(root, (*below, name)) for name in sorted(names)]
+    if len(names) > most:
+        raise IntakeError(f"it has more than {most:,} files and folders", "Hand in fewer files.", file=path)
+    return [_entry(root, (*below, name)) for name in names]
 
 
 def _entry(root: str, parts: tuple[str, ...]) -> Found:
@@ -56,7 +55,8 @@ def _entry(root: str, parts: tuple[str, ...]) -> Found:
         return Found(parts, 0, Place(root, parts, (), (0, 0)), f"it cannot be accessed: {reason(error)}")
     kind = stat.S_IFMT(status.st_mode)
     folder = kind == stat.S_IFDIR
-    why = left_out(parts[-1]) or (OURS if folder and _has_grades(path) else "")
+    ours = folder and os.path.isfile(os.path.join(path, KEPT, MANIFEST))
+    why = left_out(parts[-1]) or (OURS if ours else "")
     system = bool(why)
     if not why and kind not in {stat.S_IFREG, stat.S_IFDIR}:
         why = f"it is {KINDS.get(kind, 'of another kind')}, not a file"
@@ -65,18 +65,22 @@ def _entry(root: str, parts: tuple[str, ...]) -> Found:
     return Found(parts, size, Place(root, parts, (), state_of(status)), why, system, folder)
 
 
-def is_manifest(parts: tuple[str, ...]) -> bool:
-    """Tell whether a path ends like the file that marks a folder of grades."""
-    return parts[-2:] == (KEPT, MANIFEST)
-
-
-def _has_grades(path: str) -> bool:
-    """Tell whether grading wrote a folder."""
-    try:
-        kept, manifest = os.lstat(os.path.join(path, KEPT)), os.lstat(os.path.join(path, KEPT, MANIFEST))
-    except OSError:
-        return False
-    return stat.S_ISDIR(kept.st_mode) and stat.S_ISREG(manifest.st_mode)
+def entries_in(files: Iterable[Found]) -> Listing:
+    """Return what lists the entries of the folders of an archive, given its files; folders of grades are refused."""
+    files = list(files)
+    ours = {file.parts[:-2] for file in files if file.parts[-2:] == (KEPT, MANIFEST) and not file.why} - {()}
+    tree: dict[tuple[str, ...], list[Found]] = {}
+    folders: set[tuple[str, ...]] = set()
+    for file in files:
+        for end in range(1, len(file.parts) + 1):
+            own = file.parts[:end]
+            if end < len(file.parts) and own in folders:
+                continue
+            entry = file if own == file.parts else Found(own, 0, file.place, folder=True)
+            why = OURS if own in ours else left_out(own[-1])
+            folders.add(own)
+            tree.setdefault(own[:-1], []).append(entry._replace(why=why, system=True) if why else entry)
+    return lambda below: tree.get(below, [])
 
 
 def walked(listed: Listing, top: Found, limits: Limits) -> Iterator[Found]:

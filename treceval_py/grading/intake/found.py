@@ -124,7 +124,7 @@ def left_out(name: str) -> str:
     """Return why a file or folder of this name is left out; empty if it is not."""
     if name.lower() in _SYSTEM_FILES:
         return "written by the operating system, not by a person"
-    if name.startswith("."):
+    if name.startswith(".") and name != "..":  # which is refused with its path
         return "a hidden file"
     return "written by an office program while a document is open" if name.startswith("~$") else ""
 

@@ -17,28 +17,19 @@ import os
 import re
 import stat
 import unicodedata
-import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
-from treceval_py.errors import visible
-from treceval_py.grading.intake.archives import BEGINNING, packed_as, reason
-from treceval_py.grading.intake.candidates import HEAD, like_a_run
-from treceval_py.grading.intake.folders import Listing, entries_of, is_manifest, state_of, walked
-from treceval_py.grading.intake.found import DEFAULT, OURS, Found, IntakeError, Limits, Place, amount, left_out, shown
+from treceval_py.errors import InputError, visible
+from treceval_py.grading.intake.archives import BEGINNING, files_in, packed_as, reason
+from treceval_py.grading.intake.candidates import head_of, like_a_run
+from treceval_py.grading.intake.folders import Listing, entries_in, entries_of, state_of, walked
+from treceval_py.grading.intake.found import DEFAULT, OURS, Found, IntakeError, Limits, Place, amount, shown
 from treceval_py.grading.intake.items import Item, Owner, Submission, archive_at, opened_at
-from treceval_py.grading.intake.platforms import (
-    A_CLASS,
-    METADATA,
-    Named,
-    gradescope_of,
-    owners_of,
-    seen_through,
-    stem_of,
-)
+from treceval_py.grading.intake.platforms import A_CLASS, METADATA, Named, gradescope_of, owners_of, stem_of
 from treceval_py.grading.records import FileRead
 
 ONE_STUDENT = (
@@ -52,6 +43,8 @@ LACKS = f"handed it in by {METADATA}, but it is not in the export"
 
 _NOBODYS_NAME = re.compile(r"(?i)(read.?me|licen[cs]e|classroom.?roster|grades)(\.[a-z]+)?")
 """Names of files that belong to a whole folder."""
+
+_READ = ("zip", "tar")
 
 _LOOKED_INTO = 200
 """Most files of a folder that are opened to see whether they are runs."""
@@ -107,6 +100,7 @@ def submissions(
     made = [_submission(student, where, students[student], limits) for student in sorted(students)]
     if len(made) == 1 and not made[0].platform and len(_runs(parts[0].files, limits)) > 1:
         others.append(FileRead(made[0].student, "note", ONE_STUDENT, 0))
+    others[:] = dict.fromkeys(others)
     return made
 
 
@@ -128,7 +122,7 @@ def one(path: str, limits: Limits = DEFAULT) -> Submission:
     looked = _looked_at(path)
     name = os.path.basename(os.path.abspath(path))
     folder = stat.S_ISDIR(looked.st_mode)
-    student = _displayed(name if folder else stem_of(name))
+    student = visible(unicodedata.normalize("NFC", name if folder else stem_of(name)))
     made = Submission(student, visible(path), owners=(Owner(student),))
     top = Found(() if folder else (name,), looked.st_size, Place(path, (), (), state_of(looked)), folder=folder)
     listed: Listing = partial(entries_of, path, limits.entries)
@@ -155,10 +149,8 @@ def _looked_at(path: str) -> os.stat_result:
 def _listing(path: str, limits: Limits, without: Collection[str], others: list[FileRead]) -> Listing:
     """Return what lists the entries of the folders of a class, without some of them."""
     here, real = os.path.realpath(path), frozenset(map(os.path.realpath, without))
-    listed: Listing = partial(entries_of, path, limits.entries)
-    if not stat.S_ISDIR(_looked_at(path).st_mode):
-        tree = _tree(path, limits, others)
-        listed = lambda below: tree.get(below, [])  # noqa: E731
+    folder = stat.S_ISDIR(_looked_at(path).st_mode)
+    listed = partial(entries_of, path, limits.entries) if folder else _of_archive(path, limits, others)
 
     def kept(below: tuple[str, ...]) -> list[Found]:
         return [
@@ -170,33 +162,23 @@ def _listing(path: str, limits: Limits, without: Collection[str], others: list[F
     return kept
 
 
-def _files_of(listed: Listing, entry: Found, limits: Limits) -> list[Found]:
-    """Return a file, or all files below a folder."""
-    return list(walked(listed, entry, limits)) if entry.folder and not entry.why else [entry]
-
-
-def _tree(path: str, limits: Limits, others: list[FileRead]) -> dict[tuple[str, ...], list[Found]]:
-    """Return the entries of each folder of the archive of a class."""
+def _of_archive(path: str, limits: Limits, others: list[FileRead]) -> Listing:
+    """Return what lists the entries of the folders of the archive of a class."""
     place = Place(path, (), (), state_of(_looked_at(path)))
     with opened_at(place, path, limits) as stream:
         kind = packed_as(stream.read(BEGINNING), path)
     if not kind:
         raise IntakeError("is neither a folder nor an archive", "Give what the platform exported.", file=path)
-    if kind not in ("zip", "tar"):
+    if kind not in _READ:
         raise IntakeError(f"this is {kind}, which cannot be read", "Unpack it, and give the folder.", file=path)
-    tree: dict[tuple[str, ...], list[Found]] = {}
-    folders: set[tuple[str, ...]] = set()
-    for entry in _without_packing(_members_at(place, path, limits)):
-        if _is_nobodys(entry):
-            others.append(entry.told)
-            continue
-        for end in range(1, len(entry.parts)):
-            if entry.parts[:end] not in folders:
-                folders.add(entry.parts[:end])
-                folder = Found(entry.parts[:end], 0, place, folder=True)
-                tree.setdefault(entry.parts[: end - 1], []).append(folder)
-        tree.setdefault(entry.parts[:-1], []).append(entry)
-    return tree
+    files = files_in(archive_at(place, path, limits), place, limits)
+    others += [file.told for file in files if _is_nobodys(file)]
+    return entries_in(file for file in _without_packing(files) if not _is_nobodys(file))
+
+
+def _files_of(listed: Listing, entry: Found, limits: Limits) -> list[Found]:
+    """Return a file, or all files below a folder."""
+    return list(walked(listed, entry, limits)) if entry.folder and not entry.why else [entry]
 
 
 def _without_packing(files: Sequence[Found]) -> Sequence[Found]:
@@ -212,55 +194,42 @@ def _is_nobodys(entry: Found) -> bool:
     return first in {"", "..", "?"} or bool(entry.why and re.match(r"[A-Za-z]:", first))
 
 
-def _members_at(place: Place, name: str, limits: Limits) -> list[Found]:
-    """Return the members of an archive; system files and folders of grades are reported once per folder."""
-    members = archive_at(place, name, limits).members(place, limits)
-    ours = {member.parts[:-2] for member in members if is_manifest(member.parts) and not member.why} - {()}
-    entries: list[Found] = []
-    told: set[tuple[str, ...]] = set()
-    for member in members:
-        end, why = _left_out(member.parts, ours)
-        if ".." in member.parts or not why:
-            entries.append(member)
-        elif member.parts[:end] not in told:
-            told.add(member.parts[:end])
-            entries.append(member._replace(parts=member.parts[:end], why=why, system=True, time=""))
-    return entries
-
-
-def _left_out(parts: tuple[str, ...], ours: Collection[tuple[str, ...]]) -> tuple[int, str]:
-    """Return the length of the part of a path that is left out, and why; 0 and an empty text if none is."""
-    for end, part in enumerate(parts, 1):
-        why = OURS if parts[:end] in ours else left_out(part)
-        if why:
-            return end, why
-    return 0, ""
-
-
 def _class_in(listed: Listing, limits: Limits, others: list[FileRead]) -> tuple[str, ...]:
     """Return the folder with the students' files and folders: the top, or a folder that is alone in it."""
-    base: tuple[str, ...] = ()
+    entries = listed(())
+    system: list[Found] = []
     for _ in range(_TOPS):
-        entries = listed(base)
         own = [entry for entry in entries if not entry.system]
-        if len(own) != 1 or not own[0].folder or own[0].why or not _of_a_class(listed, own[0], limits, _TOPS):
+        system += [entry for entry in entries if entry.system]
+        if len(own) != 1 or not own[0].folder or own[0].why:
             break
-        others += [entry._replace(parts=entry.parts[-1:]).told for entry in entries if entry.system]
-        base = own[0].parts
-    return base
+        try:
+            entries = listed(own[0].parts)
+        except IntakeError:
+            break
+        if _are_of_a_class([entry for entry in entries if not entry.system], limits):
+            others += [entry._replace(parts=entry.parts[-1:]).told for entry in system]
+            return own[0].parts
+    return ()
 
 
-def _of_a_class(listed: Listing, folder: Found, limits: Limits, levels: int) -> bool:
-    """Tell whether a folder, or one alone in it, belongs to a class rather than to a student."""
-    try:
-        entries = [entry for entry in listed(folder.parts) if not entry.system]
-    except IntakeError:
-        return False
-    files = [entry for entry in entries if not entry.folder]
-    if seen_through([(entry.parts[-1], entry.folder) for entry in entries], _runs(files, limits)):
+def _are_of_a_class(entries: Sequence[Found], limits: Limits) -> bool:
+    """Tell whether entries of a folder belong to a class rather than to a student.
+
+    They do if a platform named them, or if there are several folders or three runs. Two files are enough if none of
+    them, or of those that are runs, has a name that students give to their work.
+    """
+    names = [(entry.parts[-1], entry.folder) for entry in entries]
+    folders = sum(entry.folder for entry in entries)
+    runs = _runs([entry for entry in entries if not entry.folder], limits)
+    if folders > 1 or len(runs) >= A_CLASS or (METADATA, False) in names:
         return True
-    alone = levels > 1 and len(entries) == 1 and entries[0].folder and not entries[0].why
-    return alone and _of_a_class(listed, entries[0], limits, levels - 1)
+    files = runs if len(runs) > 1 else [name for name, _ in names]
+    neutral = not folders and len(files) > 1 and not any(_OF_A_STUDENT.search(name) for name in files)
+    return neutral or any(owner.platform for owner in owners_of(names))
+
+
+_OF_A_STUDENT = re.compile(r"(?i)run|result|rank|claim|read.?me|qrel|output|report|notes")
 
 
 def _runs(files: Sequence[Found], limits: Limits) -> list[str]:
@@ -273,13 +242,12 @@ def _looks_handed_in(file: Found, limits: Limits) -> bool:
     """Tell whether a file looks like a run, or is an archive that may contain one."""
     name = file.parts[-1]
     try:
-        head = _beginning(file, limits, HEAD)
-        packed = packed_as(head[:BEGINNING], name)
-        if head.startswith(b"\x1f\x8b"):
-            head = zlib.decompressobj(31).decompress(head, HEAD)
-    except (IntakeError, zlib.error):
+        with opened_at(file.place, shown(name), limits) as stream:
+            packed = packed_as(stream.read(BEGINNING), name)
+            stream.seek(0)
+            return packed in _READ or like_a_run(head_of(stream), name)
+    except (IntakeError, InputError):
         return False
-    return packed in ("zip", "tar") or like_a_run(head, name)
 
 
 def _beginning(file: Found, limits: Limits, size: int) -> bytes:
@@ -294,13 +262,10 @@ def _students_own(listed: Listing, base: tuple[str, ...], others: list[FileRead]
     """Return the owners of the entries of a class; report entries that belong to nobody."""
     parts: list[tuple[str, bool, list[Found]]] = []
     metadata: dict[str, Named] = {}
-    known = {file.name for file in others}
     for entry in listed(base):
         name = entry.parts[-1]
         if entry.system:
-            told = entry._replace(parts=(name,)).told
-            others += [told] if told.name not in known else []
-            known.add(told.name)
+            others.append(entry._replace(parts=(name,)).told)
         elif name == METADATA and not entry.folder and not entry.why:
             metadata = gradescope_of(_beginning(entry, limits, limits.file_bytes).decode("utf-8", "replace"))
         else:
@@ -314,26 +279,15 @@ def _students_own(listed: Listing, base: tuple[str, ...], others: list[FileRead]
     own = [_Part(owner, *part) for owner, part in zip(named, parts, strict=True)]
     folders = {part.named.student for part in own if part.folder}
     mostly = 2 * sum(part.folder for part in own) >= len(own)
-    beside = {
-        part.name: part
+    beside = [
+        part
         for part in own
         if (mostly or _NOBODYS_NAME.fullmatch(part.name))
-        and part.named.student not in folders
-        and _is_beside(part, limits)
-    }
-    others += [FileRead(shown(name), "not used", BESIDE, part.files[0].size) for name, part in beside.items()]
-    return [part for part in own if part.name not in beside]
-
-
-def _is_beside(part: _Part, limits: Limits) -> bool:
-    """Tell whether an entry is a file that no student handed in, if its place or name suggests that."""
-    if part.folder or part.named.platform or any(file.why for file in part.files):
-        return False
-    return not _runs(part.files, limits)
-
-
-def _displayed(student: str) -> str:
-    return visible(unicodedata.normalize("NFC", student))
+        and not (part.folder or part.named.platform or part.named.student in folders or part.files[0].why)
+        and not _runs(part.files, limits)
+    ]
+    others += [FileRead(shown(part.name), "not used", BESIDE, part.files[0].size) for part in beside]
+    return [part for part in own if part not in beside]
 
 
 def _submission(student: str, where: str, parts: Sequence[_Part], limits: Limits) -> Submission:
@@ -352,7 +306,7 @@ def _submission(student: str, where: str, parts: Sequence[_Part], limits: Limits
     attempts = sorted({_attempt(part) for part in parts})
     last = max((part.named for part in current), key=lambda named: named.handed_in)
     made = Submission(
-        _displayed(student),
+        visible(student),
         visible(f"{where}/{names[0]}" + (f" and {len(names) - 1} more" if len(names) > 1 else "")),
         owners=_with_name(last.owners, current, limits),
         platform=last.platform,
@@ -450,9 +404,9 @@ def _unpacked(files: Iterable[Found], refused: list[Found], limits: Limits, *, i
                 if not packed:
                     yield file
                 elif inner:
-                    kind = f"a {packed} archive" if packed in ("zip", "tar") else packed
+                    kind = f"a {packed} archive" if packed in _READ else packed
                     refused.append(file._replace(why=f"it is {kind} in an archive: hand in the files themselves"))
-                elif packed not in ("zip", "tar"):
+                elif packed not in _READ:
                     why = f"it is {packed}, which cannot be read: hand in a zip archive or the files themselves"
                     refused.append(file._replace(why=why))
                 elif packed == "tar" and tars == MOST_TARS:
@@ -467,10 +421,13 @@ def _unpacked(files: Iterable[Found], refused: list[Found], limits: Limits, *, i
 
 def _members(archive: Found, packed: str, refused: list[Found], limits: Limits) -> list[Found]:
     """Return the files of an archive that a student handed in."""
-    files = _members_at(archive.place, shown(archive.parts[-1]), limits.of_a_student)
-    if not files:
+    most = limits.of_a_student
+    members = files_in(archive_at(archive.place, shown(archive.parts[-1]), most), archive.place, most)
+    if not members:
         refused.append(archive._replace(why=f"it is a {packed} archive without files"))
+    top = Found((), 0, archive.place, folder=True)
     own = {"attempt": archive.attempt, "number": archive.number}
+    files = walked(entries_in(members), top, limits)
     return sorted((file._replace(parts=archive.parts + file.parts, **own) for file in files), key=_by_depth)
 
 

@@ -137,9 +137,6 @@ class _Bounded(io.RawIOBase):
     def seekable(self) -> bool:
         return True
 
-    def tell(self) -> int:
-        return self._at
-
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         with _readable(self.name):
             self._at = self._stream.seek(offset, whence)

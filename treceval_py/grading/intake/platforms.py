@@ -14,10 +14,13 @@ References
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import json
 import re
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -155,6 +158,9 @@ def named_of(name: str, folder: bool, assignment: str = "", *, canvas: bool = Fa
     return Named(student, "" if folder else name, owners=(owner,))
 
 
+A_CLASS = 3
+"""Fewest files that look like runs, or folders that begin alike, which make a folder that of a class."""
+
 _SHORT_NUMBER = re.compile(r"[\d_-]{0,3}")
 """Numbers too short to identify a student; registration numbers are longer."""
 
@@ -172,7 +178,8 @@ def _assignment(before: Sequence[str], end: str) -> str:
     return first[:at]
 
 
-_KEY = re.compile(r"(?P<indent> *)(?P<dash>- )?(?P<key>:?[^:\s][^:]*?):(?:\s+(?P<value>.*))?")
+_SECTION = re.compile(r"(?ms)^  (:\w+):(.*?)(?=^  :|\Z)")
+_FIELD = re.compile(r"(?m)^ *(:\w+):[ \t]*(.*)$")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.\d+)?\s*(Z|[+-]\d\d:?\d\d)?")
 
 
@@ -185,56 +192,25 @@ def gradescope_of(text: str) -> dict[str, Named]:
     >>> gradescope_of("\n".join(lines))["7.pdf"][:1], gradescope_of("\n".join(lines))["7.pdf"].handed_in
     (('Ada_17',), '2026-01-02T10:00:00Z')
     """
-    known: dict[str, _Told] = {}
-    told = _Told()
-    for line in text.splitlines():
-        entry = _KEY.fullmatch(line)
-        if entry is None:
-            continue
-        key, value = _plain(entry["key"]), _plain(entry["value"] or "")
-        if entry["indent"] or entry["dash"]:
-            told.read(len(entry["indent"]), entry["dash"] is not None, key, value)
-        else:
-            told = known.setdefault(key, _Told())
-    return {name: submission.named() for name, submission in known.items() if submission.submitters}
-
-
-class _Told:
-    """Gradescope's data about a submission."""
-
-    def __init__(self) -> None:
-        self.submitters: list[dict[str, str]] = []
-        self.when = ""
-        self.before = 0
-        self._within = ""
-
-    def read(self, depth: int, dash: bool, key: str, value: str) -> None:
-        """Read a line of the submission: its indent, whether it begins an item, its key and value."""
-        if depth == 2 and not dash:
-            self._within = key
-        if self._within == ":submitters" and depth in (2, 4) and key != self._within:
-            if dash:
-                self.submitters.append({})
-            if self.submitters:
-                self.submitters[-1].setdefault(key, value)
-        self.before += self._within == ":history" and depth == 2 and dash
-        if self._within == ":created_at" and (depth == 2 or key == "utc"):
-            self.when = value or self.when
-
-    def named(self) -> Named:
-        """Return the data in the form for a file or folder."""
-        keys = (":name", ":sid", ":email")
-        owners = tuple(Owner(*(submitter.get(key, "") for key in keys)) for submitter in self.submitters)
-        called = [f"{owner.name}_{owner.number}".strip("_") or owner.email for owner in owners]
-        group = ", ".join(owner.name or owner.email for owner in owners) if len(owners) > 1 else ""
-        time = _TIME.search(self.when)
-        when = "" if time is None else f"{time[1]}T{time[2]}{time[3] or ''}"
-        return Named(" and ".join(called), "", "gradescope", owners, group, _in_utc(when), attempt=str(1 + self.before))
+    known = {}
+    for entry in re.split(r"(?m)^(?=\S)", text):
+        name, _, rest = entry.partition("\n")
+        sections = dict(_SECTION.findall(rest))
+        items = [dict(_FIELD.findall(item)) for item in re.split(r"(?m)^ +- ", sections.get(":submitters", ""))[1:]]
+        owners = tuple(Owner(*(_plain(item.get(key, "")) for key in (":name", ":sid", ":email"))) for item in items)
+        if owners:
+            called = [f"{owner.name}_{owner.number}".strip("_") or owner.email for owner in owners]
+            group = ", ".join(owner.name or owner.email for owner in owners) if len(owners) > 1 else ""
+            time = _TIME.search(sections.get(":created_at", ""))
+            when = "" if time is None else _in_utc(f"{time[1]}T{time[2]}{time[3] or ''}")
+            attempt = str(1 + len(re.findall(r"(?m)^  - ", sections.get(":history", ""))))
+            known[_plain(name.rstrip().removesuffix(":"))] = Named(
+                " and ".join(called), "", "gradescope", owners, group, when, attempt=attempt
+            )
+    return known
 
 
 def _in_utc(when: str) -> str:
-    from datetime import UTC, datetime
-
     try:
         read = datetime.fromisoformat(when)
     except ValueError:
@@ -245,15 +221,11 @@ def _in_utc(when: str) -> str:
 def _plain(value: str) -> str:
     """Return a YAML value without its quotes."""
     value = value.strip()
-    if value[:1] == "'" and value[-1:] == "'" and len(value) > 1:
-        return value[1:-1].replace("''", "'")
-    if value[:1] == '"' and value[-1:] == '"' and len(value) > 1:
-        import json
-
-        try:
+    if value.startswith('"'):
+        with contextlib.suppress(ValueError):
             return str(json.loads(re.sub(r"\\x(..)", r"\\u00\1", value)))
-        except ValueError:
-            return value[1:-1]
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+        return value[1:-1].replace("''", "'")
     return "" if value in ("null", "~") else value
 
 
@@ -267,42 +239,6 @@ def stem_of(name: str) -> str:
     """
     short = re.sub(r"(?i)\.(gz|bz2|xz|zst)$", "", name)
     return re.sub(r"\.[A-Za-z][A-Za-z0-9]{0,7}$", "", short) or short or name
-
-
-_LIKE_A_RUN = re.compile(r"(?i)run|result|rank|claim|read.?me|qrel|output|report|notes")
-
-
-A_CLASS = 3
-"""Fewest files that look like runs which make a folder that of a class."""
-
-
-def seen_through(names: Sequence[tuple[str, bool]], runs: Collection[str] = ()) -> bool:
-    """Tell whether a folder that is alone at the top belongs to the class, not to a student.
-
-    Parameters
-    ----------
-    names : sequence of (str, bool)
-        The names in it, and whether each is a folder.
-    runs : collection of str
-        The names of files in it whose contents look like runs or zip archives; three are enough.
-
-    Returns
-    -------
-    bool
-        True if a platform named its contents, if it has two or more folders, or three or more runs. Also true for two
-        or more files, if none of them (or, with two runs, neither of those) has a name that students give to their
-        work.
-    """
-    folders = sum(folder for _, folder in names)
-    if (
-        folders > 1
-        or len(runs) >= A_CLASS
-        or any(owner.platform for owner in owners_of(names))
-        or (METADATA, False) in names
-    ):
-        return True
-    files = runs if len(runs) > 1 else [name for name, _ in names]
-    return not folders and len(files) > 1 and not any(_LIKE_A_RUN.search(name) for name in files)
 
 
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)")
