@@ -50,6 +50,9 @@ def reason(error: BaseException) -> str:
     return "its bytes do not match their checksum" if str(error).startswith("Bad CRC-32") else "it is damaged"
 
 
+ZIP, TAR = "a zip archive", "a tar archive"
+"""The kinds that are read."""
+
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _OF_A_DOCUMENT = (
     *(".docx", ".docm", ".dotx", ".xlsx", ".xlsm", ".pptx", ".pptm", ".odt", ".ods", ".odp"),
@@ -63,7 +66,7 @@ BEGINNING = 1024
 
 
 def packed_as(head: bytes, name: str) -> str:
-    """Return the kind of an archive: ``zip``, ``tar``, another one in words; empty if a file is not an archive.
+    """Return the kind of an archive in words, `ZIP`, `TAR` or another one; empty if a file is not an archive.
 
     Parameters
     ----------
@@ -74,16 +77,16 @@ def packed_as(head: bytes, name: str) -> str:
     """
     small = name.lower()
     if head.startswith(_ZIP):
-        return "" if small.endswith(_OF_A_DOCUMENT) else "zip"
+        return "" if small.endswith(_OF_A_DOCUMENT) else ZIP
     if head.startswith(b"\x1f\x8b"):
         try:
             head = zlib.decompressobj(31).decompress(head, 512)
         except zlib.error:
             head = b""
     if head[257:262] == b"ustar" or small.endswith((".tar", ".tgz", ".tar.gz")):
-        return "tar"
+        return TAR
     if _OTHER_ENDINGS.search(small):
-        return "a tar archive in an unusual compression"
+        return f"{TAR} in an unusual compression"
     return next((kind for magic, kind in _OTHER.items() if head.startswith(magic)), "")
 
 
@@ -103,7 +106,7 @@ class _Member(NamedTuple):
 
 
 def files_in(archive: Archive, place: Place, limits: Limits) -> list[Found]:
-    """Return the files of an archive; refused ones have the reason. Sizes are checked again when a file is read."""
+    """Return the files of an archive; refused ones have the reason. Their sizes are what the archive says."""
     files = []
     for number, member in enumerate(archive.members()):
         parts, why = path_of(member.name, limits.path)
@@ -113,8 +116,6 @@ def files_in(archive: Archive, place: Place, limits: Limits) -> list[Found]:
         if not why and member.kind in KINDS:
             links = ": links are not followed" if member.kind == stat.S_IFLNK else ""
             why = f"it is {KINDS[member.kind]}, not a file{links}"
-        if not why and member.size > limits.file_bytes:
-            why = f"it has {amount(member.size)}, more than {amount(limits.file_bytes)}"
         own = place._replace(members=(*place.members, number))
         files.append(Found(parts, member.size, own, why, time=member.time))
     often = Counter(file.parts for file in files)

@@ -20,7 +20,7 @@ from treceval_py.grading.claims.documents.reading import is_document
 from treceval_py.grading.claims.naming import is_name
 from treceval_py.grading.intake.found import IntakeError
 from treceval_py.grading.intake.items import Item, Submission
-from treceval_py.grading.intake.platforms import stem_of
+from treceval_py.grading.intake.platforms import NUMBERED, stem_of
 from treceval_py.grading.records import JUDGED, FileRead
 from treceval_py.io.formats import format_of, lines_of, sight_of
 from treceval_py.io.source import peek
@@ -37,7 +37,7 @@ LARGEST_TEXT = 1 << 20
 RUN, MSMARCO, RANKING, LIKE, GUESS = range(5)
 """Evidence for a run, strongest first: three kinds of lines, lines of a damaged run, that there is nothing better."""
 
-_LOOKS = {
+_LOOKS: dict[int | None, str] = {
     RUN: "its lines are those of a run",
     MSMARCO: "its lines are those of an MS MARCO run",
     RANKING: "its lines are those of a ranking with judgments",
@@ -45,29 +45,65 @@ _LOOKS = {
     GUESS: "its lines are not those of a run, but nothing else looks more like one",
 }
 
-_KINDS = {RUN: "run", MSMARCO: "msmarco", RANKING: JUDGED}
+
+_KINDS: dict[int | None, str] = {RUN: "run", MSMARCO: "msmarco", RANKING: JUDGED}
 
 
 class RunFile(NamedTuple):
-    """A file that may be a run.
+    """A file, which may be a run, and what else it could be.
 
     Attributes
     ----------
     item : Item
         The file.
-    kind : str
-        ``run``, ``msmarco`` or ``judged-ranking``; empty if its lines fit none of them.
-    why : str
-        The evidence for it; a sentence without a full stop.
+    strength : int or None
+        Evidence for a run, if there is any.
+    text : str
+        The kind of document; empty if it has no claims.
+    claims : bool
+        Whether its beginning has claims.
+    fault : str
+        Why it is neither a run nor a text, if so.
     turn : tuple
         When it was handed in, as far as known, for comparison with other runs of the submission: the platform's number
         of the file, the number in its name, and the time of its last change.
     """
 
     item: Item
-    kind: str
-    why: str
+    strength: int | None = None
+    text: str = ""
+    claims: bool = False
+    fault: str = ""
     turn: tuple[int, int, str] = (0, 0, "")
+
+    @property
+    def kind(self) -> str:
+        """``run``, ``msmarco`` or ``judged-ranking``; empty if its lines fit none of them."""
+        return _KINDS.get(self.strength, "")
+
+    @property
+    def why(self) -> str:
+        """The evidence for a run, or what else it is; a sentence without a full stop."""
+        return self.fault or _LOOKS.get(self.strength, "")
+
+    @property
+    def name(self) -> str:
+        """Its name without folders."""
+        return self.item.name.rsplit("/", 1)[-1]
+
+    @property
+    def named(self) -> bool:
+        """Whether it is named like a run."""
+        return _NAME_OF_A_RUN.search(self.name) is not None
+
+    @property
+    def likeliest(self) -> tuple[bool, bool, int, int]:
+        """The order of files that could be runs; names and sizes break ties between weaker kinds of evidence."""
+        return self.strength != RUN, not self.named, 0 if self.strength == RUN else -self.item.size, self.strength or 0
+
+    def told(self, role: str, why: str = "") -> FileRead:
+        """Return the report on it."""
+        return FileRead(self.item.name, role, why or self.why, self.item.size)
 
 
 class Handed(NamedTuple):
@@ -101,49 +137,6 @@ def head_of(source: Source) -> bytes:
     return peek(source, HEAD)[0]
 
 
-class _File(NamedTuple):
-    """A file, and everything that it could be.
-
-    Attributes
-    ----------
-    item : Item
-        The file.
-    strength : int or None
-        Evidence for a run, if there is any.
-    text : str
-        The kind of document; empty if it has no claims.
-    claims : bool
-        Whether its beginning has claims.
-    why : str
-        Why it is neither a run nor a text, if so.
-    """
-
-    item: Item
-    strength: int | None = None
-    text: str = ""
-    claims: bool = False
-    why: str = ""
-
-    @property
-    def name(self) -> str:
-        """Its name without folders."""
-        return self.item.name.rsplit("/", 1)[-1]
-
-    @property
-    def named(self) -> bool:
-        """Whether it is named like a run."""
-        return _NAME_OF_A_RUN.search(self.name) is not None
-
-    @property
-    def likeliest(self) -> tuple[bool, bool, int, int]:
-        """The order of files that could be runs; names and sizes break ties between weaker kinds of evidence."""
-        return self.strength != RUN, not self.named, 0 if self.strength == RUN else -self.item.size, self.strength or 0
-
-    def told(self, role: str, why: str) -> FileRead:
-        """Return the report on it."""
-        return FileRead(self.item.name, role, why, self.item.size)
-
-
 _NAME_OF_A_RUN = re.compile(r"(?i)(^|[^a-z])(run|result|ranking|submission|trec|output)s?([^a-z]|$)|\.(run|trec|res)$")
 _NAME_OF_JUDGMENTS = re.compile(r"(?i)qrel|judg")
 _PICTURES = re.compile(r"(?i)\.(png|jpe?g|gif|webp|heic|heif|tiff?|bmp|svg)$")
@@ -172,20 +165,19 @@ def candidates(submission: Submission, *, qrels: bytes = b"") -> Handed:
     judged = _fields_of(_lines_of(qrels))
     for item in submission.items:
         if item in again:
-            told[item.name] = _File(item).told("not used", f"{again[item]} was uploaded later in its place")
+            told[item.name] = RunFile(item).told("not used", f"{again[item]} was uploaded later in its place")
             continue
         try:
             with item.opened() as stream:
                 head = head_of(stream)
         except (IntakeError, InputError) as error:
-            told[item.name] = _File(item).told("refused", error.what)
+            told[item.name] = RunFile(item).told("refused", error.what)
         else:
             files.append(_looked_at(item, head, judged, alone=len(submission.items) - len(again) == 1))
     runs = _runs_of(files, told)
     texts = _texts_of(files, [run.item for run in runs], told)
     for file in files:
-        why = file.why or _LOOKS[file.strength or 0]
-        told.setdefault(file.item.name, file.told("unread" if why == _UNREAD else "not used", why))
+        told.setdefault(file.item.name, file.told("unread" if file.fault == _UNREAD else "not used"))
     return Handed(tuple(runs), tuple(texts), tuple(sorted((*submission.refused, *told.values()))))
 
 
@@ -204,13 +196,13 @@ _PROGRAM = "it is a program, or a part of one"
 Rows = Sequence[Sequence[bytes]]
 
 
-def _looked_at(item: Item, head: bytes, judged: Rows, *, alone: bool) -> _File:
+def _looked_at(item: Item, head: bytes, judged: Rows, *, alone: bool) -> RunFile:
     """Return what a file could be, judged by its beginning; ``judged`` are the fields of the judgments."""
-    file = _File(item)
+    file = RunFile(item)
     name, lines = file.name, _lines_of(head)
     strength = _as_run(head, name, lines, judged)
     if isinstance(strength, str):
-        return file._replace(why=strength)
+        return file._replace(fault=strength)
     text = is_document(name, head)
     if strength in (RUN, RANKING):
         # A page may have both a run and text.
@@ -229,12 +221,11 @@ def _looked_at(item: Item, head: bytes, judged: Rows, *, alone: bool) -> _File:
         strength = GUESS if file.named or (alone and not _NAME_OF_JUDGMENTS.search(name)) else None
     if data and not claims and item.size > LARGEST_TEXT:
         text = ""
+    fault = ""
     if strength is None and not text:
-        why = "it is neither a run nor a text" if head else "it is empty"
-        why = _UNREAD if b"\0" in head and _TEXT.search(name) else why
-        why = "it is a picture, and numbers in pictures are not read" if _PICTURES.search(name) else why
-        return file._replace(why=why)
-    return file._replace(strength=strength, text=text, claims=claims)
+        fault = _UNREAD if b"\0" in head and _TEXT.search(name) else "it is neither a run nor a text"
+        fault = "it is a picture, and numbers in pictures are not read" if _PICTURES.search(name) else fault
+    return file._replace(strength=strength, text=text, claims=claims, fault=fault if head else "it is empty")
 
 
 def like_a_run(head: bytes, name: str) -> bool:
@@ -362,7 +353,7 @@ def _fields_of(lines: Sequence[bytes]) -> list[list[bytes]]:
 # --- which of them are runs, and which texts ---
 
 
-def _runs_of(files: Sequence[_File], told: dict[str, FileRead]) -> list[RunFile]:
+def _runs_of(files: Sequence[RunFile], told: dict[str, FileRead]) -> list[RunFile]:
     """Return the possible runs, the likeliest first; guesses only if there are no others."""
     choices = [file for file in files if file.strength is not None]
     choices = [file for file in choices if file.strength != GUESS] or choices
@@ -377,19 +368,16 @@ def _runs_of(files: Sequence[_File], told: dict[str, FileRead]) -> list[RunFile]
             chosen.append(file)
         elif not file.claims:
             told[file.item.name] = file.told("not used", why)
-    turns = dict(zip(chosen, _turns([file.item for file in chosen]), strict=True))
-    chosen.sort(key=lambda file: file.item.name)
-    chosen.sort(key=turns.__getitem__, reverse=True)
-    chosen.sort(key=lambda file: file.likeliest)
-    for number, file in enumerate(chosen):
-        role, why = "judged ranking" if file.strength == RANKING else "run", _LOOKS[file.strength or 0]
-        if number >= MOST_RUNS:
-            role, why = "unread", f"{why}, but no more than {MOST_RUNS} are scored"
-        told[file.item.name] = file.told(role, why)
-    return [
-        RunFile(file.item, _KINDS.get(file.strength or 0, ""), _LOOKS[file.strength or 0], turns[file])
-        for file in chosen[:MOST_RUNS]
-    ]
+    turns = _turns([file.item for file in chosen])
+    runs = [file._replace(turn=turn) for file, turn in zip(chosen, turns, strict=True)]
+    runs.sort(key=lambda file: file.item.name)
+    runs.sort(key=lambda file: file.turn, reverse=True)
+    runs.sort(key=lambda file: file.likeliest)
+    for file in runs[:MOST_RUNS]:
+        told[file.item.name] = file.told("judged ranking" if file.strength == RANKING else "run")
+    for file in runs[MOST_RUNS:]:
+        told[file.item.name] = file.told("unread", f"{file.why}, but no more than {MOST_RUNS} are scored")
+    return runs[:MOST_RUNS]
 
 
 def _handed_in_again(items: Sequence[Item]) -> dict[Item, str]:
@@ -400,35 +388,32 @@ def _handed_in_again(items: Sequence[Item]) -> dict[Item, str]:
     series: dict[str, list[Item]] = {}
     for item in sorted(items, key=lambda item: item.number):
         if item.number:
-            series.setdefault(_AGAIN.sub("", item.name), []).append(item)
+            series.setdefault(NUMBERED.sub("", item.name), []).append(item)
     return {
         item: versions[-1].name
         for versions in series.values()
-        if _AGAIN.search(versions[-1].name) and not _AGAIN.search(versions[0].name)
+        if NUMBERED.search(versions[-1].name) and not NUMBERED.search(versions[0].name)
         for item in versions[:-1]
     }
 
 
-_AGAIN = re.compile(r"-\d(?=(\.[^./]*)*$)")
-"""Canvas's addition to the name of a file whose name existed already."""
-
-_NUMBERED = re.compile(
+_VERSION = re.compile(
     r"(?i)(?P<stem>.*?)(?:[\W_]+(?:v|version[\W_]*)?|(?<=run)|(?<=result)|(?<=results)|(?<=ranking)|(?<=submission)|(?<=output))"
     r"\(?(?P<number>\d{1,14})\)?"
 )
 """A name with the number of a version: ``run-2``, ``run (2)``, ``run_v2``, ``run2``."""
 
 
-def _numbered(item: Item) -> tuple[str, int]:
+def _version_of(item: Item) -> tuple[str, int]:
     """Return the path of a file without its ending and version number, and that number."""
     folder, _, name = item.name.casefold().rpartition("/")
-    parts = _NUMBERED.fullmatch(stem_of(name))
+    parts = _VERSION.fullmatch(stem_of(name))
     return (f"{folder}/{stem_of(name)}", 0) if parts is None else (f"{folder}/{parts['stem']}", int(parts["number"]))
 
 
 def _turns(items: Sequence[Item]) -> list[tuple[int, int, str]]:
     """Return the order in which files were handed in, as far as known for all: see `RunFile`."""
-    known = [_numbered(item) for item in items]
+    known = [_version_of(item) for item in items]
     often = Counter(stem for stem, _ in known)
     timed = all(item.time for item in items)
     return [
@@ -463,7 +448,7 @@ def last_of(runs: Sequence[RunFile]) -> tuple[RunFile, str]:
     return last, "" if known is None else words[known]
 
 
-def _texts_of(files: Sequence[_File], scored: Sequence[Item], told: dict[str, FileRead]) -> list[Item]:
+def _texts_of(files: Sequence[RunFile], scored: Sequence[Item], told: dict[str, FileRead]) -> list[Item]:
     """Return the files that may have claims, the likeliest first."""
     texts = [file for file in files if file.text and (file.claims or file.item.name not in told or file.item in scored)]
     first = max(

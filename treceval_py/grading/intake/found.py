@@ -157,7 +157,8 @@ def path_of(name: str, longest: int) -> tuple[tuple[str, ...], str]:
         why = "its path leads out of the archive"
     elif not parts:
         why = "it has no name"
-    return parts or ("?",), why
+    # Of a path that is refused, the beginning is enough: it may have thousands of parts.
+    return parts[: DEEPEST + 2] or ("?",), why
 
 
 LONGEST_NAME = 120

@@ -13,6 +13,7 @@ Nothing is unpacked and no link is followed. Students learn what was refused, wi
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
@@ -24,7 +25,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from treceval_py.errors import InputError, visible
-from treceval_py.grading.intake.archives import BEGINNING, files_in, packed_as, reason
+from treceval_py.grading.intake.archives import BEGINNING, TAR, ZIP, files_in, packed_as, reason
 from treceval_py.grading.intake.candidates import head_of, like_a_run
 from treceval_py.grading.intake.folders import Listing, entries_in, entries_of, state_of, walked
 from treceval_py.grading.intake.found import DEFAULT, OURS, Found, IntakeError, Limits, Place, amount, shown
@@ -43,8 +44,6 @@ LACKS = f"handed it in by {METADATA}, but it is not in the export"
 
 _NOBODYS_NAME = re.compile(r"(?i)(read.?me|licen[cs]e|classroom.?roster|grades)(\.[a-z]+)?")
 """Names of files that belong to a whole folder."""
-
-_READ = ("zip", "tar")
 
 _LOOKED_INTO = 200
 """Most files of a folder that are opened to see whether they are runs."""
@@ -169,7 +168,7 @@ def _of_archive(path: str, limits: Limits, others: list[FileRead]) -> Listing:
         kind = packed_as(stream.read(BEGINNING), path)
     if not kind:
         raise IntakeError("is neither a folder nor an archive", "Give what the platform exported.", file=path)
-    if kind not in _READ:
+    if kind not in (ZIP, TAR):
         raise IntakeError(f"this is {kind}, which cannot be read", "Unpack it, and give the folder.", file=path)
     files = files_in(archive_at(place, path, limits), place, limits)
     others += [file.told for file in files if _is_nobodys(file)]
@@ -245,7 +244,7 @@ def _looks_handed_in(file: Found, limits: Limits) -> bool:
         with opened_at(file.place, shown(name), limits) as stream:
             packed = packed_as(stream.read(BEGINNING), name)
             stream.seek(0)
-            return packed in _READ or like_a_run(head_of(stream), name)
+            return packed in (ZIP, TAR) or like_a_run(head_of(stream), name)
     except (IntakeError, InputError):
         return False
 
@@ -294,16 +293,15 @@ def _submission(student: str, where: str, parts: Sequence[_Part], limits: Limits
     """Put together the files of a student, the last attempt first."""
     parts = sorted(parts, key=_attempt, reverse=True)
     current = [part for part in parts if _attempt(part) == _attempt(parts[0])]
-    files: list[Found] = []
-    used: set[tuple[str, ...]] = set()
-    for part in parts:
-        short = [file.parts[1:] or (part.named.rest or part.name,) for file in part.files]
-        for file, own in zip(part.files, short, strict=True):
-            named = file.parts if own in used else own
-            files.append(file._replace(parts=named, attempt=_attempt(part), number=part.named.number))
-        used.update(short)
+    files = [
+        file._replace(
+            parts=file.parts[1:] or (part.named.rest or part.name,), attempt=_attempt(part), number=part.named.number
+        )
+        for part in parts
+        for file in part.files
+    ]
     names = [part.name for part in current]
-    attempts = sorted({_attempt(part) for part in parts})
+    attempts = len({_attempt(part) for part in parts})
     last = max((part.named for part in current), key=lambda named: named.handed_in)
     made = Submission(
         visible(student),
@@ -313,10 +311,10 @@ def _submission(student: str, where: str, parts: Sequence[_Part], limits: Limits
         group=last.group,
         handed_in=last.handed_in,
         late=max((part.named.late for part in current if part.named.late is not None), default=None),
-        attempt=str(len(attempts)) if len(attempts) > 1 else max(part.named.attempt for part in current),
+        attempt=str(attempts)
+        if attempts > 1
+        else max("" if _attempt(part) else part.named.attempt for part in current),
     )
-    if last.platform == "blackboard" and len(attempts) == 1:
-        made = made._replace(attempt="")
     return _within_limits(made, files, limits)
 
 
@@ -332,11 +330,9 @@ def _with_name(owners: tuple[Owner, ...], parts: Sequence[_Part], limits: Limits
     """Return the owners; on Blackboard, with the name from the top of the typed text."""
     for part in parts:
         if part.named.platform == "blackboard" and part.named.rest == "typed.txt" and not part.files[0].why:
-            try:
-                said = _SAID.match(_beginning(part.files[0], limits, BEGINNING).decode("utf-8", "replace"))
-            except IntakeError:
-                continue
-            return tuple(owner._replace(name=said[1]) for owner in owners) if said else owners
+            with contextlib.suppress(IntakeError):
+                if said := _SAID.match(_beginning(part.files[0], limits, BEGINNING).decode("utf-8", "replace")):
+                    return tuple(owner._replace(name=said[1]) for owner in owners)
     return owners
 
 
@@ -357,22 +353,24 @@ def _within_limits(made: Submission, files: Iterable[Found], limits: Limits) -> 
     names: set[str] = set()
     total = 0
     ordered = sorted(files, key=_by_depth)
-    for file in _unpacked(sorted(ordered, key=lambda file: file.attempt, reverse=True), refused, limits):
-        if file.size > limits.file_bytes:
-            refused.append(file._replace(why=f"it has {amount(file.size)}, more than {amount(limits.file_bytes)}"))
-        elif len(items) >= limits.files:
-            refused.append(file._replace(why=f"the submission has more than {limits.files:,} files"))
-        elif total + file.size > limits.submission_bytes:
-            most = amount(limits.submission_bytes)
-            refused.append(file._replace(why=f"with it, the files of the submission have more than {most}"))
+    for file in _unpacked(sorted(ordered, key=lambda file: file.attempt, reverse=True), limits):
+        why = file.why
+        if not why and file.size > limits.file_bytes:
+            why = f"it has {amount(file.size)}, more than {amount(limits.file_bytes)}"
+        elif not why and len(items) >= limits.files:
+            why = f"the submission has more than {limits.files:,} files"
+        elif not why and total + file.size > limits.submission_bytes:
+            why = f"with it, the files of the submission have more than {amount(limits.submission_bytes)}"
+        if why:
+            refused.append(file._replace(why=why))
         else:
             total += file.size
             name = _unlike(shown("/".join(file.parts)), names)
             items.append(Item(name, file.size, file.place, limits, file.attempt, file.number, file.time))
     told = [file.told for file in refused[:LONGEST_LIST]]
-    if len(refused) > LONGEST_LIST:
-        more, size = len(refused) - LONGEST_LIST, sum(file.size for file in refused[LONGEST_LIST:])
-        told.append(FileRead("…", "refused", f"{more:,} more, for the same or other reasons", size))
+    if more := refused[LONGEST_LIST:]:
+        why = f"{len(more):,} more, for the same or other reasons"
+        told.append(FileRead("…", "refused", why, sum(file.size for file in more)))
     return made._replace(items=tuple(items), refused=tuple(told))
 
 
@@ -386,48 +384,43 @@ def _unlike(name: str, names: set[str]) -> str:
     return made
 
 
-def _unpacked(files: Iterable[Found], refused: list[Found], limits: Limits, *, inner: bool = False) -> Iterator[Found]:
-    """Yield the readable files, replacing archives by their files; archives within those are refused."""
+def _unpacked(files: Iterable[Found], limits: Limits, *, inner: bool = False) -> Iterator[Found]:
+    """Yield files, with the files of archives in place of those; archives within archives are refused."""
     looked = tars = 0
     for file in files:
-        name = file.parts[-1]
-        if file.why:
-            refused.append(file)
-        elif file.size > limits.file_bytes or looked >= limits.files:
+        if file.why or file.size > limits.file_bytes or looked >= limits.files:
             yield file  # the limits will refuse it
-        elif not inner and len("/".join(file.parts)) > limits.path:
-            refused.append(file._replace(why=f"its path has more than {limits.path} characters"))
-        else:
-            looked += 1
-            try:
-                packed = packed_as(_beginning(file, limits, BEGINNING), name)
-                if not packed:
-                    yield file
-                elif inner:
-                    kind = f"a {packed} archive" if packed in _READ else packed
-                    refused.append(file._replace(why=f"it is {kind} in an archive: hand in the files themselves"))
-                elif packed not in _READ:
-                    why = f"it is {packed}, which cannot be read: hand in a zip archive or the files themselves"
-                    refused.append(file._replace(why=why))
-                elif packed == "tar" and tars == MOST_TARS:
-                    why = f"no more than {MOST_TARS} tar archives are unpacked: hand in one, or the files themselves"
-                    refused.append(file._replace(why=why))
-                else:
-                    tars += packed == "tar"
-                    yield from _unpacked(_members(file, packed, refused, limits), refused, limits, inner=True)
-            except IntakeError as error:
-                refused.append(file._replace(why=error.what))
+            continue
+        looked += 1
+        try:
+            packed = packed_as(_beginning(file, limits, BEGINNING), file.parts[-1])
+            if not inner and len("/".join(file.parts)) > limits.path:
+                yield file._replace(why=f"its path has more than {limits.path} characters")
+            elif inner and packed:
+                yield file._replace(why=f"it is {packed} in an archive: hand in the files themselves")
+            elif packed not in ("", ZIP, TAR):
+                why = f"it is {packed}, which cannot be read: hand in a zip archive or the files themselves"
+                yield file._replace(why=why)
+            elif packed == TAR and tars == MOST_TARS:
+                why = f"no more than {MOST_TARS} tar archives are unpacked: hand in one, or the files themselves"
+                yield file._replace(why=why)
+            elif packed:
+                tars += packed == TAR
+                yield from _unpacked(_members(file, packed, limits), limits, inner=True)
+            else:
+                yield file
+        except IntakeError as error:
+            yield file._replace(why=error.what)
 
 
-def _members(archive: Found, packed: str, refused: list[Found], limits: Limits) -> list[Found]:
+def _members(archive: Found, packed: str, limits: Limits) -> list[Found]:
     """Return the files of an archive that a student handed in."""
     most = limits.of_a_student
     members = files_in(archive_at(archive.place, shown(archive.parts[-1]), most), archive.place, most)
     if not members:
-        refused.append(archive._replace(why=f"it is a {packed} archive without files"))
-    top = Found((), 0, archive.place, folder=True)
+        return [archive._replace(why=f"it is {packed} without files")]
+    files = walked(entries_in(members), Found((), 0, archive.place, folder=True), limits)
     own = {"attempt": archive.attempt, "number": archive.number}
-    files = walked(entries_in(members), top, limits)
     return sorted((file._replace(parts=archive.parts + file.parts, **own) for file in files), key=_by_depth)
 
 

@@ -76,8 +76,8 @@ _CANVAS = re.compile(
     r"_(?:(?P<number>\d+)_(?P<rest>.+)|(?P<typed>(?:text|link)\.html))",
     re.DOTALL,
 )
-_AGAIN = re.compile(r".*-(\d)(?:\.[^.]*)*")
-"""The name of a file that Canvas numbered, because the name existed already."""
+NUMBERED = re.compile(r"-(\d)(?=(\.[^./]*)*$)")
+"""Canvas's addition to the name of a file whose name existed already."""
 
 
 def owners_of(
@@ -142,7 +142,7 @@ def named_of(name: str, folder: bool, assignment: str = "", *, canvas: bool = Fa
         return Named(login, rest, "blackboard", (Owner(number=login),), handed_in=when, attempt=parts["attempt"])
     if canvas and not folder and (parts := _CANVAS.fullmatch(name)):
         user, own, rest = parts["user"], parts["name"] or "", parts["typed"] or parts["rest"]
-        again = _AGAIN.fullmatch(rest)
+        again = NUMBERED.search(rest)
         return Named(
             f"{own}_{user}" if own else user,
             rest,
