@@ -15,7 +15,6 @@ from typing import NamedTuple
 from treceval_py._types import Source
 from treceval_py.diagnosis.columns import MOST_GRADE, counts_up, falls, form_of, is_constant, whole_number
 from treceval_py.errors import InputError
-from treceval_py.grading.claims.claims import claims_in
 from treceval_py.grading.claims.documents.reading import is_document
 from treceval_py.grading.claims.naming import is_name
 from treceval_py.grading.intake.found import IntakeError
@@ -32,7 +31,7 @@ MOST_RUNS, MOST_TEXTS = 20, 20
 """Most files of a submission that are scored, and that are searched for claims; others are reported."""
 
 LARGEST_TEXT = 1 << 20
-"""A larger file without a document format is data, unless its beginning has claims."""
+"""A larger file without a document format is data, unless its first lines name a measure."""
 
 RUN, MSMARCO, RANKING, LIKE, GUESS = range(5)
 """Evidence for a run, strongest first: three kinds of lines, lines of a damaged run, that there is nothing better."""
@@ -60,8 +59,8 @@ class RunFile(NamedTuple):
         Evidence for a run, if there is any.
     text : str
         The kind of document; empty if it has no claims.
-    claims : bool
-        Whether its beginning has claims.
+    names : bool
+        Whether its first lines name a measure, so that it may have claims.
     fault : str
         Why it is neither a run nor a text, if so.
     turn : tuple
@@ -72,7 +71,7 @@ class RunFile(NamedTuple):
     item: Item
     strength: int | None = None
     text: str = ""
-    claims: bool = False
+    names: bool = False
     fault: str = ""
     turn: tuple[int, int, str] = (0, 0, "")
 
@@ -184,14 +183,13 @@ def candidates(submission: Submission, *, qrels: bytes = b"") -> Handed:
 # --- what a file could be ---
 
 _DATA = ("text", "csv", "json")
-"""Documents that may also be data. Only these are searched for claims here; the beginning of others reveals little."""
+"""Documents that may also be data."""
 
 SHORTEST = 10
-"""Fewest lines from which the form alone makes a run of a file that has claims, or could have parameters."""
+"""Fewest lines from which the form alone makes a run of a file that could be prose or parameters."""
 
 _UNREAD = "it is not text, though it is named like text"
 _TEXT = re.compile(r"(?i)\.(txt|md|csv|tsv|html?|tex)$")
-_PROGRAM = "it is a program, or a part of one"
 
 Rows = Sequence[Sequence[bytes]]
 
@@ -200,7 +198,8 @@ def _looked_at(item: Item, head: bytes, judged: Rows, *, alone: bool) -> RunFile
     """Return what a file could be, judged by its beginning; ``judged`` are the fields of the judgments."""
     file = RunFile(item)
     name, lines = file.name, _lines_of(head)
-    strength = _as_run(head, name, lines, judged)
+    names = _name_measures(lines)
+    strength = _as_run(head, name, lines, judged, names=names)
     if isinstance(strength, str):
         return file._replace(fault=strength)
     text = is_document(name, head)
@@ -210,54 +209,48 @@ def _looked_at(item: Item, head: bytes, judged: Rows, *, alone: bool) -> RunFile
     if text == "other":  # such as a zip archive, or the format of an older program
         return file._replace(text=text)
     data = text in _DATA
-    claims = (data or (bool(text) and strength is not None)) and any(
-        not _ID.fullmatch(claim.measure) for claim in claims_in(head, name)
-    )
-    if claims and (strength == MSMARCO or len(lines) < SHORTEST):
-        strength = None
-    if strength is not None and not claims:
-        text = ""
-    elif not claims and (data or not text) and not _names_measures(lines):
+    if strength is None and not names and (data or not text):
         strength = GUESS if file.named or (alone and not _NAME_OF_JUDGMENTS.search(name)) else None
-    if data and not claims and item.size > LARGEST_TEXT:
+    if strength in (MSMARCO, LIKE) or (data and not names and item.size > LARGEST_TEXT):
         text = ""
     fault = ""
     if strength is None and not text:
         fault = _UNREAD if b"\0" in head and _TEXT.search(name) else "it is neither a run nor a text"
         fault = "it is a picture, and numbers in pictures are not read" if _PICTURES.search(name) else fault
-    return file._replace(strength=strength, text=text, claims=claims, fault=fault if head else "it is empty")
+    return file._replace(strength=strength, text=text, names=names, fault=fault if head else "it is empty")
 
 
 def like_a_run(head: bytes, name: str) -> bool:
-    """Tell whether a file may be a run, by its beginning; quicker than `candidates`, and without claims."""
-    return isinstance(_as_run(head, name, _lines_of(head), ()), int)
+    """Tell whether a file may be a run, by its beginning; quicker than `candidates`."""
+    lines = _lines_of(head)
+    return isinstance(_as_run(head, name, lines, (), names=_name_measures(lines)), int)
 
 
 _SEPARATOR = re.compile(rb"[\s,;|]+")
+_SIGN = re.compile(rb"[\s,;|:={}\[\]\"*`]+")
 _NUMBER = re.compile(rb"[+-]?(\d|nan|inf|none|null)", re.IGNORECASE)
 
 
-def _as_run(head: bytes, name: str, lines: Sequence[bytes], judged: Rows) -> int | str | None:
+def _as_run(head: bytes, name: str, lines: Sequence[bytes], judged: Rows, *, names: bool) -> int | str | None:
     """Return the evidence for a run in the lines of a file (None if there is none), or what else they are."""
     if not is_document(name, b"text"):
-        return _PROGRAM
+        return "it is a program, or a part of one"
     form = form_of(lines[:20])
     if form == "qrels":
         return _judged(_fields_of(lines), judged)
-    if _names_measures(lines):
-        return None
     if form == "run" and _are_of_a_run(lines):
         return RUN
+    if names:
+        return None
     if head.lstrip()[:1] in (b"{", b"["):
-        return LIKE if _is_json(head) else None
+        return LIKE if _JSON.match(head) else None
     if form in _FEW:
-        if not _is_ranking(head, lines, judged):
-            return None
-        return _FEW[form]
+        return _FEW[form] if _is_ranking(head, lines, judged) else None
     separated = [_SEPARATOR.sub(b" ", line) for line in lines[:20]]
-    if format_of(sight_of(head, len(head) < HEAD), "run") is not None or form_of(separated) in ("near", "colbert"):
+    other = form_of(separated)
+    if other in ("near", "colbert") or format_of(sight_of(head, len(head) < HEAD), "run") is not None:
         return LIKE
-    return LIKE if form_of(separated) == "run" and (len(lines) >= SHORTEST or _are_of_a_run(separated)) else None
+    return LIKE if other == "run" and (len(lines) >= SHORTEST or _are_of_a_run(separated)) else None
 
 
 _FEW: dict[str, int | str] = {
@@ -268,36 +261,20 @@ _FEW: dict[str, int | str] = {
 }
 """What files of few columns are, if they are not settings."""
 
-_JSON = re.compile(rb'\s*\{\s*"[^"]{1,200}"\s*:\s*\{\s*"(?P<inner>[^"]{1,200})"\s*:\s*-?[\d.]')
-_RECORD = re.compile(rb'\s*\[?\s*\{[^{}]{0,400}"(?i:doc|pid|passage|corpus|search_results)[^"]{0,20}"\s*:')
+_JSON = re.compile(
+    rb'\s*\{\s*"[^"]{1,200}"\s*:\s*\{\s*"[^"]{1,200}"\s*:\s*-?[\d.]'
+    rb'|\s*\[?\s*\{[^{}]{0,400}"(?i:doc|pid|passage|corpus|search_results)[^"]{0,20}"\s*:'
+)
 """Beginnings of runs in JSON: a dictionary of dictionaries, and records with one document each."""
 
-
-def _is_json(head: bytes) -> bool:
-    """Distinguish a run in JSON from values of measures by run or by query."""
-    opening = _JSON.match(head)
-    return not _is_measure(opening["inner"]) if opening else _RECORD.match(head) is not None
+_ID = re.compile(r"[A-Za-z][-_]?\d+|.*\d{5}.*")
+"""``q1``, ``p_10`` and ``AP880212-0047`` are ids, though they can be read as names of measures."""
 
 
-def _names_measures(lines: Sequence[bytes]) -> bool:
-    """Tell whether the first line has measures as column names, or most lines are values as trec_eval prints them."""
-    rows = [[field.strip(b'"*`') for field in _SEPARATOR.split(line[:1000])] for line in lines[:50]]
-    names = [field for field in rows[0] if field.upper() != b"Q0" and _is_measure(field)] if rows else []
-    if len(names) > 1 and not any(_NUMBER.match(field) for field in rows[0]):
-        return True
-    printed = [
-        row for row in rows if len(row) == 3 and b"." in row[2] and _NUMBER.match(row[2]) and _is_measure(row[0])
-    ]
-    return 2 * len(printed) > len(rows)
-
-
-_ID = re.compile(r"[A-Za-z]\d+")
-"""``q1`` and ``p10`` are ids of queries and passages, though they can be read as names of measures."""
-
-
-def _is_measure(field: bytes) -> bool:
-    text = field.decode("utf-8", "replace")
-    return is_name(text) and not _ID.fullmatch(text)
+def _name_measures(lines: Sequence[bytes]) -> bool:
+    """Tell whether the first lines name a measure."""
+    words = {word.decode("utf-8", "replace") for line in lines[:20] for word in _SIGN.split(line[:1000])}
+    return any(is_name(word) and not _ID.fullmatch(word) for word in words)
 
 
 def _are_of_a_run(lines: Sequence[bytes]) -> bool:
@@ -366,7 +343,7 @@ def _runs_of(files: Sequence[RunFile], told: dict[str, FileRead]) -> list[RunFil
             why = f"these are judgments, by the name of the file, and {sure} is a run"
         if not why:
             chosen.append(file)
-        elif not file.claims:
+        elif not file.names:
             told[file.item.name] = file.told("not used", why)
     turns = _turns([file.item for file in chosen])
     runs = [file._replace(turn=turn) for file, turn in zip(chosen, turns, strict=True)]
@@ -450,22 +427,18 @@ def last_of(runs: Sequence[RunFile]) -> tuple[RunFile, str]:
 
 def _texts_of(files: Sequence[RunFile], scored: Sequence[Item], told: dict[str, FileRead]) -> list[Item]:
     """Return the files that may have claims, the likeliest first."""
-    texts = [file for file in files if file.text and (file.claims or file.item.name not in told or file.item in scored)]
-    first = max(
-        [item.attempt for item in scored]
-        + [file.item.attempt for file in texts if file.claims or file.text not in _DATA],
-        default="",
-    )
+    texts = [file for file in files if file.text and (file.item.name not in told or file.item in scored)]
+    reports = [file.item for file in texts if file.names or file.text not in _DATA]
+    first = max((item.attempt for item in (*scored, *reports)), default="")
     chosen: list[Item] = []
-    for file in sorted(texts, key=lambda file: (not file.claims, file.text in _DATA)):
+    for file in sorted(texts, key=lambda file: (not file.names, file.item not in reports)):
         role, why = "report", "it may have claims"
         if file.item.attempt < first:
             role, why = "not used", EARLIER
         elif len(chosen) == MOST_TEXTS:
-            data = file.text in _DATA and not file.claims
-            role, why = "not used" if data else "unread", f"no more than {MOST_TEXTS} files are searched for claims"
+            role = "unread" if file.item in reports else "not used"
+            why = f"no more than {MOST_TEXTS} files are searched for claims"
         else:
             chosen.append(file.item)
-            role, why = ("claims", "it has numbers that are claimed for measures") if file.claims else (role, why)
         told.setdefault(file.item.name, file.told(role, why))
     return chosen
