@@ -96,9 +96,10 @@ class RunFile(NamedTuple):
         return _NAME_OF_A_RUN.search(self.name) is not None
 
     @property
-    def likeliest(self) -> tuple[bool, bool, int, int]:
+    def likeliest(self) -> tuple[bool, bool, bool, int]:
         """The order of files that could be runs; names and sizes break ties between weaker kinds of evidence."""
-        return self.strength != RUN, not self.named, 0 if self.strength == RUN else -self.item.size, self.strength or 0
+        certain = self.strength == RUN
+        return not certain, not self.named, self.strength != RANKING, 0 if certain else -self.item.size
 
     def told(self, role: str, why: str = "") -> FileRead:
         """Return the report on it."""
