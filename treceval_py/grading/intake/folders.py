@@ -66,8 +66,8 @@ def _entry(root: str, parts: tuple[str, ...]) -> Found:
 
 
 def entries_in(files: Iterable[Found]) -> Listing:
-    """Return what lists the entries of the folders of an archive, given its files; folders of grades are refused."""
-    files = list(files)
+    """Return what lists the entries of the folders of an archive by name, given its files; see `entries_of`."""
+    files = sorted(files, key=lambda file: file.parts)
     ours = {file.parts[:-2] for file in files if file.parts[-2:] == (KEPT, MANIFEST) and not file.why} - {()}
     tree: dict[tuple[str, ...], list[Found]] = {}
     folders: set[tuple[str, ...]] = set()
