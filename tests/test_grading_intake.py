@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from treceval_py.grading.intake.found import IntakeError, Limits, amount, shown
+from treceval_py.grading.intake.found import IntakeError, Limits, amount, path_of, shown
 from treceval_py.grading.intake.intake import one, submissions
 from treceval_py.grading.intake.items import Owner, Submission
 from treceval_py.grading.intake.platforms import safe_name
@@ -435,3 +435,5 @@ def test_amounts_and_paths_are_shown_short() -> None:
     numbers = (0, 1, 1_048_575, 1_048_576, 1_572_864)
     assert [amount(each) for each in numbers] == ["0 bytes", "1 byte", "1,048,575 bytes", "1 MiB", "1.5 MiB"]
     assert [shown("x" * 120), shown("x" * 121)] == ["x" * 120, "x" * 120 + "…"]
+    # Of a path with thousands of folders 34 parts are kept.
+    assert path_of("d/" * 5000, 255) == (("d",) * 34, "its path has more than 255 characters")

@@ -265,6 +265,9 @@ def _sharing(infos: list[zipfile.ZipInfo], end: int) -> set[int]:
 LONGEST_RECORD = 1 << 16
 """Most bytes of a record with a long name."""
 
+_LONGEST_NAME = 4096
+"""Characters of a name that are kept; a path is refused long before."""
+
 _RECORDS = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE)
 _REGULAR = (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.CONTTYPE)
 _TYPES = {tarfile.FIFOTYPE: stat.S_IFIFO, tarfile.CHRTYPE: stat.S_IFCHR, tarfile.BLKTYPE: stat.S_IFBLK}
@@ -322,7 +325,7 @@ class _Info(tarfile.TarInfo):
             return made
         record = archive.fileobj.read(-(-self.size // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE)[: self.size]
         made = self.fromtarfile(archive)
-        made.name = _name_in(record, self.type) or made.name
+        made.name = _name_in(record, self.type)[:_LONGEST_NAME] or made.name
         return made
 
 

@@ -290,10 +290,9 @@ def _are_of_a_run(lines: Sequence[bytes]) -> bool:
 def _is_ranking(head: bytes, lines: Sequence[bytes], judged: Rows) -> bool:
     """Distinguish a run with few fields per line from settings such as ``k = 3``."""
     rows = [line.split() for line in lines]
-    if any(fields[1:2] in ([b"="], [b":"]) for fields in rows):
-        return False
     queries = {fields[0] for fields in judged}
-    return len(rows) >= SHORTEST or b"\t" in head or any(fields[0] in queries for fields in rows)
+    enough = len(rows) >= SHORTEST or b"\t" in head or any(fields[0] in queries for fields in rows)
+    return enough and rows[0][1:2] not in ([b"="], [b":"])
 
 
 def _judged(rows: Rows, judged: Rows) -> int | str:

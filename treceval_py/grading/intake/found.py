@@ -147,7 +147,7 @@ def path_of(name: str, longest: int) -> tuple[tuple[str, ...], str]:
     if "\0" in raw:
         why = "its name has a NUL character, which can hide another name after it"
     elif len(raw) > longest:
-        why = f"its path has {len(raw):,} characters, more than {longest}"
+        why = f"its path has more than {longest} characters"
     elif len(parts) - 1 > DEEPEST:
         why = f"it is nested in {len(parts) - 1} folders, more than {DEEPEST}"
     elif raw.startswith("/") or re.match(r"[A-Za-z]:", raw):
