@@ -19,7 +19,6 @@ from treceval_py.grading.processes.kept import (
     VERSION,
     forget,
     forget_unfinished,
-    from_plain,
     plain,
     read_record,
     write_record,
@@ -79,19 +78,17 @@ def test_a_record_with_every_field_comes_back_as_it_was_with_the_types_that_it_h
     found = read_record(str(path))
     assert found is not None
     assert same(found, FULL)
-    assert same(from_plain(json.loads(json.dumps(plain(FULL)))), FULL)
     assert types_of(found) == types_of(FULL)
     assert found.tops is not None
     assert found.tops.dtype == np.int64
 
 
-def test_a_record_with_nothing_but_its_status_comes_back_as_it_was_and_has_the_same_bytes_again(path: Path) -> None:
-    made = Graded("ada", "in/ada", "missing")
-    write_record(str(path), made)
-    data = path.read_bytes()
-    assert read_record(str(path)) == made
-    write_record(str(path), made)
-    assert path.read_bytes() == data
+def test_a_record_with_nothing_but_its_status_has_the_same_bytes_again(path: Path) -> None:
+    data = []
+    for _ in range(2):
+        write_record(str(path), Graded("ada", "in/ada", "missing"))
+        data.append(path.read_bytes())
+    assert data[0] == data[1]
 
 
 # --- what is no record ---
@@ -105,29 +102,16 @@ def changed(**fields: object) -> bytes:
 DAMAGED = {
     "empty": b"",
     "no gzip": b"no gzip",
-    "not compressed": json.dumps(GOOD).encode(),
     "without its checksum": packed(GOOD)[:-9],
-    "cut off": packed(GOOD)[:40],
     "other bytes within": packed(GOOD)[:30] + b"\0\0\0\0" + packed(GOOD)[34:],
     "no JSON": gzip.compress(b"no JSON"),
     "no text": gzip.compress(b"\xff\xfe"),
     "a list": packed([]),
-    "a text": packed("text"),
     "no record": packed({"version": VERSION}),
-    "no version": packed({"graded": GOOD["graded"]}),
-    **{
-        f"version {version}": packed({**GOOD, "version": version})
-        for version in (0, VERSION - 1, VERSION + 1, "2", None)
-    },
-    "no fields": packed({"version": VERSION, "graded": {}}),
-    "a list of fields": packed({"version": VERSION, "graded": []}),
+    **{f"version {version}": packed({**GOOD, "version": version}) for version in (VERSION - 1, VERSION + 1, None)},
     "unknown field": changed(unknown=1),
-    "file without fields": changed(files=[{"name": "run.txt"}]),
     "file is a number": changed(files=[1]),
-    "files are a number": changed(files=3),
-    "comparison without fields": changed(against={"losses": []}),
     "comparison without losses": changed(against={"name": "b"}),
-    "comparison is a text": changed(against="b"),
     "documents that are no numbers": changed(tops="text"),
     "lists of documents of several lengths": changed(tops=[[1, 1], [1]]),
     "values that are no numbers": changed(values=["x"]),
@@ -176,6 +160,7 @@ def names(folder: Path) -> list[str]:
 def test_records_that_are_not_kept_are_removed_with_what_was_half_written_of_any(tmp_path: Path) -> None:
     for name in ("a.json.gz", "b.json.gz", ".a.json.gz.k3x9", ".b.json.gz.q_7z", "files.json", "notes.txt"):
         (tmp_path / name).write_bytes(b"")
+    (tmp_path / "c.json.gz").symlink_to("notes.txt")
     forget(str(tmp_path), {"a.json.gz"})
     assert names(tmp_path) == ["a.json.gz", "files.json", "notes.txt"]
 
@@ -186,14 +171,6 @@ def test_what_was_half_written_of_named_files_is_removed_and_nothing_else(tmp_pa
         (tmp_path / name).write_bytes(b"")
     forget_unfinished(str(tmp_path), ("gradebook.csv",))
     assert names(tmp_path) == sorted(stay)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="links of POSIX systems")
-def test_of_a_link_that_is_removed_the_file_that_it_names_stays(tmp_path: Path) -> None:
-    (tmp_path / "mine.txt").write_text("mine")
-    (tmp_path / "a.json.gz").symlink_to(tmp_path / "mine.txt")
-    forget(str(tmp_path), set())
-    assert (names(tmp_path), (tmp_path / "mine.txt").read_text()) == (["mine.txt"], "mine")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="what the system says of a folder")

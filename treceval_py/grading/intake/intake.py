@@ -21,7 +21,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import islice
+from itertools import chain, count, islice
 from typing import NamedTuple
 
 from treceval_py.errors import InputError, visible
@@ -376,11 +376,8 @@ def _within_limits(made: Submission, files: Iterable[Found], limits: Limits) -> 
 
 def _unlike(name: str, names: set[str]) -> str:
     """Return a unique name for a file: shortened names can collide, and so can names with escapes."""
-    number, made = 1, name
-    while made in names:
-        number += 1
-        made = f"{name} ({number})"
-    names.add(made)
+    others = (f"{name} ({number})" for number in count(2))
+    names.add(made := next(made for made in chain([name], others) if made not in names))
     return made
 
 
