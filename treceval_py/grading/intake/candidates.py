@@ -44,7 +44,6 @@ _LOOKS: dict[int | None, str] = {
     GUESS: "its lines are not those of a run, but nothing else looks more like one",
 }
 
-
 _KINDS: dict[int | None, str] = {RUN: "run", MSMARCO: "msmarco", RANKING: JUDGED}
 
 
@@ -114,11 +113,10 @@ class Handed(NamedTuple):
     runs : tuple of RunFile
         All possible runs, the likeliest first.
     texts : tuple of Item
-        All files that may have claims: text with claims in its beginning first, then documents with their own format.
+        All files that may have claims: those whose first lines name a measure, then documents with their own format.
     files : tuple of FileRead
-        All files by name, with what each could be: ``run``, ``judged ranking``, ``claims``, ``report`` (not yet
-        searched for claims), ``unread``, ``not used`` or ``refused``. A possible run that also has claims is listed as
-        a run.
+        All files by name, with what each could be: ``run``, ``judged ranking``, ``report`` (not yet searched for
+        claims), ``unread``, ``not used`` or ``refused``.
     """
 
     runs: tuple[RunFile, ...]
@@ -341,10 +339,10 @@ def _runs_of(files: Sequence[RunFile], told: dict[str, FileRead]) -> list[RunFil
         why = EARLIER if file.item.attempt != last else ""
         if not why and sure and file.strength == RANKING and not file.named and _NAME_OF_JUDGMENTS.search(file.name):
             why = f"these are judgments, by the name of the file, and {sure} is a run"
-        if not why:
-            chosen.append(file)
-        elif not file.names:
+        if why:
             told[file.item.name] = file.told("not used", why)
+        else:
+            chosen.append(file)
     turns = _turns([file.item for file in chosen])
     runs = [file._replace(turn=turn) for file, turn in zip(chosen, turns, strict=True)]
     runs.sort(key=lambda file: file.item.name)

@@ -93,7 +93,7 @@ def _graded(
 ) -> Iterator[tuple[int, Reply]]:
     """Grade submissions in one process at a time, and in another one after a failure, until none is waiting."""
     process = None
-    while (number := waiting.popleft()) is not None:
+    while (number := waiting.popleft()) is not None and not stopped.is_set():
         if process is None:
             process = _Process(setup)
             crew.append(process)
