@@ -332,6 +332,12 @@ def test_other_archives_are_refused_with_what_to_do(tmp_path: Path) -> None:
     }
 
 
+def test_a_file_may_have_the_name_of_a_folder(tmp_path: Path) -> None:
+    data = {"ada/run.txt": RUN, "bob/x": RUN, "bob/x/y": NOTES, "carl.zip": zipped({"x": RUN, "x/y": NOTES})}
+    found = submissions(written(tmp_path, "zip", data))
+    assert names(found[1:]) == {"bob": ["x", "x/y"], "carl": ["carl.zip/x", "carl.zip/x/y"]}
+
+
 # --- one submission ---
 
 

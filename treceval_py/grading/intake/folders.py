@@ -74,11 +74,11 @@ def entries_in(files: Iterable[Found]) -> Listing:
     for file in files:
         for end in range(1, len(file.parts) + 1):
             own = file.parts[:end]
-            if end < len(file.parts) and own in folders:
-                continue
             entry = file if own == file.parts else Found(own, 0, file.place, folder=True)
+            if entry.folder and own in folders:
+                continue
+            folders.update([own] if entry.folder else [])
             why = OURS if own in ours else left_out(own[-1])
-            folders.add(own)
             tree.setdefault(own[:-1], []).append(entry._replace(why=why, system=True) if why else entry)
     return lambda below: tree.get(below, [])
 
