@@ -157,26 +157,26 @@ def candidates(submission: Submission, *, qrels: bytes = b"") -> Handed:
     Handed
         The runs, the texts, and a report on each file.
     """
-    told: dict[str, FileRead] = {}
+    roles: dict[str, FileRead] = {}
     files = []
     again = _handed_in_again(submission.items)
     judged = _fields_of(_lines_of(qrels))
     for item in submission.items:
         if item in again:
-            told[item.name] = RunFile(item).told("not used", f"{again[item]} was uploaded later in its place")
+            roles[item.name] = RunFile(item).told("not used", f"{again[item]} was uploaded later in its place")
             continue
         try:
             with item.opened() as stream:
                 head = head_of(stream)
         except (IntakeError, InputError) as error:
-            told[item.name] = RunFile(item).told("refused", error.what)
+            roles[item.name] = RunFile(item).told("refused", error.what)
         else:
             files.append(_looked_at(item, head, judged, alone=len(submission.items) - len(again) == 1))
-    runs = _runs_of(files, told)
-    texts = _texts_of(files, [run.item for run in runs], told)
+    runs = _runs_of(files, roles)
+    texts = _texts_of(files, [run.item for run in runs], roles)
     for file in files:
-        told.setdefault(file.item.name, file.told("unread" if file.fault == _UNREAD else "not used"))
-    return Handed(tuple(runs), tuple(texts), tuple(sorted((*submission.refused, *told.values()))))
+        roles.setdefault(file.item.name, file.told("unread" if file.fault == _UNREAD else "not used"))
+    return Handed(tuple(runs), tuple(texts), tuple(sorted((*submission.refused, *roles.values()))))
 
 
 # --- what a file could be ---
@@ -328,7 +328,7 @@ def _fields_of(lines: Sequence[bytes]) -> list[list[bytes]]:
 # --- which of them are runs, and which texts ---
 
 
-def _runs_of(files: Sequence[RunFile], told: dict[str, FileRead]) -> list[RunFile]:
+def _runs_of(files: Sequence[RunFile], roles: dict[str, FileRead]) -> list[RunFile]:
     """Return the possible runs, the likeliest first; guesses only if there are no others."""
     choices = [file for file in files if file.strength is not None]
     choices = [file for file in choices if file.strength != GUESS] or choices
@@ -340,7 +340,7 @@ def _runs_of(files: Sequence[RunFile], told: dict[str, FileRead]) -> list[RunFil
         if not why and sure and file.strength == RANKING and not file.named and _NAME_OF_JUDGMENTS.search(file.name):
             why = f"these are judgments, by the name of the file, and {sure} is a run"
         if why:
-            told[file.item.name] = file.told("not used", why)
+            roles[file.item.name] = file.told("not used", why)
         else:
             chosen.append(file)
     turns = _turns([file.item for file in chosen])
@@ -349,9 +349,9 @@ def _runs_of(files: Sequence[RunFile], told: dict[str, FileRead]) -> list[RunFil
     runs.sort(key=lambda file: file.turn, reverse=True)
     runs.sort(key=lambda file: file.likeliest)
     for file in runs[:MOST_RUNS]:
-        told[file.item.name] = file.told("judged ranking" if file.strength == RANKING else "run")
+        roles[file.item.name] = file.told("judged ranking" if file.strength == RANKING else "run")
     for file in runs[MOST_RUNS:]:
-        told[file.item.name] = file.told("unread", f"{file.why}, but no more than {MOST_RUNS} are scored")
+        roles[file.item.name] = file.told("unread", f"{file.why}, but no more than {MOST_RUNS} are scored")
     return runs[:MOST_RUNS]
 
 
@@ -423,9 +423,9 @@ def last_of(runs: Sequence[RunFile]) -> tuple[RunFile, str]:
     return last, "" if known is None else words[known]
 
 
-def _texts_of(files: Sequence[RunFile], scored: Sequence[Item], told: dict[str, FileRead]) -> list[Item]:
+def _texts_of(files: Sequence[RunFile], scored: Sequence[Item], roles: dict[str, FileRead]) -> list[Item]:
     """Return the files that may have claims, the likeliest first."""
-    texts = [file for file in files if file.text and (file.item.name not in told or file.item in scored)]
+    texts = [file for file in files if file.text and (file.item.name not in roles or file.item in scored)]
     reports = [file.item for file in texts if file.names or file.text not in _DATA]
     first = max((item.attempt for item in (*scored, *reports)), default="")
     chosen: list[Item] = []
@@ -438,5 +438,5 @@ def _texts_of(files: Sequence[RunFile], scored: Sequence[Item], told: dict[str, 
             why = f"no more than {MOST_TEXTS} files are searched for claims"
         else:
             chosen.append(file.item)
-        told.setdefault(file.item.name, file.told(role, why))
+        roles.setdefault(file.item.name, file.told(role, why))
     return chosen

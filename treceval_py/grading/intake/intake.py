@@ -367,11 +367,11 @@ def _within_limits(made: Submission, files: Iterable[Found], limits: Limits) -> 
             total += file.size
             name = _unlike(shown("/".join(file.parts)), names)
             items.append(Item(name, file.size, file.place, limits, file.attempt, file.number, file.time))
-    told = [file.told for file in refused[:LONGEST_LIST]]
+    reports = [file.told for file in refused[:LONGEST_LIST]]
     if more := refused[LONGEST_LIST:]:
         why = f"{len(more):,} more, for the same or other reasons"
-        told.append(FileRead("…", "refused", why, sum(file.size for file in more)))
-    return made._replace(items=tuple(items), refused=tuple(told))
+        reports.append(FileRead("…", "refused", why, sum(file.size for file in more)))
+    return made._replace(items=tuple(items), refused=tuple(reports))
 
 
 def _unlike(name: str, names: set[str]) -> str:
@@ -417,8 +417,11 @@ def _members(archive: Found, packed: str, limits: Limits) -> list[Found]:
     if not members:
         return [archive._replace(why=f"it is {packed} without files")]
     files = walked(entries_in(members), Found((), 0, archive.place, folder=True), limits)
-    own = {"attempt": archive.attempt, "number": archive.number}
-    return sorted((file._replace(parts=archive.parts + file.parts, **own) for file in files), key=_by_depth)
+    made = [
+        file._replace(parts=archive.parts + file.parts, attempt=archive.attempt, number=archive.number)
+        for file in files
+    ]
+    return sorted(made, key=_by_depth)
 
 
 def _by_depth(file: Found) -> tuple[int, tuple[str, ...]]:

@@ -87,8 +87,8 @@ def key_of(job: Job, context: str) -> str:
     head = (context, submission._replace(items=()), claimed, job.run)
     digest.update(repr(head).encode("utf-8", "surrogateescape"))
     for item in submission.items:
-        told = (item.name, item.size, item.attempt, item.number, item.time)
-        digest.update(repr(told).encode("utf-8", "surrogateescape"))
+        facts = (item.name, item.size, item.attempt, item.number, item.time)
+        digest.update(repr(facts).encode("utf-8", "surrogateescape"))
         try:
             with item.opened() as stream:
                 while piece := stream.read(PIECE):

@@ -135,13 +135,13 @@ class _Process:
         except OSError as error:
             self._said.close()
             raise EvaluationError(f"no process can be started: {error.strerror or error}") from None
-        told = self._told(setup, MOST_SECONDS_TO_START)
-        if told is not None:
+        fault = self._told(setup, MOST_SECONDS_TO_START)
+        if fault is not None:
             self._said.seek(0)
             said = self._said.read().decode("utf-8", "backslashreplace").strip().splitlines()[-1:]
             self.end()
-            if isinstance(told, TrecevalError):
-                raise told
+            if isinstance(fault, TrecevalError):
+                raise fault
             raise EvaluationError(": ".join(["the process that grades could not start", *said]))
 
     def asked(self, job: Job, seconds: float) -> Reply:
