@@ -13,7 +13,7 @@ from treceval_py.grading.attention import with_questions
 from treceval_py.grading.grades import Entry, Grades, Pair, Person, Question
 from treceval_py.grading.marking.marking import Grader
 from treceval_py.grading.marking.points import Change, Mark, Marks
-from treceval_py.grading.processes import worker
+from treceval_py.grading.processes import workers
 from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument, RunRead
 from treceval_py.grading.rule_keys import DEFAULT_RULES
 
@@ -28,13 +28,13 @@ SIGNATURE = "AP|q:50|tie:docid|treceval:0.1.0"
 
 
 def graded_here(
-    setup: worker.Setup, jobs: Sequence[worker.Job], *, after: Callable[[], None] | None = None, **_: object
-) -> list[worker.Reply]:
+    setup: workers.Setup, jobs: Sequence[workers.Job], *, after: Callable[[], None] | None = None, **_: object
+) -> list[workers.Reply]:
     """Grade in the test's process; in place of `graded_by_processes`, whose processes take a while to start."""
     grader = Grader(setup.assignment)
     found = []
     for job in jobs:
-        reply = worker._answered(job, grader, setup)
+        reply = workers._answered(job, grader, setup)
         if isinstance(reply, TrecevalError):
             raise reply
         found.append(reply)

@@ -254,6 +254,7 @@ ATTEMPTS: dict[str, dict[str, str]] = {
         f"{SECOND}_report.md": CLAIMS,
     },
     "the last one has only data": {f"{FIRST}_run.txt": RUN, f"{FIRST}_report.md": CLAIMS, f"{SECOND}_x.csv": "a\n"},
+    "an only file in two versions": {f"{CANVAS}_1_x.bin": "\0", f"{CANVAS}_2_x-1.bin": "\0"},
     "later versions of Canvas": {
         **{f"{CANVAS}_{name}": RUN for name in ("77_run-1.txt", "81_run-2.txt", "79_bm25-1.txt", "80_bm25-2.txt")},
         **{f"{CANVAS}_{name}": CLAIMS for name in ("55_run.txt", "56_report.tar.md", "78_report-1.tar.md")},

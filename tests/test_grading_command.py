@@ -25,7 +25,7 @@ from syrupy.assertion import SnapshotAssertion
 import treceval_py as te
 from treceval_py.grading import exercise
 from treceval_py.grading.intake import intake
-from treceval_py.grading.processes import worker
+from treceval_py.grading.processes import workers
 from treceval_py.grading.processes.workers import graded_by_processes
 from treceval_py.grading.records import Graded
 
@@ -427,14 +427,14 @@ def where_bob(does: str) -> str:
     return f"""
 import os, sys, time
 sys.path[:] = sys.argv[1:]
-from treceval_py.grading.processes import worker
-answered = worker._answered
+from treceval_py.grading.processes import workers
+answered = workers._answered
 def other(job, grader, setup):
     if job.submission.student == "bob":
         {does}
     return answered(job, grader, setup)
-worker._answered = other
-worker.main()
+workers._answered = other
+workers.main()
 """
 
 
@@ -483,10 +483,10 @@ def test_a_process_with_nothing_left_to_grade_ends_while_another_still_grades(mo
         def __init__(self, setup: object) -> None:
             self.end = ended.set
 
-        def asked(self, job: str, seconds: float) -> worker.Reply:
+        def asked(self, job: str, seconds: float) -> workers.Reply:
             both.wait(10)
             ends_first = job == "long" and ended.wait(10)
-            return worker.Reply(Graded(job, "", "scored"), str(ends_first))
+            return workers.Reply(Graded(job, "", "scored"), str(ends_first))
 
     monkeypatch.setattr("treceval_py.grading.processes.workers._Process", Process)
     found = graded_by_processes(None, ["long", "short"], workers=2, seconds=60)  # type: ignore[arg-type, list-item]
@@ -526,9 +526,9 @@ def test_a_defect_of_ours_fails_one_submission_only(assignment: Path) -> None:
         def grade(self, submission: object, claimed: object, wanted: str) -> object:
             raise RuntimeError("a defect")
 
-    job = worker.Job(intake.one(str(assignment / "in" / "ada")))
-    reply = worker._answered(job, Broken(), worker.Setup(None, "", "", 0))  # type: ignore[arg-type]
-    assert isinstance(reply, worker.Reply)
+    job = workers.Job(intake.one(str(assignment / "in" / "ada")))
+    reply = workers._answered(job, Broken(), workers.Setup(None, "", "", 0))  # type: ignore[arg-type]
+    assert isinstance(reply, workers.Reply)
     assert (reply.graded.status, reply.graded.reason) == (
         "failed",
         "grading stopped at an error of treceval_py: RuntimeError: a defect",

@@ -23,7 +23,7 @@ from treceval_py.grading.processes.kept import (
     read_record,
     write_record,
 )
-from treceval_py.grading.processes.worker import Job, key_of
+from treceval_py.grading.processes.workers import Job, key_of
 from treceval_py.grading.records import Graded
 
 FULL = BOB._replace(

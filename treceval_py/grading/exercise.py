@@ -21,8 +21,7 @@ from treceval_py.grading.marking.marking import Grader, baseline_record
 from treceval_py.grading.marking.points import marks_of
 from treceval_py.grading.marking.scoring import Assignment
 from treceval_py.grading.marking.similarity import DEPTH, alike
-from treceval_py.grading.processes.worker import Job, Setup
-from treceval_py.grading.processes.workers import graded_by_processes
+from treceval_py.grading.processes.workers import Job, Setup, graded_by_processes
 from treceval_py.grading.records import MISSING, FileRead, Graded
 from treceval_py.grading.rule_keys import DEFAULT_RULES, Rules, Task, fingerprint
 from treceval_py.version import __version__
