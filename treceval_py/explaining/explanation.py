@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Unpack
@@ -14,6 +14,7 @@ from treceval_py.errors import EvaluationError, MeasureError, brief, listed
 from treceval_py.explaining.scoring import Outcome, Scorer, qrels_of
 from treceval_py.explaining.variants import (
     CHANGE,
+    OPTION,
     PAIR,
     Variant,
     has_number,
@@ -317,7 +318,7 @@ def _explained(
     variants = profile_variants(measure, situation, scoring)
     if start.conventions.order == "rank" and not situation.has_ranks:
         raise EvaluationError(f"{scorer.run.name} has no rank column starting at 1, which {ours.name} ranks by")
-    rows = _rows(scorer, variants)
+    rows = rows_of(scorer, variants)
     if not any(row.outcome for row in rows):
         scorer.raise_for(start)  # with the reason why not even one of them can be computed
     ends = [task_of(measure, other, situation, theirs) for other in others]
@@ -326,30 +327,78 @@ def _explained(
     walks = [Walk(other.name, walk(scorer, start, end)) for other, end in zip(others, ends, strict=True)]
     if claim is None:
         return Explained(measure, rows, None, [], len(rows), [], walks)
-    complete = task_of(measure, ours, situation, replace(scoring, complete=True))
-    unchanged = {row.outcome.mean for row in _rows(scorer, [Variant("", start), Variant("", complete)]) if row.outcome}
-    changes = variants_of(start, situation)
-    if len(unchanged) > 1:
-        changes += [each._replace(name=f"{each.name} (-c)") for each in variants_of(complete, situation)]
-    # A walk without an effect would only repeat the one before it.
-    made = [row for row in _rows(scorer, changes) if row.outcome is None or row.outcome.mean not in unchanged]
-    tried = [*rows, *made]
-    matches = _matches(claim, tried)
-    # Of hundreds of pairs of changes some give any number that has no decimals.
-    if not matches and claim.digits and len(scorer.run.docids) <= MOST_ROWS_FOR_PAIRS:
-        tried += _rows(scorer, pairs_of(start, situation))
-        matches = _matches(claim, tried)
+    tried, matches = ways_tried(scorer, claim, scoring, rows, _matches)
     if matches and not others:
         first = matches[0].variant
         if first.plain and first.task != start:
             walks.append(Walk(first.name, walk(scorer, start, first.task)))
-    nearest = [] if matches else _nearest(claim.value / 100 if claim.percent else claim.value, tried)
+    nearest = [] if matches else nearest_of(claim.value / 100 if claim.percent else claim.value, tried)
     number = itertools.count()
     matches = [match for match in matches if match.variant.profile or next(number) < MOST_MATCHES]
     return Explained(measure, rows, claim, matches, len(tried), nearest, walks)
 
 
-def _rows(scorer: Scorer, variants: Sequence[Variant]) -> list[Row]:
+def ways_tried(
+    scorer: Scorer,
+    claim: Claim,
+    scoring: Scoring,
+    rows: list[Row],
+    matching: Callable[[Claim, Sequence[Row]], list[Match]],
+    most: int = PAIR,
+) -> tuple[list[Row], list[Match]]:
+    """Search the ways that give a claimed value.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        The judgments and the run.
+    claim : Claim
+        The claim.
+    scoring : Scoring
+        Our way of scoring, which is changed.
+    rows : list of Row
+        The values of the profiles, which are tried first.
+    matching : callable
+        Returns the rows that give the claimed value.
+    most : int
+        The largest cost of a way that is tried; `PAIR` is tried only if no other way gives the value.
+
+    Returns
+    -------
+    list of Row
+        All ways that were tried; a change without an effect is left out.
+    list of Match
+        Those that give the value.
+    """
+    situation, profile, measure = scorer.situation, profile_of(scoring.profile), claim.measure
+    start, other = (
+        task_of(measure, profile, situation, replace(scoring, complete=complete))
+        for complete in (scoring.complete, not scoring.complete)
+    )
+    tried = rows
+    if most > OPTION:
+        unchanged = {
+            row.outcome.mean for row in rows_of(scorer, [Variant("", start), Variant("", other)]) if row.outcome
+        }
+        changes = variants_of(start, situation)
+        if len(unchanged) > 1:
+            words = "without -c" if scoring.complete else "-c"
+            changes += [each._replace(name=f"{each.name} ({words})") for each in variants_of(other, situation)]
+        # A walk without an effect would only repeat the one before it.
+        tried = [
+            *rows,
+            *(row for row in rows_of(scorer, changes) if row.outcome is None or row.outcome.mean not in unchanged),
+        ]
+    matches = matching(claim, tried)
+    # Of hundreds of pairs of changes some give any number that has no decimals.
+    if not matches and most == PAIR and claim.digits and len(scorer.run.docids) <= MOST_ROWS_FOR_PAIRS:
+        tried = [*tried, *rows_of(scorer, pairs_of(start, situation))]
+        matches = matching(claim, tried)
+    return tried, matches
+
+
+def rows_of(scorer: Scorer, variants: Sequence[Variant]) -> list[Row]:
+    """Return the values of variants."""
     return [Row(variant, outcome) for variant, outcome in zip(variants, scorer.scored(variants), strict=True)]
 
 
@@ -381,7 +430,8 @@ def _likelihood(match: Match) -> tuple[bool, int, bool]:
     return match.how != "exactly", variant.cost, variant.task.conventions.known != "all"
 
 
-def _nearest(value: float, rows: Sequence[Row]) -> list[Match]:
+def nearest_of(value: float, rows: Sequence[Row]) -> list[Match]:
+    """Return the three rows whose values are nearest to a value."""
     scored = [Match(variant, outcome, "nearly") for variant, outcome in rows if outcome is not None]
     scored.sort(key=lambda match: (abs(match.outcome.mean - value), match.variant.cost))
     kept: dict[str, Match] = {}

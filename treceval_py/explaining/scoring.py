@@ -79,13 +79,13 @@ class Scorer:
         self._known: dict[tuple[str, Task], Outcome | TrecevalError] = {}
         lengths = np.diff(run.offsets)
         has_ranks = run.ranks is not None and len(run.ranks) > 0 and int(run.ranks.min()) >= 1
-        numbers = [docid.isascii() and docid.isdigit() and len(docid) < 16 for docid in run.docids.raw()]
+        has_numbers = all(docid.isascii() and docid.isdigit() and len(docid) < 16 for docid in run.docids.raw())
         grades = np.unique(qrels.rels[qrels.rels > 0])[:MOST_GRADES].tolist()
         self._orders = {"run": run.qids, "judgments": qrels.qids}
         in_both = [[qid for qid in qids if qid in other] for qids, other in ((run.qids, qrels), (qrels.qids, run))]
         lists = {name: len(qids) for name, qids in self._orders.items() if name == "run" or in_both[0] != in_both[1]}
         self.situation = Situation(
-            qrels.max_rel, tuple(grades), has_ranks, all(numbers), int(lengths.max(initial=0)), _ties(run), lists
+            qrels.max_rel, tuple(grades), has_ranks, has_numbers, int(lengths.max(initial=0)), _ties(run), lists
         )
 
     def scored(self, variants: Sequence[Variant]) -> list[Outcome | None]:
@@ -97,6 +97,11 @@ class Scorer:
         for kind, tasks in wanted.items():
             self._score(kind, list(dict.fromkeys(tasks)))
         return [self._outcome(variant) for variant in variants]
+
+    def forget(self, most: int) -> None:
+        """Free the results so far if they have more values of queries than that."""
+        if len(self._known) * len(self.qrels) > most:
+            self._known.clear()
 
     def raise_for(self, task: Task) -> None:
         """Raise the error that keeps a task from being computed, if there is one."""
@@ -162,7 +167,7 @@ class Scorer:
 
     def _take(self, kind: str, tasks: list[Task]) -> None:
         if kind not in self._opened:
-            self._opened[kind] = open_run(self.qrels, self._made(kind))
+            self._opened[kind] = open_run(self.qrels, self._made(kind), keep=True)
         how = _judge_late if kind == LATE else judge_opened
         results = results_of(self._opened[kind], Plan(tuple(tasks), ""), self._fingerprint, how)
         for number, task in enumerate(tasks):

@@ -30,6 +30,8 @@ class Step(NamedTuple):
     ----------
     what : str
         The change, in words; empty for the start of the walk.
+    says : str
+        What holds after it, in words.
     mean : float
         The mean after it.
     delta : float
@@ -43,6 +45,7 @@ class Step(NamedTuple):
     """
 
     what: str
+    says: str
     mean: float
     delta: float
     queries: int
@@ -61,28 +64,30 @@ def walk(scorer: Scorer, start: Task, end: Task) -> list[Step]:
     list of Step
         The first one is the start of the walk.
     """
-    stations: list[tuple[str, Task]] = [("", start)]
+    stations: list[tuple[str, str, Task]] = [("", "", start)]
     task = start
     for convention in start.conventions.differences(end.conventions):
         before, after = (getattr(each.conventions, convention.name) for each in (start, end))
         task = task._replace(conventions=task.conventions.changed({convention.name: after}))
         words = f"{convention.question}: {convention.show(before)} → {convention.show(after)}"
-        stations.append((f"{words} ({CONVENTIONS[convention.name].says(after)})", task))
+        says = CONVENTIONS[convention.name].says(after)
+        stations.append((f"{words} ({says})", f"{convention.question} {says}", task))
     if task.resolved != end.resolved:
-        stations.append((f"measure: {start.resolved.notation} → {end.resolved.notation}", end))
-    outcomes = scorer.scored([Variant(words, station) for words, station in stations])
-    return _steps([words for words, _ in stations], outcomes)
+        says = f"the measure is {end.resolved.notation}, not {start.resolved.notation}"
+        stations.append((f"measure: {start.resolved.notation} → {end.resolved.notation}", says, end))
+    outcomes = scorer.scored([Variant("", station) for _, _, station in stations])
+    return _steps([words for *words, _ in stations], outcomes)
 
 
-def _steps(words: Sequence[str], outcomes: Sequence[Outcome | None]) -> list[Step]:
+def _steps(words: Sequence[Sequence[str]], outcomes: Sequence[Outcome | None]) -> list[Step]:
     steps: list[Step] = []
     before: Outcome | None = None
-    for change, outcome in zip(words, outcomes, strict=True):
+    for (change, says), outcome in zip(words, outcomes, strict=True):
         if outcome is None:
             continue
         delta = 0.0 if before is None else outcome.mean - before.mean
         moves = [] if before is None else _moves(before, outcome)
-        steps.append(Step(change, outcome.mean, delta, outcome.queries, len(moves), tuple(moves[:MOST_MOVES])))
+        steps.append(Step(change, says, outcome.mean, delta, outcome.queries, len(moves), tuple(moves[:MOST_MOVES])))
         before = outcome
     return steps
 
