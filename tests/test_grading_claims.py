@@ -13,10 +13,10 @@ from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.errors import InputError, MeasureError, UnknownMeasureError
 from treceval_py.grading.claims.claims import Claimed, claimed, claims_in, claims_of
-from treceval_py.grading.claims.documents.document import Document, Line
 from treceval_py.grading.claims.documents.reading import read_document
 from treceval_py.grading.claims.naming import measure_named
 from treceval_py.grading.claims.of_class import claims_of_class
+from treceval_py.grading.marking.claiming import first_claims
 
 TEXTS: dict[str, list[dict[str, Any]]] = tomllib.loads((Path(__file__).parent / "claim_texts.toml").read_text("utf-8"))
 
@@ -80,12 +80,25 @@ FORMS: list[tuple[str, str, str]] = [
     ("MAP = 0.3912 ± 0.0210", "a", "AP 0.3912 declared"),
     ("AP(rel=2)@100 = 0.3", "a", "AP(rel=2)@100 0.3 declared"),
     ("Mean Reciprocal Rank (MRR): 0.5", "a", "RR 0.5 declared"),
+    ("P@5 (precision): 0.4\nPrecision (P@10): 0.3", "a", "P@5 0.4 declared, P@10 0.3 declared"),
+    ("Normalized discounted cumulative gain (nDCG@10): 0.4", "a", "nDCG@10 0.4 declared"),
     ("MAP 0.75\nP@5,0.2", "a", "AP 0.75 declared, P@5 0.2 declared"),
     ("{'map': 0.5, 'P_10': np.float64(0.4)}", "a.txt", "AP 0.5 declared, P@10 0.4 declared"),
     ("num_ret = 1,000\nMAP = 1", "a", "NumRet 1,000 declared, AP 1 declared"),
     # the output of trec_eval, of the run that was handed in; for one query it is shown
     ("runid all mine\nmap all 0.5\nP_5 all 0.2", "a", "AP 0.5 declared (mine), P@5 0.2 declared (mine)"),
     ("map q1 0.5\nmap all 0.6", "a", "AP 0.6 declared, AP 0.5 shown (q1)"),
+    # that of treceval: each format, with the values of queries beside
+    ("AP(q1) = 0.5\nAP = 0.6", "a", "AP 0.6 declared, AP 0.5 shown (q1)"),
+    ("AP(q3) = 0.5\nAP = 0.6", "a", "AP 0.6 written, AP 0.5 shown (q3)"),
+    ("query,measure,mine\nq1,AP,0.5\nall,AP,0.6", "a.csv", "AP 0.6 declared (mine), AP 0.5 shown (q1)"),
+    ("query  measure    t\n───────────────────\nq1     AP       0.5\n\nall    AP       0.6", "a", "AP 0.5 shown (q1 t), AP 0.6 shown (t)"),
+    ('{"treceval_py": "0.1.0", "runs": [{"name": "x", "tag": "mine", "mean": {"AP": 0.6}, "per_query": {"q1": {"AP": 0.5}}}]}', "a.json", "AP 0.6 declared (mine)"),
+    ('{"treceval_py": "0.1.0", "runs": [{"name": "mine.txt", "tag": "t", "mean": {"AP": 0.6}}, {"name": "x", "tag": "t", "mean": {"AP": 0.5}}]}', "a.json", "AP 0.6 written (mine.txt), AP 0.5 shown (x)"),
+    # dictionaries of queries, as pytrec_eval's, and of means
+    ('{"q1": {"map": 0.5}, "q2": {"map": 0.3}, "all": {"map": 0.4}}', "a.json", "AP 0.4 declared, AP 0.5 shown (q1), AP 0.3 shown (q2)"),
+    ("{'mean': {'map': np.float64(0.4)}}", "a.txt", "AP 0.4 declared"),
+    ("{'q3': {'map': 0.4}}", "a.txt", "AP 0.4 shown (q3)"),
     # one table, with measures and numbers only
     ("measure,value\nMAP,0.5\nP@5,0.2", "a.csv", "AP 0.5 declared, P@5 0.2 declared"),
     ("| Measure | Value |\n|:--|--:|\n| MAP | **0.5** |", "a.md", "AP 0.5 declared"),
@@ -101,9 +114,9 @@ FORMS: list[tuple[str, str, str]] = [
     ("MAP = 0.5\nwith the title", "a.md", "AP 0.5 written"),
     ("| of | Jonas |\n|--|--|\n| so | far |\n\nMAP = 0.5", "a.md", "AP 0.5 written"),
     ("MAP = 0.5 (trec_eval)", "a.md", "AP 0.5 shown"),
-    ("MAP (baseline) = 0.5", "a.md", "AP 0.5 shown"),
+    ("MAP (baseline) = 0.5", "a.md", "AP 0.5 shown (baseline)"),
     ("Our MAP is 0.5.", "a.md", "AP 0.5 shown"),
-    ("runid all other\nmap all 0.5", "a", "AP 0.5 written"),
+    ("runid all other\nmap all 0.5", "a", "AP 0.5 written (other)"),
     ("runid all mine\nmap all 0.5\nrunid all x\nmap all 0.6", "a", "AP 0.5 written (mine), AP 0.6 shown (x)"),
     ("| run | MAP |\n|--|--|\n| mine | 0.5 |\n| ours | 0.6 |", "a.md", "AP 0.5 written (mine), AP 0.6 shown (ours)"),
     ("| Jonas | MAP |\n|--|--|\n| | 0.5 |", "a.md", "AP 0.5 shown (jonas)"),
@@ -126,8 +139,12 @@ FORMS: list[tuple[str, str, str]] = [
     ("measure\tvalue\nMAP\t\nP@5\t0.2", "x/Claims.TSV", "P@5 0.2 declared"),
     ('{"ours": {"map": 0.5}}', "claims.json", "AP 0.5 declared (ours)"),
     ('# mine\nMAP = 0.5\n"nDCG@10" = 0.4', "claims.toml", "AP 0.5 declared, nDCG@10 0.4 declared"),
-    ("Our MAP is 0.5.", "claims.txt", "AP 0.5 declared"),
-    ("Our MAP is 0.5.", "my-claims.txt", "AP 0.5 shown"),
+    ("MAP,0.5\nMAP,0.6", "claims.csv", "AP 0.5 declared, AP 0.6 declared"),
+    # but for words
+    ("# Jonas has MAP 0.6.\nMAP = 0.5", "claims.toml", "AP 0.5 declared, AP 0.6 shown"),
+    ("measure,value,note\nMAP,0.5,Jonas has MAP 0.6", "claims.csv", "AP 0.5 declared (Jonas has MAP 0.6)"),
+    ("Our MAP is 0.5.\n\nMAP = 0.6", "claims.txt", "AP 0.6 written, AP 0.5 shown"),
+    ("MAP = 0.5\nRR of Jonas: 0.6", "my-claims.csv", "AP 0.5 written, RR 0.6 shown"),
 ]  # fmt: skip
 
 
@@ -168,10 +185,10 @@ def test_places_count_the_lines_of_the_file_and_sentences_are_kept() -> None:
     assert [(each.place, each.sentence) for each in claims_in(table, "a.html")] == [("a.html:1", "x | 0.5")]
 
 
-@pytest.mark.parametrize(("words", "kept"), [(290, 299), (291, 300), (292, 300)])
-def test_of_a_sentence_three_hundred_characters_are_kept(words: int, kept: int) -> None:
-    (found,) = claims_in(f"{'a' * words}, MAP 0.5".encode(), "a.md")
-    assert (len(found.sentence), found.sentence[-7:]) == (kept, "MAP 0.5")
+def test_of_a_sentence_three_hundred_characters_are_kept() -> None:
+    for words, kept in ((290, 299), (291, 300), (292, 300)):
+        (found,) = claims_in(f"{'a' * words}, MAP 0.5".encode(), "a.md")
+        assert (len(found.sentence), found.sentence[-7:]) == (kept, "MAP 0.5")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
@@ -204,63 +221,56 @@ def test_a_name_of_several_measures_says_so() -> None:
         measure_named("P")
 
 
-@pytest.mark.parametrize("name", ["", "official", "k1", "MAP" * 50, "Group 3"])
-def test_what_is_no_measure_is_refused(name: str) -> None:
-    with pytest.raises(UnknownMeasureError):
-        measure_named(name)
+def test_what_is_no_measure_is_refused() -> None:
+    for name in ("", "official", "k1", "MAP" * 50, "Group 3"):
+        with pytest.raises(UnknownMeasureError):
+            measure_named(name)
 
 
 # --- what cannot be read ---
 
 
-@pytest.mark.parametrize(
-    ("line", "measure", "text", "fault"),
-    [
-        ("MAP = =cmd()|' /C calc'!A0", "MAP", "=cmd()| /C calc!A0", "'=cmd()| /C calc!A0' is not a number"),
-        ("MAP = high", "MAP", "high", "'high' is not a number"),
-        ("MAP =", "MAP", "", "there is no number"),
-        ("MAP = 1e999", "MAP", "1e999", "'1e999' has more digits than a number can have"),
-        ("NDGC@10 = 0.123", "NDGC@10", "0.123", "'NDGC@10' is not a measure; is NDCG@10 meant?"),
-        ("P = 0.3", "P", "0.3", "P stands for 9 measures"),
-        ("Precision = 0.31", "Precision", "0.31", "measure 'Precision': Precision needs a cutoff"),
-        ("MAP = 0." + "3" * 300, "MAP", f"0.{'3' * 78}…", f"'0.{'3' * 78}…' has more digits than a number can have"),
-        ("MAP = \x1b31m0.5\u202e", "MAP", "\\x1b31m0.5\\u202e", "'\\x1b31m0.5\\u202e' is not a number"),
-        ("MAP = 0.5\xff", "MAP", "0.5ÿ", "'0.5ÿ' is not a number"),
-        ("measure,value\nMPA,0.5", "MPA", "0.5", "'MPA' is not a measure"),
-        ("measure,value\nMAP,high", "MAP", "high", "'high' is not a number"),
-    ],
-)
-def test_in_a_file_of_claims_what_cannot_be_read_says_why(line: str, measure: str, text: str, fault: str) -> None:
-    (found,) = claims_in(line.encode(), "claims.csv" if "," in line else "claims.txt")
-    assert (found.claim, found.measure, found.text, found.fault) == (None, measure, text, fault)
+UNREADABLE = [
+    ("MAP = =cmd()|' /C calc'!A0", "MAP", "=cmd()| /C calc!A0", "'=cmd()| /C calc!A0' is not a number"),
+    ("MAP = high", "MAP", "high", "'high' is not a number"),
+    ("MAP =", "MAP", "", "there is no number"),
+    ("MAP = 1e999", "MAP", "1e999", "'1e999' has more digits than a number can have"),
+    ("NDGC@10 = 0.123", "NDGC@10", "0.123", "'NDGC@10' is not a measure; is NDCG@10 meant?"),
+    ("P = 0.3", "P", "0.3", "P stands for 9 measures"),
+    ("Precision = 0.31", "Precision", "0.31", "measure 'Precision': Precision needs a cutoff"),
+    ("MAP = 0." + "3" * 300, "MAP", f"0.{'3' * 78}…", f"'0.{'3' * 78}…' has more digits than a number can have"),
+    ("MAP = \x1b31m0.5\u202e", "MAP", "\\x1b31m0.5\\u202e", "'\\x1b31m0.5\\u202e' is not a number"),
+    ("MAP = 0.5\xff", "MAP", "0.5ÿ", "'0.5ÿ' is not a number"),
+    ("measure,value\nMPA,0.5", "MPA", "0.5", "'MPA' is not a measure"),
+    ("measure,value\nMAP,high", "MAP", "high", "'high' is not a number"),
+]
 
 
-@pytest.mark.parametrize(
-    ("number", "digits"),
-    [
-        *(("0." + "3" * 20, 20), ("0." + "3" * 21, None), ("3" * 20 + ".5", 1), ("3" * 21 + ".5", None)),
-        *(("1e20", 0), ("1e21", None), ("3.5e-60", 20), ("3e-1", 1), ("3.5e-19", 20), ("35e1", 0), ("0.35e1", 1)),
-        ("1,000", 3),
-    ],
-)
-def test_a_number_has_twenty_digits_at_most(number: str, digits: int | None) -> None:
-    claim = claimed("MAP", number, "c").claim
-    assert (claim and claim.digits) == digits
+def test_in_a_file_of_claims_what_cannot_be_read_says_why() -> None:
+    for line, *expected in UNREADABLE:
+        (found,) = claims_in(line.encode(), "claims.csv" if "," in line else "claims.toml")
+        assert [found.claim, found.measure, found.text, found.fault] == [None, *expected]
+
+
+DIGITS: dict[str, int | None] = {
+    "0." + "3" * 20: 20, "0." + "3" * 21: None, "3" * 20 + ".5": 1, "3" * 21 + ".5": None, "1e20": 0, "1e21": None,
+    "3.5e-60": 20, "3e-1": 1, "3.5e-19": 20, "35e1": 0, "0.35e1": 1, "1,000": 3,
+}  # fmt: skip
+
+
+def test_a_number_has_twenty_digits_at_most() -> None:
+    found = {number: claimed("MAP", number, "c").claim for number in DIGITS}
+    assert {number: claim and claim.digits for number, claim in found.items()} == DIGITS
 
 
 def test_of_many_numbers_the_first_two_hundred_are_read_declared_ones_first_and_the_last_says_so() -> None:
-    assert {each.fault for each in claims_in(b"MAP = 0.5\n" * 200, "a")} == {""}
-    found = claims_in(b"The MAP is 0.4.\n\n" * 200 + b"MAP = 0.5\n", "a")
-    assert [len(found), found[0].text, {each.text for each in found[1:]}] == [200, "0.5", {"0.4"}]
-    assert [each.fault for each in found if each.fault] == ["only the first 200 numbers of a submission are read"]
-    assert found[-1].fault
-
-
-def test_what_was_not_read_of_a_document_is_said_with_its_last_number() -> None:
-    lines = (Line(":1", "MAP = 0.5"), Line(":2", "MRR = 0.6"))
-    found = claims_of(Document("text", lines, "the end was not read"), "c")
-    assert [each.fault for each in found] == ["", "the end was not read"]
-    assert claims_of(Document("text", (), "nothing was read"), "c") == []
+    for several, fault in ((200, ""), (201, "only the first 200 numbers of a submission are read")):
+        texts = b"The MAP is 0.4.\n\n" * (several - 1) + b"MAP = 0.5\n", b"MAP = 0.5\n" * several
+        for found in (first_claims(claims_in(text, "a")) for text in texts):
+            assert (len(found), found[0].text, found[-1].fault) == (200, "0.5", fault)
+            assert {each.fault for each in found[:-1]} == {""}
+    mixed = first_claims([*claims_in(b"The MAP is 0.4.\n\n" * 199, "a"), *claims_in(b"MAP = 0.5\nRR = 0.6", "b")])
+    assert (mixed[0].text, len(mixed), bool(mixed[-1].fault)) == ("0.5", 200, True)
 
 
 @pytest.mark.slow

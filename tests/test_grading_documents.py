@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+import time
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from submitted_documents import body, docx, paragraph
 from submitted_documents import pdf as pdf_of
 from syrupy.assertion import SnapshotAssertion
 
+from treceval_py.grading.claims.documents import pdf as reading_of_pdf
 from treceval_py.grading.claims.documents.document import LONGEST, MOST_CELLS, Blocks, Document, Full, Grid, Line, Row
 from treceval_py.grading.claims.documents.reading import FORMATS, is_document, read_document
 
@@ -36,8 +38,46 @@ def shown(document: Document) -> list[Any]:
     return found
 
 
-# --- text ---
+def packed(**parts: str | bytes) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+    return stream.getvalue()
 
+
+def word(inside: str, before: str = "") -> bytes:
+    return docx(body(inside, before))
+
+
+def sheet(row: str, strings: str = "<sst><si><t>MAP</t></si></sst>") -> bytes:
+    return packed(**{"xl/sharedStrings.xml": strings, "xl/worksheets/sheet1.xml": f"<s>{row}</s>"})
+
+
+def notebook(*cells: dict[str, Any]) -> bytes:
+    return json.dumps({"nbformat": 4, "cells": cells}).encode()
+
+
+def printed(**output: Any) -> dict[str, Any]:
+    return {"cell_type": "code", "source": "print('MAP = 0.1')", "outputs": [output]}
+
+
+TABLE = r"""\begin{table}[ht]
+\caption{Runs of \emph{mine}}
+\begin{tabular}{l|cc} \toprule
+ & \multicolumn{2}{c}{Values} \\ \cmidrule(lr){2-3}
+Run & \makecell{AP\\mean} & P@5 \\
+\multirow{2}{*}{A \& B} & 0.25 & .3 \\[2pt]
+ & \textbf{0.3088} & $0.379 \pm 0.01$ \\ % last
+\end{tabular}\end{table}"""
+VERSION_3 = {"cell_type": "code", "input": "1", "outputs": [{"output_type": "pyout", "text": "MAP = 0.3"}]}
+SUPERSCRIPT = '<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>2</w:t></w:r>'
+CELLS = {
+    '<c t="s"><v>0</v></c>': "MAP", '<c t="s"><v>1</v></c>': "", '<c t="inlineStr"><is><t>a</t><t>b</t></is></c>': "ab",
+    '<c t="str"><v>c</v></c>': "c", '<c t="b"><v>1</v></c>': "", "<c><v>0.30880000000000002</v></c>": "0.3088",
+    "<c><v>20.0</v></c>": "20", "<c><v>x</v></c>": "x", "<c/>": "", '<c r="L7"><v>9</v></c>': "9",
+}  # fmt: skip
+VALUES = (*list(CELLS.values())[:-1], "", "", "9")  # column L is the twelfth one
 
 BLOCKS: dict[str, dict[str, list[Any]]] = {
     "notes.txt": {
@@ -56,6 +96,11 @@ BLOCKS: dict[str, dict[str, list[Any]]] = {
         "a b c d e, MAP\nx, 0.3": [(":1", "a b c d e, MAP"), (":2", "x, 0.3")],
         "k1 = 0.9, b = 0.4\nk1 = 1.2, b = 0.75": [(":1", "k1 = 0.9, b = 0.4"), (":2", "k1 = 1.2, b = 0.75")],
     },
+    "long.md": {
+        "x" * 401 + " MAP " + "x" * 400: [(":1", "MAP " + "x" * 400)],  # words of more are data
+        "的" * 401: [(":1", "的" * 401)],
+        "a b c\nx 2 3\n\ny 5 6\n\nwords": [[(":1", "a", "b", "c"), (":2", "x", "2", "3"), (":4", "y", "5", "6")], (":6", "words")],
+    },
     "results.csv": {
         "run,MAP\nbaseline,0.1\n\nmine,0.3\n": [[(":1", "run", "MAP"), (":2", "baseline", "0.1")], [(":4", "mine", "0.3")]],
         'sep=;\nrun;MAP\n"a;\nb";0,3\nc;0,4': [[(":2", "run", "MAP"), (":3", "a; b", "0,3"), (":5", "c", "0,4")]],
@@ -73,6 +118,10 @@ BLOCKS: dict[str, dict[str, list[Any]]] = {
         '{"k1": 0.9, "scores": {"map": 0.3}, "seen": true}': [[(":1", "k1", "0.9")], [(":1", "map", "0.3")]],
         '{"map": 0.3,}': [(":1", '{"map": 0.3,}')],
     },
+    "printed.txt": {
+        "{'a': {'m': np.float64(0.5)}, 'b': {'m': 1}}": [[(":1", "", "m"), (":1", "a", "0.5"), (":1", "b", "1")]],
+        "{'a': None}": [(":1", "{'a': None}")],
+    },
     "onlinetext.html": {
         "<p>MAP = <b>0.28</b>\n<p>caf&eacute;": [(":1", "MAP = 0.28"), (":2", "café")],
         "<?xml version='1.0'?>\n<!DOCTYPE html>\nMAP = 0.3": [(":3", "MAP = 0.3")],
@@ -84,32 +133,62 @@ BLOCKS: dict[str, dict[str, list[Any]]] = {
         "<pre>a\nb</pre>c\nd": [(":1", "a"), (":2", "b"), (":2", "c d")],
         "<td><pre>a\nb</pre></td></table>c\nd": [[(":1", "a b")], (":2", "c d")],
         "<td>a<table><tr><td>b</table>c": [[(":1", "a")], [(":1", "b")], (":1", "c")],
-        "<pre>\nmap all 0.3\n\n  m  v\na  1  2\n</pre>": [(":1", "map all 0.3"), [(":3", "", "m", "v"), (":4", "a", "1", "2")]],
+        "<pre>\nmap all 0.3\n\n  m  v\na  1  2\n</pre>": [(":2", "map all 0.3"), [(":4", "", "m", "v"), (":5", "a", "1", "2")]],
     },
     "report.tex": {
-        r"A \textbf{MAP} of $0{,}3$\,\% for f\"ur \cite[p.~2]{x}, \v{s}": [(":1", "A MAP of 0,3 % for für , š")],
+        r"A \textbf{MAP} of $0{,}3$\,\% for f\"ur \cite[p.~2]{x}, \v{s}": [(":1", "A MAP of 0,3 % for fur , s")],
         "x\\footnote{MAP = 0.3}": [(":1", "x; MAP = 0.3")],
         r"$\mathrm{MAP} \approx 0.3088^{1}$ 0.5\textsuperscript{2}": [(":1", "MAP ≈ 0.3088^1 0.5 2")],
         "\\newcommand{\\x}{0.1}\n\\begin{document}\nMAP % = 0.2\n\\end{document}\nP = 0.3": [(":3", "MAP")],
         "a\n\\begin{verbatim}\nmap all 30%\n\\end{verbatim}\nb": [(":1", "a"), (":3", "map all 30%"), (":5", "b")],
         "\\begin{comment}\nMAP = 0.1\n\\end{comment}\nb": [(":4", "b")],
-        r"\begin{tabular}{c} a & \begin{tabular}{c}x \\ y\end{tabular} & .5 \\ \end{tabular} b": [[(":1", "a", "cx y", ".5")], (":1", "b")],
-        "\\begin{tabular}{c} MAP = 0.1": [(":1", "c MAP = 0.1")],
+        r"\begin{tabular}{c} a & \begin{tabular}{c}x \\ y\end{tabular} & .5 \\ \end{tabular} b": [[(":1", "a", "x y", ".5")], (":1", "b")],
+        "\\begin{tabular}{c} MAP = 0.1": [[(":1", "MAP = 0.1")]],
+        TABLE: [(":2", "Runs of mine"), [(":4", "", "Values", "Values"), (":5", "Run", "AP mean", "P@5"), (":6", "A & B", "0.25", ".3"), (":7", "", "0.3088", "0.379 ± 0.01")]],
+    },
+    "work.ipynb": {
+        notebook({"cell_type": "markdown", "source": ["# R\n", "MAP = 0.3"]}): [(", cell 1, line 1", "# R"), (", cell 1, line 2", "MAP = 0.3")],
+        notebook(printed(text=["\x1b[1mMAP\x1b[0m = 0.3\n"])): [(", cell 1, output line 1", "MAP = 0.3")],
+        notebook(printed(data={"text/plain": "0.3", "image/png": "AAAA"})): [(", cell 1, output line 1", "0.3")],
+        notebook(printed(data={"text/plain": "no", "text/html": "<table><td>a"})): [[(", cell 1, output", "a")]],
+        notebook(printed(ename="ValueError", traceback=["MAP = 0.1"])): [],
+        notebook(printed(text=None)): [],
+        json.dumps({"nbformat": 3, "worksheets": [{"cells": [VERSION_3]}]}).encode(): [(", cell 1, output line 1", "MAP = 0.3")],
+    },
+    "report.docx": {
+        word(paragraph("MAP = 0.3") + paragraph("P = 0.4")): [(", paragraph 1", "MAP = 0.3"), (", paragraph 2", "P = 0.4")],
+        word(f"<w:sdt><w:sdtContent>{paragraph('in a field')}</w:sdtContent></w:sdt>"): [(", paragraph 1", "in a field")],
+        word("<w:p><w:ins><w:r><w:t>0.</w:t></w:r></w:ins><w:del><w:r><w:delText>9</w:delText></w:r></w:del><w:r><w:t>3</w:t></w:r></w:p>"): [(", paragraph 1", "0.3")],
+        word(f"<w:p><w:r><w:t>0.3</w:t></w:r>{SUPERSCRIPT}</w:p>"): [(", paragraph 1", "0.3 2")],
+        word(f"{paragraph('x')}<w:tbl><w:tr><w:tc>{paragraph('MAP')}</w:tc><w:tc>{paragraph('0.3')}</w:tc></w:tr></w:tbl>{paragraph('y')}"): [(", paragraph 1", "x"), [(", table 1, row 1", "MAP", "0.3")], (", paragraph 2", "y")],
+        word(f'<w:tbl><w:tr/><w:tr><w:tc><w:tcPr><w:gridSpan w:val="2"/></w:tcPr><w:p/></w:tc><w:tc>{paragraph("a")}</w:tc></w:tr></w:tbl>'): [[(", table 1, row 2", "", "", "a")]],
+        word("<w:p><w:r><w:t>m</w:t><w:tab/><w:t>v</w:t><w:br/><w:t>MAP</w:t><w:tab/><w:t>0.3</w:t></w:r></w:p>"): [[(", paragraph 1", "m", "v"), (", paragraph 1", "MAP", "0.3")]],
+    },
+    "results.xlsx": {
+        sheet(f'<row r="{row}">{"".join(CELLS)}</row>'): [[(f", sheet 1, row {place}", *VALUES)]]
+        for row, place in (("7", 7), ("9999999", 9_999_999), ("99999999", 1), ("\u00b2", 1), ("", 1))
+    } | {
+        sheet("<row><c><v>1</v></c></row><row><c/></row><row><c><v>2</v></c></row>"): [[(", sheet 1, row 1", "1")], [(", sheet 1, row 3", "2")]],
     },
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_a_document_is_lines_and_the_tables_among_them(name: str) -> None:
+    if name.endswith("docx"):
+        pytest.importorskip("docx")
     assert {text: blocks(text, name) for text in BLOCKS[name]} == BLOCKS[name]
 
 
-def test_a_long_line_is_cut_between_sentences_and_data_are_left_out() -> None:
-    sentence = "We obtained a MAP of 0.3088 on the test topics. "
-    lines = blocks(sentence * 20 + "\n" + "x" * 5000, "a.md")
-    assert "".join(text + " " for _, text in lines) == sentence * 20
-    assert {place for place, _ in lines} == {":1"}
-    assert all(len(text) <= LONGEST and text.endswith("topics.") for _, text in lines)
+def test_a_workbook_of_excel_is_read() -> None:
+    book = pytest.importorskip("openpyxl").Workbook()
+    book.active.append(["run", "MAP"])
+    book.active.append(["mine", 0.3088])
+    stream = io.BytesIO()
+    book.save(stream)
+    assert blocks(stream.getvalue(), "r.xlsx") == [
+        [(", sheet 1, row 1", "run", "MAP"), (", sheet 1, row 2", "mine", "0.3088")]
+    ]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
@@ -119,123 +198,9 @@ def test_a_text_may_be_in_the_encodings_of_windows_and_be_cut_within_a_letter(en
         assert blocks("Güte: MAP = 0.3 😀".encode()[:-cut], "a.txt") == [(":1", "Güte: MAP = 0.3")]
 
 
-# --- JSON ---
-
-
 def test_the_keys_that_lead_to_an_object_in_json_are_its_caption() -> None:
     document = read_document(b'{"ours": {"test": {"map": 0.3}}}', "a.json")
     assert [block.caption for block in document.blocks if isinstance(block, Grid)] == ["ours / test"]
-
-
-# --- notebooks ---
-
-
-def notebook(*cells: dict[str, Any]) -> bytes:
-    return json.dumps({"nbformat": 4, "cells": cells}).encode()
-
-
-def printed(**output: Any) -> dict[str, Any]:
-    return {"cell_type": "code", "source": "print('MAP = 0.1')", "outputs": [output]}
-
-
-VERSION_3 = {"cell_type": "code", "input": "1", "outputs": [{"output_type": "pyout", "text": "MAP = 0.3"}]}
-NOTEBOOKS: list[tuple[bytes, list[Any]]] = [
-    (notebook({"cell_type": "markdown", "source": ["# R\n", "MAP = 0.3"]}), [(", cell 1, line 1", "# R"), (", cell 1, line 2", "MAP = 0.3")]),
-    (notebook(printed(text=["\x1b[1mMAP\x1b[0m = 0.3\n"])), [(", cell 1, output line 1", "MAP = 0.3")]),
-    (notebook(printed(data={"text/plain": "0.3", "image/png": "AAAA"})), [(", cell 1, output line 1", "0.3")]),
-    (notebook(printed(data={"text/plain": "no", "text/html": "<table><td>a"})), [[(", cell 1, output", "a")]]),
-    (notebook(printed(ename="ValueError", traceback=["MAP = 0.1"])), []),
-    (notebook(printed(text=None)), []),
-    (json.dumps({"nbformat": 3, "worksheets": [{"cells": [VERSION_3]}]}).encode(), [(", cell 1, output line 1", "MAP = 0.3")]),
-]  # fmt: skip
-
-
-def test_of_a_notebook_what_its_cells_print_and_its_text_are_read() -> None:
-    assert [blocks(data, "work.ipynb") for data, _ in NOTEBOOKS] == [expected for _, expected in NOTEBOOKS]
-
-
-# --- LaTeX ---
-
-TABLE = r"""\begin{table}[ht]
-\caption{Runs of \emph{mine}}
-\begin{tabular}{l|cc} \toprule
- & \multicolumn{2}{c}{Values} \\ \cmidrule(lr){2-3}
-Run & \makecell{AP\\mean} & P@5 \\
-\multirow{2}{*}{A \& B} & 0.25 & .3 \\[2pt]
- & \textbf{0.3088} & $0.379 \pm 0.01$ \\ % last
-\end{tabular}\end{table}"""
-
-
-def test_a_table_of_latex_has_rows_and_a_caption() -> None:
-    document = read_document(TABLE.encode(), "report.tex")
-    (grid,) = (block for block in document.blocks if isinstance(block, Grid))
-    assert grid.caption == "Runs of mine"
-    assert [(row.place, *row.cells) for row in grid.rows] == [
-        (":4", "", "Values", "Values"),
-        (":5", "Run", "AP mean", "P@5"),
-        (":6", "A & B", "0.25", ".3"),
-        (":7", "", "0.3088", "0.379 ± 0.01"),
-    ]
-
-
-# --- Word and Excel ---
-
-
-def packed(**parts: str | bytes) -> bytes:
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in parts.items():
-            archive.writestr(name, text)
-    return stream.getvalue()
-
-
-def word(inside: str, before: str = "") -> bytes:
-    return docx(body(inside, before))
-
-
-@pytest.mark.parametrize(
-    ("inside", "expected"),
-    [
-        (paragraph("MAP = 0.3") + paragraph("P = 0.4"), [(", paragraph 1", "MAP = 0.3"), (", paragraph 2", "P = 0.4")]),
-        (f"<w:sdt><w:sdtContent>{paragraph('in a field')}</w:sdtContent></w:sdt>", [(", paragraph 1", "in a field")]),
-        ("<w:p><w:ins><w:r><w:t>0.</w:t></w:r></w:ins><w:del><w:r><w:delText>9</w:delText></w:r></w:del><w:r><w:t>3</w:t></w:r></w:p>", [(", paragraph 1", "0.3")]),
-        ('<w:p><w:r><w:t>0.3</w:t></w:r><w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>2</w:t></w:r></w:p>', [(", paragraph 1", "0.3 2")]),
-        (f"{paragraph('x')}<w:tbl><w:tr><w:tc>{paragraph('MAP')}</w:tc><w:tc>{paragraph('0.3')}</w:tc></w:tr></w:tbl>", [(", paragraph 1", "x"), [(", table 1, row 1", "MAP", "0.3")]]),
-        ('<w:tbl><w:tr><w:tc><w:tcPr><w:gridSpan w:val="2"/></w:tcPr><w:p/></w:tc><w:tc>' + paragraph("a") + "</w:tc></w:tr></w:tbl>", [[(", table 1, row 1", "", "", "a")]]),
-        ("<w:p><w:r><w:t>m</w:t><w:tab/><w:t>v</w:t></w:r></w:p><w:p><w:r><w:t>MAP</w:t><w:tab/><w:t>0.3</w:t></w:r></w:p>", [[(", paragraph 1", "m", "v"), (", paragraph 2", "MAP", "0.3")]]),
-    ],
-)  # fmt: skip
-def test_a_document_of_word_has_paragraphs_and_tables(inside: str, expected: list[Any]) -> None:
-    pytest.importorskip("docx")
-    assert blocks(word(inside), "report.docx") == expected
-
-
-def test_a_workbook_of_excel_has_rows_in_sheets() -> None:
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    book.active.append(["run", "MAP"])
-    book.active.append(["mine", 0.3088])
-    book.active["D4"] = "MAP = 0.3"
-    stream = io.BytesIO()
-    book.save(stream)
-    assert blocks(stream.getvalue(), "results.xlsx") == [
-        [(", sheet 1, row 1", "run", "MAP"), (", sheet 1, row 2", "mine", "0.3088")],
-        [(", sheet 1, row 4", "", "", "", "MAP = 0.3")],
-    ]
-
-
-def test_a_cell_of_excel_has_its_text_or_its_number_as_it_was_entered() -> None:
-    cells = {
-        '<c t="s"><v>0</v></c>': "MAP", '<c t="s"><v>1</v></c>': "", '<c t="inlineStr"><is><t>a</t><t>b</t></is></c>': "ab",
-        '<c t="str"><v>c</v></c>': "c", '<c t="b"><v>1</v></c>': "", "<c><v>0.30880000000000002</v></c>": "0.3088",
-        "<c><v>20.0</v></c>": "20", "<c><v>x</v></c>": "x", "<c/>": "", '<c r="L7"><v>9</v></c>': "9",
-    }  # fmt: skip
-    for row, place in (("7", 7), ("9999999", 9_999_999), ("99999999", 1), ("\u00b2", 1), ("", 1)):
-        sheet = f'<s><row r="{row}">{"".join(cells)}</row></s>'
-        shared = "<sst><si><t>MAP</t></si></sst>"
-        data = packed(**{"xl/sharedStrings.xml": shared, "xl/worksheets/sheet1.xml": sheet})
-        expected = [*list(cells.values())[:-1], "", "", "9"]  # column L is the twelfth one
-        assert blocks(data, "r.xlsx") == [[(f", sheet 1, row {place}", *expected)]]
 
 
 # --- PDF ---
@@ -271,15 +236,32 @@ def text_at(*words: tuple[int, int, int, str]) -> bytes:
 
 def test_a_pdf_has_lines_on_pages_and_tables() -> None:
     pytest.importorskip("pypdf")
-    first = text_at((12, 50, 700, "We got MAP = 0.3088"), (8, 166, 706, "2"))
     rows = [("System", "MAP", "P@5"), ("Our run", "0.3088", "0.35")]
     second = text_at(
         *((12, 50 + 150 * at, 700 - 20 * row, cell) for row, cells in enumerate(rows) for at, cell in enumerate(cells))
     )
-    assert blocks(pdf(stream(first), stream(second)), "report.pdf") == [
-        (", page 1, line 1", "We got MAP = 0.3088 2"),
+    assert blocks(pdf(stream(text_at((12, 50, 700, "MAP = 0.3"))), stream(second)), "report.pdf") == [
+        (", page 1, line 1", "MAP = 0.3"),
         [(", page 2, line 1", "System", "MAP", "P@5"), (", page 2, line 2", "Our run", "0.3088", "0.35")],
     ]
+    # a smaller digit after a number is that of a footnote
+    for size, text in ((8, "0.3 2"), (9, "0.32"), (10, "0.32")):
+        page = text_at((10, 50, 700, "0.3"), (size, 64, 700, "2"))
+        assert blocks(pdf(stream(page)), "r.pdf") == [(", page 1, line 1", text)]
+
+
+def test_a_pdf_that_needs_a_password_is_not_read() -> None:
+    pypdf = pytest.importorskip("pypdf")
+    for password, found in (
+        ("", ""),
+        ("x", "r.pdf was not read because it is encrypted: hand it in without a password"),
+    ):
+        writer = pypdf.PdfWriter(clone_from=io.BytesIO(pdf(stream(text_at((12, 50, 700, "MAP = 0.3"))))))
+        writer.encrypt(password, "owner", algorithm="RC4-128")
+        made = io.BytesIO()
+        writer.write(made)
+        document = read_document(made.getvalue(), "r.pdf")
+        assert (document.fault, len(document.blocks) > 0) == (found, not password)
 
 
 @pytest.mark.slow
@@ -288,28 +270,17 @@ def test_the_pdf_of_a_program_is_read() -> None:
     document = pytest.importorskip("fpdf").FPDF()
     document.add_page()
     document.set_font("helvetica", size=12)
-    document.multi_cell(0, 6, "We obtained a MAP of 0.3088 on the test topics.")
-    document.ln()
     with document.table() as table:
         for cells in (["System", "MAP", "nDCG@10"], ["BM25 baseline", "0.25", "0.30"], ["Our run", "0.3088", "0.379"]):
             row = table.row()
             for cell in cells:
                 row.cell(cell)
     assert blocks(bytes(document.output()), "report.pdf") == [
-        (", page 1, line 1", "We obtained a MAP of 0.3088 on the test topics."),
         [
-            (", page 1, line 2", "System", "MAP", "nDCG@10"),
-            (", page 1, line 3", "BM25 baseline", "0.25", "0.30"),
-            (", page 1, line 4", "Our run", "0.3088", "0.379"),
+            (", page 1, line 1", "System", "MAP", "nDCG@10"),
+            (", page 1, line 2", "BM25 baseline", "0.25", "0.30"),
+            (", page 1, line 3", "Our run", "0.3088", "0.379"),
         ],
-    ]
-
-
-@pytest.mark.parametrize(("size", "text"), [(8, "0.3 2"), (9, "0.32"), (10, "0.32")])
-def test_a_smaller_digit_after_a_number_is_that_of_a_footnote(size: int, text: str) -> None:
-    pytest.importorskip("pypdf")
-    assert blocks(pdf(stream(text_at((10, 50, 700, "0.3"), (size, 64, 700, "2")))), "r.pdf") == [
-        (", page 1, line 1", text)
     ]
 
 
@@ -370,35 +341,29 @@ FULL: dict[str, tuple[Callable[[Blocks], None], int]] = {
 @pytest.mark.parametrize("fault", FULL)
 def test_a_document_has_so_many_lines_cells_and_characters(fault: str) -> None:
     add, most = FULL[fault]
-    blocks = Blocks()
+    found = Blocks()
     for _ in range(most):
-        add(blocks)
+        add(found)
+    found.end()
     with pytest.raises(Full, match=f"^{fault}$"):
-        add(blocks)
+        _ = add(found), found.end()
 
 
 def test_a_cell_is_cut_and_a_table_has_a_hundred_columns() -> None:
-    blocks = Blocks()
-    blocks.grid([Row("", ("x" * 400, "y" * 401)), Row("", ("x",) * 101)], "z" * 401)
-    (grid,) = blocks.found
+    found = Blocks()
+    found.grid([Row("", ("x" * 400, "y" * 401)), Row("", ("x",) * 101)], "z" * 401)
+    (grid,) = found.taken
     assert isinstance(grid, Grid)
     assert [[*map(len, row.cells)] for row in grid.rows] == [[400, 400, *[0] * 98], [1] * 100]
-    assert len(grid.caption) == 400
+    assert len(grid.caption) == LONGEST
 
 
-def test_a_line_of_more_than_400_characters_is_split() -> None:
-    blocks = Blocks()
-    for length in (399, 400):
-        blocks.line("", "x" * length + " y")
-    assert [len(line.text) for line in blocks.found if isinstance(line, Line)] == [399, 1]
+SPANS = {"2": 2, "0": 1, "x": 1, "99": 99, "101": 100, "9999": 100, "00002": 1, "\u00b2": 1}
 
 
-@pytest.mark.parametrize(
-    ("span", "columns"),
-    [("2", 2), ("0", 1), ("x", 1), ("99", 99), ("101", 100), ("00002", 1), ("0002", 2), ("\u00b2", 1)],
-)
-def test_a_cell_of_a_page_spans_a_hundred_columns_at_most(span: str, columns: int) -> None:
-    assert len(blocks(f"<table><tr><td colspan={span}>a</table>", "a.html")[0][0]) == 1 + columns
+def test_a_cell_of_a_page_spans_a_hundred_columns_at_most() -> None:
+    rows = {span: blocks(f"<table><tr><td colspan={span}>a</table>", "a.html")[0][0] for span in SPANS}
+    assert {span: len(row) - 1 for span, row in rows.items()} == SPANS
 
 
 @pytest.mark.parametrize(("package", "name"), [("pypdf", "r.pdf"), ("docx", "r.docx")])
@@ -408,6 +373,20 @@ def test_a_package_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatc
     assert read_document(b"%PDF-" * (package == "pypdf") + b"x", name).fault == (
         f"{name} was not read because {called} is not installed"
     )
+
+
+@pytest.mark.parametrize(("limit", "most", "what"), [("PAGES", 4, "pages"), ("OPERATORS", 12, "drawing operators")])
+def test_so_many_pages_and_operators_of_a_pdf_are_read(
+    monkeypatch: pytest.MonkeyPatch, limit: str, most: int, what: str
+) -> None:
+    pytest.importorskip("pypdf")
+    data = pdf(*[stream(b"BT (a) Tj ET")] * 4)
+    for few, fault in (
+        (most, ""),
+        (most - 1, f"r.pdf was not read to its end: only its first {most - 1} {what} were read"),
+    ):
+        monkeypatch.setattr(reading_of_pdf, f"_MOST_{limit}", few)
+        assert read_document(data, "r.pdf").fault == fault
 
 
 def test_a_damaged_page_leaves_the_others() -> None:
@@ -449,7 +428,7 @@ def test_entities_of_xml_are_neither_expanded_nor_loaded() -> None:
         assert read_document(sheet, "r.xlsx").fault == "r.xlsx was not read because it is damaged"
 
 
-CELL = "<w:tr><w:tc><w:p/></w:tc></w:tr>"
+CELL = "<w:tr><w:tc><w:p><w:r><w:t>1</w:t></w:r></w:p></w:tc></w:tr>"
 
 
 @pytest.mark.slow
@@ -461,7 +440,7 @@ CELL = "<w:tr><w:tc><w:p/></w:tc></w:tr>"
         ("a.html", lambda: b"<table>" + b"<tr><td>0.1" * 300_000),
         ("a.json", lambda: b"[" + b'{"a":1},' * 120_000 + b"{}]"),
         ("a.tex", lambda: b"\\begin{tabular}{c}" + b"a&b\\\\" * 140_000 + b"\\end{tabular}"),
-        ("a.docx", lambda: word(f"<w:tbl>{CELL * 200_000}</w:tbl>")),
+        ("a.docx", lambda: word(f"<w:tbl>{CELL * 110_000}</w:tbl>")),
         ("a.xlsx", lambda: packed(**{"xl/worksheets/sheet1.xml": f"<s>{'<row><c><v>1</v></c></row>' * 250_000}</s>"})),
         ("a.ipynb", lambda: notebook(printed(data={"text/html": "<table>" + "<tr><td>0.1" * 1_000_000}))),
         ("a.ipynb", lambda: notebook(printed(text="MAP = 0.3\n" * 1_000_000))),
@@ -476,18 +455,22 @@ def test_of_a_million_cells_or_lines_the_first_are_read(name: str, make: Callabl
     assert 0 < cells + len(document.blocks) <= 2 * MOST_CELLS
 
 
-BACKSLASHES = ["\\begin{tabular}", "\\begin{table}\\begin{tabular}{c}a\\end{tabular}", "\\caption{", "\\cite[", "\\multirow{2}{", "{", "\\\\", "\\begin{verbatim}"]  # fmt: skip
+BACKSLASHES = [
+    "\\begin{tabular}", "\\begin{tabular}{c}a\\end{tabular}", "\\caption{", "\\cite[", "\\multirow{2}{", "{", "\\\\",
+    "\\\\[", "\\makecell{", "\\begin{verbatim}",
+]  # fmt: skip
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", BACKSLASHES)
 def test_a_mebibyte_of_latex_that_never_ends_is_read_at_once(part: str) -> None:
-    document = read_document(part.encode() * ((1 << 20) // len(part)), "a.tex")
-    assert not any(isinstance(block, Line) and len(block.text) > LONGEST for block in document.blocks)
+    begun = time.process_time()
+    assert read_document(part.encode() * ((1 << 20) // len(part)), "a.tex").kind == "latex"
+    assert time.process_time() - begun < 20  # hours, where each beginning is followed to the end of the file
 
 
 @pytest.mark.slow
-def test_bombs_in_a_pdf_are_not_unpacked_and_long_ones_not_read_to_their_end() -> None:
+def test_bombs_in_a_pdf_are_not_unpacked() -> None:
     pytest.importorskip("pypdf")
     fault = read_document(pdf(stream(b" " * (100 << 20))), "r.pdf").fault
     assert fault == "r.pdf was not read because page 1 is damaged (LimitReachedError)"
@@ -503,8 +486,3 @@ def test_bombs_in_a_pdf_are_not_unpacked_and_long_ones_not_read_to_their_end() -
     shows = text_at((12, 50, 700, "MAP = 0.3")) + b"/X0 Do"
     bomb = pdf(stream(shows), resources=b"/XObject<</X0 4 0 R>>", objects=(*forms, last))
     assert (", page 1, line 1", "MAP = 0.3") in shown(read_document(bomb, "r.pdf"))
-    for pages, fault in ((200, ""), (201, "r.pdf was not read to its end: only its first 200 pages were read")):
-        assert read_document(pdf(*[stream(b"BT /F 9 Tf (a) Tj ET")] * pages), "r.pdf").fault == fault
-    page = stream(b"BT /F 12 Tf (a b) Tj ET " * 3000)
-    many = read_document(pdf(*[page] * 60), "r.pdf")
-    assert many.fault == "r.pdf was not read to its end: only its first 500,000 drawing operators were read"

@@ -8,6 +8,7 @@ import io
 import json
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -17,8 +18,6 @@ from modules import module_at
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.explaining.scoring import Scorer
-from treceval_py.explaining.variants import Variant
-from treceval_py.grading.claims import reconciling
 from treceval_py.grading.claims.claims import Claimed, claimed
 from treceval_py.grading.intake import candidates
 from treceval_py.grading.intake.intake import one, submissions
@@ -30,6 +29,7 @@ from treceval_py.grading.processes.kept import plain
 from treceval_py.grading.records import AgainstBaseline, Graded
 from treceval_py.grading.rule_keys import MeasureRule, Rules
 from treceval_py.grading.rules import read_rules
+from treceval_py.scoring.planning import Task
 
 AP = Rules(measures=(MeasureRule("AP"),), megabytes=1.0)
 
@@ -403,16 +403,16 @@ def test_no_more_runs_are_read_than_four_of_the_largest_would_be(tmp_path: Path,
 def test_rows_and_wrong_numbers_are_searched_once_for_each_measure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    searched, means = [], reconciling._means
+    scored, judged = [], Scorer._take
 
-    def counted(scorer: Scorer, variants: Sequence[Variant]) -> list[tuple[Variant, float]]:
-        searched.append(len(variants))
-        return means(scorer, variants)
+    def counted(scorer: Scorer, kind: str, tasks: list[Task]) -> None:
+        scored.append(kind)
+        judged(scorer, kind, tasks)
 
-    monkeypatch.setattr(reconciling, "_means", counted)
+    monkeypatch.setattr(Scorer, "_take", counted)
     found = graded(tmp_path, {"run.txt": RUN}, claims=rows(*((f"row {row}", f"0.{4000 + row}") for row in range(30))))
     assert {each.verdict for each in found.claims} == {"unchecked"}
-    assert len(searched) <= 2  # what one change gives, and what two give
+    assert max(Counter(scored).values()) < 10  # profiles, changes, mistakes and pairs; not once more for each number
 
 
 # --- what may be told of the judgments ---

@@ -33,7 +33,7 @@ def checked(text: str, qrels: Any = LABELS, run: Any = LISTS, **options: Any) ->
     profile = options.pop("profile", "trec_eval-10")
     given: dict[str, Any] = {"complete": False, "level": None, "values": {}, "tolerance": 0.0, **options}
     ways = None if table is None else Ways(judgments, table, profile_named(profile), **given)
-    return reconcile(claims_in(text.encode(), "claims.txt"), ways)
+    return reconcile(claims_in(text.encode(), "claims.toml"), ways)
 
 
 def said(text: str, *arguments: Any, **options: Any) -> tuple[str, str]:

@@ -24,8 +24,6 @@ from treceval_py.measures.notation import meant_by
 MOST_CLAIMS = 200
 """Most numbers of a submission that are read, the declared ones first."""
 
-ONLY_THE_FIRST = f"only the first {MOST_CLAIMS} numbers of a submission are read"
-
 SHOWN, WRITTEN, DECLARED = range(3)
 """How a number stands: in words or with a label; in a form without words, in a document that has others; declared."""
 
@@ -119,8 +117,8 @@ def _claim(measure: Measure, written: str) -> Claim:
 
 # --- what was handed in ---
 
-_FILE = re.compile(r"(?i)(^|/)claims\.(csv|tsv|json|toml|txt|md)$")
-"""Names of files in which everything is declared."""
+_FILE = re.compile(r"(?i)(^|/)claims\.(csv|tsv|json|toml)$")
+"""Names of files in which every number is declared, except in words."""
 
 
 def claims_in(data: bytes, name: str) -> list[Claimed]:
@@ -138,7 +136,7 @@ def claims_of(
     document : Document
         The document.
     name : str
-        The document's name in places. Everything in ``claims.csv``, ``.tsv``, ``.json`` and ``.toml`` is declared.
+        The document's name in places. In ``claims.csv``, ``.tsv``, ``.json`` and ``.toml`` all are declared.
     runs : collection of str
         Names and tags of the submitted runs. A row of a table with one of these names needs no words either.
     queries : collection of str
@@ -147,29 +145,26 @@ def claims_of(
     Returns
     -------
     list of Claimed
-        The declared numbers first, `MOST_CLAIMS` at most; if part of the file was not read, the last one says so.
+        The declared numbers first; of more than `MOST_CLAIMS`, one more.
     """
     of_claims = _FILE.search(name) is not None
     own = {run.casefold() for run in runs}
     said, alone, printed = numbers_in(document, declared=of_claims)
     if len(printed) == 1 and not {run.casefold() for run in printed} & own:
         # Probably of the student's run under another tag; a number that is not will be a question.
-        said, alone = [number._replace(label="") if number.label in printed else number for number in said], False
-    plain = [number.plain and (not number.label or number.label.casefold() in own) for number in said]
-    alone = alone and all(is_plain or number.label in queries for is_plain, number in zip(plain, said, strict=True))
+        own |= {run.casefold() for run in printed}
+        alone = False
+    read = []
+    for number in said:
+        others = [label for label in number.labels if label.casefold() not in own]
+        of_query = bool(others) and all(label in queries for label in others)
+        plain = number.plain and (of_claims or not others)
+        alone = alone and (plain or of_query)
+        read.append((plain, number, shown(" ".join(others if of_query else number.labels))))
     in_form = DECLARED if alone or of_claims else WRITTEN
-    weights = [in_form if is_plain or of_claims else SHOWN for is_plain in plain]
-    order = sorted(range(len(said)), key=lambda at: -weights[at])
-    claims = [
-        claimed(said[at].name, said[at].number, f"{shown(name)}{said[at].place}", shown(said[at].label))._replace(
-            weight=weights[at], sentence=shown_sentence(said[at].sentence)
+    return [
+        claimed(number.name, number.number, f"{shown(name)}{number.place}", run)._replace(
+            weight=in_form if plain else SHOWN, sentence=shown_sentence(number.sentence)
         )
-        for at in order[:MOST_CLAIMS]
+        for plain, number, run in sorted(read, key=lambda one: not one[0])[: MOST_CLAIMS + 1]
     ]
-    why = "; ".join(filter(None, (ONLY_THE_FIRST * (len(said) > MOST_CLAIMS), document.fault)))
-    return [*claims[:-1], noted(claims[-1], why)] if claims else []
-
-
-def noted(claimed: Claimed, why: str) -> Claimed:
-    """Return a claim with another remark."""
-    return claimed._replace(fault="; ".join(remark for remark in (claimed.fault, why) if remark))

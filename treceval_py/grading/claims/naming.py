@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from treceval_py.errors import MeasureError, UnknownMeasureError
 from treceval_py.measures import FAMILIES, Measure, parse_measures
@@ -29,27 +30,20 @@ _IN_FULL = {
     "ERR": "expected reciprocal rank",
     "GMAP": "geometric mean average precision",
 }
-"""Full names of measures."""
+"""Full names of measures; here hits mean a hit rate, not a count as in ranx."""
 
 _WORDS = {words: name for name, every in _IN_FULL.items() for words in every.split(", ")}
 
+_ORDINARY = """
+    g q p r f f1 n runid relstring utility judged hole inst insq compat unj hits hit success accuracy recall precision
+    prec rec arp auc bing opa bpm rcap fallout
+"""
+"""Names that are also words or letters; in a sentence they mean a measure only with a cutoff."""
 
-def _spoken() -> dict[str, str]:
-    """Return each name in lower case without spaces, with its spelling here."""
-    return _made(len(FAMILIES))
-
-
-@cache
-def _made(families: int) -> dict[str, str]:  # noqa: ARG001 - plugins can add measures; then the names are made again
-    names: dict[str, str] = {}
-    for family in FAMILIES.values():
-        for name in (*family.notation, family.name):
-            names.setdefault(_squeezed(name), name)
-    # A notation also names the measure with a cutoff; trec_eval's name of the family does not.
-    names.update({_squeezed(name): name for family in FAMILIES.values() for name in family.notation})
-    # In claims, hits mean a hit rate, not a count.
-    names.update({_squeezed(words): name for words, name in _WORDS.items()})
-    return names
+_CUTOFF = (
+    r"(?:\s?@\s?\d{1,6}|[_-]?(?:cut_?)?\d{1,6}(?![.,%\d])|[\s-](?:at|bei|à|en)[\s-](?:rank\s|cut-?off\s)?\d{1,6}"
+    r"|_at_\d{1,6}|\s\d{1,4}(?=\s?[=:]|\s(?:of|is|was|von|de)\s)|\s?\(k\s?=\s?\d{1,6}\)|\s?\((?:@|top\s)\d{1,6}\))"
+)
 
 
 def _squeezed(text: str) -> str:
@@ -58,7 +52,41 @@ def _squeezed(text: str) -> str:
 
 _SQUEEZED_WORDS = frozenset(map(_squeezed, _WORDS))
 
-_ABBREVIATION = re.compile(r"\s*[(\[][^()=\[\]]*[)\]]")
+
+class _Vocabulary(NamedTuple):
+    """The names as they are written, each squeezed one with the spelling that is read, and a pattern for sentences."""
+
+    written: frozenset[str]
+    names: Mapping[str, str]
+    mentions: re.Pattern[str]
+
+
+def _known() -> _Vocabulary:
+    return _vocabulary(len(FAMILIES))
+
+
+@cache
+def _vocabulary(families: int) -> _Vocabulary:  # noqa: ARG001 - plug-ins can add measures; then it is made again
+    notations = [name for family in FAMILIES.values() for name in family.notation]
+    # A notation also names the measure with a cutoff; trec_eval's name of the family does not.
+    names = {_squeezed(name): name for name in (*FAMILIES, *notations)}
+    names |= {_squeezed(words): name for words, name in _WORDS.items()}
+    written = frozenset((*FAMILIES, *notations))
+    spelled = "|".join(
+        re.escape(name).replace(r"\ ", r"[\s_-]?")
+        for name in sorted(
+            {re.sub(r"[\s_-]+", " ", name.lower()) for name in (*_WORDS, *written)}, key=lambda name: (-len(name), name)
+        )
+        if not name[-1].isdigit()
+    )
+    before, after = r"(?<![a-zA-Z0-9_@äöüßéèêáíóúñ.-])", r"(?![a-zA-Z0-9_@äöüßéèêáíóúñ]|[.,]\d|\.\w|-\d)"
+    parameters = r"(?:\((?:rel|gain|discount|norm|beta|T|p|max_rel)=[^()]{1,40}\))?"
+    mentions = re.compile(f"(?i){before}(?P<name>{spelled}){parameters}(?P<cutoff>{_CUTOFF})?{after}")
+    return _Vocabulary(written, names, mentions)
+
+
+_INNER = re.compile(r"[(\[]([^()=\[\]]*)[)\]]")
+_ABBREVIATION = re.compile(rf"\s*{_INNER.pattern}")
 _DECORATION = re.compile(
     r"[↑↓▲▼*†‡]+|\s+(?:in )?%|\s?[(\[](?:in )?%[)\]]"
     r"|(?<=\w\w)[\s-]+(?:scores?|values?|werte?|valeurs?|valore?s?)(?=\s|$)|(?:得分|分数|值)$",
@@ -70,8 +98,6 @@ _SPOKEN_CUTOFF = re.compile(
     r"(?P<name>.*?[^\d\s@_-])(?:[\s@_-]*(?:(?<![a-z])(?:at|bei|à|en|cut(?:-?off)?|top|\(?k\s?=)[\s_-]*)?(?:rank\s)?(?P<cutoff>\d{1,18})\)?)?",
     re.I,
 )
-
-
 _OF_PROGRAM = re.compile(
     r"[^\s@]+@\d+$|\S+_at_\d+|[Rr]etrieval_?[A-Za-z]|metric/\S+|\w+:(top|type|border|denominator)=|\S+-l\d+$|\w+_burges"
 )
@@ -80,27 +106,20 @@ _OF_PROGRAM = re.compile(
 
 def is_name(text: str) -> bool:
     """Tell whether a text begins like the name of a measure; fast, since most texts do not."""
-    if not 0 < len(text.strip()) <= LONGEST_NAME:
+    text = _DECORATION.sub("", text).strip() if len(text.strip()) <= LONGEST_NAME else ""
+    if not text:
         return False
-    text = _DECORATION.sub("", text)
-    if not text.strip():
-        return False
-    stem = _squeezed(re.split(r"[(\[@.=]", text.strip(), maxsplit=1)[0])
-    known = _spoken()
-    bare = stem.rstrip("0123456789")
-    if stem in known or bare in known or bare.removesuffix("at") in known:
+    stem = _squeezed(re.split(r"[(\[@.=]", text, maxsplit=1)[0])
+    bare, names = stem.rstrip("0123456789"), _known().names
+    if stem in names or bare in names or bare.removesuffix("at") in names:
         return True
-    said = _SPOKEN_CUTOFF.fullmatch(text.strip())
-    if said is not None and _squeezed(said["name"]) in known:
+    said = _SPOKEN_CUTOFF.fullmatch(text)
+    if said is not None and _squeezed(said["name"]) in names:
         return True
-    return _OF_PROGRAM.match(text.strip()) is not None and _is_measure(text.strip())
-
-
-def _is_measure(text: str) -> bool:
-    try:
-        return bool(parse_measures(text))
-    except MeasureError:
-        return False
+    if _OF_PROGRAM.match(text) is not None:
+        with contextlib.suppress(MeasureError):
+            return bool(parse_measures(text))
+    return False
 
 
 def measure_named(text: str) -> Measure:
@@ -118,28 +137,46 @@ def measure_named(text: str) -> Measure:
     >>> measure_named("Mean Average Precision").notation, measure_named("ndcg@10").notation
     ('AP', 'nDCG@10')
     """
-    name = " ".join(_DECORATION.sub("", text).split())
-    if not is_name(name):
-        raise UnknownMeasureError(f"'{name[:40]}' is not a measure")
-    said = _SPOKEN_CUTOFF.fullmatch(_ABBREVIATION.sub("", name))
-    meant = None if said is None else _spoken().get(_squeezed(said["name"]))
-    if said is None or meant is None:
-        return _only(name)
-    # People and programs mean different things by some names: hits are a count in ranx.
-    if _squeezed(said["name"]) not in _SQUEEZED_WORDS and (
-        said["name"] in FAMILIES or any(said["name"] in family.notation for family in FAMILIES.values())
-    ):
-        with contextlib.suppress(MeasureError):
-            return _only(name)
-    return _only(meant if said["cutoff"] is None else f"{meant}@{said['cutoff']}")
+    measure = _read(text)
+    if isinstance(measure, MeasureError):
+        raise measure.with_traceback(None)
+    return measure
 
 
 def known_measure(text: str) -> Measure | None:
     """Return the measure of a name like `measure_named`; None if there is none."""
+    measure = _read(text)
+    return None if isinstance(measure, MeasureError) else measure
+
+
+@lru_cache(4096)
+def _read(text: str) -> Measure | MeasureError:
+    name = " ".join(_DECORATION.sub("", text).split())
+    if not is_name(name):
+        return UnknownMeasureError(f"'{name[:40]}' is not a measure")
+    bare = _ABBREVIATION.sub("", name)
+    measure = _spoken(bare, name)
+    # Only one of two names of a measure may have the cutoff.
+    for other in map(known_measure, _INNER.findall(name) if bare != name else ()):
+        if other is not None and (isinstance(measure, MeasureError) or other.family.uncut is measure.family):
+            return other
+    return measure
+
+
+def _spoken(text: str, name: str) -> Measure | MeasureError:
+    said = _SPOKEN_CUTOFF.fullmatch(text)
+    words, known = said["name"] if said else "", _known()
+    meant = known.names.get(_squeezed(words))
     try:
-        return measure_named(text)
-    except MeasureError:
-        return None
+        if said is None or meant is None:
+            return _only(name)
+        # People and programs mean different things by some names: hits are a count in ranx.
+        if words in known.written and _squeezed(words) not in _SQUEEZED_WORDS:
+            with contextlib.suppress(MeasureError):
+                return _only(name)
+        return _only(meant if said["cutoff"] is None else f"{meant}@{said['cutoff']}")
+    except MeasureError as error:
+        return error
 
 
 def _only(name: str) -> Measure:
@@ -149,54 +186,20 @@ def _only(name: str) -> Measure:
     return measure
 
 
-@lru_cache(4096)
 def is_label(text: str) -> bool:
     """Tell whether a table cell is only the name of a measure, even if a cutoff is missing."""
-    if not is_name(text) or "=" in _ABBREVIATION.sub("", re.sub(r"\([^()]*\)", "", text)):
+    measure = _read(text)
+    if isinstance(measure, UnknownMeasureError) or "=" in _ABBREVIATION.sub("", re.sub(r"\([^()]*\)", "", text)):
         return False
-    try:
-        measure_named(text)
-    except UnknownMeasureError:
-        return False
-    except MeasureError:
-        return not re.search(r"\s[\d.,]+\s*%?$", text)
-    return True
+    return isinstance(measure, Measure) or not re.search(r"\s[\d.,]+\s*%?$", text)
 
 
 # --- names within sentences ---
 
 
-_ORDINARY = """
-    g q p r f f1 n runid relstring utility judged hole inst insq compat unj hits hit success accuracy recall precision
-    prec rec arp auc bing opa bpm rcap fallout
-"""
-"""Names that are also words or letters; in a sentence they mean a measure only with a cutoff."""
-
-_CUTOFF = (
-    r"(?:\s?@\s?\d{1,6}|[_-]?(?:cut_?)?\d{1,6}(?![.,%\d])|[\s-](?:at|bei|à|en)[\s-](?:rank\s|cut-?off\s)?\d{1,6}"
-    r"|_at_\d{1,6}|\s\d{1,4}(?=\s?[=:]|\s(?:of|is|was|von|de)\s)|\s?\(k\s?=\s?\d{1,6}\)|\s?\((?:@|top\s)\d{1,6}\))"
-)
-
-
 def is_ordinary(name: str) -> bool:
     """Tell whether a name is a word or letter that means a measure only with a cutoff, and has none."""
     return _squeezed(_DECORATION.sub("", name)) in _ORDINARY.split()
-
-
-@cache
-def _mentions(families: int) -> re.Pattern[str]:  # noqa: ARG001 - see `_made`
-    """Return a pattern of measure names in sentences, the longest first, with cutoffs after them."""
-    written = {*_WORDS}
-    for family in FAMILIES.values():
-        written.update((*family.notation, family.name))
-    names = sorted(
-        {re.sub(r"[\s_-]+", " ", name.lower()) for name in written if not name[-1].isdigit()},
-        key=lambda name: (-len(name), name),
-    )
-    spelled = "|".join(re.escape(name).replace(r"\ ", r"[\s_-]?") for name in names)
-    before, after = r"(?<![a-zA-Z0-9_@äöüßéèêáíóúñ.-])", r"(?![a-zA-Z0-9_@äöüßéèêáíóúñ]|[.,]\d|\.\w|-\d)"
-    parameters = r"(?:\((?:rel|gain|discount|norm|beta|T|p|max_rel)=[^()]{1,40}\))?"
-    return re.compile(f"(?i){before}(?P<name>{spelled}){parameters}(?P<cutoff>{_CUTOFF})?{after}")
 
 
 _AGAIN = re.compile(r"\s?[(\[]([^()\[\]]{1,40})[)\]]")
@@ -212,12 +215,9 @@ def mentions_in(text: str) -> Iterator[tuple[int, int, str]]:
     [(2, 5, 'MAP'), (18, 22, 'P@10')]
     """
     end = 0
-    for mention in _mentions(len(FAMILIES)).finditer(text):
-        if mention.start() < end:
-            continue
-        if is_ordinary(name := mention.group()):
-            continue
-        if len(mention["name"]) < 3 and mention["name"].islower():
+    for mention in _known().mentions.finditer(text):
+        name = mention.group()
+        if mention.start() < end or is_ordinary(name) or (len(mention["name"]) < 3 and mention["name"].islower()):
             continue
         begin, end = mention.span()
         again = _AGAIN.match(text, end)

@@ -36,8 +36,8 @@ class Said(NamedTuple):
         The measure, as written.
     number : str
         The number, as written.
-    label : str
-        The other words of its row and column, or the run that trec_eval's output names; empty if there are none.
+    labels : tuple of str
+        The other words of its row and column, or the run or query that trec_eval's output names.
     plain : bool
         Whether its form has a meaning without words.
     sentence : str
@@ -47,7 +47,7 @@ class Said(NamedTuple):
     place: str
     name: str
     number: str
-    label: str = ""
+    labels: tuple[str, ...] = ()
     plain: bool = False
     sentence: str = ""
 
@@ -112,7 +112,8 @@ def numbers_in(document: Document, *, declared: bool) -> tuple[list[Said], bool,
             runs.add(run)
             continue
         if isinstance(block, Grid):
-            pairs = _in_one_row(list(_in_table(block, declared=declared)))
+            pairs = list(_in_table(block, declared=declared))
+            pairs = pairs if declared else _in_one_row(pairs)
             alone = alone and bool(pairs)  # what else a table says may change the meaning of the numbers beside it
         else:
             pairs = _pairs(block, run) or (_unread(block) if declared else [])
@@ -142,6 +143,8 @@ _BETWEEN = re.compile(r"[;,、/|&](?:\s|(?=[^\W\d]))(?=[^\W\d])(?![^(]*\))|(?<=[
 
 def _pairs(line: Line, run: str) -> list[Said]:
     """Return the numbers of a line that has only names and numbers; none for any other line."""
+    if not any(map(str.isdigit, line.text)):
+        return []
     text = _unmarked(_BULLET.sub("", line.text, count=1))
     fields = text.split(" ")
     if len(fields) == 3 and WHOLE.fullmatch(fields[2]) and _is_query(fields[1]) and is_label(fields[0]):
@@ -149,13 +152,16 @@ def _pairs(line: Line, run: str) -> list[Said]:
         of_run = run if fields[1] == "all" else fields[1]
         family = FAMILIES.get(fields[0])
         text_of = family is not None and family.kind == TEXT
-        return [] if text_of else [Said(line.place, fields[0], fields[2], of_run, True, text)]
+        return [] if text_of else [Said(line.place, fields[0], fields[2], (of_run,) if of_run else (), True, text)]
     text = _bare(text).strip().strip(",")
     parts = [_PAIR.fullmatch(part.strip()) for part in _BETWEEN.split(text)] if len(text) < LONGEST_SENTENCE else []
     pairs = [part for part in parts if part is not None and _is_pair(part["name"], part["sign"], part["number"])]
     if len(pairs) < len(parts):
         return []
-    return [Said(line.place, part["name"].strip(), part["number"], "", True, line.text) for part in pairs]
+    return [
+        Said(line.place, part["name"].strip(), part["number"], asides_of(part["name"]), True, line.text)
+        for part in pairs
+    ]
 
 
 def _is_query(word: str) -> bool:
@@ -165,25 +171,30 @@ def _is_query(word: str) -> bool:
 
 def _is_pair(name: str, sign: str, number: str) -> bool:
     """Tell whether a name is a measure's and a number may be its value: no setting, difference or answer to P."""
-    if number.startswith("+") or not is_label(name) or aside_of(name):
+    if number.startswith("+") or not is_label(name):
         return False
     if sign not in ("=", ":", "==", ":=", "≈"):
         return not number.isdigit() and not is_ordinary(name)
     return (len(name) > 1 or (sign != ":" and name != "p")) and _may_be_value(name, number)
 
 
-_ASIDE = re.compile(r"[(\[]([^()\[\]=@%]*[^\W\d][^()\[\]=@%]*)[)\]]")
+_ASIDE = re.compile(r"[(\[]([^()\[\]=@%]*\w[^()\[\]=@%]*)[)\]]")
 
 
-def aside_of(name: str) -> str:
-    """Return the words in brackets in the name of a measure, unless they are another name of it."""
-    return " ".join(aside for aside in _ASIDE.findall(name) if not is_name(aside))
+def asides_of(name: str) -> tuple[str, ...]:
+    """Return the words and queries in brackets in the name of a measure, unless they are another name of it."""
+    measure = known_measure(name)
+    return tuple(
+        aside
+        for aside in _ASIDE.findall(name)
+        if not is_name(aside) or known_measure(aside) not in (measure, None if aside.isalpha() else measure)
+    )
 
 
 def _unread(line: Line) -> list[Said]:
     """Return what a line of a file of claims gives for a name, whatever it is."""
     name, sign, rest = (part.strip() for part in _unmarked(_bare(line.text)).partition("="))
-    return [Said(line.place, name, rest, "", True, line.text)] if name and sign and not name.startswith("#") else []
+    return [Said(line.place, name, rest, (), True, line.text)] if name and sign and not name.startswith("#") else []
 
 
 def _may_be_value(name: str, number: str) -> bool:
@@ -198,8 +209,8 @@ def _may_be_value(name: str, number: str) -> bool:
 
 _MARKS = r"[*†‡§¶]*"
 _IN_CELL = re.compile(rf"[~≈]?\s?(?P<number>{NUMBER}){_MARKS}{_SPREAD}{_MARKS}", re.ASCII)
-_NO_LABEL = ("", "value", "all")
-"""Titles and rows that leave open nothing: the column of the declared form, and trec_eval's name of the mean."""
+_NO_LABEL = ("", "value", "all", "mean")
+"""Titles, keys and rows that leave open nothing: the column of the declared form, and names of the mean."""
 
 
 def _in_table(grid: Grid, *, declared: bool) -> Iterator[Said]:
@@ -208,11 +219,13 @@ def _in_table(grid: Grid, *, declared: bool) -> Iterator[Said]:
     titles = list(heads)
     for row in grid.rows:
         cells = [_unmarked(cell) for cell in row.cells]
-        numbers = {at: found["number"] for at, cell in enumerate(cells) if (found := _IN_CELL.fullmatch(_bare(cell)))}
+        numbers = {at: number["number"] for at, cell in enumerate(cells) if (number := _IN_CELL.fullmatch(_bare(cell)))}
         named = [at for at, cell in enumerate(cells) if at not in numbers and _is_measure(cell)]
         if declared and "measure" in titles and cells[at := titles.index("measure")]:
             named = [at]
-            numbers |= {at: cells[at] for at in _columns_of_values(titles) if cells[at]}
+            numbers |= {at: cells[at] for at, title in enumerate(titles) if title == "value" and cells[at]}
+        if named and max(numbers, default=0) > named[0]:  # the number before a name is that of a query, or of a row
+            numbers = {at: number for at, number in numbers.items() if at > named[0]}
         of_cell = {
             at: cells[max((name for name in named if name < at), default=named[0])] if named else heads[at]
             for at in numbers
@@ -223,29 +236,27 @@ def _in_table(grid: Grid, *, declared: bool) -> Iterator[Said]:
                 heads[at], titles[at] = (cell, titles[at]) if at in named else (heads[at], cell.lower() or titles[at])
             yield from _in_cells(row.place, [cell for at, cell in enumerate(cells) if at not in named])
             continue
-        others = [at for at in range(len(cells)) if at not in values and at not in named]
-        rest = [cells[at] or ("" if named else titles[at]) for at in others]
+        rest = [
+            cells[at] or ("" if named else titles[at])
+            for at in range(len(cells))
+            if at not in values and at not in named
+        ]
         repeated = len({heads[at] for at in values}) < len(values)
         for at in sorted(values):
-            title = titles[at] if named or repeated else ""
-            words = (grid.caption, *rest, title, aside_of(of_cell[at]))
-            label = " ".join(dict.fromkeys(word for word in words if word.lower() not in _NO_LABEL))
-            yield Said(row.place, of_cell[at], numbers[at], label, True, " | ".join(filter(None, cells)))
+            words = (grid.caption, *rest, titles[at] if named or repeated else "", *asides_of(of_cell[at]))
+            labels = tuple(dict.fromkeys(word for word in words if word.lower() not in _NO_LABEL))
+            yield Said(row.place, of_cell[at], numbers[at], labels, True, " | ".join(filter(None, cells)))
 
 
 def _in_one_row(said: list[Said]) -> list[Said]:
     """Leave open which number is meant if a table has several for a measure without labels."""
-    counts = Counter((number.name, number.label) for number in said)
-    return [number._replace(plain=number.plain and counts[number.name, number.label] == 1) for number in said]
+    counts = Counter((number.name, number.labels) for number in said)
+    return [number._replace(plain=number.plain and counts[number.name, number.labels] == 1) for number in said]
 
 
 def _is_measure(cell: str) -> bool:
     """Tell whether a cell is the name of one measure, and no word or letter that needs a cutoff to be one."""
     return is_label(cell) and not is_ordinary(cell) and known_measure(cell) is not None
-
-
-def _columns_of_values(titles: Sequence[str]) -> list[int]:
-    return [at for at, title in enumerate(titles) if title == "value"]
 
 
 def _bare(cell: str) -> str:
@@ -300,7 +311,7 @@ def _in_text(lines: Sequence[Line]) -> Iterator[Said]:
             for name, number in _beside(sentence) if any(map(str.isdigit, sentence)) else ():
                 place = lines[bisect_right(starts, first + number.begin) - 1].place
                 near = sentence[max(0, number.end - LONGEST_SENTENCE) :].strip()[:LONGEST_SENTENCE]
-                yield Said(place, name, number.text, "", False, near)
+                yield Said(place, name, number.text, (), False, near)
         begin = end
 
 
@@ -308,10 +319,10 @@ def _beside(sentence: str) -> Iterator[tuple[str, _Token]]:
     """Yield the numbers of a sentence with their names: as many names as numbers before or after them go in pairs."""
     names = [_Token(*mention, True) for mention in mentions_in(sentence) if known_measure(mention[2]) is not None]
     figures = [
-        _Token(found.start(), found.end(), found["number"] + "%" * bool(found["percent"]), False)
-        for found in (_FIGURE.finditer(sentence) if names else ())
-        if not any(name.begin < found.end() and found.start() < name.end for name in names)
-        and not _is_setting(sentence, names, found.start())
+        _Token(figure.start(), figure.end(), figure["number"] + "%" * bool(figure["percent"]), False)
+        for figure in (_FIGURE.finditer(sentence) if names else ())
+        if not any(name.begin < figure.end() and figure.start() < name.end for name in names)
+        and not _is_setting(sentence, names, figure.start())
     ]
     groups = [list(group) for _, group in groupby(sorted([*names, *figures]), lambda token: token.is_name)]
     behind = bool(groups) and groups[-1][0].is_name  # a sentence that begins with a number and ends with a name

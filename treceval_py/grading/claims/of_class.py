@@ -50,8 +50,8 @@ def claims_of_class(path: str | os.PathLike[str]) -> dict[str, list[Claimed]]:
     known = {title.lower(): at for at, title in reversed([*enumerate(titles)])}
     pair = (known["measure"], known["value"]) if {"measure", "value"} <= known.keys() else None
     if not students or not (pair or measures):
-        found = f"'{shown(lines[first].strip())}'" if titles else "nothing"
-        fault = f"expected a line that names student, measure and value, or student and measures, found {found}"
+        names = f"'{shown(lines[first].strip())}'" if titles else "nothing"
+        fault = f"expected a line that names student, measure and value, or student and measures, found {names}"
         todo = "Begin the table with student,measure,value or student,MAP,nDCG@10."
         raise InputError(fault, todo, file=file, line=min(first + 1, len(lines)))
     by_student: dict[str, list[Claimed]] = {}

@@ -17,6 +17,9 @@ OF_ROUNDED = 4
 """Decimals to which some programs round the values of queries."""
 
 
+AS_PERCENTAGE = "given as a percentage"
+
+
 class Reading(NamedTuple):
     """A claim as a number: as written, or taken for a percentage.
 
@@ -57,14 +60,10 @@ class Reading(NamedTuple):
         half: float = 0.5 * 10.0**-self.digits if self.says_enough else 0.0
         return abs(value - self.value) <= tolerance + half + FLOAT_NOISE * max(1.0, abs(value))
 
-    def said(self, words: str) -> str:
-        """Return words together with how the number was read."""
-        return "; ".join(part for part in (words, self.aside) if part)
-
 
 def readings(claim: Claim) -> list[Reading]:
     """Return the ways to read a claim; a number above 1 without a percent sign may still be a percentage."""
-    as_percentage = Reading(claim.value / 100, claim.digits + 2, "given as a percentage")
+    as_percentage = Reading(claim.value / 100, claim.digits + 2, AS_PERCENTAGE)
     if claim.percent:
         return [as_percentage]
     as_is = Reading(claim.value, claim.digits)
@@ -99,7 +98,7 @@ def agreement(claim: Claim, value: float, tolerance: float) -> tuple[str, str] |
             return UNCHECKED, f"a single decimal says too little; it is {figure(value, reading.digits)}"
         words = _rounding(reading, value)
         if words:
-            return ROUNDING, reading.said(words)
+            return ROUNDING, "; ".join(filter(None, (words, reading.aside)))
     return None
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from treceval_py.errors import visible
 from treceval_py.explaining.explanation import Claim
-from treceval_py.grading.claims.claims import DECLARED, MOST_CLAIMS, ONLY_THE_FIRST, SHOWN, Claimed, noted
+from treceval_py.grading.claims.claims import DECLARED, MOST_CLAIMS, SHOWN, Claimed
 from treceval_py.grading.claims.naming import known_measure, measure_named
-from treceval_py.grading.claims.reconciling import MOST_SEARCHES, SURE_DIGITS, Ways, reconcile
+from treceval_py.grading.claims.reconciling import MOST_SEARCHES, SURE_DIGITS, Ways, reconcile, unchecked
 from treceval_py.grading.marking.runs import NOT_HANDED_IN
 from treceval_py.grading.marking.trying import Tried
 from treceval_py.grading.records import (
@@ -43,17 +44,27 @@ def first_claims(claims: Sequence[Claimed]) -> list[Claimed]:
     """Return the numbers within the limit, the declared ones first; the last one says if there are more."""
     read = sorted(claims, key=lambda claim: -claim.weight)[:MOST_CLAIMS]
     if len(claims) > MOST_CLAIMS:
-        read[-1] = noted(read[-1], ONLY_THE_FIRST)
+        fault = f"only the first {MOST_CLAIMS} numbers of a submission are read"
+        read[-1] = read[-1]._replace(fault="; ".join(filter(None, (read[-1].fault, fault))))
     return read
 
 
 def right_for(tried: Tried, claims: Sequence[Claimed]) -> tuple[bool, ...]:
     """Tell which claims are right for a run, also by its own labels if these do not contradict the judgments."""
-    return tuple(any(ways.is_right(claim) for ways in _ways_of(tried)) for claim in claims)
+    return tuple((_agreement(tried, claim.claim) or ("",))[0] in RIGHT for claim in claims)
 
 
-def _ways_of(tried: Tried) -> list[Ways]:
-    return [ways for ways in (tried.ways, None if tried.contradicts else tried.own) if ways is not None]
+def _agreement(tried: Tried, claim: Claim | None) -> tuple[str, str] | None:
+    """Compare a number with the value of a run, or with that by the labels in a judged ranking; verdict and reason."""
+    if claim is None or tried.ways is None:
+        return None
+    near = tried.ways.agreement(claim)
+    own = None if tried.own is None else tried.own.agreement(claim)
+    if own is None or own[0] not in RIGHT or (near is not None and near[0] in RIGHT):
+        return near
+    if tried.contradicts:
+        return MISTAKE, "right by the labels in the file itself, which contradict the judgments of the assignment"
+    return own[0], "; ".join(filter(None, ("by the labels in the file itself", own[1])))
 
 
 def explained(tried: Tried, claims: Sequence[Claimed]) -> int:
@@ -66,27 +77,20 @@ def _is_explained(checked: Checked) -> bool:
     return checked.verdict in (CONVENTION, MISTAKE) and not checked.why.startswith("perhaps")
 
 
-def reconciled(tried: Tried, claims: Sequence[Claimed], *, searches: int = MOST_SEARCHES) -> list[Checked]:
-    """Explain the number of each claim, for one run; ``searches``: the most measures for which this is searched."""
-    if tried.ways is not None:
-        tried.ways.searches = searches
-    told = reconcile(claims, tried.ways)
-    if tried.own is not None:
-        _look_at_own_labels(tried, claims, told)
-    run = tried.graded.run if tried.is_scored else ""
-    return [claim._replace(run=run) for claim in told]
-
-
-def _look_at_own_labels(tried: Tried, claims: Sequence[Claimed], told: list[Checked]) -> None:
-    """Check wrong claims again by the labels in the judged ranking, which students may have used."""
-    for at, checked in enumerate(reconcile(claims, tried.own)):
-        if told[at].verdict in RIGHT or checked.verdict not in RIGHT:
-            continue
-        why = "by the labels in the file itself" + (f"; {checked.why}" if checked.why else "")
-        if tried.contradicts:
-            why = "right by the labels in the file itself, which contradict the judgments of the assignment"
-        verdict = MISTAKE if tried.contradicts else checked.verdict
-        told[at] = checked._replace(verdict=verdict, why=why, value=told[at].value)
+def reconciled(
+    tried: Tried, claims: Sequence[Claimed], *, searches: int = MOST_SEARCHES, profiles_only: bool = False
+) -> list[Checked]:
+    """Explain the number of each claim for one run, like `reconcile`."""
+    checks = []
+    for claim in claims:
+        near = None if tried.own is None else _agreement(tried, claim.claim)
+        if near is not None and claim.claim is not None and tried.ways is not None:
+            verdict, why = near
+            checked = unchecked(claim, why)._replace(verdict=verdict, value=tried.ways.ours(claim.claim.measure))
+        else:
+            (checked,) = reconcile([claim], tried.ways, searches=searches, profiles_only=profiles_only)
+        checks.append(checked._replace(run=tried.graded.run if tried.is_scored else ""))
+    return checks
 
 
 # --- declared numbers ---
@@ -124,27 +128,27 @@ def checked_claims(
         if len(best) == 1:
             of_row = {**of_row, **dict.fromkeys(unknown, NOT_HANDED_IN), best[0]: counts}
     runs = [_run_of(at, claim, tried, counts, of_row) for at, claim in enumerate(claims)]
-    told: dict[int, Checked] = {}
+    checks: dict[int, Checked] = {}
     for run in dict.fromkeys([counts, *runs]):
         mine = [at for at, of in enumerate(runs) if of == run]
         if run == NOT_HANDED_IN:
-            told |= {at: _not_handed_in(claims[at]) for at in mine}
+            checks |= {at: _not_handed_in(claims[at]) for at in mine}
             continue
         checked = reconciled(again(tried[run]), [claims[at] for at in mine])
-        told |= {at: claim if run == counts else _of_another(claim) for at, claim in zip(mine, checked, strict=True)}
-    right = {_measure_of(claims[at]): claims[at] for at in told if told[at].verdict in RIGHT and not claims[at].run}
+        checks |= {at: claim if run == counts else _of_another(claim) for at, claim in zip(mine, checked, strict=True)}
+    right = {_measure_of(claims[at]): claims[at] for at in checks if checks[at].verdict in RIGHT and not claims[at].run}
     for at, claim in enumerate(claims):
-        if told[at].verdict in RIGHT or not told[at].counts:
+        if checks[at].verdict in RIGHT or not checks[at].counts:
             continue
         if claim.run and claim.run not in of_row:
-            told[at] = told[at]._replace(verdict=UNCHECKED, why=f"several runs are named, and {OF_WHICH}")
-        elif not claim.run and told[at].verdict == NOT_REPRODUCED and (other := right.get(_measure_of(claim))):
+            checks[at] = checks[at]._replace(verdict=UNCHECKED, why=f"several runs are named, and {OF_WHICH}")
+        elif not claim.run and checks[at].verdict == NOT_REPRODUCED and (other := right.get(_measure_of(claim))):
             # Perhaps of another run: two numbers for one measure are a question, and not wrong.
             why = f"{other.text} ({other.place}) is right, and {OF_WHICH}"
-            told[at] = told[at]._replace(verdict=UNCHECKED, why=why)
-        elif not claim.run and told[at].verdict == NOT_REPRODUCED:
-            told[at] = _explained_by_others(tried, counts, claim) or told[at]
-    return [told[at] for at in range(len(claims))]
+            checks[at] = checks[at]._replace(verdict=UNCHECKED, why=why)
+        elif not claim.run and checks[at].verdict == NOT_REPRODUCED:
+            checks[at] = _explained_by_others(tried, counts, claim) or checks[at]
+    return [checks[at] for at in range(len(claims))]
 
 
 def _measure_of(claimed: Claimed) -> Measure | None:
@@ -164,8 +168,8 @@ def _run_of(at: int, claim: Claimed, tried: Sequence[Tried], counts: int, of_row
 def _explained_by_others(tried: Sequence[Tried], counts: int, claim: Claimed) -> Checked | None:
     """Return a claim explained by another run than the one that counts; None if no run explains it."""
     others = [other for at, other in enumerate(tried) if at != counts and other.ways is not None]
-    told = (reconciled(other, [claim], searches=1)[0] for other in others[:MOST_OTHERS])
-    return next((_of_another(checked) for checked in told if _is_explained(checked)), None)
+    checks = (reconciled(other, [claim], searches=1)[0] for other in others[:MOST_OTHERS])
+    return next((_of_another(checked) for checked in checks if _is_explained(checked)), None)
 
 
 def _of_another(checked: Checked) -> Checked:
@@ -216,25 +220,27 @@ def evidence(
         `MOST_OPEN` other numbers are given for it. Any other number is confirmed, explained or a question.
     """
     declared = {_measure_of(claim) for claim in claims if claim.weight == DECLARED}
-    shown = [(at, claim) for at, claim in enumerate(claims) if claim.weight != DECLARED]
-    told = [_looked_up(at, claim, tried, counts, queries, baseline) for at, claim in shown]
-    by_measure: dict[Measure | None, list[int]] = {}
-    for number, (_, claim) in enumerate(shown):
-        by_measure.setdefault(_measure_of(claim), []).append(number)
-    for measure, numbers in by_measure.items():
-        guesses = {told[number].text for number in numbers if told[number].verdict == ASKED}
-        giving = [
-            number
-            for number in numbers
-            if told[number].verdict in RIGHT and (anywhere or shown[number][1].weight != SHOWN)
-        ]
-        if measure in declared or len(guesses) > MOST_OPEN:
-            giving = []
-        best = min((RIGHT.index(told[number].verdict) for number in giving), default=0)
-        for number in numbers:
-            if told[number].verdict in RIGHT and not (number in giving and told[number].verdict == RIGHT[best]):
-                told[number] = told[number]._replace(verdict=CONFIRMED, counts=False)
-    return told
+    checks = [
+        (claim, _measure_of(claim), _looked_up(at, claim, tried, counts, queries, baseline))
+        for at, claim in enumerate(claims)
+        if claim.weight != DECLARED
+    ]
+    guesses = Counter(
+        measure for measure, _ in {(m, checked.text) for _, m, checked in checks if checked.verdict == ASKED}
+    )
+
+    def gives(claim: Claimed, measure: Measure | None, checked: Checked) -> bool:
+        usable = checked.verdict in RIGHT and (anywhere or claim.weight != SHOWN)
+        return usable and measure not in declared and guesses[measure] <= MOST_OPEN
+
+    best = {measure: ROUNDING for claim, measure, checked in checks if gives(claim, measure, checked)}
+    best |= {m: CORRECT for claim, m, checked in checks if gives(claim, m, checked) and checked.verdict == CORRECT}
+    return [
+        checked._replace(verdict=CONFIRMED, counts=False)
+        if checked.verdict in RIGHT and not (gives(claim, measure, checked) and checked.verdict == best[measure])
+        else checked
+        for claim, measure, checked in checks
+    ]
 
 
 def _looked_up(
@@ -255,7 +261,7 @@ def _looked_up(
     if own.ways is None:
         return seen._replace(verdict=UNCHECKED, why=reconciled(own, [claim])[0].why)
     seen = seen._replace(value=own.ways.ours(read.measure))
-    near = next(filter(None, (ways.agreement(read) for ways in _ways_of(own))), None)
+    near = _agreement(own, read)
     if near is not None:
         right = near[0] in RIGHT
         return seen._replace(verdict=near[0] if right else EXPLAINED, why=near[1], run=own.graded.run, counts=right)
@@ -264,29 +270,23 @@ def _looked_up(
         return seen._replace(why=f"it is the value of {other}, which does not count")
     if baseline is not None and baseline.agreement(read) is not None:
         return seen._replace(why="it is the value of the baseline")
-    return _by_convention(claim, read, seen, own, own.ways)
-
-
-def _by_convention(claim: Claimed, read: Claim, seen: Checked, own: Tried, ways: Ways) -> Checked:
-    """Return a number with the tool whose convention gives it, or as a question."""
     if read.digits + 2 * read.percent < SURE_DIGITS:
         why = f"no run gives it, and fewer than {SURE_DIGITS} decimals do not show a convention"
         return seen._replace(verdict=ASKED, why=why)
-    ways.profiles_only = True
-    (checked,) = reconciled(own, [claim])
+    (checked,) = reconciled(own, [claim], profiles_only=True)
     verdict = {NOT_REPRODUCED: ASKED, UNCHECKED: UNCHECKED}.get(checked.verdict, EXPLAINED)
     return seen._replace(verdict=verdict, why=checked.why, profile=checked.profile)
 
 
-def missing(told: Sequence[Checked], expected: Sequence[str], ways: Ways | None) -> Iterator[Checked]:
+def missing(checks: Sequence[Checked], expected: Sequence[str], ways: Ways | None) -> Iterator[Checked]:
     """Yield expected measures for which no number counts; one that cannot be read does."""
-    there = {known_measure(claim.measure) for claim in told if claim.counts}
+    there = {known_measure(claim.measure) for claim in checks if claim.counts}
     for name in expected:
         measure = measure_named(name)
         if measure in there:
             continue
         why = f"no number was declared for {name}"
-        known = [claim for claim in told if claim.verdict == CONFIRMED and known_measure(claim.measure) == measure]
+        known = [claim for claim in checks if claim.verdict == CONFIRMED and known_measure(claim.measure) == measure]
         if known:
             why += f"; {known[0].text} ({known[0].place}) is right, but not declared"
         yield Checked(name, "", "", NO_CLAIM, None if ways is None else ways.ours(measure), why)

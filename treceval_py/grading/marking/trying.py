@@ -157,7 +157,7 @@ class Trier:
         results, names = scored.results, [rule.name for rule in self.rules.measures]
         distances = not UPSIDE_DOWN.isdisjoint(tried.graded.counts)
         tried = tried._replace(tag=scored.run.tag, scored=scored, ways=self._ways(scored, distances))
-        if scored.own is not None and scored.own is not scored.qrels:
+        if scored.own is not None:
             tried = tried._replace(own=self._ways(scored._replace(qrels=scored.own), distances, own=True))
         return tried.having(
             profile=scored.profile.name,
@@ -194,7 +194,7 @@ class Trier:
             fixed = fix(Named(data, name), mended, checked.kind)
         except TrecevalError:
             return checked, data, ()
-        if not fixed.repairs or self._check(mended.getvalue(), name, checked.kind.name).errors:
+        if self._check(mended.getvalue(), name, checked.kind.name).errors:
             return checked, data, ()
         return checked, mended.getvalue(), fixed.repairs
 
@@ -214,12 +214,11 @@ def bytes_of(item: Item) -> bytes:
 
 
 def _first_error(checked: CheckedFile) -> str:
-    for finding in checked.findings:
-        if finding.severity == ERROR:
-            more = checked.errors - 1
-            such = "such finding" if more == 1 else "such findings"
-            return visible(_at(finding.line, finding.what)) + (f" (and {more:,} more {such})" if more else "")
-    return "its format has no lines, such as JSON or Parquet; only runs with lines are graded"
+    first = next((finding for finding in checked.findings if finding.severity == ERROR), None)
+    if first is None:
+        return "its format has no lines, such as JSON or Parquet; only runs with lines are graded"
+    more, such = checked.errors - 1, "such finding" if checked.errors == 2 else "such findings"
+    return visible(_at(first.line, first.what)) + (f" (and {more:,} more {such})" if more else "")
 
 
 def _at(line: int, text: str) -> str:

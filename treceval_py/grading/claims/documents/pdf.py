@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from treceval_py.grading.claims.documents.document import Blocks, Full, Unread
-from treceval_py.grading.claims.documents.text import read_lines
+from treceval_py.grading.claims.documents.text import read_text
 
 _MOST_PAGES, _MOST_OPERATORS, _MOST_UNPACKED = 200, 500_000, 16 << 20
 """Most pages and drawing operators of a document that are read, and most bytes of a part after unpacking."""
@@ -35,14 +35,10 @@ def read_pdf(data: bytes, blocks: Blocks) -> None:
     limits: dict[str, Any] = {f"{kind}_maximum_output_length": _MOST_UNPACKED for kind in kinds}
     limits |= {"stream_parsing_work_maximum_count": _MOST_OPERATORS, "xform_maximum_invocations_per_extraction": 100}
     with pypdf.apply_configuration(**limits, jbig2dec_binary=None):
-        reader = pypdf.PdfReader(io.BytesIO(data))
         try:
-            opened = not reader.is_encrypted or reader.decrypt("") > 0
-        except pypdf.errors.DependencyError:
-            opened = False
-        if not opened:
-            raise Unread("it is encrypted: hand it in without a password")
-        _read_pages(reader, blocks)
+            _read_pages(pypdf.PdfReader(io.BytesIO(data)), blocks)
+        except (pypdf.errors.FileNotDecryptedError, pypdf.errors.DependencyError):
+            raise Unread("it is encrypted: hand it in without a password") from None
 
 
 def _read_pages(reader: Any, blocks: Blocks) -> None:
@@ -66,10 +62,9 @@ def _read_pages(reader: Any, blocks: Blocks) -> None:
         except Exception as error:  # noqa: BLE001 - the other pages may be whole
             damaged = damaged or f"page {number} is damaged ({type(error).__name__})"
             continue
-        text = "".join(parts.found).translate(_LIGATURES)
+        text = "".join(parts.texts).translate(_LIGATURES)
         letters += len(text.strip())
-        lines = enumerate(text.split("\n"), 1)
-        read_lines(((f", page {number}, line {line}", words) for line, words in lines), blocks)
+        read_text(text, blocks, f", page {number}, line {{}}")
         blocks.line("", "")
     if letters and damaged:
         raise Full(damaged)
@@ -81,7 +76,7 @@ class _Parts:
     """The parts of a page's text, with two spaces between separate parts."""
 
     def __init__(self) -> None:
-        self.found: list[str] = []
+        self.texts: list[str] = []
         self._size = 0.0
 
     def take(self, text: str, outer: Sequence[float], inner: Sequence[float], _: object, size: float) -> None:
@@ -90,8 +85,8 @@ class _Parts:
             return
         height = size * (abs(outer[0]) + abs(outer[1])) * (abs(inner[0]) + abs(inner[1]))
         # The number of a footnote is not a digit of the number before it.
-        small = bool(self.found) and self.found[-1][-1].isdigit() and text[0].isdigit() and height < 0.9 * self._size
+        small = bool(self.texts) and self.texts[-1][-1].isdigit() and text[0].isdigit() and height < 0.9 * self._size
         if small or text[0] == " ":
-            self.found.append(" ")
-        self.found.append(text)
+            self.texts.append(" ")
+        self.texts.append(text)
         self._size = height

@@ -9,12 +9,11 @@ from typing import NamedTuple
 from treceval_py.data.ids import LONGEST_SHOWN
 from treceval_py.errors import visible
 from treceval_py.grading.claims.documents.document import Blocks, Document, Full, Unread
-from treceval_py.grading.claims.documents.html import read_html
 from treceval_py.grading.claims.documents.latex import read_latex
-from treceval_py.grading.claims.documents.notebooks import read_notebook
-from treceval_py.grading.claims.documents.objects import parsed, read_json
-from treceval_py.grading.claims.documents.office import read_docx, read_xlsx
+from treceval_py.grading.claims.documents.markup import read_docx, read_html
+from treceval_py.grading.claims.documents.objects import read_notebook, read_text_or_json
 from treceval_py.grading.claims.documents.pdf import read_pdf
+from treceval_py.grading.claims.documents.sheets import read_xlsx
 from treceval_py.grading.claims.documents.text import decoded, read_delimited, read_text
 
 
@@ -27,50 +26,33 @@ class Format(NamedTuple):
         Pattern of the endings of file names, without the dot.
     most : int
         Most bytes of a file that are read.
-    whole : bool
-        Whether the beginning of a file is useless without the rest.
-    read : callable
-        Reads the bytes of a file into blocks.
+    of_text : callable or None
+        Reads a text into blocks.
+    of_bytes : callable or None
+        Reads the bytes of a file, of which the beginning is useless without the rest. None: this cannot be read.
     """
 
     endings: str
     most: int
-    whole: bool
-    read: Callable[[bytes, Blocks], None]
+    of_text: Callable[[str, Blocks], None] | None = None
+    of_bytes: Callable[[bytes, Blocks], None] | None = None
 
 
 _TEXT, _PAGE, _LARGE = 1 << 20, 4 << 20, 32 << 20
 """Pages and notebooks may contain pictures."""
 
-
-def _of_text(read: Callable[[str, Blocks], None]) -> Callable[[bytes, Blocks], None]:
-    return lambda data, blocks: read(decoded(data), blocks)
-
-
-def _refused(data: bytes, blocks: Blocks) -> None:  # noqa: ARG001 - the signature of all readers
-    raise Unread("its format cannot be read: hand it in as .pdf, .docx or text")
-
-
-def _text_or_json(text: str, blocks: Blocks) -> None:
-    values = parsed(text)
-    if values is None:
-        read_text(text, blocks)
-    else:
-        read_json(values, blocks)
-
-
 FORMATS = {
-    "text": Format("txt|text|log|out|res|eval|ya?ml|toml|ini|cfg", _TEXT, False, _of_text(_text_or_json)),
-    "markdown": Format("md|markdown|rmd|qmd|rst", _TEXT, False, _of_text(read_text)),
-    "csv": Format("csv|tsv", _TEXT, False, _of_text(read_delimited)),
-    "json": Format("jsonl?|ndjson", _TEXT, False, _of_text(_text_or_json)),
-    "html": Format("x?html?", _PAGE, False, _of_text(read_html)),
-    "notebook": Format("ipynb", _LARGE, True, read_notebook),
-    "latex": Format("tex|ltx", _TEXT, False, _of_text(read_latex)),
-    "docx": Format("docx", _LARGE, True, read_docx),
-    "xlsx": Format("xlsx", _LARGE, True, read_xlsx),
-    "pdf": Format("pdf", _LARGE, True, read_pdf),
-    "other": Format("doc|docm|dotx|rtf|od[tsp]|pptx?|xlsm?|pages|numbers|key|djvu|epub", _LARGE, True, _refused),
+    "text": Format("txt|text|log|out|res|eval|ya?ml|toml|ini|cfg", _TEXT, read_text_or_json),
+    "markdown": Format("md|markdown|rmd|qmd|rst", _TEXT, read_text),
+    "csv": Format("csv|tsv", _TEXT, read_delimited),
+    "json": Format("jsonl?|ndjson", _TEXT, read_text_or_json),
+    "html": Format("x?html?", _PAGE, read_html),
+    "notebook": Format("ipynb", _LARGE, None, read_notebook),
+    "latex": Format("tex|ltx", _TEXT, read_latex),
+    "docx": Format("docx", _LARGE, None, read_docx),
+    "xlsx": Format("xlsx", _LARGE, None, read_xlsx),
+    "pdf": Format("pdf", _LARGE, None, read_pdf),
+    "other": Format("doc|docm|dotx|rtf|od[tsp]|pptx?|xlsm?|pages|numbers|key|djvu|epub", _LARGE),
 }
 """The formats of documents, by kind."""
 
@@ -81,7 +63,6 @@ _CODE = re.compile(
 )
 """Programs and their companions, and files that LaTeX writes for itself: their numbers are not claims."""
 
-_PACKED_KINDS = ("docx", "xlsx", "pdf", "other")
 _ENDINGS = {kind: re.compile(rf"(?i)\.(?:{form.endings})$") for kind, form in FORMATS.items()}
 
 
@@ -110,7 +91,7 @@ def is_document(name: str, head: bytes) -> str:
     kind = next((kind for kind, pattern in _ENDINGS.items() if pattern.search(name)), "")
     if b"%PDF-" in head[:1024]:
         return "pdf"
-    if kind in _PACKED_KINDS or head.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if kind in ("docx", "xlsx", "pdf", "other") or head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return kind or "text"
     if b"\0" in head:
         return ""
@@ -141,11 +122,7 @@ def read_document(data: bytes, name: str) -> Document:
     file = visible(name if len(name) <= LONGEST_SHOWN else name[:LONGEST_SHOWN] + "…")
     form, blocks, fault = FORMATS[kind], Blocks(), ""
     try:
-        if len(data) > form.most and form.whole:
-            raise Unread(f"it has more than {form.most >> 20} MiB")
-        form.read(data[: form.most], blocks)
-        if len(data) > form.most:
-            raise Full(f"only its first {form.most >> 20} MiB were read")
+        _read(data, form, blocks)
     except Full as full:
         fault = f"{file} was not read to its end: {full}"
     except Unread as why:
@@ -154,4 +131,20 @@ def read_document(data: bytes, name: str) -> Document:
         fault = f"{file} was not read because that takes more memory than a submission may use"
     except Exception as error:  # noqa: BLE001 - a damaged file may make a library raise anything
         fault = f"{file} was not read because it is damaged ({type(error).__name__})"
-    return Document(kind, tuple(blocks.found), fault)
+    return Document(kind, tuple(blocks.taken), fault)
+
+
+def _read(data: bytes, form: Format, blocks: Blocks) -> None:
+    try:
+        if form.of_text is not None:
+            form.of_text(decoded(data[: form.most]), blocks)
+        elif form.of_bytes is None:
+            raise Unread("its format cannot be read: hand it in as .pdf, .docx or text")
+        elif len(data) > form.most:
+            raise Unread(f"it has more than {form.most >> 20} MiB")
+        else:
+            form.of_bytes(data, blocks)
+    finally:
+        blocks.end()
+    if len(data) > form.most:
+        raise Full(f"only its first {form.most >> 20} MiB were read")
