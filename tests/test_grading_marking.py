@@ -24,7 +24,7 @@ from treceval_py.grading.intake.intake import one, submissions
 from treceval_py.grading.marking import marking
 from treceval_py.grading.marking.marking import Grader, baseline_record, limits_of
 from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, Named, Scored
-from treceval_py.grading.marking.similarity import DEPTH, alike
+from treceval_py.grading.marking.similarity import alike
 from treceval_py.grading.processes.kept import plain
 from treceval_py.grading.records import AgainstBaseline, Graded
 from treceval_py.grading.rule_keys import MeasureRule, Rules
@@ -499,7 +499,7 @@ def test_runs_of_a_class_that_are_alike_are_paired(tmp_path: Path) -> None:
     class_grader = Grader(Assignment(str(tmp_path / "qrels.txt"), str(tmp_path / "baseline.txt"), rules))
     records = [class_grader.grade(each) for each in submissions(str(tmp_path / "submissions"), limits_of(rules))]
     names = [*(each.student for each in records), "baseline"]
-    found = alike(records, baseline_record(class_grader), threshold=rules.similarity, depth=DEPTH)
+    found = alike(records, baseline_record(class_grader), rules.similarity)
     pairs = {frozenset((names[pair.first], names[pair.second])): pair.kind for pair in found}
     # The same files are paired, each with the next one by name; in an archive Donald Knuth has the honest run.
     honest = sorted({each.name for each in module.CLASS if module.RUN in each.files.values()} | {"Donald Knuth"})

@@ -6,13 +6,12 @@ import hashlib
 import random
 from collections.abc import Callable, Sequence
 
-import numpy as np
 import pytest
 
 from treceval_py.data.run import Run
-from treceval_py.errors import DataError, EvaluationError
+from treceval_py.errors import DataError
 from treceval_py.grading.grades import Pair
-from treceval_py.grading.marking.similarity import alike, hash_of_ranking, overlap, tops_of
+from treceval_py.grading.marking.similarity import alike, hash_of_ranking, tops_of
 from treceval_py.grading.records import Graded
 from treceval_py.scoring.profiles import PROFILES
 
@@ -25,22 +24,22 @@ def run_of(lists: Lists) -> Run:
     return Run({qid: {docid: float(-rank) for rank, docid in enumerate(docids)} for qid, docids in lists.items()})
 
 
-def graded(lists: Lists, file: str, qids: Sequence[str] | None = None, depth: int = 10) -> Graded:
+def graded(lists: Lists, file: str, qids: Sequence[str] | None = None) -> Graded:
     run = run_of(lists)
     hashed = hashlib.sha256(file.encode()).hexdigest()
-    tops = tops_of(run, qids or sorted(lists), TREC, depth)
-    return Graded(file, file, "scored", hash_of_run=hashed, hash_of_ranking=hash_of_ranking(run), tops=tops)
+    tops = tops_of(run, qids or sorted(lists), TREC)
+    return Graded(file, file, "scored", hash_of_run=hashed, hash_of_ranking=hash_of_ranking(run, TREC), tops=tops)
 
 
-def pairs(*entries: Graded, baseline: Graded | None = None, threshold: float = 0.95, depth: int = 10) -> list[Pair]:
-    return list(alike(entries, baseline, threshold=threshold, depth=depth))
+def pairs(*entries: Graded, baseline: Graded | None = None, threshold: float = 0.95) -> list[Pair]:
+    return list(alike(entries, baseline, threshold))
 
 
 def code(docid: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(docid, digest_size=8).digest(), "little") // 2
 
 
-def plain_overlap(one: Sequence[int], other: Sequence[int]) -> float:
+def plain_overlap(one: Sequence[object], other: Sequence[object]) -> float:
     """Rank-biased overlap up to the longer list, divided by its weights, by its definition."""
     longest = max(len(one), len(other))
     agreement = [len(set(one[:d]) & set(other[:d])) / d for d in range(1, longest + 1)]
@@ -48,23 +47,22 @@ def plain_overlap(one: Sequence[int], other: Sequence[int]) -> float:
     return sum(w * a for w, a in zip(weights, agreement, strict=True)) / sum(weights)
 
 
-def column(documents: Sequence[int], depth: int) -> np.ndarray:
-    return np.array([*documents, *[-1] * (depth - len(documents))], dtype=np.int64)
-
-
 def test_the_tops_are_hashes_of_the_first_documents_of_each_query_in_the_order_of_their_bytes() -> None:
-    run = Run({"2": {"a": 1.0, "b": 3.0, "c": 2.0}, "10": {"d": 1.0}})
-    tops = tops_of(run, ["2", "10", "7"], TREC, 2)
-    assert tops.tolist() == [[code(b"d"), -1], [code(b"b"), code(b"c")], [-1, -1]]  # 10, 2, 7
+    run = Run({"2": {"a": 1.0, "b": 3.0, "c": 2.0}, "10": {str(number): -number for number in range(11)}})
+    ten, two, seven = tops_of(run, ["2", "10", "7"], TREC).tolist()
+    assert ten == [code(b"%d" % number) for number in range(10)]
+    assert two == [code(b"b"), code(b"c"), code(b"a"), *[-1] * 7]
+    assert seven == [-1] * 10
 
 
 def test_tops_are_ranked_by_the_profile_and_at_most_a_thousand_queries_are_kept() -> None:
     run = Run({"1": {"a": 1.0, "b": 1.0}})
-    assert tops_of(run, ["1"], TREC, 1).tolist() == [[code(b"b")]]  # ties by descending id
-    assert tops_of(run, ["1"], PROFILES["ranx"], 1).tolist() == [[code(b"a")]]  # by line
+    assert tops_of(run, ["1"], TREC)[0, :2].tolist() == [code(b"b"), code(b"a")]  # ties by descending id
+    assert tops_of(run, ["1"], PROFILES["ranx"])[0, :2].tolist() == [code(b"a"), code(b"b")]  # by line
     with pytest.raises(DataError, match="has no rank column"):
-        tops_of(run, ["1"], PROFILES["msmarco"], 1)
-    assert tops_of(run, [str(number) for number in range(1500)], TREC, 1).shape == (1000, 1)
+        tops_of(run, ["1"], PROFILES["msmarco"])
+    for count in (1000, 1001):
+        assert tops_of(run, [str(number) for number in range(count)], TREC).shape == (1000, 10)
 
 
 def test_the_hash_of_a_ranking_is_that_of_its_documents_in_their_order() -> None:
@@ -77,39 +75,27 @@ def test_the_hash_of_a_ranking_is_that_of_its_documents_in_their_order() -> None
         {"1": ["ab"], "2": ["c"]},
         {"1": ["a", "b", "c"]},
     ]
-    hashes = [hash_of_ranking(each) for each in (one, *map(run_of, others))]
+    hashes = [hash_of_ranking(run, TREC) for run in (one, *map(run_of, others))]
     assert len(set(hashes)) == 6
-    assert hash_of_ranking(other) == hashes[0]
-    assert hash_of_ranking(Run({})) == ""
+    assert hash_of_ranking(other, TREC) == hashes[0]
+    assert hash_of_ranking(Run({}), TREC) == ""
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "depth", "expected"),
-    [
-        ([1], [1], 10, 1.0),
-        ([1, 2, 3], [1, 2, 3], 10, 1.0),
-        (range(10), range(10), 10, 1.0),
-        ([1, 2, 3], [4, 5, 6], 3, 0.0),
-        ([], [], 3, 0.0),
-        # Shared: 0 of 1, 2 of 2, 2 of 3; weights 1, 0.9, 0.81.
-        ([1, 2, 3], [2, 1, 4], 3, (0.9 * 2 / 2 + 0.81 * 2 / 3) / (1 + 0.9 + 0.81)),
-        # Shared: 1 of 1, 1 of 2; the third depth is behind the end of both.
-        ([1], [1, 2], 3, (1 + 0.9 / 2) / (1 + 0.9)),
-    ],
-)
-def test_the_overlap_of_two_lists_is_the_weighted_mean_of_their_agreement(
-    one: Sequence[int], other: Sequence[int], depth: int, expected: float
-) -> None:
-    assert overlap(column(one, depth), column(other, depth)) == pytest.approx(expected, abs=1e-12)
+def overlap_of(one: Sequence[int], other: Sequence[int]) -> float:
+    (pair,) = pairs(*(graded({"1": [str(item) for item in items]}, str(items)) for items in (one, other)), threshold=0)
+    return pair.overlap
 
 
-def test_overlaps_are_those_of_the_plain_definition() -> None:
-    random.seed(5)
-    for _ in range(200):
-        depth = random.randint(1, 12)
-        one, other = (random.sample(range(15), random.randint(0, depth)) for _ in range(2))
-        found = overlap(column(one, depth), column(other, depth))
-        assert found == pytest.approx(plain_overlap(one, other) if one or other else 0.0, abs=1e-11)
+def test_the_overlap_of_two_lists_is_the_weighted_mean_of_their_agreement() -> None:
+    # Shared: 0 of 1, 2 of 2, 2 of 3; weights 1, 0.9, 0.81.
+    assert overlap_of([1, 2, 3], [2, 1, 4]) == pytest.approx((0.9 * 2 / 2 + 0.81 * 2 / 3) / (1 + 0.9 + 0.81), abs=1e-12)
+    # Shared: 1 of 1, 1 of 2; the third depth is behind the end of both.
+    assert overlap_of([1], [1, 2]) == pytest.approx((1 + 0.9 / 2) / (1 + 0.9), abs=1e-12)
+    assert overlap_of([1, 2, 3], [4, 5, 6]) == 0
+    draw = random.Random(5)
+    for _ in range(50):
+        one, other = (draw.sample(range(15), draw.randint(1, 10)) for _ in range(2))
+        assert overlap_of(one, other) == pytest.approx(plain_overlap(one, other), abs=1e-11)
 
 
 FILE, RANKING, NEARLY = "same file", "same ranking", "nearly the same"
@@ -203,30 +189,32 @@ def test_every_run_near_the_baseline_is_paired_with_it() -> None:
     assert [(each.first, each.second) for each in found] == [(0, 1), (0, -1), (1, -1)]
 
 
-def test_only_the_first_documents_count() -> None:
-    one, other = graded({"1": ["a", "b", "c"]}, "one"), graded({"1": ["a", "b", "d"]}, "other")
-    assert pairs(one, other, depth=2, threshold=1.0) == [Pair(0, 1, "nearly the same", 1.0, 1)]
-    assert pairs(one, other, depth=3, threshold=1.0) == []
+def test_only_the_first_ten_documents_count() -> None:
+    base = [f"d{rank}" for rank in range(9)]
+    for before, found in ((["x"], Pair(0, 1, NEARLY, 1.0, 1)), ([], Pair(0, 1, "same documents", 0.9, 1))):
+        one, other = (graded({"1": [*base, *before, last]}, last) for last in "yz")
+        assert pairs(one, other, threshold=1.0) == [found]
 
 
 def test_pairs_of_many_runs_are_those_of_comparing_each_two() -> None:
     random.seed(11)
     qids = [str(query) for query in range(6)]
-    documents = [f"d{number}" for number in range(12)]
+    documents = [f"d{number}" for number in range(14)]
     many: list[Lists] = []
     for _ in range(25):
         lists = {qid: list(documents) for qid in qids}
         for qid in random.sample(qids, random.randint(1, 4)):
-            lists[qid] = random.sample(documents, random.randint(3, 12))
+            lists[qid] = random.sample(documents, random.randint(3, 14))
         many.append(lists)
-    entries = [graded(lists, str(number), qids, depth=8) for number, lists in enumerate(many)]
+    entries = [graded(lists, str(number), qids) for number, lists in enumerate(many)]
     expected = {
         frozenset((one, other))
         for one in range(25)
         for other in range(one)
-        if sum(overlap(*(entries[at].tops[query] for at in (one, other))) for query in range(6)) / 6 >= 0.6  # type: ignore[index]
+        if sum(plain_overlap(many[one][qid][:10], many[other][qid][:10]) for qid in qids) / 6 >= 0.6
     }
-    found = {frozenset((pair.first, pair.second)) for pair in pairs(*entries, threshold=0.6, depth=8)}
+    near = pairs(*entries, threshold=0.6)
+    found = {frozenset((pair.first, pair.second)) for pair in near if pair.kind == NEARLY}
     assert found <= expected
     assert components(25, found) == components(25, expected)
     assert len(found) == 25 - len(components(25, expected))  # a tree for each group
@@ -307,8 +295,3 @@ def test_nearly_the_same_goes_before_the_same_documents() -> None:
         (0, 1, "nearly the same"),
         (0, 2, "same documents"),
     ]
-
-
-def test_records_of_other_depths_are_refused() -> None:
-    with pytest.raises(EvaluationError, match="the records are of different queries or depths"):
-        pairs(graded({"1": ["a"]}, "one", depth=5), graded({"1": ["b"]}, "two", depth=7))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py._types import AnyArray, BoolArray, FloatArray, IntArray
 from treceval_py.data.ids import encode
 from treceval_py.data.ranking import PLAIN, Ranking, arranged, limit_of, order_of
 from treceval_py.data.run import Run
@@ -261,8 +262,8 @@ def rbo(a: Sequence[Hashable], b: Sequence[Hashable], p: float = 0.9) -> Rbo:
     lowest, residual = _bounds(seen, short, long, p)
     if short == 0:
         return Rbo(float("nan"), lowest, residual)
-    extrapolated = _extrapolated(seen[None, 1:], np.array([short]), np.array([long]), p)
-    return Rbo(float(extrapolated[0]), lowest, residual)
+    (extrapolated,) = rbo_of_pairs(np.array([met], np.int64) - 1, long, np.array([short]), np.array([long]), p)
+    return Rbo(float(extrapolated), lowest, residual)
 
 
 def _check_persistence(p: float) -> None:
@@ -270,31 +271,80 @@ def _check_persistence(p: float) -> None:
         raise MeasureError(f"p of rank-biased overlap must be between 0 and 1, not {p}", "Choose p=0.9, for example.")
 
 
-def _extrapolated(seen: IntArray, short: IntArray, long: IntArray, p: float) -> FloatArray:
-    """Return RBO_ext of pairs of lists.
+@functools.lru_cache(maxsize=8)
+def _weights(p: float, depth: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return the sums of p^d and of p^d / d over the first 0, 1, …, D depths; and, by rank, what `rbo_of_pairs` adds.
+
+    The last two are, for items by the rank at which both lists have them, the sum of p^d / d before it; and its part of
+    RBO_ext if both lists are whole: it counts from there on, and beyond the end. Both end with 0, for other items.
+    """
+    power = p ** np.arange(1, depth + 1)
+    whole, weights = (np.concatenate([[0.0], np.cumsum(terms)]) for terms in (power, power / np.arange(1, depth + 1)))
+    worth = (1 - p) / p * (weights[depth] - weights[:-1]) + p**depth / depth
+    return whole, weights, np.append(weights[:-1], 0.0), np.append(worth, 0.0)
+
+
+def rbo_of_pairs(
+    met: AnyArray, depth: int, short: IntArray, long: IntArray, p: float, *, extrapolated: bool = True
+) -> FloatArray:
+    """Return the rank-biased overlap of pairs of lists.
 
     Parameters
     ----------
-    seen : (P, D) int array
-        Number of items that each pair shares in its first 1, …, D; D is at least the length of the longest list.
+    met : (P, N) int array
+        For each item that both lists have, in any order, the larger of its two ranks, from 0; ``depth`` for others.
+    depth : int
+        Length of the longest list, at least 1.
     short, long : (P,) int arrays
-        The lengths of the shorter and the longer list, from 1.
+        The lengths of the shorter and the longer list; extrapolated, from 1.
     p : float
         The persistence.
+    extrapolated : bool
+        Whether the agreement is assumed to continue (RBO_ext, as in `rbo`). Otherwise the mean agreement of the depths
+        of the longer list, weighted by p^(d-1); 0 if both lists are empty.
 
     Returns
     -------
     (P,) float array
         The overlap of each pair, from 0 to 1.
     """
-    depth = np.arange(1, seen.shape[1] + 1)
-    weight = p**depth / depth
-    rows = np.arange(len(seen))
-    at_short, at_long = seen[rows, short - 1], seen[rows, long - 1]
-    going_on = (at_short / short)[:, None] * np.maximum(depth - short[:, None], 0)
-    terms = np.where(depth <= long[:, None], seen + going_on, 0.0)
-    extrapolated: FloatArray = (1 - p) / p * (terms @ weight)
-    return extrapolated + ((at_long - at_short) / long + at_short / short) * p**long
+    whole, weights, before, worth = _weights(p, depth)
+    overlap: FloatArray
+    if extrapolated and bool((short == depth).all()):
+        overlap = worth[met].sum(axis=1)
+        return overlap
+    shared = (met < depth).sum(axis=1)
+    total = shared * weights[long] - before[met].sum(axis=1)  # the sum of X_d / d · p^d
+    if not extrapolated:
+        return np.divide(total, whole[long], out=np.zeros(len(met)), where=long > 0)
+    rate = (met < short[:, None]).sum(axis=1) / short
+    # Beyond its end, the shorter list would continue to share items.
+    total += rate * (whole[long] - whole[short] - short * (weights[long] - weights[short]))
+    overlap = (1 - p) / p * total + ((shared - rate * short) / long + rate) * p**long
+    return overlap
+
+
+def ranks_of(lists: IntArray, items: int, kind: type[np.integer[Any]] = np.int64) -> AnyArray:
+    """Return the ranks of items in lists.
+
+    Parameters
+    ----------
+    lists : (S, L) int array
+        The items of each list by number, from 0, best first, none twice; the number of all items after its end.
+    items : int
+        Number of items.
+    kind : type
+        The type of the ranks.
+
+    Returns
+    -------
+    (S, N + 1) int array
+        The rank of each item in each list, from 0; L if the list lacks it, and for the number of all items.
+    """
+    ranks = np.full((len(lists), items + 1), lists.shape[1], dtype=kind)
+    np.put_along_axis(ranks, lists, np.arange(lists.shape[1], dtype=kind)[None, :], axis=1)
+    ranks[:, items] = lists.shape[1]
+    return ranks
 
 
 def rbo_of_lists(lists: IntArray, p: float) -> FloatArray:
@@ -316,36 +366,15 @@ def rbo_of_lists(lists: IntArray, p: float) -> FloatArray:
     there = lists >= 0
     lengths = there.sum(axis=1)
     known, number = np.unique(lists[there], return_inverse=True)
-    # The number after the last one is an item that no list has.
     coded = np.full(lists.shape, len(known))
     coded[there] = number
-    kind = np.uint8 if depth < 255 else np.int64
-    ranks = np.full((runs, len(known) + 1), depth, dtype=kind)
-    ranks[np.nonzero(there)[0], number] = np.nonzero(there)[1]
-    weight = p ** np.arange(1, depth + 1) / np.arange(1, depth + 1)
-    summed = np.concatenate([[0.0], np.cumsum(weight)])  # of the first d depths, d = 0..L
-    # By the rank, from 0, at which both lists have a thing; the last one is of a thing that one of them has not.
-    before = np.append(summed[:-1], 0.0)
-    worth = np.append((1 - p) / p * (summed[depth] - summed[:-1]) + p**depth / depth, 0.0)
-    going_on = np.concatenate([[0.0], np.cumsum(p ** np.arange(1, depth + 1))])
-    places = np.arange(depth, dtype=kind)
-    whole = bool((lengths == depth).all())
+    ranks = ranks_of(coded, len(known), np.uint8 if depth < 255 else np.int64)
+    places = np.arange(depth, dtype=ranks.dtype)
     overlap = np.eye(runs)
-    for one in range(runs - 1):
-        size = int(lengths[one])
-        met = np.maximum(ranks[one + 1 :, coded[one, :size]], places[:size])
-        if whole:  # each thing in both lists counts from its depth on
-            overlap[one, one + 1 :] = worth[met].sum(axis=1)
-            continue
-        shared = (met < depth).sum(axis=1)
-        missed = before[met].sum(axis=1)
-        short, long = np.minimum(lengths[one + 1 :], size), np.maximum(lengths[one + 1 :], size)
-        rate = (met < short[:, None]).sum(axis=1) / short
-        # The sum over depths of items shared so far / depth, and of those that the shorter list would continue to
-        # share.
-        total = shared * summed[long] - missed
-        total += rate * (going_on[long] - going_on[short] - short * (summed[long] - summed[short]))
-        overlap[one, one + 1 :] = (1 - p) / p * total + ((shared - rate * short) / long + rate) * p**long
+    for one, length in enumerate(lengths[:-1].tolist()):
+        met = np.maximum(ranks[one + 1 :, coded[one, :length]], places[:length])
+        short, long = np.minimum(lengths[one + 1 :], length), np.maximum(lengths[one + 1 :], length)
+        overlap[one, one + 1 :] = rbo_of_pairs(met, depth, short, long, p)
     return np.maximum(overlap, overlap.T)
 
 
@@ -542,24 +571,13 @@ def _documents(run: Run, qid: str, limit: int) -> list[bytes]:
 
 
 def _coded(documents: Sequence[list[bytes]]) -> tuple[IntArray, IntArray]:
-    """Assign numbers to the documents of a query.
-
-    Returns
-    -------
-    lists : (S, L) int array
-        The numbers of the documents of each run, best first; the number of documents where a list has ended.
-    ranks : (S, D + 1) int array
-        The rank of each document in each run, from 0; L if a run lacks it.
-    """
+    """Return the documents of a query by number in each list (S, L), best first, and their ranks from `ranks_of`."""
     codes: dict[bytes, int] = {}
     coded = [[codes.setdefault(docid, len(codes)) for docid in docids] for docids in documents]
-    longest = max(map(len, coded))
-    lists = np.full((len(coded), longest), len(codes), dtype=np.int64)
-    ranks = np.full((len(coded), len(codes) + 1), longest, dtype=np.int64)
+    lists = np.full((len(coded), max(map(len, coded))), len(codes), dtype=np.int64)
     for number, row in enumerate(coded):
         lists[number, : len(row)] = row
-        ranks[number, row] = np.arange(len(row))
-    return lists, ranks
+    return lists, ranks_of(lists, len(codes))
 
 
 def _compared(lists: IntArray, ranks: IntArray, first: IntArray, second: IntArray, p: float) -> FloatArray:
@@ -569,14 +587,13 @@ def _compared(lists: IntArray, ranks: IntArray, first: IntArray, second: IntArra
     shared = other < depth
     pair, place = np.nonzero(shared)
     rank = other[pair, place]
-    met = np.bincount(pair * depth + np.maximum(place, rank), minlength=len(first) * depth)
-    seen = np.cumsum(met.reshape(len(first), depth), axis=1)
     lengths = (lists < ranks.shape[1] - 1).sum(axis=1)
     short, long = np.minimum(lengths[first], lengths[second]), np.maximum(lengths[first], lengths[second])
-    count = seen[:, -1]
+    count = shared.sum(axis=1)
     pairs = count * (count - 1) / 2
     tau = np.where(count > 1, 1 - 2 * _inversions(pair, rank, count) / np.maximum(pairs, 1), np.nan)
-    return np.stack([_extrapolated(seen, short, long, p), tau, count / long, _ap_correlations(rank, count)])
+    overlap = rbo_of_pairs(np.maximum(other, np.arange(depth)), depth, short, long, p)
+    return np.stack([overlap, tau, count / long, _ap_correlations(rank, count)])
 
 
 def _ap_correlations(ranks: IntArray, counts: IntArray) -> FloatArray:

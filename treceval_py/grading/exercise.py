@@ -20,7 +20,7 @@ from treceval_py.grading.intake.platforms import safe_name
 from treceval_py.grading.marking.marking import Grader, baseline_record
 from treceval_py.grading.marking.points import marks_of
 from treceval_py.grading.marking.scoring import Assignment
-from treceval_py.grading.marking.similarity import DEPTH, alike
+from treceval_py.grading.marking.similarity import alike
 from treceval_py.grading.processes.workers import Job, Setup, graded_by_processes
 from treceval_py.grading.records import MISSING, FileRead, Graded
 from treceval_py.grading.rule_keys import DEFAULT_RULES, Rules, Task, fingerprint
@@ -158,7 +158,7 @@ class Exercise:
                 first.setdefault(member.submission, place)
         places = [*first.values(), -1]  # the baseline is -1
         graded = [rows[place][1].graded for place in places[:-1]]
-        pairs = alike(graded, self._baseline, threshold=rules.similarity, depth=DEPTH)
+        pairs = alike(graded, self._baseline, rules.similarity)
         taken: set[str] = set()
         return Grades(
             qrels=self.task.qrels,

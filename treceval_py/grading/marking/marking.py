@@ -26,7 +26,7 @@ from treceval_py.grading.marking.claiming import (
 )
 from treceval_py.grading.marking.runs import chosen, names_of, of_which, rows_of, runs_of_rows, says_something
 from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, against, values_by_query
-from treceval_py.grading.marking.similarity import DEPTH, hash_of_ranking, tops_of
+from treceval_py.grading.marking.similarity import hash_of_ranking, tops_of
 from treceval_py.grading.marking.trying import Tried, Trier, bytes_of, most_bytes
 from treceval_py.grading.records import (
     JUDGED,
@@ -225,7 +225,7 @@ class Grader:
             qids, first = self.scoring.qrels.qids, self.rules.measures[0].name
             graded = graded._replace(
                 against=None if baseline is None else against(scored, baseline, first, self.rules.feedback),
-                tops=tops_of(scored.run, qids, scored.profile, DEPTH),
+                tops=tops_of(scored.run, qids, scored.profile),
                 values=values_by_query(scored, first, qids),
             )
         return graded._replace(
@@ -246,7 +246,7 @@ def baseline_record(grader: Grader) -> Graded | None:
     scoring, scored = grader.scoring, grader.scoring.baseline
     if scored is None:
         return None
-    tops = tops_of(scored.run, scoring.qrels.qids, scored.profile, DEPTH)
+    tops = tops_of(scored.run, scoring.qrels.qids, scored.profile)
     return Graded(
         "",
         scored.name,

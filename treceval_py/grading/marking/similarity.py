@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Sequence
-from itertools import combinations, pairwise
-from typing import NamedTuple
+from itertools import pairwise
 
 import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
+from treceval_py.comparing.agreement import ranks_of, rbo_of_pairs
 from treceval_py.data.ids import encode
 from treceval_py.data.ranking import arrange
 from treceval_py.data.run import Run
-from treceval_py.errors import EvaluationError
 from treceval_py.grading.grades import Pair
 from treceval_py.grading.records import Graded
-from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES, Profile
+from treceval_py.scoring.profiles import Profile
 
 SAME_FILE, SAME_RANKING, NEARLY, DOCUMENTS = "same file", "same ranking", "nearly the same", "same documents"
-
-DEPTH = 10
-"""Documents per query that are compared."""
 
 KINDS_OF_PAIRS = {
     SAME_FILE: "the runs are the same, byte by byte",
@@ -30,6 +26,9 @@ KINDS_OF_PAIRS = {
     DOCUMENTS: "the first documents of the runs are the same in another order, or but for a few that were put in",
 }
 """The meaning of each kind of pair."""
+
+DEPTH = 10
+"""Number of documents per query that are compared."""
 
 MOST_QUERIES = 1000
 """Most queries that are compared: enough for any class, and few enough to keep."""
@@ -50,7 +49,7 @@ LEAST_SHARED = 0.5
 """Two runs are compared if they share at least this part of the queries of the larger one."""
 
 
-def tops_of(run: Run, qids: Sequence[str], profile: Profile, depth: int) -> IntArray:
+def tops_of(run: Run, qids: Sequence[str], profile: Profile) -> IntArray:
     """Return the first documents of each query as numbers, for comparison with other runs.
 
     Parameters
@@ -61,12 +60,10 @@ def tops_of(run: Run, qids: Sequence[str], profile: Profile, depth: int) -> IntA
         The judged queries.
     profile : Profile
         How the run is ranked.
-    depth : int
-        Number of documents per query, at least 1.
 
     Returns
     -------
-    (T, depth) int64 array
+    (T, 10) int64 array
         For the first T queries in byte order, at most 1000: 63 bits of the BLAKE2b hash of each document id; -1 if the
         run has fewer documents.
 
@@ -76,193 +73,79 @@ def tops_of(run: Run, qids: Sequence[str], profile: Profile, depth: int) -> IntA
         The profile orders by rank, but the run has no ranks.
     """
     chosen = sorted(qids, key=encode)[:MOST_QUERIES]
-    tops = np.full((len(chosen), depth), -1, dtype=np.int64)
-    conventions = profile.conventions
-    ranking = arrange(run, conventions.ranking())
-    limit = depth if conventions.depth is None else min(depth, conventions.depth)
+    tops = np.full((len(chosen), DEPTH), -1, dtype=np.int64)
+    ranking = arrange(run, profile.conventions.ranking())
     for number, qid in enumerate(chosen):
         row = ranking.run.row_of(qid)
-        if row is None:
-            continue
-        start, stop = ranking.run.span(row)
-        docids = ranking.run.docids.take(ranking.order[start : min(stop, start + limit)]).raw()
-        tops[number, : len(docids)] = [_number_of(docid) for docid in docids]
+        if row is not None:
+            start, stop = ranking.run.span(row)
+            first = ranking.order[start:stop][: profile.conventions.depth][:DEPTH]
+            hashes = [hashlib.blake2b(docid, digest_size=8) for docid in ranking.run.docids.take(first).raw()]
+            tops[number, : len(first)] = [int.from_bytes(hashed.digest(), "little") >> 1 for hashed in hashes]
     return tops
 
 
-def _number_of(docid: bytes) -> int:
-    digest = hashlib.blake2b(docid, digest_size=8).digest()
-    return int.from_bytes(digest, "little") >> 1
+def hash_of_ranking(run: Run, profile: Profile) -> str:
+    """Return a hash of the rankings of a run under a profile, independent of scores, tag and order of queries.
 
-
-def hash_of_ranking(run: Run, profile: Profile = PROFILES[DEFAULT_PROFILE]) -> str:
-    """Return a hash of the rankings of a run, independent of scores, tag and order of queries.
-
-    Parameters
-    ----------
-    run : Run
-        The run.
-    profile : Profile
-        How it is ranked; by default as in trec_eval.
-
-    Returns
-    -------
-    str
-        SHA-256, hexadecimal; empty if the run has no documents.
-
-    Raises
-    ------
-    DataError
-        The profile orders by rank, but the run has no ranks.
+    It is a SHA-256, hexadecimal; empty if the run has no documents.
     """
     ranking = arrange(run, profile.conventions.ranking())
-    if not len(ranking.run.docids):
-        return ""
-    docids = ranking.run.docids.raw()
-    order = ranking.order.tolist()
+    docids, order = ranking.run.docids.raw(), ranking.order.tolist()
+    rows = sorted(zip(map(encode, ranking.run.qids), pairwise(ranking.run.offsets.tolist()), strict=True))
     digest = hashlib.sha256()
-    for qid in sorted(ranking.run.qids, key=encode):
-        row = ranking.run.row_of(qid)
-        assert row is not None
-        start, stop = ranking.run.span(row)
+    for qid, (start, stop) in rows:
         ranked = [docids[at] for at in order[start:stop][: profile.conventions.depth]]
         if ranked:
             # Lengths make the encoding unique, whatever ids contain.
-            name = encode(qid)
-            digest.update(b"%d %d %b" % (len(name), len(ranked), name))
+            digest.update(b"%d %d %b" % (len(qid), len(ranked), qid))
             digest.update(b",".join([b"%d" % len(docid) for docid in ranked]) + b":" + b"".join(ranked))
-    return digest.hexdigest()
+    return digest.hexdigest() if docids else ""
 
 
-def overlap(one: IntArray, other: IntArray) -> float:
-    r"""Return the similarity of two lists: rank-biased overlap of their first D documents.
+def _similarity(tops: IntArray, first: IntArray, second: IntArray) -> FloatArray:
+    """Return the similarity of pairs of runs (3, P) in a query, by their first documents (S, K).
 
-    .. math:: \frac{\sum_{d=1}^{D} p^{d-1} X_d / d}{\sum_{d=1}^{D} p^{d-1}}
-
-    where :math:`X_d` is the number of documents that both have among their first d, D is the length of the longer list,
-    and p = 0.9.
-
-    Parameters
-    ----------
-    one, other : (K,) int arrays
-        The documents as numbers, best first; -1 after the last one.
-
-    Returns
-    -------
-    float
-        1 for equal lists, 0 for lists that share nothing or are empty.
-
-    Notes
-    -----
-    Rank-biased overlap is the mean agreement X_d / d over all depths, weighted by (1 - p) p^(d-1). For lists cut at
-    depth D, the sum up to D is only part of it: less than 1 even for equal lists. Divided by the weights up to D, it is
-    the mean agreement at the observed depths.
-
-    References
-    ----------
-    William Webber, Alistair Moffat and Justin Zobel. A similarity measure for indefinite rankings. ACM Transactions on
-    Information Systems 28(4), article 20, 2010.
+    That is their rank-biased overlap, 0 if both have no documents; the share of documents that both have, in any order;
+    and the same, but 1 if one list has a few inserted documents and the others have the same order in both. For a list
+    that is shorter than K, all are the overlap: it holds all there was to rank, so sharing it is no sign of copying.
     """
-    tops = np.stack([one, other])[:, None, :]
-    similarity = _Overlaps(tops).of_query(0, np.array([0]), np.array([1]))
-    return round(float(similarity.overlap[0]), 12)
+    depth = tops.shape[1]
+    known, codes = np.unique(tops, return_inverse=True)
+    lists = np.where(tops < 0, len(known), codes.reshape(tops.shape))
+    ranks = ranks_of(lists, len(known))
+    lengths = (tops >= 0).sum(axis=1)
+    short, long = np.minimum(lengths[first], lengths[second]), np.maximum(lengths[first], lengths[second])
+    similarity = np.zeros((3, len(first)))
+    for start in range(0, len(first), CELLS // depth):
+        some = slice(start, start + CELLS // depth)
+        other = ranks[second[some, None], lists[first[some]]]
+        met = np.maximum(np.arange(depth), other)
+        overlap = rbo_of_pairs(met, depth, short[some], long[some], PERSISTENCE, extrapolated=False)
+        common = other < depth
+        share = common.sum(axis=1) / depth
+        in_order = (~common | (other == np.maximum.accumulate(np.where(common, other, -1), axis=1))).all(axis=1)
+        credit = np.where(in_order & (common.sum(axis=1) >= depth - depth // PUT_IN), 1.0, share)
+        similarity[:, some] = np.where(short[some] < depth, overlap, [overlap, share, credit])
+    return similarity
 
 
-class _Alike(NamedTuple):
-    """Similarity of pairs of runs in a query.
-
-    Attributes
-    ----------
-    overlap : (P,) float array
-        Rank-biased overlap.
-    share : (P,) float array
-        The share of documents that both have, in any order. For a list shorter than the compared depth, the overlap
-        instead: both lists then hold everything there was to rank, so sharing documents is not a sign of copying.
-    credit : (P,) float array
-        Like ``share``, but 1 if one list has a few inserted documents and the others have the same order in both.
-    """
-
-    overlap: FloatArray
-    share: FloatArray
-    credit: FloatArray
-
-
-class _Overlaps:
-    """Overlaps of pairs of runs in each query.
-
-    Parameters
-    ----------
-    tops : (S, T, K) int array
-        The documents of each run and query as numbers; -1 after the last one.
-    """
-
-    def __init__(self, tops: IntArray) -> None:
-        self.tops = tops
-        self.lengths: IntArray = (tops >= 0).sum(axis=2)
-        depth = np.arange(1, tops.shape[2] + 1)
-        weight = PERSISTENCE ** (depth - 1.0)
-        # A document that both have from depth m on adds p^(d-1) / d at each depth d from m to D: row D, column m - 1.
-        parts = np.tril(np.ones((len(depth) + 1, len(depth)), dtype=np.float64), -1) * (weight / depth)
-        shares = np.cumsum(parts[:, ::-1], axis=1)[:, ::-1]
-        total = np.concatenate([[1.0], np.cumsum(weight)])
-        self.shares: FloatArray = np.pad(shares / total[:, None], ((0, 0), (0, 1)))
-
-    def of_query(self, query: int, first: IntArray, second: IntArray) -> _Alike:
-        """Return the similarity of pairs of runs, by their numbers, in a query; 0 if one has no documents."""
-        lists, ranks = self._coded(query)
-        depth = lists.shape[1]
-        similarity = _Alike(*np.zeros((3, len(first))))
-        longer = np.maximum(self.lengths[first, query], self.lengths[second, query])
-        step = max(1, CELLS // depth)
-        for start in range(0, len(first), step):
-            some = slice(start, start + step)
-            other = ranks[second[some, None], lists[first[some]]]
-            place = np.maximum(np.arange(depth), other)
-            similarity.overlap[some] = self.shares[longer[some, None], place].sum(axis=1)
-            common = other < depth
-            similarity.share[some] = common.sum(axis=1) / depth
-            in_order = (~common | (other == np.maximum.accumulate(np.where(common, other, -1), axis=1))).all(axis=1)
-            few = common.sum(axis=1) >= depth - depth // PUT_IN
-            similarity.credit[some] = np.where(in_order & few, 1.0, similarity.share[some])
-        short = np.minimum(self.lengths[first, query], self.lengths[second, query]) < depth
-        similarity.share[short] = similarity.credit[short] = similarity.overlap[short]
-        return similarity
-
-    def _coded(self, query: int) -> tuple[IntArray, IntArray]:
-        """Return a query's documents (S, K) as small numbers, and the rank (S, V + 1) of each in each run."""
-        tops = self.tops[:, query]
-        count, depth = tops.shape
-        known, codes = np.unique(tops, return_inverse=True)
-        lists = np.where(tops < 0, len(known), codes.reshape(tops.shape))
-        ranks = np.full((count, len(known) + 1), depth, dtype=np.int64)
-        ranks[np.arange(count)[:, None], lists] = np.arange(depth)
-        ranks[:, len(known)] = depth
-        return lists, ranks
-
-
-def alike(entries: Sequence[Graded], baseline: Graded | None, *, threshold: float, depth: int) -> tuple[Pair, ...]:
+def alike(entries: Sequence[Graded], baseline: Graded | None, threshold: float) -> tuple[Pair, ...]:
     """Return the pairs of similar submissions; few enough to be read.
 
     Parameters
     ----------
     entries : sequence of Graded
-        The submissions.
+        The submissions; all records are of the same judgments.
     baseline : Graded or None
         The baseline.
     threshold : float
         Lowest mean overlap of runs that are nearly the same.
-    depth : int
-        Number of documents per query that are compared.
 
     Returns
     -------
     tuple of Pair
         First the same files, then the same rankings, then the others by overlap.
-
-    Raises
-    ------
-    EvaluationError
-        The records are not about the same queries.
 
     Notes
     -----
@@ -279,132 +162,85 @@ def alike(entries: Sequence[Graded], baseline: Graded | None, *, threshold: floa
     is not reported.
     """
     everyone = [*entries, *([] if baseline is None else [baseline])]
-    numbers = [*range(len(entries)), -1]
-    groups = _groups(everyone)
-    pairs = [
-        _same(everyone, numbers, one, other) for group in groups for one, other in _couples(everyone, group, baseline)
-    ]
-    having = [[at for at in group if everyone[at].tops is not None] for group in groups]
-    # The baseline comes after all submissions.
-    scored = sorted(max(group) if everyone[max(group)] is baseline else group[0] for group in having if group)
-    links = _near([everyone[at] for at in scored], threshold, depth)
-    likes = [link for link in links if everyone[scored[link.second]] is baseline]
-    for link in dict.fromkeys([*_forest(links), *likes]):
-        one, other = sorted((scored[link.first], scored[link.second]))
-        pairs.append(Pair(numbers[one], numbers[other], link.kind, link.overlap, link.queries))
-    kinds = list(KINDS_OF_PAIRS)
-    return tuple(
-        sorted(pairs, key=lambda pair: (kinds.index(pair.kind), -pair.overlap, pair.first, pair.second % 2**32))
-    )
+    last = len(entries)  # the number of the baseline
+    pairs, scored = list[Pair](), list[int]()
+    for group in _groups(everyone):
+        known = {at: tops for at in group if (tops := everyone[at].tops) is not None}
+        queries = max((int((tops[:, 0] >= 0).sum()) for tops in known.values()), default=0)
+        for one, other in map(sorted, _couples(everyone, group, last)):
+            same = everyone[one].hash_of_run == everyone[other].hash_of_run
+            pairs.append(Pair(one, other, SAME_FILE if same else SAME_RANKING, 1.0, queries))
+        scored += [last] if last in known else [*known][:1]
+    near = _near(everyone, sorted(scored), threshold) if len(scored) > 1 else []
+    pairs += dict.fromkeys([*_forest(near), *(pair for pair in near if pair.second == last)])
+    pairs.sort(key=_order)
+    return tuple(pair._replace(second=-1) if pair.second == last else pair for pair in pairs)
+
+
+def _order(pair: Pair) -> tuple[object, ...]:
+    return [*KINDS_OF_PAIRS].index(pair.kind), -pair.overlap, pair.first, pair.second
 
 
 def _groups(everyone: Sequence[Graded]) -> list[list[int]]:
     """Return groups of runs with the same ranking, or the same file; the same files are next to each other."""
-    files = [graded.hash_of_run if graded.hash_of_run != EMPTY_FILE else "" for graded in everyone]
+    files = ["" if graded.hash_of_run == EMPTY_FILE else graded.hash_of_run for graded in everyone]
+    both = list(zip(files, (graded.hash_of_ranking for graded in everyone), strict=True))
     # Of two equal files, one may have been stopped before its ranking was known.
-    known = [(file, graded.hash_of_ranking) for file, graded in zip(files, everyone, strict=True)]
-    of_file = {file: ranking for file, ranking in known if file and ranking}
+    of_file = {file: ranking for file, ranking in both if file and ranking}
     groups: dict[Hashable, list[int]] = {}
-    first: dict[str, int] = {}
-    for number, (file, graded) in enumerate(zip(files, everyone, strict=True)):
-        first.setdefault(file, number)
-        groups.setdefault(graded.hash_of_ranking or of_file.get(file) or file or number, []).append(number)
-    return [sorted(group, key=lambda at: (first[files[at]], at)) for group in groups.values()]
+    for number, (file, ranking) in enumerate(both):
+        groups.setdefault(ranking or of_file.get(file) or file or number, []).append(number)
+    return [sorted(group, key=lambda at: files.index(files[at])) for group in groups.values()]
 
 
-def _couples(everyone: Sequence[Graded], group: Sequence[int], baseline: Graded | None) -> list[tuple[int, int]]:
+def _couples(everyone: Sequence[Graded], group: Sequence[int], last: int) -> list[tuple[int, int]]:
     """Return the pairs of a group: each with the next one or, if the baseline is in it, each with the baseline.
 
     Students with the same file, other than the baseline's, are still paired with each other.
     """
-    *others, last = sorted(group)
-    if everyone[last] is not baseline:
+    if last not in group:
         return list(pairwise(group))
-    of_file = [at for at in group if at != last and everyone[at].hash_of_run != everyone[last].hash_of_run]
-    copies = [pair for pair in pairwise(of_file) if len({everyone[at].hash_of_run for at in pair}) == 1]
-    return [(at, last) for at in others] + copies
+    others = [at for at in group if everyone[at].hash_of_run != everyone[last].hash_of_run]
+    copies = [pair for pair in pairwise(others) if len({everyone[at].hash_of_run for at in pair}) == 1]
+    return [*((at, last) for at in group if at != last), *copies]
 
 
-def _same(everyone: Sequence[Graded], numbers: Sequence[int], one: int, other: int) -> Pair:
-    """Return a pair of two members of a group; the baseline comes second."""
-    one, other = sorted((one, other))
-    file = everyone[one].hash_of_run == everyone[other].hash_of_run
-    known = [tops for tops in (everyone[one].tops, everyone[other].tops) if tops is not None]
-    queries = int((known[0][:, :1] >= 0).sum()) if known else 0
-    return Pair(numbers[one], numbers[other], SAME_FILE if file else SAME_RANKING, 1.0, queries)
-
-
-class _Link(NamedTuple):
-    """Two runs, by their numbers, and their similarity; for `DOCUMENTS` the overlap is the share."""
-
-    kind: str
-    overlap: float
-    first: int
-    second: int
-    queries: int
-
-
-def _near(runs: Sequence[Graded], threshold: float, depth: int) -> list[_Link]:
-    """Return all pairs of runs whose mean overlap, or share of documents, reaches the threshold."""
-    lists = [graded.tops[:, :depth] for graded in runs if graded.tops is not None]
-    if len({tops.shape for tops in lists}) > 1:
-        raise EvaluationError("the records are of different queries or depths", "Grade all submissions afresh.")
-    if len(lists) < 2 or not lists[0].size:
-        return []
-    overlaps = _Overlaps(np.stack(lists))
-    there: BoolArray = overlaps.lengths > 0
-    first, second = np.array(list(combinations(range(len(lists)), 2))).T
+def _near(everyone: Sequence[Graded], runs: Sequence[int], threshold: float) -> list[Pair]:
+    """Return all pairs of some runs whose mean overlap, or share of documents, reaches the threshold."""
+    tops = np.stack([everyone[at].tops for at in runs])  # type: ignore[misc]
+    there: BoolArray = tops[:, :, 0] >= 0
+    first, second = np.triu_indices(len(runs), 1)
     common = (there.astype(np.int64) @ there.T.astype(np.int64))[first, second]
     most = np.maximum(there.sum(axis=1)[first], there.sum(axis=1)[second])
-    kept = (common > 0) & (common >= LEAST_SHARED * most)
-    first, second, common = first[kept], second[kept], common[kept]
     sums, left = np.zeros((3, len(first))), common.copy()
+    kept = (common > 0) & (common >= LEAST_SHARED * most)
     for query in range(there.shape[1]):
-        sums += overlaps.of_query(query, first, second)
+        first, second, common, left, sums = first[kept], second[kept], common[kept], left[kept], sums[:, kept]
+        sums += _similarity(tops[:, query], first, second)
         left -= there[first, query] & there[second, query]
         # Drop pairs that cannot reach the threshold even if all remaining queries were equal: soon, most of them.
         kept = np.maximum(sums[0], sums[2]) + left >= threshold * common - 1e-9
-        first, second, common, left, sums = first[kept], second[kept], common[kept], left[kept], sums[:, kept]
-    means = np.round(sums / common, 12)
-    nearly = means[0] >= threshold
-    links = [
-        _Link(NEARLY if near else DOCUMENTS, mean if near else share, *rest)
-        for near, mean, share, *rest in zip(
-            *(column.tolist() for column in (nearly, means[0], means[1], first, second, common)), strict=True
-        )
-    ]
-    links = [
-        link
-        for link, credit in zip(links, means[2].tolist(), strict=True)
-        if link.kind == NEARLY or credit >= threshold
-    ]
-    deeper = [graded.lines > depth * graded.queries for graded in runs if graded.tops is not None]
-    return _without_what_all_share(links, deeper)
+    pairs = []
+    columns = (first.tolist(), second.tolist(), common.tolist(), np.round(sums / common, 12).T.tolist())
+    for one, other, queries, (overlap, share, credit) in zip(*columns, strict=True):
+        if overlap >= threshold:
+            pairs.append(Pair(runs[one], runs[other], NEARLY, overlap, queries))
+        elif credit >= threshold:
+            pairs.append(Pair(runs[one], runs[other], DOCUMENTS, share, queries))
+    # If most pairs have the same documents, these were given to all for ranking; runs that have more chose them.
+    given = len(runs) > 2 and 4 * len(pairs) > len(runs) * (len(runs) - 1)
+    deeper = {at for at in runs if everyone[at].lines > DEPTH * everyone[at].queries}
+    return [pair for pair in pairs if not given or pair.kind == NEARLY or {pair.first, pair.second} & deeper]
 
 
-def _without_what_all_share(links: list[_Link], deeper: Sequence[bool]) -> list[_Link]:
-    """Remove links for the same documents if most pairs have them: the documents were given to all, for ranking.
-
-    Runs with more documents than were compared chose these themselves, so their links stay.
-    """
-    count = len(deeper)
-    given = count > 2 and 2 * len(links) > count * (count - 1) / 2
-    return [link for link in links if not given or link.kind == NEARLY or deeper[link.first] or deeper[link.second]]
-
-
-def _forest(links: Sequence[_Link]) -> list[_Link]:
-    """Return the links with the highest overlap that join runs not yet joined (Kruskal's algorithm)."""
-    root: dict[int, int] = {}
-
-    def root_of(run: int) -> int:
-        while run in root:
-            run = root[run]
-        return run
-
+def _forest(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs with the highest overlap that join runs not yet joined (Kruskal's algorithm)."""
+    trees: dict[int, set[int]] = {}
     chosen = []
-    for link in sorted(links, key=lambda link: (link.kind != NEARLY, -link.overlap, link.first, link.second)):
-        one, other = root_of(link.first), root_of(link.second)
-        if one != other:
-            root[other] = one
-            chosen.append(link)
+    for pair in sorted(pairs, key=_order):
+        one, other = (trees.setdefault(at, {at}) for at in (pair.first, pair.second))
+        if one is not other:
+            one |= other
+            trees.update(dict.fromkeys(other, one))
+            chosen.append(pair)
     return chosen
