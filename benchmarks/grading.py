@@ -1,35 +1,43 @@
 """Time grading of a class and checking of a large run; kill grading half-way, go on, and compare what is written.
 
 Usage: python benchmarks/grading.py FOLDER [--students N] [--lines N] [--check-lines N] [--no-kill]
+       python benchmarks/grading.py FOLDER --beside TREE [--turns N] [--students N] [--lines N]
 
-Each submission has 100 queries and its own order of their documents, a notebook with a plot and a report of four pages
-in PDF, both with the numbers; three of four students claim the right numbers, one of four a number that no convention
-gives, so that all ways of explaining it are tried. Some submissions are damaged, and the teacher has adjusted the
-points of one. Beside the time and the CPU time, the sum of the memory of all processes at its highest is printed, as
-Linux counts it in /proc. The package fpdf2 writes the reports.
+Each submission has 100 queries and its own order of their documents; a report in Markdown, Word, PDF or HTML, in turn,
+with the numbers in a table; and a claims.csv that declares them. Three of four students declare the right numbers, one
+of four a number that no convention gives, so that all ways of explaining it are tried. Some submissions are damaged,
+and the teacher has adjusted the points of one. Beside the time and the CPU time, the sum of the memory of all processes
+at its highest is printed, as Linux counts it in /proc. The packages fpdf2 and python-docx write the reports.
+
+With --beside, the package in another folder, such as a worktree of an earlier commit, grades the same class in turn
+with the one here, and the ratio of the medians of their CPU time is printed, that of all processes together.
 """
 
 from __future__ import annotations
 
 import argparse
-import base64
-import json
 import os
 import random
 import resource
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+import docx
 import fpdf
+from taking_turns import Tool, take_turns
 
+HERE = Path(__file__).resolve().parent.parent
 PROSE = """We index the collection without stop words and rank it with BM25, whose parameters we leave as they are. The
 first thousand documents are ranked again by a model that reads the query and the passage together. We tried 3 learning
 rates and 2 epochs; what we report is the run of the last checkpoint, over all queries that are judged."""
+PARAGRAPHS = [PROSE] * 24
 CREATED = datetime(2026, 1, 1, tzinfo=UTC)
 QUERIES = 100
 JUDGED = 100
@@ -37,17 +45,22 @@ TREC = [sys.executable, "-m", "treceval_py"]
 
 
 def main() -> None:
-    """Make the class, grade it, kill it, compare, check."""
+    """Make the class, grade it, kill it, compare, check; or grade it in turn with another version."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--students", type=int, default=300)
     parser.add_argument("--lines", type=int, default=100_000)
     parser.add_argument("--check-lines", type=int, default=7_000_000)
     parser.add_argument("--no-kill", action="store_true")
+    parser.add_argument("--beside", type=Path)
+    parser.add_argument("--turns", type=int, default=3)
     options = parser.parse_args()
     folder = options.folder / f"class-{options.students}-{options.lines}"
     if not folder.exists():
         make_class(folder, options.students, options.lines)
+    if options.beside:
+        beside(folder, options.beside.resolve(), options.turns)
+        return
     seconds, cpu, peak = graded(folder, "whole")
     print(f"{options.students} submissions of {options.lines:,} lines: {seconds:.0f} s, {cpu:.0f} s CPU, {peak:.0f} MB")
     if not options.no_kill:
@@ -58,7 +71,7 @@ def main() -> None:
 
 
 def make_class(folder: Path, students: int, lines: int) -> None:
-    """Write judgments, submissions, a baseline and claims."""
+    """Write judgments, submissions and a baseline."""
     (folder / "submissions").mkdir(parents=True)
     rng = random.Random(7)
     depth = lines // QUERIES
@@ -75,7 +88,7 @@ def make_class(folder: Path, students: int, lines: int) -> None:
         if number % 50 == 17:
             text = text.replace(" 0.5", " 0,5")
         (student / "run.txt").write_text(text)
-    write_claims(folder, students)
+        write_numbers(student, number)
 
 
 def ranking(pools: list[list[str]], depth: int, rng: random.Random, tag: str) -> str:
@@ -89,52 +102,79 @@ def ranking(pools: list[list[str]], depth: int, rng: random.Random, tag: str) ->
     return "".join(parts)
 
 
-def write_claims(folder: Path, students: int) -> None:
-    """Write what students claim: what is right, as the command prints it, or what nothing gives."""
-    runs = [str(folder / "submissions" / f"student{number:03d}" / "run.txt") for number in range(students)]
-    rows = ["student,measure,value"]
-    noise = random.Random(11)
-    for number, run in enumerate(runs):
-        command = [*TREC, "-c", "-m", "map", "-m", "ndcg_cut.10", "-m", "recip_rank", str(folder / "qrels.txt"), run]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        write_documents(Path(run).parent, done.stdout, noise)
-        for line in done.stdout.splitlines():
-            name, _, value = line.split()
-            wrong = number % 4 == 3 and name == "map"
-            rows.append(f"student{number:03d},{name},{'0.912345' if wrong else value}")
-    (folder / "claims.csv").write_text("\n".join(rows) + "\n")
+def write_numbers(student: Path, number: int) -> None:
+    """Write what a student declares, as the command prints it or what nothing gives, and a report with a table of it."""
+    files = [str(student.parent.parent / "qrels.txt"), str(student / "run.txt")]
+    command = [*TREC, "-c", "-m", "map", "-m", "ndcg_cut.10", "-m", "recip_rank", *files]
+    printed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    values = {name: value for name, _, value in map(str.split, printed.splitlines())}
+    if number % 4 == 3 and values:
+        values["map"] = "0.912345"
+    rows = [("measure", "value"), *values.items()]
+    (student / "claims.csv").write_text("".join(f"{name},{value}\n" for name, value in rows))
+    (markdown, word, pdf, web)[number // 4 % 4](student, rows)
 
 
-def write_documents(folder: Path, printed: str, noise: random.Random) -> None:
-    """Write a notebook with the output of a command and a plot, and a report in PDF with the same numbers."""
-    plot = {"image/png": base64.b64encode(noise.randbytes(100_000)).decode(), "text/plain": ["<Figure size 640x480>"]}
-    code = {"cell_type": "code", "execution_count": 1, "metadata": {}, "source": ["from ir import run\n"] * 20}
-    cells = [
-        {"cell_type": "markdown", "metadata": {}, "source": [PROSE]},
-        {**code, "outputs": [{"output_type": "stream", "name": "stdout", "text": printed.splitlines(keepends=True)}]},
-        {**code, "outputs": [{"output_type": "display_data", "data": plot, "metadata": {}}]},
-    ]
-    notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-    (folder / "work.ipynb").write_text(json.dumps(notebook))
+def markdown(student: Path, rows: Sequence[tuple[str, str]]) -> None:
+    """Write a report in Markdown."""
+    lines = [f"| {name} | {value} |" for name, value in rows]
+    (student / "report.md").write_text(
+        "\n\n".join([*PARAGRAPHS, "\n".join([lines[0], "|---|---|", *lines[1:]])]) + "\n"
+    )
+
+
+def word(student: Path, rows: Sequence[tuple[str, str]]) -> None:
+    """Write a report with Word's format."""
+    report = docx.Document()
+    for text in PARAGRAPHS:
+        report.add_paragraph(text)
+    table = report.add_table(rows=0, cols=2)
+    for row in rows:
+        for cell, text in zip(table.add_row().cells, row, strict=True):
+            cell.text = text
+    report.save(str(student / "report.docx"))
+
+
+def pdf(student: Path, rows: Sequence[tuple[str, str]]) -> None:
+    """Write a report in PDF."""
     report = fpdf.FPDF()
     report.set_creation_date(CREATED)
     report.set_font("helvetica", size=11)
-    for _ in range(4):
-        report.add_page()
-        report.multi_cell(0, 5, f"{PROSE}\n" * 6)
+    report.add_page()
+    report.multi_cell(0, 5, "\n".join(PARAGRAPHS))
     with report.table() as table:
-        for line in [("measure", "value"), *((name, value) for name, _, value in map(str.split, printed.splitlines()))]:
+        for cells in rows:
             row = table.row()
-            row.cell(line[0])
-            row.cell(line[1])
-    report.output(str(folder / "report.pdf"))
+            for text in cells:
+                row.cell(text)
+    report.output(str(student / "report.pdf"))
+
+
+def web(student: Path, rows: Sequence[tuple[str, str]]) -> None:
+    """Write a report in HTML."""
+    table = "".join(f"<tr><td>{name}</td><td>{value}</td></tr>\n" for name, value in rows)
+    text = "".join(f"<p>{text}</p>\n" for text in PARAGRAPHS)
+    (student / "report.html").write_text(f"<!doctype html><title>Report</title>{text}<table>{table}</table>\n")
+
+
+def beside(folder: Path, tree: Path, turns: int) -> None:
+    """Grade the class with the package here and with another one, in turn, and print the ratio of their CPU times."""
+
+    def tool(home: Path, name: str) -> Tool:
+        new = ["rm", "-rf", str(folder / name)]
+        return Tool(name, [new, command(folder, name)], env={"PYTHONPATH": str(home)})
+
+    taken = take_turns([tool(HERE, "here"), tool(tree, "beside")], turns, lambda *_: None)
+    cpu = {name: statistics.median(turn.cpu for turn in taken[name]) for name in taken}
+    for name, seconds in cpu.items():
+        print(f"{name}: {seconds:.1f} s CPU ({', '.join(f'{turn.cpu:.1f}' for turn in taken[name])})")
+    print(f"here / beside: {cpu['here'] / cpu['beside']:.2f}")
 
 
 def command(folder: Path, out: str) -> list[str]:
     """Return the command that grades the class."""
     files = [str(folder / name) for name in ("qrels.txt", "submissions")]
-    options = ["--claims", str(folder / "claims.csv"), "--baseline", str(folder / "baseline.txt")]
-    return [*TREC, "grade", *files, "-o", str(folder / out), *options]
+    return [*TREC, "grade", *files, "-o", str(folder / out), "--baseline", str(folder / "baseline.txt")]
 
 
 def adjusted(folder: Path) -> None:

@@ -208,9 +208,9 @@ LI = scored(
         FileRead("scan.pdf", "unread", "scan.pdf has no text layer", 409600),
     ),
     runs=(
-        RunRead("runs/b.txt", "run", "scored", "", {"AP": 0.3125, "nDCG@10": 0.5}, right=1),
-        RunRead("runs/a.txt", "run", "scored", "", {"AP": 0.25, "nDCG@10": 0.375}, right=1),
-        RunRead("runs/old.txt", "run", "refused", "line 3: score 'nan' is not a number"),
+        RunRead("runs/b.txt", "scored", "", {"AP": 0.3125, "nDCG@10": 0.5}, right=1),
+        RunRead("runs/a.txt", "scored", "", {"AP": 0.25, "nDCG@10": 0.375}, right=1),
+        RunRead("runs/old.txt", "refused", "line 3: score 'nan' is not a number"),
     ),
     chosen="runs/b.txt counts: it was handed in last",
     claims=(

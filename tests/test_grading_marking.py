@@ -21,9 +21,8 @@ from treceval_py.explaining.scoring import Scorer
 from treceval_py.grading.claims.claims import Claimed, claimed
 from treceval_py.grading.intake import candidates
 from treceval_py.grading.intake.intake import one, submissions
-from treceval_py.grading.marking import marking
 from treceval_py.grading.marking.marking import Grader, baseline_record, limits_of
-from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, Named, Scored
+from treceval_py.grading.marking.scoring import Assignment
 from treceval_py.grading.marking.similarity import alike
 from treceval_py.grading.processes.kept import plain
 from treceval_py.grading.records import AgainstBaseline, Graded
@@ -359,33 +358,6 @@ def test_the_choice_of_the_teacher_is_stronger_than_the_rules(tmp_path: Path) ->
         found = made.grade(one(str(tmp_path / "ada"), limits_of(AP)), wanted=wanted)
         assert (found.run, found.chosen) == said
         assert found.runs[0].name == found.run
-
-
-@pytest.mark.parametrize(
-    ("held", "named", "again"),
-    [
-        (8, "dense.txt", []),  # each run has four lines, and the first one is always held
-        (7, "dense.txt", ["dense.txt"]),
-        (8, "random.txt", ["random.txt"]),
-        (12, "random.txt", []),
-    ],
-)
-def test_runs_that_are_too_many_to_be_held_are_scored_again_when_they_are_needed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int, named: str, again: list[str]
-) -> None:
-    claims = [claimed("P@1", "0.5000", "a:1")]
-    expected = graded(tmp_path, THREE, AP._replace(named=named), claims=claims)
-    monkeypatch.setattr(marking, "MOST_HELD", held)
-    scored, score = [], AssignmentScorer.scored
-
-    def counted(scorer: AssignmentScorer, source: Named, kind: str) -> Scored:
-        scored.append(source.name)
-        return score(scorer, source, kind)
-
-    monkeypatch.setattr(AssignmentScorer, "scored", counted)
-    found = grader(tmp_path, AP._replace(named=named)).grade(one(str(tmp_path / "ada"), limits_of(AP)), claims)
-    assert scored == ["bm25.txt", "dense.txt", "random.txt", *again]
-    assert plain(found) == plain(expected)
 
 
 @pytest.mark.parametrize(("size", "read"), [(1048, 4), (1047, 5)])

@@ -121,16 +121,12 @@ class RunRead(NamedTuple):
     ----------
     name : str
         The file.
-    kind : str
-        ``run``, ``msmarco``, ``judged-ranking`` or empty.
     status : str
         ``scored``, ``repaired`` or ``refused``.
     reason : str
         Why it is refused, a sentence without a full stop; empty otherwise.
     measures : dict of str to float
         The means; empty if it is refused.
-    hash_of_run, hash_of_ranking : str
-        See `Graded`.
     right : int
         Number of claims that are right for it.
     handed_in : str
@@ -138,12 +134,9 @@ class RunRead(NamedTuple):
     """
 
     name: str
-    kind: str = ""
     status: str = REFUSED
     reason: str = ""
     measures: dict[str, float] = {}  # noqa: RUF012 - never changed
-    hash_of_run: str = ""
-    hash_of_ranking: str = ""
     right: int = 0
     handed_in: str = ""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from treceval_py.errors import visible
 from treceval_py.explaining.explanation import Claim
 from treceval_py.grading.claims.claims import DECLARED, MOST_CLAIMS, SHOWN, Claimed
 from treceval_py.grading.claims.naming import known_measure, measure_named
 from treceval_py.grading.claims.reconciling import MOST_SEARCHES, SURE_DIGITS, Ways, reconcile, unchecked
-from treceval_py.grading.marking.runs import NOT_HANDED_IN
+from treceval_py.grading.intake.platforms import stem_of
 from treceval_py.grading.marking.trying import Tried
 from treceval_py.grading.records import (
     ASKED,
@@ -30,14 +30,14 @@ from treceval_py.measures import Measure
 
 RIGHT = (CORRECT, ROUNDING)
 
+NOT_HANDED_IN = -1
+"""Replaces a run's number if a row of a table is about a run that was not handed in."""
+
 MOST_OTHERS = 3
 """Most runs that are searched for an explanation of a number."""
 
 MOST_OPEN = 10
 """Most other numbers of a measure that equal nothing, beside a confirmed one that gives points: else guessing would."""
-
-Again = Callable[[Tried], Tried]
-"""Restores the dropped parts of a run."""
 
 
 def first_claims(claims: Sequence[Claimed]) -> list[Claimed]:
@@ -93,11 +93,59 @@ def reconciled(
     return checks
 
 
+# --- of which run a claim speaks ---
+
+
+def says_something(claimed: Claimed) -> bool:
+    """Tell whether a claim can tell runs apart: numbers with a single decimal, and 0 and 1, are right for many."""
+    return claimed.claim is not None and claimed.claim.value not in (0, 1) and claimed.claim.digits > 1
+
+
+def names_of(file: str, tag: str) -> set[str]:
+    """Return the names that a table may use for a run, without regard to case."""
+    last = file.rsplit("/", 1)[-1]
+    return {name.casefold() for name in (file, last, stem_of(last), tag) if name}
+
+
+def runs_of_rows(claims: Sequence[Claimed], tried: Sequence[Tried]) -> dict[str, int]:
+    """Return the runs that claims name by their file, its stem or their tag, or else those whose numbers they give."""
+    names = [names_of(run.graded.run, run.tag) for run in tried]
+    rows = dict.fromkeys(claim.run for claim in claims if claim.run)
+    fits = {row: [at for at, known in enumerate(names) if row.casefold() in known] for row in rows}
+    by_row = {row: numbers[0] for row, numbers in fits.items() if len(numbers) == 1}
+    for row in [row for row in fits if row not in by_row]:
+        of_row = [at for at, claim in enumerate(claims) if claim.run == row and says_something(claim)]
+        counts = {
+            number: sum(run.right[at] for at in of_row)
+            for number, run in enumerate(tried)
+            if run.right and number not in by_row.values()
+        }
+        best = [number for number, count in counts.items() if count == max(counts.values())]
+        if len(best) == 1 and counts[best[0]]:
+            by_row[row] = best[0]
+    return by_row
+
+
+def of_which(claims: Sequence[Claimed], by_row: Mapping[str, int], counts: int) -> dict[str, int]:
+    """Return the run of each name in claims, once it is known which run counts.
+
+    That is `NOT_HANDED_IN` if it can only be another run. None has one if it is unknown which of several names belongs
+    to the run that counts.
+    """
+    rows = dict.fromkeys(claim.run for claim in claims if claim.run)
+    left = [row for row in rows if row not in by_row]
+    if not by_row and len(rows) > 1:
+        return {}
+    if len(left) == 1 and counts not in by_row.values():
+        return {**by_row, left[0]: counts}
+    return {**dict.fromkeys(left, NOT_HANDED_IN), **by_row}
+
+
 # --- declared numbers ---
 
 
 def checked_claims(
-    tried: Sequence[Tried], counts: int, claims: Sequence[Claimed], of_row: Mapping[str, int], again: Again
+    tried: Sequence[Tried], counts: int, claims: Sequence[Claimed], of_row: Mapping[str, int]
 ) -> list[Checked]:
     """Check each declared number by the run that it is about.
 
@@ -111,8 +159,6 @@ def checked_claims(
         The declared numbers, the first of all numbers of the submission.
     of_row : mapping of str to int
         The runs of rows, from `of_which`.
-    again : callable
-        Restores the dropped parts of a run.
 
     Returns
     -------
@@ -134,7 +180,7 @@ def checked_claims(
         if run == NOT_HANDED_IN:
             checks |= {at: _not_handed_in(claims[at]) for at in mine}
             continue
-        checked = reconciled(again(tried[run]), [claims[at] for at in mine])
+        checked = reconciled(tried[run], [claims[at] for at in mine])
         checks |= {at: claim if run == counts else _of_another(claim) for at, claim in zip(mine, checked, strict=True)}
     right = {_measure_of(claims[at]): claims[at] for at in checks if checks[at].verdict in RIGHT and not claims[at].run}
     for at, claim in enumerate(claims):
@@ -200,7 +246,7 @@ def evidence(
     Parameters
     ----------
     tried : sequence of Tried
-        The runs; the one that counts has all its parts.
+        The runs.
     counts : int
         The number of the run that counts.
     claims : sequence of Claimed

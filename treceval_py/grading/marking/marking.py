@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from treceval_py.errors import InputError, visible
 from treceval_py.grading.claims.claims import DECLARED, SHOWN, Claimed, claims_of
@@ -15,16 +15,17 @@ from treceval_py.grading.intake.candidates import SHORTEST, RunFile, candidates,
 from treceval_py.grading.intake.found import IntakeError, Limits
 from treceval_py.grading.intake.items import Item, Submission
 from treceval_py.grading.marking.claiming import (
-    MOST_OTHERS,
     RIGHT,
     checked_claims,
     evidence,
-    explained,
     first_claims,
     missing,
+    names_of,
+    of_which,
     right_for,
+    runs_of_rows,
 )
-from treceval_py.grading.marking.runs import chosen, names_of, of_which, rows_of, runs_of_rows, says_something
+from treceval_py.grading.marking.runs import chosen
 from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, against, values_by_query
 from treceval_py.grading.marking.similarity import hash_of_ranking, tops_of
 from treceval_py.grading.marking.trying import Tried, Trier, bytes_of, most_bytes
@@ -60,9 +61,6 @@ _OF_A_RUN = re.compile(r"(?i)\S+ q0 \S+ \d+(?:\.0)? [+-]?[\d.]")
 
 MOST_TOGETHER = 4
 """Size limit of all runs of a submission together, as a multiple of the largest file; further runs are not tried."""
-
-MOST_HELD = 2_000_000
-"""Lines of runs that are held until the counting run is chosen; runs beyond that are scored again."""
 
 
 def limits_of(rules: Rules) -> Limits:
@@ -125,26 +123,27 @@ class Grader:
         graded = record_of(submission, MISSING)
         tried = self._tried(handed.runs, graded, files, claims, {name for name, own in inside.items() if own})
         if not tried:
-            told = [
-                checked if claim.weight == DECLARED else checked._replace(counts=False, sentence=claim.sentence)
-                for claim, checked in zip(claims, reconcile(claims, None), strict=True)
+            checked = [
+                seen if claim.weight == DECLARED else seen._replace(counts=False, sentence=claim.sentence)
+                for claim, seen in zip(claims, reconcile(claims, None), strict=True)
             ]
-            told += missing(told, self.rules.expected, None)
+            checked += missing(checked, self.rules.expected, None)
             listed = tuple(sorted(files.values()))
-            return graded._replace(reason=_nothing(listed), files=listed, claims=tuple(told))
+            return graded._replace(reason=_nothing(listed), files=listed, claims=tuple(checked))
         of_row = runs_of_rows(declared, tried)
-        number, why = self._chosen(tried, claims, of_row, wanted)
-        tried[number] = self._trier.again(tried[number])
-        rows = of_which(rows_of(declared), of_row, number)
-        checked = checked_claims(tried, number, declared, rows, self._trier.again)
+        number, why = chosen(tried, claims, of_row, wanted=wanted, named=self.rules.named)
+        rows = of_which(declared, of_row, number)
+        checked = checked_claims(tried, number, declared, rows)
         anywhere = self.rules.claims == ANYWHERE
         baseline = self._trier.baseline
         checked += evidence(tried, number, claims, queries=queries, baseline=baseline, anywhere=anywhere)
         checked += missing(checked, self.rules.expected, tried[number].ways)
-        if parts := _may_be_parts(tried):
-            why = f"{why}; {PARTS}"
-        if parts or any(file.role == "unread" and file.why.startswith(LOOKS) for file in files.values()):
-            doubt = PARTS if parts else "the runs that were read do not give it, and others were not read"
+        doubt = ""
+        if _may_be_parts(tried):
+            why, doubt = f"{why}; {PARTS}", PARTS
+        elif any(file.role == "unread" and file.why.startswith(LOOKS) for file in files.values()):
+            doubt = "the runs that were read do not give it, and others were not read"
+        if doubt:
             checked = [
                 claim._replace(verdict=UNCHECKED, why=doubt)
                 if claim.verdict == NOT_REPRODUCED and claim.counts
@@ -163,60 +162,30 @@ class Grader:
     ) -> list[Tried]:
         """Try all files that may be runs, without duplicates."""
         kept: list[Tried] = []
-        lines, left = 0, MOST_TOGETHER * most_bytes(self.rules)
+        left = MOST_TOGETHER * most_bytes(self.rules)
         several = len(runs) > 1 or any(claim.run for claim in claims if claim.weight == DECLARED)
         for file in runs:
-            name = file.item.name
-            told = files[name]
+            seen = files[file.item.name]
             if left <= 0:
-                why = f"{told.why}, but the runs before it have {MOST_TOGETHER * self.rules.megabytes:g} MB or more"
-                files[name] = told._replace(role="unread", why=why)
+                why = f"{seen.why}, but the runs before it have {MOST_TOGETHER * self.rules.megabytes:g} MB or more"
+                files[seen.name] = seen._replace(role="unread", why=why)
                 continue
-            one = self._trier.tried(file, graded)
-            same = [other for other in kept if other.graded.hash_of_run == one.graded.hash_of_run != ""]
+            run = self._trier.tried(file, graded)
+            same = [other for other in kept if other.graded.hash_of_run == run.graded.hash_of_run != ""]
             if same:
-                files[name] = told._replace(role="not used", why=f"it is the same file as {same[0].graded.run}")
-                continue
-            if not one.is_scored and name in claiming and file.kind not in ("run", JUDGED):
-                files[name] = told._replace(role="claims", why=CLAIMED)
-                continue
-            if several:
-                one = one._replace(right=right_for(one, claims))
-            left, lines = left - one.size, lines + one.graded.lines
-            kept.append(one.forgotten() if kept and lines > MOST_HELD else one)
+                files[seen.name] = seen._replace(role="not used", why=f"it is the same file as {same[0].graded.run}")
+            elif not run.is_scored and seen.name in claiming and file.kind not in ("run", JUDGED):
+                files[seen.name] = seen._replace(role="claims", why=CLAIMED)
+            else:
+                left -= run.size
+                kept.append(run._replace(right=right_for(run, claims)) if several else run)
         return kept
-
-    def _chosen(
-        self, tried: Sequence[Tried], claims: Sequence[Claimed], of_row: Mapping[str, int], wanted: str
-    ) -> tuple[int, str]:
-        """Return which run counts, and why."""
-        right = [
-            sum(
-                fits and says_something(claim) and of_row.get(claim.run, number) == number
-                for fits, claim in zip(run.right, claims, strict=False)
-            )
-            for number, run in enumerate(tried)
-        ]
-
-        def explains(numbers: Sequence[int]) -> list[int]:
-            some = numbers[:MOST_OTHERS] if any(map(says_something, claims)) else ()
-            counts = [
-                explained(
-                    self._trier.again(tried[number]),
-                    [c for c in claims if c.weight == DECLARED and of_row.get(c.run, number) == number],
-                )
-                for number in some
-            ]
-            return counts + [0] * (len(numbers) - len(counts))
-
-        return chosen(tried, self.rules, wanted, right=right, explained=explains)
 
     def _completed(
         self, tried: Sequence[Tried], number: int, files: dict[str, FileRead], claims: Sequence[Checked]
     ) -> Graded:
         """Return the record of the run that counts, with facts about the others."""
-        counts = tried[number]
-        graded, scored, baseline = counts.graded, counts.scored, self.scoring.baseline
+        graded, scored, baseline = tried[number].graded, tried[number].scored, self.scoring.baseline
         others = [other for at, other in enumerate(tried) if at != number]
         for other in others:
             why = f"{other.file.why}; it was tried as a run, but {graded.run} counts"
@@ -230,7 +199,7 @@ class Grader:
             )
         return graded._replace(
             files=tuple(sorted(files.values())),
-            runs=tuple(_run_read(run, claims) for run in (counts, *others)),
+            runs=tuple(_run_read(run, claims) for run in (tried[number], *others)),
             claims=tuple(claims),
         )
 
@@ -277,11 +246,11 @@ def _names_of(file: RunFile) -> set[str]:
 
 def _searched(item: Item, files: dict[str, FileRead], runs: Collection[str], queries: Collection[str]) -> list[Claimed]:
     """Return the numbers in a file, and record the role of the file."""
-    told = files[item.name]
+    seen = files[item.name]
     try:
         document = read_document(bytes_of(item), item.name)
     except IntakeError as error:  # it is damaged after its beginning, which was readable
-        files[item.name] = told._replace(role="refused", why=error.what)
+        files[item.name] = seen._replace(role="refused", why=error.what)
         return []
     claims = claims_of(document, visible(item.name), runs, queries)
     role, why = "report", NOT_DECLARED if claims else "it has no number beside the name of a measure"
@@ -291,8 +260,8 @@ def _searched(item: Item, files: dict[str, FileRead], runs: Collection[str], que
         role, why = (role, f"{why}; {document.fault}") if claims else ("unread", document.fault)
     elif _has_a_run(document):
         role, why = "unread", "its lines are those of a run, and runs are read from text: hand it in as plain text"
-    if told.role not in ("run", "judged ranking"):
-        files[item.name] = told._replace(role=role, why=why)
+    if seen.role not in ("run", "judged ranking"):
+        files[item.name] = seen._replace(role=role, why=why)
     return claims
 
 
@@ -317,14 +286,6 @@ def _nothing(files: Sequence[FileRead]) -> str:
 def _run_read(tried: Tried, claims: Sequence[Checked]) -> RunRead:
     """Return the record of a run, whether it counts or not."""
     graded = tried.graded
-    return RunRead(
-        graded.run,
-        graded.kind,
-        graded.status,
-        graded.reason,
-        graded.measures,
-        graded.hash_of_run,
-        graded.hash_of_ranking,
-        sum(claim.run == graded.run and claim.verdict in RIGHT for claim in claims),
-        tried.file.item.time or graded.handed_in,
-    )
+    right = sum(claim.run == graded.run and claim.verdict in RIGHT for claim in claims)
+    when = tried.file.item.time or graded.handed_in
+    return RunRead(graded.run, graded.status, graded.reason, graded.measures, right, when)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -128,7 +128,8 @@ def marks_of(graded: Graded, rules: Rules, baseline: Mapping[str, float]) -> Mar
     EvaluationError
         The rules count from the baseline's value, but there is no baseline.
     """
-    parts = [*_of_run(graded, rules), *_of_measures(graded, rules, baseline), *_of_claims(graded, rules)]
+    parts = [_of_run(graded, rules), *_of_measures(graded, rules, baseline), *_of_claims(graded, rules)]
+    parts = [part for part in parts if part.most]
     most = _cents([part.most * 100 for part in parts])
     points = _cents([part.share * cents for part, cents in zip(parts, most, strict=True)])
     items = tuple(
@@ -188,48 +189,41 @@ def _percent(share: Fraction) -> str:
     return f"{float(share * 100):.4g} %"
 
 
-def _of_run(graded: Graded, rules: Rules) -> list[_Part]:
+def _giving(share: Fraction) -> str:
+    return "" if share == 1 else f", which gives {_percent(share)} of the points"
+
+
+def _of_run(graded: Graded, rules: Rules) -> _Part:
     """Return the part of the run: all points, less after repairs, none if no run could be scored."""
-    most = _exact(rules.points_run)
-    if not most:
-        return []
-    if graded.status not in (SCORED, REPAIRED):
-        return [_Part("run", Fraction(0), most, graded.reason or STATUSES[graded.status])]
-    share = _exact(rules.credit_repaired) if graded.status == REPAIRED else Fraction(1)
-    why = STATUSES[graded.status]
-    if share < 1:
-        why += f", which gives {_percent(share)} of the points"
-    return [_Part("run", share, most, why)]
+    share, why = Fraction(1), STATUSES[graded.status]
+    if graded.status == REPAIRED:
+        share = _exact(rules.credit_repaired)
+        why += _giving(share)
+    elif graded.status != SCORED:
+        share, why = Fraction(0), graded.reason or why
+    return _Part("run", share, _exact(rules.points_run), why)
 
 
-def _of_measures(graded: Graded, rules: Rules, baseline: Mapping[str, float]) -> list[_Part]:
-    """Return a part for each measure whose value gives points."""
+def _of_measures(graded: Graded, rules: Rules, baseline: Mapping[str, float]) -> Iterator[_Part]:
+    """Yield a part for each measure whose value gives points."""
     chosen = [rule for rule in rules.measures if rule.full_from is not None]
-    total = sum((_exact(rule.weight) for rule in chosen), Fraction(0))
-    if not rules.points_measures:
-        return []
-    parts = []
+    total = sum(_exact(rule.weight) for rule in chosen)
     for rule in chosen:
-        most = _exact(rules.points_measures) * _exact(rule.weight) / total
         if rule.above_baseline and rule.name not in baseline:
             fault = f"the rules count {rule.name} from the baseline's value, but there is no baseline with it"
             raise EvaluationError(fault, "Give a baseline, or leave above_baseline out of the rules.")
         value = graded.measures.get(rule.name, math.nan)
-        if math.isnan(value):
-            parts.append(_Part(f"measure {rule.name}", Fraction(0), most, f"there is no value of {rule.name}"))
-            continue
-        share, why = _share_of(rule, value, baseline.get(rule.name, 0.0) if rule.above_baseline else None)
-        parts.append(_Part(f"measure {rule.name}", share, most, why))
-    return parts
+        share, why = Fraction(0), f"there is no value of {rule.name}"
+        if not math.isnan(value):
+            share, why = _share_of(rule, value, baseline[rule.name] if rule.above_baseline else None)
+        yield _Part(f"measure {rule.name}", share, _exact(rules.points_measures) * _exact(rule.weight) / total, why)
 
 
 def _share_of(rule: MeasureRule, value: float, baseline: float | None) -> tuple[Fraction, str]:
     """Return the share of a measure's points, and the reason."""
     # As printed: a student who reads 0.3000 has reached 0.3.
-    printed = Fraction(f"{value:.4f}")
-    from_where = Fraction(0) if baseline is None else Fraction(f"{baseline:.4f}")
-    low = from_where + _exact(rule.none_below or 0.0)
-    high = from_where + _exact(0.0 if rule.full_from is None else rule.full_from)
+    printed, start = Fraction(f"{value:.4f}"), Fraction(f"{baseline or 0:.4f}")
+    low, high = start + _exact(rule.none_below or 0.0), start + _exact(rule.full_from or 0.0)
     said = f"{rule.name} is {value:.4f}"
     if baseline is not None:
         said += f", the baseline's {baseline:.4f}"
@@ -244,8 +238,6 @@ def _share_of(rule: MeasureRule, value: float, baseline: float | None) -> tuple[
 def _of_claims(graded: Graded, rules: Rules) -> list[_Part]:
     """Return a part for each measure that must be claimed or, if the rules expect none, that was claimed."""
     whole = _exact(rules.points_claims)
-    if not whole:
-        return []
     claimed: dict[Measure | str, list[Checked]] = {}
     for claim in graded.claims:
         if claim.measure and claim.verdict != NO_CLAIM and claim.counts:
@@ -256,13 +248,10 @@ def _of_claims(graded: Graded, rules: Rules) -> list[_Part]:
         nothing += ", and right ones in a report give no points"
     if not rules.expected:
         return _of_any_claims(claimed, whole, rules, nothing)
-    wanted = {_meant(name): name for name in rules.expected}
-    most = whole / len(wanted)
+    most = whole / len(rules.expected)
     return [
-        _of_claim(name, claimed[key], most, rules)
-        if key in claimed
-        else _Part(f"claim {name}", _exact(rules.credit[NO_CLAIM]), most, nothing)
-        for key, name in wanted.items()
+        _of_claim(name, claims, most, rules) if claims else _Part(f"claim {name}", Fraction(0), most, nothing)
+        for name, claims in ((name, claimed.get(_meant(name))) for name in rules.expected)
     ]
 
 
@@ -276,17 +265,18 @@ def _of_any_claims(
     """
     own = {_meant(rule.name) for rule in rules.measures}
     known = [key for key in claimed if isinstance(key, Measure) and key.family.kind == REAL]
-    first: list[Measure | str] = [key for key in known if key in own]
+    # Next to claims, lines that only look like claims, such as trec_eval's runid, are ignored.
+    first = [key for key in known or claimed if key in own or isinstance(key, str)]
     others = [key for key in known if key not in own and any(map(_says_something, claimed[key]))]
-    if not known:  # Next to claims, lines that only look like claims, such as trec_eval's runid, are ignored.
-        first = [key for key in claimed if isinstance(key, str)]
     if not first and not others:
         why = "the claims do not say how good a run is" if claimed else nothing
         return [_Part("claims", Fraction(0), whole, why)]
-    each_has = whole / (len(first) + bool(others))
-    shares = [*((key, each_has) for key in first), *((key, each_has / len(others)) for key in others)]
-    names = {key: visible(claimed[key][0].measure[:LONGEST_SHOWN]) for key, _ in shares}
-    return [_of_claim(names[key], claimed[key], most, rules) for key, most in shares]
+    share = whole / (len(first) + bool(others))
+    return [
+        _of_claim(visible(claims[0].measure[:LONGEST_SHOWN]), claims, most, rules)
+        for keys, most in ((first, share), (others, share / max(len(others), 1)))
+        for claims in (claimed[key] for key in keys)
+    ]
 
 
 def _says_something(claim: Checked) -> bool:
@@ -305,11 +295,9 @@ def _of_claim(name: str, claims: list[Checked], most: Fraction, rules: Rules) ->
     if claim.verdict == UNCHECKED and claim.why:
         said = f"it could not be checked: {visible(claim.why[:LONGEST_REASON])}"
     said = next((reason for reason in BY_TEACHER if claim.why.startswith(reason)), said)
-    why = f"{visible(claim.text[:LONGEST_SHOWN])}: {said}"
+    why = f"{visible(claim.text[:LONGEST_SHOWN])}: {said}{_giving(share) if share else ''}"
     if len({other.text for other in claims}) > 1:
         why = f"{len(claims)} numbers were claimed, and the worst counts; {why}"
-    if 0 < share < 1:
-        why += f", which gives {_percent(share)} of the points"
     return _Part(f"claim {name}", share, most, why)
 
 

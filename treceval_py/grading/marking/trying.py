@@ -46,7 +46,7 @@ class Tried(NamedTuple):
     tag : str
         The run's tag; empty if it is not scored.
     scored : Scored or None
-        The run with its values; None if it was refused, or dropped because of its size.
+        The run with its values; None if it was refused.
     ways : Ways or None
         The ways in which numbers could have been computed from it.
     own : Ways or None
@@ -77,10 +77,6 @@ class Tried(NamedTuple):
     def having(self, **fields: Any) -> Tried:
         """Return it with changed fields of its record."""
         return self._replace(graded=self.graded._replace(**fields))
-
-    def forgotten(self) -> Tried:
-        """Return it without the parts that take much memory."""
-        return self._replace(scored=None, ways=None, own=None)
 
 
 class Trier:
@@ -146,12 +142,6 @@ class Trier:
         except TrecevalError as error:
             return tried.having(reason=visible(_at(error.line or 0, error.what)))
         return self._with_numbers(tried, scored).having(status=REPAIRED if repairs else SCORED)
-
-    def again(self, tried: Tried) -> Tried:
-        """Return a run with the parts that were dropped."""
-        if tried.scored is not None or not tried.is_scored:
-            return tried
-        return self.tried(tried.file, tried.graded)._replace(right=tried.right)
 
     def _with_numbers(self, tried: Tried, scored: Scored) -> Tried:
         results, names = scored.results, [rule.name for rule in self.rules.measures]
