@@ -195,7 +195,7 @@ class Grader:
             graded = graded._replace(
                 against=None if baseline is None else against(scored, baseline, first, self.rules.feedback),
                 tops=tops_of(scored.run, qids, scored.profile),
-                values=values_by_query(scored, first, qids),
+                values=values_by_query(scored, first),
             )
         return graded._replace(
             files=tuple(sorted(files.values())),

@@ -14,6 +14,7 @@ from treceval_py._types import FloatArray
 from treceval_py.checking.catalogue import CODES
 from treceval_py.checking.checking import check
 from treceval_py.checking.findings import ERROR, WARNING, Finding
+from treceval_py.comparing.paired import paired_t
 from treceval_py.data.ids import encode
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
@@ -27,7 +28,6 @@ from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import Profile, profile_named
 from treceval_py.scoring.results import Results
-from treceval_py.scoring.signatures import Signature
 
 JUDGED_PROFILE = "coursework"
 """The profile for judged rankings."""
@@ -133,9 +133,11 @@ class AssignmentScorer:
             raise InputError(error.what, error.todo, file=path, line=error.line or None)
         if checked.kind is None or checked.kind.name == "qrels":
             raise InputError("these are not lines of a run", "Give a run to compare with.", file=path)
-        # Points may depend on the baseline, so its probable mistakes are reported.
+        # Points may depend on the baseline, so its probable mistakes are reported; hidden judgments without documents.
+        hidden = self.rules.feedback != FULL
         self.notes = tuple(
-            f"the baseline {path} has a warning, {finding.code}: {self._said(finding)}"
+            f"the baseline {path} has a warning, {finding.code}: "
+            + (CODES[finding.code].title if hidden and finding.code[0] == "R" else finding.what)
             for finding in told_findings(checked.findings, self.rules.feedback)
             if finding.severity == WARNING
         )
@@ -143,10 +145,6 @@ class AssignmentScorer:
             data = stream.read()
         self.baseline_hash = hashlib.sha256(data).hexdigest()
         return self.scored(Named(data, path), checked.kind.name)
-
-    def _said(self, finding: Finding) -> str:
-        """Return the text of a warning; if judgments are hidden, without the baseline's documents."""
-        return CODES[finding.code].title if self.rules.feedback != FULL and finding.code[0] == "R" else finding.what
 
     def scored(self, source: Named, kind: str) -> Scored:
         """Read a run, and compute the measures of the rules.
@@ -163,18 +161,13 @@ class AssignmentScorer:
         TrecevalError
             It cannot be read or scored.
         """
-        own: Qrels | None = None
-        rules = self.rules
-        profile = profile_named(JUDGED_PROFILE if kind == JUDGED else rules.profile)
-        names = tuple(rule.name for rule in rules.measures)
-        scoring = Scoring(names, profile, rules.level, complete=rules.complete)
+        profile = profile_named(JUDGED_PROFILE if kind == JUDGED else self.rules.profile)
+        names = tuple(rule.name for rule in self.rules.measures)
+        scoring = Scoring(names, profile, self.rules.level, complete=self.rules.complete)
         if profile.name not in self._evaluators:
             self._evaluators[profile.name] = Evaluator(self.qrels, scoring, Reading(threads=1))
         evaluator = self._evaluators[profile.name]
-        if kind == JUDGED:
-            own, run = read_judged_ranking(source)
-        else:
-            run = evaluator.table(source)
+        own, run = read_judged_ranking(source) if kind == JUDGED else (None, evaluator.table(source))
         return Scored(source.name, kind, profile, self.qrels, run, evaluator.scored(run), own)
 
 
@@ -198,57 +191,30 @@ def against(scored: Scored, baseline: Scored, measure: str, feedback: str) -> Ag
     """
     if scored.profile.name != baseline.profile.name:
         return None
-    number, other = (_values(side.results, measure) for side in (scored, baseline))
-    qids = sorted(set(number) & set(other), key=encode)
-    if not qids:
+    mine, theirs = (values_by_query(side, measure) for side in (scored, baseline))
+    both = ~np.isnan(mine - theirs)
+    if not both.any():
         return None
-    mine, theirs = np.array([number[qid] for qid in qids]), np.array([other[qid] for qid in qids])
+    qids = [qid for qid, there in zip(sorted(scored.qrels.qids, key=encode), both.tolist(), strict=True) if there]
+    mine, theirs = mine[both], theirs[both]
     deltas = mine - theirs
     lost = np.argsort(deltas, kind="stable")[: MOST_LOSSES if feedback != AGGREGATE else 0].tolist()
     losses = [Loss(qids[at], float(mine[at]), float(theirs[at])) for at in lost if deltas[at] < 0]
     if feedback == FULL:
         losses = [loss._replace(documents=_fallen(scored, baseline, measure, loss.qid)) for loss in losses]
-    return AgainstBaseline(
-        baseline.name,
-        measure,
-        float(mine.mean()),
-        float(theirs.mean()),
-        len(qids),
-        int((deltas > 0).sum()),
-        int((deltas < 0).sum()),
-        int((deltas == 0).sum()),
-        _p(deltas),
-        tuple(losses),
-    )
+    better, worse, equal = (int(np.count_nonzero(there)) for there in (deltas > 0, deltas < 0, deltas == 0))
+    means = float(mine.mean()), float(theirs.mean())
+    p = float(paired_t(deltas[:, None]).p[0]) if len(deltas) > 1 else None
+    return AgainstBaseline(baseline.name, measure, *means, len(deltas), better, worse, equal, p, tuple(losses))
 
 
-def _p(deltas: FloatArray) -> float | None:
-    from treceval_py.comparing.paired import paired_t
-
-    if len(deltas) < 2:
-        return None
-    return float(paired_t(deltas[:, None]).p[0])
-
-
-def values_by_query(scored: Scored, measure: str, qids: Iterable[str]) -> FloatArray:
-    """Return the values of a measure for some queries.
-
-    Parameters
-    ----------
-    scored : Scored
-        The run.
-    measure : str
-        The measure, one of the rules.
-    qids : iterable of str
-        The queries.
-
-    Returns
-    -------
-    (T,) float64 array
-        The value of each query; NaN if it does not count.
-    """
-    values = _values(scored.results, measure)
-    return np.array([values.get(qid, math.nan) for qid in sorted(qids, key=encode)], dtype=np.float64)
+def values_by_query(scored: Scored, measure: str) -> FloatArray:
+    """Return the values of a measure for each judged query, in byte order; NaN if it does not count. (T,)."""
+    results = scored.results
+    number = results.names.index(measure)
+    column = np.where(results.counted[:, number], results.matrix[:, number], math.nan)
+    values = dict(zip(results.qids, column.tolist(), strict=True))
+    return np.array([values.get(qid, math.nan) for qid in sorted(scored.qrels.qids, key=encode)], dtype=np.float64)
 
 
 def told_findings(findings: Iterable[Finding], feedback: str) -> tuple[Finding, ...]:
@@ -275,20 +241,12 @@ def told_findings(findings: Iterable[Finding], feedback: str) -> tuple[Finding, 
     return tuple(kept)
 
 
-def _values(results: Results, measure: str) -> dict[str, float]:
-    number = results.names.index(measure)
-    counted = results.counted[:, number]
-    return {
-        qid: float(value)
-        for qid, value, here in zip(results.qids, results.matrix[:, number].tolist(), counted.tolist(), strict=True)
-        if here
-    }
-
-
 def _fallen(scored: Scored, baseline: Scored, measure: str, qid: str) -> tuple[LostDocument, ...]:
     """Return the relevant documents that fell most."""
     ranks, theirs = (_ranks(side, measure, qid) for side in (scored, baseline))
-    labels, least = scored.qrels[qid], _least_relevant(scored.results.signatures[measure])
+    labels = scored.qrels[qid]
+    level = dict(scored.results.signatures[measure].measure.parameters).get("level")
+    least = max(level, 0) if isinstance(level, int) else 1  # else labels are gains, and the lowest gain counts
     relevant = [docid for docid, label in labels.items() if label >= least and docid in theirs]
     fallen = [docid for docid in relevant if docid not in ranks or ranks[docid] > theirs[docid]]
     # First those that ranked highest in the baseline, where they count most.
@@ -296,14 +254,7 @@ def _fallen(scored: Scored, baseline: Scored, measure: str, qid: str) -> tuple[L
     return tuple(LostDocument(docid, labels[docid], ranks.get(docid), theirs[docid]) for docid in fallen[:MOST_LOST])
 
 
-def _least_relevant(signature: Signature) -> int:
-    """Return the lowest label of a relevant document or, for measures that use labels as gains, the lowest gain."""
-    level = dict(signature.measure.parameters).get("level")
-    return max(level, 0) if isinstance(level, int) else 1
-
-
 def _ranks(scored: Scored, measure: str, qid: str) -> dict[str, int]:
     """Return the ranks of a query's documents in the scored run."""
-    signature: Signature = scored.results.signatures[measure]
-    task = task_of_signature(signature, scored.qrels)
+    task = task_of_signature(scored.results.signatures[measure], scored.qrels)
     return {document.docid: document.rank for document in dissected(task, scored.qrels, scored.run, qid).documents}
