@@ -63,7 +63,7 @@ def test_a_run_is_scored_by_the_measures_of_the_rules(tmp_path: Path) -> None:
     scored = scoring(tmp_path, ONE_EACH, rules=rules).scored(Named(run_of(q1="xr", q2="r").encode(), "run.txt"), "run")
     # RR is (1/2 + 1 + 0 + 0 + 0) / 5, P@2 is (1/2 + 1/2 + 0 + 0 + 0) / 5.
     assert scored.results.mean == {"RR": pytest.approx(0.3), "P@2": pytest.approx(0.2)}
-    assert (scored.name, scored.kind, scored.profile.name) == ("run.txt", "run", "trec_eval-10")
+    assert (scored.name, scored.profile.name) == ("run.txt", "trec_eval-10")
 
 
 def test_a_run_of_three_columns_is_scored_by_its_ranks(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_the_baseline_is_scored_as_a_run_and_known_by_the_hash_of_its_bytes(tmp_
     made = scoring(tmp_path, ONE_EACH, data, name="base.txt.gz")
     assert made.baseline is not None
     assert made.baseline.results.mean == {"RR": pytest.approx((1 + 1 / 2) / 5)}
-    assert (made.baseline.name, made.baseline.kind) == (str(tmp_path / "base.txt.gz"), "run")
+    assert made.baseline.name == str(tmp_path / "base.txt.gz")
     assert made.baseline_hash == hashlib.sha256(data).hexdigest()
     without = scoring(tmp_path, ONE_EACH)
     assert (without.baseline, without.baseline_hash) == (None, "")
@@ -283,4 +283,4 @@ def test_a_judged_ranking_is_scored_by_the_judgments(tmp_path: Path, ranking: st
     made = scoring(tmp_path, "q1 0 a 1\nq1 0 b 0\nq2 0 c 1\n", rules=RR)
     scored = made.scored(Named(ranking.encode(), "r.txt"), "judged-ranking")
     assert scored.results.mean == {"RR": value}
-    assert (scored.profile.name, scored.kind) == ("coursework", "judged-ranking")
+    assert scored.profile.name == "coursework"

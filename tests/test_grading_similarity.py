@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from treceval_py._types import IntArray
 from treceval_py.data.run import Run
 from treceval_py.errors import DataError
 from treceval_py.grading.grades import Pair
-from treceval_py.grading.marking.similarity import alike, hash_of_ranking, tops_of
+from treceval_py.grading.marking.similarity import alike, ranking_of
 from treceval_py.grading.records import Graded
-from treceval_py.scoring.profiles import PROFILES
+from treceval_py.scoring.profiles import PROFILES, Profile
 
 TREC = PROFILES["trec_eval-10"]
 
@@ -27,8 +28,12 @@ def run_of(lists: Lists) -> Run:
 def graded(lists: Lists, file: str, qids: Sequence[str] | None = None) -> Graded:
     run = run_of(lists)
     hashed = hashlib.sha256(file.encode()).hexdigest()
-    tops = tops_of(run, qids or sorted(lists), TREC)
-    return Graded(file, file, "scored", hash_of_run=hashed, hash_of_ranking=hash_of_ranking(run, TREC), tops=tops)
+    ranking, tops = ranking_of(run, qids or lists, TREC)
+    return Graded(file, file, "scored", hash_of_run=hashed, hash_of_ranking=ranking, tops=tops)
+
+
+def tops_of(run: Run, qids: Sequence[str], profile: Profile = TREC) -> IntArray:
+    return ranking_of(run, qids, profile)[1]
 
 
 def pairs(*entries: Graded, baseline: Graded | None = None, threshold: float = 0.95) -> list[Pair]:
@@ -49,7 +54,7 @@ def plain_overlap(one: Sequence[object], other: Sequence[object]) -> float:
 
 def test_the_tops_are_hashes_of_the_first_documents_of_each_query_in_the_order_of_their_bytes() -> None:
     run = Run({"2": {"a": 1.0, "b": 3.0, "c": 2.0}, "10": {str(number): -number for number in range(11)}})
-    ten, two, seven = tops_of(run, ["2", "10", "7"], TREC).tolist()
+    ten, two, seven = tops_of(run, ["2", "10", "7"]).tolist()
     assert ten == [code(b"%d" % number) for number in range(10)]
     assert two == [code(b"b"), code(b"c"), code(b"a"), *[-1] * 7]
     assert seven == [-1] * 10
@@ -57,12 +62,12 @@ def test_the_tops_are_hashes_of_the_first_documents_of_each_query_in_the_order_o
 
 def test_tops_are_ranked_by_the_profile_and_at_most_a_thousand_queries_are_kept() -> None:
     run = Run({"1": {"a": 1.0, "b": 1.0}})
-    assert tops_of(run, ["1"], TREC)[0, :2].tolist() == [code(b"b"), code(b"a")]  # ties by descending id
+    assert tops_of(run, ["1"])[0, :2].tolist() == [code(b"b"), code(b"a")]  # ties by descending id
     assert tops_of(run, ["1"], PROFILES["ranx"])[0, :2].tolist() == [code(b"a"), code(b"b")]  # by line
     with pytest.raises(DataError, match="has no rank column"):
         tops_of(run, ["1"], PROFILES["msmarco"])
     for count in (1000, 1001):
-        assert tops_of(run, [str(number) for number in range(count)], TREC).shape == (1000, 10)
+        assert tops_of(run, [str(number) for number in range(count)]).shape == (1000, 10)
 
 
 def test_the_hash_of_a_ranking_is_that_of_its_documents_in_their_order() -> None:
@@ -75,10 +80,9 @@ def test_the_hash_of_a_ranking_is_that_of_its_documents_in_their_order() -> None
         {"1": ["ab"], "2": ["c"]},
         {"1": ["a", "b", "c"]},
     ]
-    hashes = [hash_of_ranking(run, TREC) for run in (one, *map(run_of, others))]
-    assert len(set(hashes)) == 6
-    assert hash_of_ranking(other, TREC) == hashes[0]
-    assert hash_of_ranking(Run({}), TREC) == ""
+    hashes = [ranking_of(run, [], TREC)[0] for run in (one, *map(run_of, others), other, Run({}))]
+    assert len(set(hashes)) == 7
+    assert hashes[-2:] == [hashes[0], ""]
 
 
 def overlap_of(one: Sequence[int], other: Sequence[int]) -> float:

@@ -27,7 +27,7 @@ from treceval_py.grading.marking.claiming import (
 )
 from treceval_py.grading.marking.runs import chosen
 from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, against, values_by_query
-from treceval_py.grading.marking.similarity import hash_of_ranking, tops_of
+from treceval_py.grading.marking.similarity import ranking_of
 from treceval_py.grading.marking.trying import Tried, Trier, bytes_of, most_bytes
 from treceval_py.grading.records import (
     JUDGED,
@@ -163,7 +163,6 @@ class Grader:
         """Try all files that may be runs, without duplicates."""
         kept: list[Tried] = []
         left = MOST_TOGETHER * most_bytes(self.rules)
-        several = len(runs) > 1 or any(claim.run for claim in claims if claim.weight == DECLARED)
         for file in runs:
             seen = files[file.item.name]
             if left <= 0:
@@ -178,7 +177,7 @@ class Grader:
                 files[seen.name] = seen._replace(role="claims", why=CLAIMED)
             else:
                 left -= run.size
-                kept.append(run._replace(right=right_for(run, claims)) if several else run)
+                kept.append(run._replace(right=right_for(run, claims)))
         return kept
 
     def _completed(
@@ -191,10 +190,9 @@ class Grader:
             why = f"{other.file.why}; it was tried as a run, but {graded.run} counts"
             files[other.file.item.name] = files[other.file.item.name]._replace(role="not used", why=why)
         if scored is not None:
-            qids, first = self.scoring.qrels.qids, self.rules.measures[0].name
+            first = self.rules.measures[0].name
             graded = graded._replace(
                 against=None if baseline is None else against(scored, baseline, first, self.rules.feedback),
-                tops=tops_of(scored.run, qids, scored.profile),
                 values=values_by_query(scored, first),
             )
         return graded._replace(
@@ -215,17 +213,10 @@ def baseline_record(grader: Grader) -> Graded | None:
     scoring, scored = grader.scoring, grader.scoring.baseline
     if scored is None:
         return None
-    tops = tops_of(scored.run, scoring.qrels.qids, scored.profile)
-    return Graded(
-        "",
-        scored.name,
-        SCORED,
-        kind=scored.kind,
-        hash_of_run=scoring.baseline_hash,
-        measures={rule.name: scored.results.mean[rule.name] for rule in grader.rules.measures},
-        hash_of_ranking=hash_of_ranking(scored.run, scored.profile),
-        tops=tops,
-    )
+    hash_of_ranking, tops = ranking_of(scored.run, scoring.qrels.qids, scored.profile)
+    measures = {rule.name: scored.results.mean[rule.name] for rule in grader.rules.measures}
+    made = Graded("", scored.name, SCORED, hash_of_run=scoring.baseline_hash, measures=measures)
+    return made._replace(hash_of_ranking=hash_of_ranking, tops=tops)
 
 
 def _may_be_parts(tried: Sequence[Tried]) -> bool:

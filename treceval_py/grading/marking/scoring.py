@@ -71,22 +71,19 @@ class Scored(NamedTuple):
     ----------
     name : str
         The file.
-    kind : str
-        Kind of the file.
     profile : Profile
         The profile it is scored under.
     qrels : Qrels
-        The judgments that count: those of the assignment or, if the rules say so, those of a judged ranking.
+        The judgments.
     run : Run
         The run.
     results : Results
         The numbers.
     own : Qrels or None
-        The labels in a judged ranking, even if they do not count.
+        The labels in a judged ranking, which do not count.
     """
 
     name: str
-    kind: str
     profile: Profile
     qrels: Qrels
     run: Run
@@ -168,7 +165,7 @@ class AssignmentScorer:
             self._evaluators[profile.name] = Evaluator(self.qrels, scoring, Reading(threads=1))
         evaluator = self._evaluators[profile.name]
         own, run = read_judged_ranking(source) if kind == JUDGED else (None, evaluator.table(source))
-        return Scored(source.name, kind, profile, self.qrels, run, evaluator.scored(run), own)
+        return Scored(source.name, profile, self.qrels, run, evaluator.scored(run), own)
 
 
 def against(scored: Scored, baseline: Scored, measure: str, feedback: str) -> AgainstBaseline | None:

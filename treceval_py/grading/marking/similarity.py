@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -49,20 +49,22 @@ LEAST_SHARED = 0.5
 """Two runs are compared if they share at least this part of the queries of the larger one."""
 
 
-def tops_of(run: Run, qids: Sequence[str], profile: Profile) -> IntArray:
-    """Return the first documents of each query as numbers, for comparison with other runs.
+def ranking_of(run: Run, qids: Iterable[str], profile: Profile) -> tuple[str, IntArray]:
+    """Return a hash of the rankings of a run, and the first documents of each query, for comparison with other runs.
 
     Parameters
     ----------
     run : Run
         The run.
-    qids : sequence of str
+    qids : iterable of str
         The judged queries.
     profile : Profile
         How the run is ranked.
 
     Returns
     -------
+    str
+        SHA-256, hexadecimal, independent of scores, tag and order of queries; empty if the run has no documents.
     (T, 10) int64 array
         For the first T queries in byte order, at most 1000: 63 bits of the BLAKE2b hash of each document id; -1 if the
         run has fewer documents.
@@ -72,35 +74,23 @@ def tops_of(run: Run, qids: Sequence[str], profile: Profile) -> IntArray:
     DataError
         The profile orders by rank, but the run has no ranks.
     """
-    chosen = sorted(qids, key=encode)[:MOST_QUERIES]
-    tops = np.full((len(chosen), DEPTH), -1, dtype=np.int64)
-    ranking = arrange(run, profile.conventions.ranking())
-    for number, qid in enumerate(chosen):
-        row = ranking.run.row_of(qid)
-        if row is not None:
-            start, stop = ranking.run.span(row)
-            first = ranking.order[start:stop][: profile.conventions.depth][:DEPTH]
-            hashes = [hashlib.blake2b(docid, digest_size=8) for docid in ranking.run.docids.take(first).raw()]
-            tops[number, : len(first)] = [int.from_bytes(hashed.digest(), "little") >> 1 for hashed in hashes]
-    return tops
-
-
-def hash_of_ranking(run: Run, profile: Profile) -> str:
-    """Return a hash of the rankings of a run under a profile, independent of scores, tag and order of queries.
-
-    It is a SHA-256, hexadecimal; empty if the run has no documents.
-    """
     ranking = arrange(run, profile.conventions.ranking())
     docids, order = ranking.run.docids.raw(), ranking.order.tolist()
     rows = sorted(zip(map(encode, ranking.run.qids), pairwise(ranking.run.offsets.tolist()), strict=True))
-    digest = hashlib.sha256()
+    digest, first = hashlib.sha256(), dict[bytes, list[bytes]]()
     for qid, (start, stop) in rows:
         ranked = [docids[at] for at in order[start:stop][: profile.conventions.depth]]
         if ranked:
             # Lengths make the encoding unique, whatever ids contain.
             digest.update(b"%d %d %b" % (len(qid), len(ranked), qid))
             digest.update(b",".join([b"%d" % len(docid) for docid in ranked]) + b":" + b"".join(ranked))
-    return digest.hexdigest() if docids else ""
+            first[qid] = ranked[:DEPTH]
+    judged = sorted(map(encode, qids))[:MOST_QUERIES]
+    tops = np.full((len(judged), DEPTH), -1, dtype=np.int64)
+    for number, qid in enumerate(judged):
+        hashes = [hashlib.blake2b(docid, digest_size=8).digest() for docid in first.get(qid, ())]
+        tops[number, : len(hashes)] = [int.from_bytes(hashed, "little") >> 1 for hashed in hashes]
+    return digest.hexdigest() if docids else "", tops
 
 
 def _similarity(tops: IntArray, first: IntArray, second: IntArray) -> FloatArray:

@@ -17,7 +17,7 @@ from treceval_py.grading.intake.candidates import RunFile
 from treceval_py.grading.intake.found import IntakeError
 from treceval_py.grading.intake.items import Item
 from treceval_py.grading.marking.scoring import AssignmentScorer, Named, Scored, told_findings
-from treceval_py.grading.marking.similarity import hash_of_ranking
+from treceval_py.grading.marking.similarity import ranking_of
 from treceval_py.grading.records import JUDGED, REFUSED, REPAIRED, SCORED, Graded
 from treceval_py.grading.rule_keys import Rules
 from treceval_py.io.source import peek
@@ -149,12 +149,14 @@ class Trier:
         tried = tried._replace(tag=scored.run.tag, scored=scored, ways=self._ways(scored, distances))
         if scored.own is not None:
             tried = tried._replace(own=self._ways(scored._replace(qrels=scored.own), distances, own=True))
+        hash_of_ranking, tops = ranking_of(scored.run, scored.qrels.qids, scored.profile)
         return tried.having(
             profile=scored.profile.name,
             missing_queries=(len(results.missing), len(scored.qrels)),
             measures={name: results.mean[name] for name in names},
             signatures={name: str(results.signatures[name]) for name in names},
-            hash_of_ranking=hash_of_ranking(scored.run, scored.profile),
+            hash_of_ranking=hash_of_ranking,
+            tops=tops,
         )
 
     def _ways(self, scored: Scored, distances: bool, *, own: bool = False) -> Ways:
