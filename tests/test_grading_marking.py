@@ -56,7 +56,7 @@ def graded(
     baseline: str = "",
 ) -> Graded:
     """Grade what ada hands in."""
-    (folder / "ada").mkdir()
+    (folder / "ada").mkdir(parents=True)
     for name, data in files.items():
         (folder / "ada" / name).write_bytes(data if isinstance(data, bytes) else data.encode())
     made = grader(folder, rules, qrels=qrels, baseline=baseline)
@@ -75,26 +75,19 @@ def verdicts(found: Graded) -> list[str]:
 
 
 def test_a_run_is_scored_with_all_that_is_known_of_it(tmp_path: Path) -> None:
-    found = of_run(tmp_path, RUN)
-    assert (found.student, found.source) == ("ada", str(tmp_path / "ada"))
-    assert (found.status, found.reason, found.run, found.kind) == ("scored", "", "run.txt", "run")
-    assert (found.lines, found.queries, found.documents) == (4, 2, 4)
-    assert (found.measures, found.profile) == ({"AP": 0.75}, "trec_eval-10")
-    assert found.hash_of_run == hashlib.sha256(RUN.encode()).hexdigest()
-    assert (found.missing_queries, found.repairs, found.claims, found.against) == ((0, 2), (), (), None)
-    assert list(found.signatures) == ["AP"]
-    assert found.signatures["AP"].startswith("AP(rel=1)|p:trec_eval-10|missing:empty|#:2|")
-
-
-def test_it_is_told_how_many_judged_queries_a_run_lacks(tmp_path: Path) -> None:
-    qrels = QRELS + "q3 0 a 1\nq4 0 a 1\n"
-    assert of_run(tmp_path, "q1 Q0 a 1 2 t\n", qrels=qrels).missing_queries == (3, 4)
-
-
-def test_a_compressed_run_is_known_by_the_hash_of_the_file_that_was_handed_in(tmp_path: Path) -> None:
     data = gzip.compress(RUN.encode())
-    found = graded(tmp_path, {"run.txt.gz": data})
-    assert (found.measures, found.hash_of_run) == ({"AP": 0.75}, hashlib.sha256(data).hexdigest())
+    found = graded(tmp_path, {"run.txt.gz": data}, qrels=QRELS + "q10 0 a 1\n")
+    assert (found.student, found.source) == ("ada", str(tmp_path / "ada"))
+    assert (found.status, found.reason, found.run, found.kind) == ("scored", "", "run.txt.gz", "run")
+    assert (found.lines, found.queries, found.documents, found.missing_queries) == (4, 2, 4, (1, 3))
+    assert (found.measures, found.profile) == ({"AP": 0.5}, "trec_eval-10")  # 1, 1/2 and 0
+    assert found.hash_of_run == hashlib.sha256(data).hexdigest()  # of the file that was handed in
+    assert (found.repairs, found.claims, found.against) == ((), (), None)
+    assert found.signatures["AP"].startswith("AP(rel=1)|p:trec_eval-10|missing:empty|#:3|")
+    assert found.values is not None
+    assert found.tops is not None
+    assert found.values.tolist() == [1, 0, 0.5]  # q1, q10, q2: the order of their bytes
+    assert (found.tops >= 0).sum(axis=1).tolist() == [2, 0, 2]
 
 
 def test_of_each_kind_of_finding_twenty_are_kept_and_all_are_counted(tmp_path: Path) -> None:
@@ -105,11 +98,6 @@ def test_of_each_kind_of_finding_twenty_are_kept_and_all_are_counted(tmp_path: P
 
 
 # --- rules, each from end to end ---
-
-
-def test_the_rules_say_which_measures_are_computed(tmp_path: Path) -> None:
-    rules = Rules(measures=(MeasureRule("P@1"), MeasureRule("RR")))
-    assert of_run(tmp_path, RUN, rules).measures == {"P@1": 0.5, "RR": 0.75}
 
 
 TIED = "q1 Q0 a 1 5 t\nq1 Q0 b 2 5 t\n"
@@ -140,20 +128,16 @@ def test_runs_are_scored_and_claims_are_checked_under_the_rules(
     assert verdicts(found) == [verdict]
 
 
-@pytest.mark.parametrize(("more", "status", "packed"), [(0, "scored", "scored"), (1, "missing", "refused")])
-def test_a_file_may_be_as_large_as_the_rules_say_and_no_larger(
-    tmp_path: Path, more: int, status: str, packed: str
-) -> None:
-    rules = AP._replace(megabytes=0.001)
-    assert limits_of(rules).file_bytes == 1048  # 0.001 * 1024 * 1024
-    text = RUN + "#" * (1048 - len(RUN) - 1 + more) + "\n"
-    found = of_run(tmp_path, text, rules)
-    why = "no file could be opened: run.txt: it has 1,049 bytes, more than 1,048 bytes"
-    assert (found.status, found.reason) == (status, why if more else "")
-    (tmp_path / "packed").mkdir()
-    found = graded(tmp_path / "packed", {"run.txt.gz": gzip.compress(text.encode())}, rules)
-    why = "run.txt.gz is more than 0.001 MB when unpacked"
-    assert (found.status, found.reason) == (packed, why if more else "")
+def test_a_file_may_be_as_large_as_the_rules_say_and_no_larger(tmp_path: Path) -> None:
+    rules, large = AP._replace(megabytes=0.001), RUN + "#" * (1047 - len(RUN)) + "\n"
+    assert limits_of(rules).file_bytes == len(large) == 1048  # 0.001 * 1024 * 1024
+    for name, why in (
+        ("run.txt", "no file could be opened: run.txt: it has 1,049 bytes, more than 1,048 bytes"),
+        ("run.txt.gz", "run.txt.gz is more than 0.001 MB when unpacked"),
+    ):
+        for text, reason in ((large, ""), (large + "#", why)):
+            data = gzip.compress(text.encode()) if name.endswith("gz") else text
+            assert graded(tmp_path / name / str(len(text)), {name: data}, rules).reason == reason
 
 
 # --- mending ---
@@ -218,7 +202,6 @@ def test_compressed_data_that_are_cut_off_are_refused(tmp_path: Path) -> None:
 def test_what_is_not_scored_has_its_reason(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     told = {}
     for number, (name, (files, rules)) in enumerate(REFUSED.items()):
-        (tmp_path / str(number)).mkdir()
         found = graded(tmp_path / str(number), files, rules)
         assert (found.measures, found.repairs, found.tops) == ({}, (), None)
         told[name] = f"{found.status} {found.run} {found.lines} {dict(found.counts)}\n  {found.reason}"
@@ -316,7 +299,6 @@ def told(found: Graded) -> str:
 def test_claims_are_checked_by_their_runs_and_one_run_counts(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     said = []
     for number, (name, (files, rules, claims)) in enumerate(CASES.items()):
-        (tmp_path / str(number)).mkdir()
         said.append(f"# {name}\n  {told(graded(tmp_path / str(number), files, rules, claims=claims))}\n")
     assert "".join(said) == snapshot
 
@@ -336,40 +318,31 @@ def test_claims_of_several_files_are_bounded_together(tmp_path: Path, second: in
     assert found[-1].why == ("only the first 200 numbers of a submission are read" if second > 100 else "")
 
 
-def test_values_and_first_documents_are_those_of_each_judged_query_in_the_order_of_their_bytes(tmp_path: Path) -> None:
-    found = of_run(tmp_path, RUN, AP, qrels=QRELS + "q10 0 a 1\n")
-    assert found.values is not None
-    assert found.tops is not None
-    assert found.values.tolist() == [1, 0, 0.5]  # q1, q10, q2
-    assert found.tops.shape == (3, 10)
-    assert (found.tops >= 0).sum(axis=1).tolist() == [2, 0, 2]
-
-
 def test_the_choice_of_the_teacher_is_stronger_than_the_rules(tmp_path: Path) -> None:
-    graded(tmp_path, THREE)
-    made = grader(tmp_path, AP._replace(named="bm25.txt"))
-    for wanted, said in {
-        "dense.txt": ("dense.txt", "dense.txt counts: the teacher chose dense.txt"),
-        "x.txt": (
-            "bm25.txt",
-            "bm25.txt counts: the teacher chose x.txt, but no run has that name; the rules count files named bm25.txt",
-        ),
-    }.items():
-        found = made.grade(one(str(tmp_path / "ada"), limits_of(AP)), wanted=wanted)
-        assert (found.run, found.chosen) == said
+    none = "the teacher chose x.txt, but no run has that name; the rules count files named bm25.txt"
+    for files, wanted, counts, why in (
+        (THREE, "Dense.txt", "dense.txt", "the teacher chose Dense.txt"),
+        (THREE, "x.txt", "bm25.txt", none),
+        ({"bm25.txt": RUN}, "x.txt", "bm25.txt", none),
+        ({"bm25.txt": RUN}, "", "bm25.txt", ""),
+    ):
+        folder = tmp_path / str(len(files)) / f"{wanted}-"
+        graded(folder, files)
+        made = grader(folder, AP._replace(named="bm25.txt"))
+        found = made.grade(one(str(folder / "ada"), limits_of(AP)), wanted=wanted)
+        assert (found.run, found.chosen) == (counts, f"{counts} counts: {why}" if why else "")
         assert found.runs[0].name == found.run
 
 
-@pytest.mark.parametrize(("size", "read"), [(1048, 4), (1047, 5)])
-def test_no_more_runs_are_read_than_four_of_the_largest_would_be(tmp_path: Path, size: int, read: int) -> None:
+def test_no_more_runs_are_read_than_four_of_the_largest_would_be(tmp_path: Path) -> None:
     # A run may have 1,048 bytes: four of them have 4,192.
-    files = {f"{name}.run": f"{RUN}{'#' * (size - len(RUN) - 2)}{name}\n" for name in "abcdefg"}
-    found = graded(tmp_path, files, AP._replace(megabytes=0.001))
-    assert [each.name for each in found.runs] == [f"{name}.run" for name in "abcdefg"[:read]]
-    assert [(each.name, each.role, each.why) for each in found.files[read:]] == [
-        (f"{name}.run", "unread", "its lines are those of a run, but the runs before it have 0.004 MB or more")
-        for name in "abcdefg"[read:]
-    ]
+    why = "its lines are those of a run, but the runs before it have 0.004 MB or more"
+    for size, read in ((1048, 4), (1047, 5)):
+        files = {f"{name}.run": f"{RUN}{'#' * (size - len(RUN) - 2)}{name}\n" for name in "abcdefg"}
+        found = graded(tmp_path / str(size), files, AP._replace(megabytes=0.001))
+        assert [run.name for run in found.runs] == list(files)[:read]
+        left = [(name, "unread", why) for name in files][read:]
+        assert [(file.name, file.role, file.why) for file in found.files[read:]] == left
 
 
 def test_rows_and_wrong_numbers_are_searched_once_for_each_measure(
@@ -450,42 +423,32 @@ def test_the_baseline_is_a_record_like_that_of_a_submission(tmp_path: Path) -> N
 # --- runs that are alike, in the class of data/coursework/make.py ---
 
 
-MAKE = Path(__file__).parent.parent / "data" / "coursework" / "make.py"
-
-
-HONEST_IN_OTHER_FILES = (
-    # Compressed, in three columns, in UTF-16, with other ends of lines, another tag, other ranks or repairs.
-    *("Barbara Liskov", "Byte Order Mark", "Edsger Dijkstra", "Five Fields", "Grace Hopper", "Header Line", "baseline"),
-    *("Rank Contradicts", "Sixteen Bits", "Spaces In Tag", "Three Columns", "Twice Exactly", "Windows Lines"),
-)
-"""Who hands in the ranking of the honest run, each in a file of its own, by name; the baseline has Grace Hopper's file."""
-
-DAMAGED = ("Nul Byte", "Nan Score", "Text Score", "Decimal Comma", "Twice Otherwise")
-
-
 @pytest.mark.slow
 def test_runs_of_a_class_that_are_alike_are_paired(tmp_path: Path) -> None:
-    module = module_at(MAKE)
+    module = module_at(Path(__file__).parent.parent / "data" / "coursework" / "make.py")
     module.write(tmp_path)
     rules = read_rules(tmp_path / "rules.toml")
     class_grader = Grader(Assignment(str(tmp_path / "qrels.txt"), str(tmp_path / "baseline.txt"), rules))
-    records = [class_grader.grade(each) for each in submissions(str(tmp_path / "submissions"), limits_of(rules))]
-    names = [*(each.student for each in records), "baseline"]
+    records = [class_grader.grade(mine) for mine in submissions(str(tmp_path / "submissions"), limits_of(rules))]
+    names = [*(record.student for record in records), "baseline"]
     found = alike(records, baseline_record(class_grader), rules.similarity)
     pairs = {frozenset((names[pair.first], names[pair.second])): pair.kind for pair in found}
+    honest = sorted({mine.name for mine in module.CLASS if module.RUN in mine.files.values()} | {"Donald Knuth"})
     # The same files are paired, each with the next one by name; in an archive Donald Knuth has the honest run.
-    honest = sorted({each.name for each in module.CLASS if module.RUN in each.files.values()} | {"Donald Knuth"})
-    assert len(honest) == 33
-    of_copies, of_baseline = frozenset({"Copy One", "Copy Two"}), frozenset({"Grace Hopper", "baseline"})
-    same_file = {pair for pair, kind in pairs.items() if kind == "same file"}
-    assert same_file == {*map(frozenset, pairwise(honest)), of_copies, of_baseline}
-    # Everyone with the ranking of the baseline is paired with it; Grace Hopper has the same file.
-    expected = {frozenset({name, "baseline"}) for name in {*honest, *HONEST_IN_OTHER_FILES} - {"baseline"}}
+    copies, baseline = frozenset({"Copy One", "Copy Two"}), frozenset({"Grace Hopper", "baseline"})
+    same_file = {*map(frozenset, pairwise(honest)), copies, baseline}
+    assert {pair for pair, kind in pairs.items() if kind == "same file"} == same_file
     # A run of distances, read as scores, is the honest one reversed, which the two copies are.
-    of_distances = frozenset({"Copy Two", "Distances"})
-    assert {pair for pair, kind in pairs.items() if kind == "same ranking"} == {*expected, of_distances} - {of_baseline}
-    assert {pair for pair in pairs if pair & of_copies} == {of_copies, of_distances}
-    assert not any(pair & set(DAMAGED) for pair in pairs)
+    distances = frozenset({"Copy Two", "Distances"})
+    assert {pair for pair in pairs if pair & copies} == {copies, distances}
+    # All others with the honest ranking are paired with the baseline, which has it: compressed, in three columns, in
+    # UTF-16, with other ends of lines, another tag, other ranks or after repairs.
+    same = {pair for pair, kind in pairs.items() if kind == "same ranking"} - {distances}
+    assert all("baseline" in pair for pair in same)
+    assert {*honest, "Edsger Dijkstra", "Three Columns", "Sixteen Bits", "Windows Lines"} <= {*frozenset().union(*same)}
+    assert len(same) == len(honest) + 11
+    damaged = {"Nul Byte", "Nan Score", "Text Score", "Decimal Comma", "Twice Otherwise"}
+    assert not any(pair & damaged for pair in pairs)
 
 
 @pytest.mark.parametrize(("lines", "others", "role"), [(10, 9, "unread"), (9, 0, "report"), (10, 10, "report")])
@@ -497,16 +460,6 @@ def test_a_document_of_which_more_than_half_is_ten_lines_of_a_run_is_told_as_unr
     found = graded(tmp_path, {"run.ipynb": json.dumps(notebook), "claims.txt": "MAP = 0.75\n"})
     assert (found.status, [each.role for each in found.files]) == ("missing", ["claims", role])
     assert found.files[1].why.startswith("its lines are those of a run") == (role == "unread")
-
-
-def test_a_run_in_a_workbook_is_told_as_unread(tmp_path: Path) -> None:
-    lines, data = [f"q1 Q0 d{rank} {rank} {20 - rank}.5 t" for rank in range(1, 11)], io.BytesIO()
-    workbook = pytest.importorskip("openpyxl").Workbook()
-    for line in lines:
-        workbook.active.append([float(each) if each[0].isdigit() else each for each in line.split()])
-    workbook.save(data)
-    found = graded(tmp_path, {"run.xlsx": data.getvalue(), "claims.txt": "MAP = 0.75\n"})
-    assert (found.status, [each.role for each in found.files]) == ("missing", ["claims", "unread"])
 
 
 def test_a_page_with_a_run_is_also_searched_for_claims(tmp_path: Path) -> None:

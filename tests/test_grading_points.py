@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from treceval_py.checking.findings import Finding
 from treceval_py.errors import EvaluationError
 from treceval_py.grading.marking.points import Change, Mark, Marks, changed, marks_of
 from treceval_py.grading.records import Checked, Graded
@@ -16,7 +15,6 @@ from treceval_py.grading.rule_keys import DEFAULT_RULES, MeasureRule, Rules
 
 SCORED = Graded("ada", "ada.txt", "scored", measures={"map": 0.25, "P_10": 0.5})
 NOTHING = DEFAULT_RULES._replace(points_run=0.0, points_claims=0.0)
-RUN_ONLY = DEFAULT_RULES._replace(points_claims=0.0)
 
 
 def claim(measure: str, verdict: str, text: str = "0.5", **more: object) -> Checked:
@@ -39,26 +37,25 @@ def words(told: Iterable[tuple[str, Marks]]) -> str:
     return "".join(f"# {name}\n" + "".join(f"{each}\n" for each in marks.items) for name, marks in told)
 
 
-def warned(*found: tuple[str, str]) -> Graded:
-    return SCORED._replace(findings=tuple(Finding(*each, "run.txt", 1, 0, "something") for each in found))
-
-
+REPAIRED = SCORED._replace(status="repaired")
 NOT_SCORED = [Graded("ada", "ada.txt", status, reason="it is a PDF") for status in ("refused", "missing", "failed")]
-WARNED = warned(("R123", "warning"), ("R123", "warning"), ("F013", "warning"), ("F009", "note"))
 
-RUNS: dict[str, tuple[Graded, Rules, float]] = {
-    "scored": (SCORED, RUN_ONLY, 40.0),
-    "repaired": (SCORED._replace(status="repaired"), RUN_ONLY, 30.0),  # 40 · 0.75
-    "repaired, with all points": (SCORED._replace(status="repaired"), RUN_ONLY._replace(credit_repaired=1.0), 40.0),
-    **{each.status: (each, RUN_ONLY, 0.0) for each in NOT_SCORED},
-    "missing without a reason": (Graded("ada", "ada.txt", "missing"), RUN_ONLY, 0.0),
-    "warnings that cost nothing": (WARNED, RUN_ONLY, 40.0),
+RUNS: dict[str, tuple[Graded, float, float]] = {
+    "scored": (SCORED, 0.75, 40.0),
+    "repaired": (REPAIRED, 0.75, 30.0),
+    "repaired, with all points": (REPAIRED, 1.0, 40.0),
+    "repaired, without points": (REPAIRED, 0.0, 0.0),
+    **{graded.status: (graded, 0.75, 0.0) for graded in NOT_SCORED},
+    "missing without a reason": (Graded("ada", "ada.txt", "missing"), 0.75, 0.0),
 }
 
 
-def test_a_run_has_points_by_its_status_and_its_warnings(snapshot: SnapshotAssertion) -> None:
-    found = {name: marks_of(graded, rules, {}) for name, (graded, rules, _) in RUNS.items()}
-    assert {name: points_of(each) for name, each in found.items()} == {
+def test_a_run_has_points_by_its_status(snapshot: SnapshotAssertion) -> None:
+    rules = DEFAULT_RULES._replace(points_claims=0.0)
+    found = {
+        name: marks_of(graded, rules._replace(credit_repaired=share), {}) for name, (graded, share, _) in RUNS.items()
+    }
+    assert {name: points_of(marks) for name, marks in found.items()} == {
         name: [(points, 40.0)] for name, (*_, points) in RUNS.items()
     }
     assert words(found.items()) == snapshot
@@ -118,13 +115,12 @@ def test_measures_share_points_by_weight_and_those_without_a_value_to_reach_have
 
 # --- claims ---
 
-MEANT = ["AP", "MAP", "map", "Mean Average Precision"]
+MEANT = ["AP", "Mean Average Precision"]
 EASY = claim("P@100000", "correct", "0.0000", value=0.0)
 OTHER = {"run": "b.txt", "counts": False}
 WRONG, RIGHT = claim("MAP", "not reproduced", "0.9"), claim("map", "correct")
 MANY = [claim(f"P@{cutoff}", "correct", "0.423") for cutoff in range(100, 400)]
 
-COUNTS = ["num_q", "num_ret", "num_rel", "num_rel_ret"]
 UNREAD = [claim("runid", "unchecked", "bm25"), claim("time", "unchecked", "12")]
 HALVES = [(30.0, 30.0), (0.0, 30.0)]
 
@@ -148,7 +144,7 @@ CLAIMS: dict[str, tuple[Any, ...]] = {
     "a line that could not be read": (0, claim("", "unchecked", "")),
     "a measure that could not be checked": (HALVES, RIGHT, claim("P_10", "unchecked")),
     "a name that does harm": (0, claim("\x1b[31m" + "m" * 100, "unchecked", "9" * 100)),
-    **{f"a count, {name}": (0, claim(name, "correct", "30")) for name in COUNTS},
+    "a count": (0, claim("num_rel", "correct", "30")),
     "a count beside a claim": (60, RIGHT, claim("num_q", "not reproduced")),
     "not in the rules, and nothing else": (60, claim("P@7", "correct", "0.423")),
     "not in the rules, with two digits": (0, claim("P@7", "correct", "0.42")),
@@ -188,25 +184,20 @@ def test_measures_that_are_not_in_the_rules_count_together_as_one() -> None:
     assert marks.total == 30.0
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "parts", "total"),
-    [
-        (["correct"] * 3, [(6.67, 6.67), (6.67, 6.67), (6.66, 6.66)], 20.0),  # not 20.01
-        # Halves of 6.67 and 6.67 and a quarter of 6.66: 3.335 + 3.335 + 1.665 = 8.335, up to 8.34. Of three remainders
-        # of one half the first two are rounded up.
-        (["convention", "convention", "mistake"], [(3.34, 6.67), (3.34, 6.67), (1.66, 6.66)], 8.34),
-    ],
-)
-def test_claims_share_their_points_so_that_the_parts_add_up_to_the_total(
-    verdicts: list[str], parts: list[tuple[float, float]], total: float
-) -> None:
-    marks = claim_marks(*map(claim, ("map", "P_10", "RR"), verdicts), points=20.0)
-    assert (points_of(marks), marks.total, marks.most) == (parts, total, 20.0)
+# Verdicts, points for all claims, and the points of each.
+SHARES: list[tuple[list[str], float, list[tuple[float, float]]]] = [
+    (["correct"] * 3, 20.0, [(6.67, 6.67), (6.67, 6.67), (6.66, 6.66)]),  # together not 20.01
+    # Halves of 6.67 and 6.67 and a quarter of 6.66: 3.335 + 3.335 + 1.665 = 8.335, up to 8.34. Of three remainders of
+    # one half the first two are rounded up.
+    (["convention", "convention", "mistake"], 20.0, [(3.34, 6.67), (3.34, 6.67), (1.66, 6.66)]),
+    (["convention"], 0.25, [(0.13, 0.25)]),  # 0.25 · 0.5 = 0.125; '%.2f' would write 0.12
+]
 
 
-def test_halves_of_a_hundredth_are_rounded_up() -> None:
-    # 0.25 · 0.5 = 0.125; '%.2f' would write 0.12
-    assert claim_marks(claim("map", "convention"), points=0.25).total == 0.13
+def test_claims_share_their_points_so_that_the_parts_add_up_to_the_total() -> None:
+    for verdicts, points, parts in SHARES:
+        marks = claim_marks(*map(claim, ("map", "P_10", "RR"), verdicts), points=points)
+        assert (points_of(marks), marks.most) == (parts, points)
 
 
 def test_however_many_parts_there_are_they_add_up_and_no_part_has_more_than_there_is() -> None:
@@ -223,32 +214,30 @@ def test_however_many_parts_there_are_they_add_up_and_no_part_has_more_than_ther
 # --- totals, and what is added or taken ---
 
 
-def test_what_is_added_and_taken_adds_up_to_the_total() -> None:
-    changes = [Change("late", -10.005, "2 days"), Change("adjusted", 5, "oral")]
-    marks = changed(marks_of(SCORED, DEFAULT_RULES, {}), changes, DEFAULT_RULES)
-    # 40 for the run; halves of a hundredth are rounded up: 40 - 10 + 5
-    assert (marks.total, [each.points for each in marks.changes]) == (35.0, [-10.0, 5.0])
-    again = changed(marks, [Change("adjusted", -35, "")], DEFAULT_RULES)
-    assert (again.total, [each.points for each in again.changes]) == (0.0, [-10.0, 5.0, -35.0])
-
-
-@pytest.mark.parametrize(("points", "said"), [(-40, ""), (-50, "; 50 points would be taken, but there are only 40")])
-def test_never_more_is_taken_than_there_is(points: float, said: str) -> None:
-    marks = changed(marks_of(SCORED, DEFAULT_RULES, {}), [Change("late", points, "9 days late")], DEFAULT_RULES)
-    assert (marks.total, marks.changes) == (0.0, (Change("late", -40.0, "9 days late" + said),))
-
-
-@pytest.mark.parametrize(("points", "passed"), [(-5, True), (-5.01, False)])
-def test_whether_a_student_passes_is_decided_by_the_changed_total(points: float, passed: bool) -> None:
+def test_what_is_added_and_taken_adds_up_to_the_total_which_decides_who_passes() -> None:
     rules = DEFAULT_RULES._replace(pass_mark=35.0)
-    assert changed(marks_of(SCORED, rules, {}), [Change("late", points, "late")], rules).passed is passed
+    marks = marks_of(SCORED, rules, {})  # 40 for the run
+    # Halves of a hundredth are rounded up: 40 - 10 + 5.
+    late = changed(marks, [Change("late", -10.005, "2 days"), Change("adjusted", 5, "oral")], rules)
+    assert (late.total, [change.points for change in late.changes]) == (35.0, [-10.0, 5.0])
+    gone = changed(late, [Change("adjusted", -35, "")], rules)
+    assert (gone.total, [change.points for change in gone.changes]) == (0.0, [-10.0, 5.0, -35.0])
+    for points, taken, said, passed in (
+        (-5, -5.0, "", True),
+        (-5.01, -5.01, "", False),
+        (-40, -40.0, "", False),
+        (-40.01, -40.0, "; 40.01 points would be taken, but there are only 40", False),
+    ):
+        made = changed(marks, [Change("late", points, "late")], rules)
+        assert (made.total, made.changes) == (40 + taken, (Change("late", taken, "late" + said),))
+        assert made.passed is passed
 
 
-@pytest.mark.parametrize(("mark", "passed"), [(70.0, True), (70.01, False), (None, None)])
-def test_the_pass_mark_is_reached_by_the_total(mark: float | None, passed: bool | None) -> None:
+def test_the_pass_mark_is_reached_by_the_total() -> None:
     graded = SCORED._replace(claims=(claim("map", "convention"),))
-    marks = marks_of(graded, DEFAULT_RULES._replace(pass_mark=mark), {})
-    assert (marks.total, marks.most, marks.passed) == (70.0, 100.0, passed)  # 40 + 60 · 0.5
+    for mark, passed in ((70.0, True), (70.01, False), (None, None)):
+        marks = marks_of(graded, DEFAULT_RULES._replace(pass_mark=mark), {})
+        assert (marks.total, marks.most, marks.passed) == (70.0, 100.0, passed)  # 40 + 60 · 0.5
 
 
 def test_parts_that_give_no_points_are_left_out() -> None:

@@ -38,15 +38,12 @@ def run_of(**rankings: str) -> str:
     )
 
 
-def compared(folder: Path, qrels: str, mine: str, theirs: str, rules: Rules = RR) -> AgainstBaseline | None:
+def compared(folder: Path, qrels: str, mine: str, theirs: str, rules: Rules = RR) -> AgainstBaseline:
     """Compare a run with a baseline by the first measure."""
     made = scoring(folder, qrels, theirs, rules)
     assert made.baseline is not None
     scored = made.scored(Named(mine.encode(), "run.txt"), "run")
-    return against(scored, made.baseline, rules.measures[0].name, rules.feedback)
-
-
-def sure(found: AgainstBaseline | None) -> AgainstBaseline:
+    found = against(scored, made.baseline, rules.measures[0].name, rules.feedback)
     assert found is not None
     return found
 
@@ -57,27 +54,29 @@ ONE_EACH = "".join(f"{qid} 0 r 1\n" for qid in ("q1", "q2", "q3", "q4", "q5"))
 
 # --- a run ---
 
-
-def test_a_run_is_scored_by_the_measures_of_the_rules(tmp_path: Path) -> None:
-    rules = RR._replace(measures=(MeasureRule("RR"), MeasureRule("P@2")))
-    scored = scoring(tmp_path, ONE_EACH, rules=rules).scored(Named(run_of(q1="xr", q2="r").encode(), "run.txt"), "run")
-    # RR is (1/2 + 1 + 0 + 0 + 0) / 5, P@2 is (1/2 + 1/2 + 0 + 0 + 0) / 5.
-    assert scored.results.mean == {"RR": pytest.approx(0.3), "P@2": pytest.approx(0.2)}
-    assert (scored.name, scored.profile.name) == ("run.txt", "trec_eval-10")
-
-
-def test_a_run_of_three_columns_is_scored_by_its_ranks(tmp_path: Path) -> None:
-    scored = scoring(tmp_path, "q1 0 r 1\n").scored(Named(b"q1\tx\t1\nq1\ty\t2\nq1\tr\t3\n", "run.tsv"), "msmarco")
-    assert scored.results.mean == {"RR": pytest.approx(1 / 3)}
-
-
 REPEATED = b"q1 Q0 r 1 9 t\nq1 Q0 x 2 8 t\nq1 Q0 r 3 7 t\n"
+BY_RANK = b"q1\tx\t1\nq1\ty\t2\nq1\tr\t3\n"
+TWO_JUDGED = "q1 0 a 1\nq1 0 b 0\nq2 0 c 1\n"
 
 
-def test_under_a_profile_that_takes_the_last_line_of_a_document_it_counts(tmp_path: Path) -> None:
-    # The last line has r behind x; the first would have it in front.
-    made = scoring(tmp_path, "q1 0 r 1\n", rules=RR._replace(profile="ranx"))
-    assert made.scored(Named(REPEATED, "run.txt"), "run").results.mean == {"RR": 0.5}
+@pytest.mark.parametrize(
+    ("qrels", "run", "kind", "profile", "value"),
+    [
+        (ONE_EACH, run_of(q1="xr", q2="r").encode(), "run", "trec_eval-10", (1 / 2 + 1) / 5),
+        ("q1 0 r 1\n", BY_RANK, "msmarco", "trec_eval-10", 1 / 3),
+        ("q1 0 r 1\n", REPEATED, "run", "ranx", 1 / 2),  # the last line of r counts, behind x
+        # A judged ranking, in the order of its lines; its labels do not count.
+        (TWO_JUDGED, b"q1 Q0 b 0\nq1 Q0 a 1\nq2 Q0 c 1\n", "judged-ranking", "coursework", (1 / 2 + 1) / 2),
+        (TWO_JUDGED, b"q1 Q0 b 1\nq1 Q0 a 1\n", "judged-ranking", "coursework", (1 / 2 + 0) / 2),
+    ],
+)
+def test_a_run_is_scored_by_the_judgments_under_the_profile(
+    tmp_path: Path, qrels: str, run: bytes, kind: str, profile: str, value: float
+) -> None:
+    rules = RR if kind == "judged-ranking" else RR._replace(profile=profile)
+    scored = scoring(tmp_path, qrels, rules=rules).scored(Named(run, "run.txt"), kind)
+    assert scored.results.mean == {"RR": pytest.approx(value)}
+    assert (scored.name, scored.profile.name) == ("run.txt", profile)
 
 
 # --- the baseline ---
@@ -128,7 +127,7 @@ def test_judgments_and_baselines_that_cannot_be_used_are_refused_at_their_line(
 def test_a_submission_is_set_beside_the_baseline_query_by_query(tmp_path: Path) -> None:
     mine = run_of(q1="xr", q2="r", q3="r", q4="zr", q5="r")
     theirs = run_of(q1="r", q2="xr", q3="r", q4="yr", q5="xyzr")
-    found = sure(compared(tmp_path, ONE_EACH, mine, theirs))
+    found = compared(tmp_path, ONE_EACH, mine, theirs)
     # RR of mine: 1/2, 1, 1, 1/2, 1; of theirs: 1, 1/2, 1, 1/2, 1/4.
     assert (found.name, found.measure) == (str(tmp_path / "base.txt"), "RR")
     assert found.value == pytest.approx((1 / 2 + 1 + 1 + 1 / 2 + 1) / 5)
@@ -139,67 +138,49 @@ def test_a_submission_is_set_beside_the_baseline_query_by_query(tmp_path: Path) 
 
 def test_the_p_value_is_that_of_students_paired_t_test(tmp_path: Path) -> None:
     two = "q1 0 r 1\nq2 0 r 1\n"
-    found = sure(compared(tmp_path, two, run_of(q1="r", q2="xr"), run_of(q1="xr", q2="abcr")))
+    found = compared(tmp_path, two, run_of(q1="r", q2="xr"), run_of(q1="xr", q2="abcr"))
     # Differences 1/2 and 1/4: mean 3/8, half of their distance 1/8, so t = 3; with one degree of freedom t has the
     # Cauchy distribution, and p = 1 - 2 atan(t) / pi.
     assert found.p == pytest.approx(1 - 2 * math.atan(3) / math.pi, abs=1e-12)
 
 
-def test_equal_runs_differ_nowhere(tmp_path: Path) -> None:
-    run = run_of(q1="r", q2="xr", q3="r")
-    found = sure(compared(tmp_path, ONE_EACH, run, run))
-    assert (found.better, found.worse, found.equal, found.p, found.losses) == (0, 0, 5, 1.0, ())
-
-
 def test_the_three_queries_that_lost_most_are_named_the_largest_loss_first(tmp_path: Path) -> None:
-    mine = run_of(q1="xr", q2="abr", q3="abcdr", q4="abcr", q5="r")
-    theirs = run_of(q1="r", q2="r", q3="r", q4="r", q5="r")
-    found = sure(compared(tmp_path, ONE_EACH, mine, theirs))
+    first = dict.fromkeys(("q2", "q10", "q3", "q4", "q5"), "r")
+    qrels = ONE_EACH.replace("q1 ", "q10 ")
+    found = compared(tmp_path, qrels, run_of(q2="abr", q10="abr", q3="abcdr", q4="xr", q5="r"), run_of(**first))
     assert found.worse == 4
-    assert [(loss.qid, loss.value, loss.baseline) for loss in found.losses] == [
-        ("q3", 1 / 5, 1.0),
-        ("q4", 1 / 4, 1.0),
-        ("q2", 1 / 3, 1.0),
-    ]
+    # Of equal losses the first in the order of their bytes.
+    assert [(loss.qid, loss.value) for loss in found.losses] == [("q3", 1 / 5), ("q10", 1 / 3), ("q2", 1 / 3)]
+    equal = compared(tmp_path, qrels, run_of(**first), run_of(**first))
+    assert (equal.better, equal.worse, equal.equal, equal.p, equal.losses) == (0, 0, 5, 1.0, ())
 
 
 def test_only_queries_that_both_have_values_for_are_compared(tmp_path: Path) -> None:
     rules = RR._replace(complete=False)
-    found = sure(compared(tmp_path, ONE_EACH, run_of(q1="r", q2="xr"), run_of(q2="r", q3="r"), rules))
+    found = compared(tmp_path, ONE_EACH, run_of(q1="r", q2="xr"), run_of(q2="r", q3="r"), rules)
     assert (found.queries, found.value, found.baseline, found.p) == (1, 0.5, 1.0, None)  # of one query there is no p
-    assert compared(tmp_path, ONE_EACH, run_of(q1="r"), run_of(q2="r"), rules) is None
 
 
 def test_queries_that_count_for_another_measure_only_are_not_compared(tmp_path: Path) -> None:
     # Of a query that the run lacks BEIR's RR takes 0 into the mean, and its nDCG nothing.
     rules = Rules(profile="beir", complete=False, measures=(MeasureRule("nDCG@10"), MeasureRule("RR")))
-    found = sure(compared(tmp_path, ONE_EACH, run_of(q1="r", q2="r"), run_of(q1="xr", q2="xr"), rules))
+    found = compared(tmp_path, ONE_EACH, run_of(q1="r", q2="r"), run_of(q1="xr", q2="xr"), rules)
     assert (found.queries, found.value, found.better) == (2, 1.0, 2)
     assert found.baseline == pytest.approx(1 / math.log2(3))
 
 
-def test_queries_are_compared_in_the_order_of_their_bytes(tmp_path: Path) -> None:
-    qrels = "q2 0 r 1\nq10 0 r 1\n"
-    found = sure(compared(tmp_path, qrels, run_of(q2="xr", q10="xr"), run_of(q2="r", q10="r")))
-    assert [loss.qid for loss in found.losses] == ["q10", "q2"]  # of equal losses the first
-
-
-@pytest.mark.parametrize(
-    ("qrels", "rules", "equal"),
-    [
-        (ONE_EACH, RR, 5),  # the same judgments, read twice
-        (ONE_EACH, RR._replace(profile="ranx"), None),
-    ],
-    ids=["the same", "another profile"],
-)
-def test_only_what_is_scored_under_the_same_profile_is_compared(
-    tmp_path: Path, qrels: str, rules: Rules, equal: int | None
-) -> None:
-    baseline = scoring(tmp_path, ONE_EACH, run_of(q1="r")).baseline
+def test_only_what_is_scored_under_the_same_profile_and_has_common_queries_is_compared(tmp_path: Path) -> None:
+    incomplete = RR._replace(complete=False)
+    baseline = scoring(tmp_path, ONE_EACH, run_of(q1="r"), incomplete).baseline
     assert baseline is not None
-    other = scoring(tmp_path, qrels, rules=rules).scored(Named(run_of(q1="r").encode(), "run.txt"), "run")
-    found = against(other, baseline, "RR", "full")
-    assert (found if found is None else found.equal) == equal
+    for rules, qid, queries in (
+        (incomplete, "q1", 1),
+        (incomplete, "q2", None),
+        (RR._replace(profile="ranx"), "q1", None),
+    ):
+        mine = scoring(tmp_path, ONE_EACH, rules=rules).scored(Named(run_of(**{qid: "r"}).encode(), "run.txt"), "run")
+        found = against(mine, baseline, "RR", "full")
+        assert (found if found is None else found.queries) == queries
 
 
 # --- what may be told of the judgments ---
@@ -216,7 +197,7 @@ def test_only_what_is_scored_under_the_same_profile_is_compared(
 def test_documents_and_queries_that_lost_are_named_where_the_rules_allow_it(
     tmp_path: Path, feedback: str, losses: tuple[Loss, ...]
 ) -> None:
-    found = sure(compared(tmp_path, "q1 0 r 1\n", run_of(q1="xr"), run_of(q1="rx"), RR._replace(feedback=feedback)))
+    found = compared(tmp_path, "q1 0 r 1\n", run_of(q1="xr"), run_of(q1="rx"), RR._replace(feedback=feedback))
     assert found.losses == losses
     assert (found.value, found.baseline, found.worse) == (0.5, 1.0, 1)
 
@@ -234,7 +215,7 @@ AP, NDCG = (Rules(measures=(MeasureRule(name),)) for name in ("AP", "nDCG"))
 
 def lost(folder: Path, qrels: str, mine: str, theirs: str, rules: Rules = AP) -> tuple[LostDocument, ...]:
     """Return the documents of the only query that is worse than the baseline."""
-    (loss,) = sure(compared(folder, qrels, mine, theirs, rules._replace(feedback="full"))).losses
+    (loss,) = compared(folder, qrels, mine, theirs, rules._replace(feedback="full")).losses
     return loss.documents
 
 
@@ -266,21 +247,3 @@ def test_ranks_are_those_by_which_the_profile_scored(tmp_path: Path) -> None:
     rules = Rules(profile="msmarco", measures=(MeasureRule("RR@10"),))
     mine, theirs = "q1 Q0 r 2 1 t\nq1 Q0 x 1 9 t\n", "q1 Q0 r 1 1 t\nq1 Q0 x 2 9 t\n"
     assert lost(tmp_path, "q1 0 r 1\n", mine, theirs, rules) == (LostDocument("r", 1, 2, 1),)
-
-
-# --- a judged ranking ---
-
-
-@pytest.mark.parametrize(
-    ("ranking", "value"),
-    [
-        ("q1 Q0 b 0\nq1 Q0 a 1\nq2 Q0 c 1\n", (1 / 2 + 1) / 2),  # ranked by its lines
-        ("q1 Q0 b 1\nq1 Q0 a 1\n", (1 / 2 + 0) / 2),  # b is not relevant, and q2 is lacking
-    ],
-    ids=["right labels", "wrong labels"],
-)
-def test_a_judged_ranking_is_scored_by_the_judgments(tmp_path: Path, ranking: str, value: float) -> None:
-    made = scoring(tmp_path, "q1 0 a 1\nq1 0 b 0\nq2 0 c 1\n", rules=RR)
-    scored = made.scored(Named(ranking.encode(), "r.txt"), "judged-ranking")
-    assert scored.results.mean == {"RR": value}
-    assert scored.profile.name == "coursework"
