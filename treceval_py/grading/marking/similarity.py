@@ -75,22 +75,21 @@ def ranking_of(run: Run, qids: Iterable[str], profile: Profile) -> tuple[str, In
         The profile orders by rank, but the run has no ranks.
     """
     ranking = arrange(run, profile.conventions.ranking())
-    docids, order = ranking.run.docids.raw(), ranking.order.tolist()
     rows = sorted(zip(map(encode, ranking.run.qids), pairwise(ranking.run.offsets.tolist()), strict=True))
     digest, first = hashlib.sha256(), dict[bytes, list[bytes]]()
     for qid, (start, stop) in rows:
-        ranked = [docids[at] for at in order[start:stop][: profile.conventions.depth]]
-        if ranked:
+        ranked = ranking.run.docids.take(ranking.order[start:stop][: profile.conventions.depth])
+        if len(ranked):
             # Lengths make the encoding unique, whatever ids contain.
             digest.update(b"%d %d %b" % (len(qid), len(ranked), qid))
-            digest.update(b",".join([b"%d" % len(docid) for docid in ranked]) + b":" + b"".join(ranked))
-            first[qid] = ranked[:DEPTH]
+            digest.update(np.diff(ranked.offsets).astype("<i8").tobytes() + ranked.buffer)
+            first[qid] = ranked.raw(0, DEPTH)
     judged = sorted(map(encode, qids))[:MOST_QUERIES]
     tops = np.full((len(judged), DEPTH), -1, dtype=np.int64)
     for number, qid in enumerate(judged):
         hashes = [hashlib.blake2b(docid, digest_size=8).digest() for docid in first.get(qid, ())]
         tops[number, : len(hashes)] = [int.from_bytes(hashed, "little") >> 1 for hashed in hashes]
-    return digest.hexdigest() if docids else "", tops
+    return digest.hexdigest() if first else "", tops
 
 
 def _similarity(tops: IntArray, first: IntArray, second: IntArray) -> FloatArray:
