@@ -204,7 +204,8 @@ def test_what_is_not_scored_has_its_reason(tmp_path: Path, snapshot: SnapshotAss
     for number, (name, (files, rules)) in enumerate(REFUSED.items()):
         found = graded(tmp_path / str(number), files, rules)
         assert (found.measures, found.repairs, found.tops) == ({}, (), None)
-        told[name] = f"{found.status} {found.run} {found.lines} {dict(found.counts)}\n  {found.reason}"
+        sizes = (found.lines, found.queries, found.documents)
+        told[name] = f"{found.status} {found.run} {sizes} {dict(found.counts)}\n  {found.reason}"
     assert "".join(f"# {name}\n  {each}\n" for name, each in told.items()) == snapshot
 
 

@@ -149,6 +149,11 @@ CLAIMS: dict[str, tuple[Any, ...]] = {
     "not in the rules, and nothing else": (60, claim("P@7", "correct", "0.423")),
     "not in the rules, with two digits": (0, claim("P@7", "correct", "0.42")),
     "not in the rules, with two digits after zeros": (0, claim("P@7", "correct", "0.0042", value=0.00421)),
+    "not in the rules, of two digits and of three": (
+        60,
+        claim("P@7", "correct", "0.42"),
+        claim("P@7", "correct", "0.423"),
+    ),
     "not in the rules, and 1": (0, claim("P@7", "correct", "1.0000", value=1.0)),
     "not in the rules, and 0": (0, EASY),
     "not in the rules, and 0, beside a wrong one": (0, WRONG, EASY),

@@ -316,7 +316,8 @@ def rbo_of_pairs(
     shared = (met < depth).sum(axis=1)
     total = shared * weights[long] - before[met].sum(axis=1)  # the sum of X_d / d · p^d
     if not extrapolated:
-        return np.divide(total, whole[long], out=np.zeros(len(met)), where=long > 0)
+        overlap = np.divide(total, whole[long], out=np.zeros(len(met)), where=long > 0)
+        return overlap
     rate = (met < short[:, None]).sum(axis=1) / short
     # Beyond its end, the shorter list would continue to share items.
     total += rate * (whole[long] - whole[short] - short * (weights[long] - weights[short]))
