@@ -25,7 +25,7 @@ from treceval_py.grading.marking.marking import Grader, baseline_record, limits_
 from treceval_py.grading.marking.scoring import Assignment
 from treceval_py.grading.marking.similarity import alike
 from treceval_py.grading.processes.kept import plain
-from treceval_py.grading.records import AgainstBaseline, Graded
+from treceval_py.grading.records import Graded
 from treceval_py.grading.rule_keys import MeasureRule, Rules
 from treceval_py.grading.rules import read_rules
 from treceval_py.scoring.planning import Task
@@ -154,7 +154,6 @@ def test_a_broken_run_is_scored_after_repairs_that_lose_nothing(tmp_path: Path) 
 
 
 NAN = "".join(f"q1 Q0 d{number} {number} nan t\n" for number in range(1, 1236))
-MSMARCO = Rules(profile="msmarco", measures=(MeasureRule("RR@10"),))
 SEVEN = b"7z\xbc\xaf\x27\x1c" + bytes(100)
 LONG = "# a comment\n" * 10_000
 """More than what is looked at to see what a file is."""
@@ -172,41 +171,10 @@ def damaged_zip(**files: str) -> bytes:
     return bytes(data)
 
 
-REFUSED: dict[str, tuple[Files, Rules]] = {
-    "an error that can be mended and one that cannot": ({"run.txt": TWICE + "q2 Q0 c 3 nan t\n"}, AP),
-    # ranx would take the last line without a word; which of the two scores is meant only the student can tell.
-    "a document again with another score": ({"run.txt": RUN + "q2 Q0 b 3 0.5 t\n"}, AP),
-    "the same under ranx": ({"run.txt": RUN + "q2 Q0 b 3 0.5 t\n"}, AP._replace(profile="ranx")),
-    "a warning before the error": ({"run.txt": "q1 Q0 a first 2 t\nq1 Q0 b 2 nan t\nq2 Q0 b 1 2 t\n"}, AP),
-    "an error": ({"run.txt": NAN[: NAN.index("q1 Q0 d2 ")]}, AP),
-    "two errors": ({"run.txt": NAN[: NAN.index("q1 Q0 d3 ")]}, AP),
-    "1,235 errors": ({"run.txt": NAN}, AP),
-    "what the check passes and scoring refuses": ({"run.txt": "q1 Q0 a first 2 t\nq2 Q0 b second 1 t\n"}, MSMARCO),
-    "a format without lines": ({"run.json": '{"q1": {"a": 2.5}}'}, AP),
-    "damage far behind the beginning": ({"work.zip": damaged_zip(run_txt=RUN + LONG)}, AP),
-    "no files": ({}, AP),
-    "no run": ({"essay.txt": "A text.\n", "notes.txt": "Another one.\n"}, AP),
-    "no file that can be opened": ({"run.7z": SEVEN, "more.7z": SEVEN}, AP),
-    "a file that cannot be opened beside texts": ({"run.7z": SEVEN, "b.txt": "A text.\n", "c.txt": "A text.\n"}, AP),
-    # Their documents do not stand in the order of their ids, as those of most judgments do.
-    "the judgments under another name": ({"run.txt": QRELS}, AP),
-}
-
-
 def test_compressed_data_that_are_cut_off_are_refused(tmp_path: Path) -> None:
     lines = "".join(f"q{number} Q0 {hashlib.sha256(b'%d' % number).hexdigest()} 1 1 t\n" for number in range(1000))
     found = graded(tmp_path, {"run.txt.gz": gzip.compress(lines.encode())[:-1000]})
     assert (found.status, found.counts["F007"]) == ("refused", 1)
-
-
-def test_what_is_not_scored_has_its_reason(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
-    told = {}
-    for number, (name, (files, rules)) in enumerate(REFUSED.items()):
-        found = graded(tmp_path / str(number), files, rules)
-        assert (found.measures, found.repairs, found.tops) == ({}, (), None)
-        sizes = (found.lines, found.queries, found.documents)
-        told[name] = f"{found.status} {found.run} {sizes} {dict(found.counts)}\n  {found.reason}"
-    assert "".join(f"# {name}\n  {each}\n" for name, each in told.items()) == snapshot
 
 
 # --- claims, and several runs ---
@@ -243,6 +211,25 @@ HALVES = {"run_q1.txt": RUN[: len(RUN) // 2], "run_q2.txt": RUN[len(RUN) // 2 :]
 OF_CLASS = [claimed("RR", "0.75", "claims.csv:7"), claimed("AP", "0.7", "claims.csv:9")]
 
 CASES = {
+    "an error that can be mended and one that cannot": case({"run.txt": TWICE + "q2 Q0 c 3 nan t\n"}),
+    # ranx would take the last line without a word; which of the two scores is meant only the student can tell.
+    "a document again with another score": case({"run.txt": RUN + "q2 Q0 b 3 0.5 t\n"}),
+    "the same under ranx": case({"run.txt": RUN + "q2 Q0 b 3 0.5 t\n"}, profile="ranx"),
+    "a warning before the error": case({"run.txt": "q1 Q0 a first 2 t\nq1 Q0 b 2 nan t\nq2 Q0 b 1 2 t\n"}),
+    "an error": case({"run.txt": NAN[: NAN.index("q1 Q0 d2 ")]}),
+    "two errors": case({"run.txt": NAN[: NAN.index("q1 Q0 d3 ")]}),
+    "1,235 errors": case({"run.txt": NAN}),
+    "what the check passes and scoring refuses": case(
+        {"run.txt": "q1 Q0 a first 2 t\nq2 Q0 b second 1 t\n"}, profile="msmarco", measures=(MeasureRule("RR@10"),)
+    ),
+    "a format without lines": case({"run.json": '{"q1": {"a": 2.5}}'}),
+    "damage far behind the beginning": case({"work.zip": damaged_zip(run_txt=RUN + LONG)}),
+    "no files": case({}),
+    "no run": case({"essay.txt": "A text.\n", "notes.txt": "Another one.\n"}),
+    "no file that can be opened": case({"run.7z": SEVEN, "more.7z": SEVEN}),
+    "a file that cannot be opened beside texts": case({"run.7z": SEVEN, "b.txt": "A text.\n", "c.txt": "A text.\n"}),
+    # Their documents do not stand in the order of their ids, as those of most judgments do.
+    "the judgments under another name": case({"run.txt": QRELS}),
     "claims of the class and of the files, by file": case(
         {"run.txt": RUN, "b.txt": "P@1 = 0.5\n", "a.txt": "AP = 0.75\nP@2 = 0.5\n"}, *OF_CLASS
     ),
@@ -286,7 +273,8 @@ CASES = {
 
 
 def told(found: Graded) -> str:
-    lines = [f"{found.status} {found.run} {found.measures} {found.reason}", found.chosen]
+    sizes = (found.lines, found.queries, found.documents)
+    lines = [f"{found.status} {found.run} {found.measures} {sizes} {dict(found.counts)} {found.reason}", found.chosen]
     for each in found.runs:
         lines.append(f"run {each.name} {each.status} {each.measures} right: {each.right} {each.reason}")
     for claim in found.claims:
@@ -297,7 +285,9 @@ def told(found: Graded) -> str:
     return re.sub(r"the \d+ ways", "the … ways", "\n  ".join(lines))
 
 
-def test_claims_are_checked_by_their_runs_and_one_run_counts(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+def test_runs_are_refused_with_a_reason_claims_are_checked_by_their_runs_and_one_run_counts(
+    tmp_path: Path, snapshot: SnapshotAssertion
+) -> None:
     said = []
     for number, (name, (files, rules, claims)) in enumerate(CASES.items()):
         said.append(f"# {name}\n  {told(graded(tmp_path / str(number), files, rules, claims=claims))}\n")
@@ -398,23 +388,18 @@ def test_a_record_has_no_judged_documents_that_are_not_in_the_run_unless_the_rul
 # --- beside the baseline ---
 
 
-def test_a_submission_is_compared_with_the_baseline_by_the_first_measure_of_the_rules(tmp_path: Path) -> None:
+def test_a_submission_is_compared_with_the_baseline_which_has_a_record_like_its_own(tmp_path: Path) -> None:
     rules = Rules(measures=(MeasureRule("P@1"), MeasureRule("AP")))
-    best = "q1 Q0 a 1 2 b\nq1 Q0 b 2 1 b\nq2 Q0 b 1 2 b\nq2 Q0 a 2 1 b\n"
-    against = of_run(tmp_path, RUN, rules, baseline=best).against
-    assert isinstance(against, AgainstBaseline)
-    assert (against.measure, against.value, against.baseline) == ("P@1", 0.5, 1.0)
-    assert (against.queries, against.better, against.worse, against.equal) == (2, 0, 1, 1)
-
-
-def test_the_baseline_is_a_record_like_that_of_a_submission(tmp_path: Path) -> None:
-    record = baseline_record(grader(tmp_path, baseline=RUN))
-    mine = of_run(tmp_path, RUN, baseline=RUN)
+    mine = of_run(tmp_path, RUN, rules, baseline=BEST)
+    assert mine.against is not None
+    # By the first measure of the rules.
+    assert (mine.against.measure, mine.against.value, mine.against.baseline) == ("P@1", 0.5, 1.0)
+    assert (mine.against.queries, mine.against.better, mine.against.worse, mine.against.equal) == (2, 0, 1, 1)
+    record = baseline_record(grader(tmp_path, rules, baseline=RUN))
     assert record is not None
     assert (record.student, record.source) == ("", str(tmp_path / "base.txt"))
     names = ("status", "measures", "hash_of_run", "hash_of_ranking")
     assert [getattr(record, name) for name in names] == [getattr(mine, name) for name in names]
-    assert record.hash_of_run == hashlib.sha256(RUN.encode()).hexdigest()
     assert record.tops is not None
     assert mine.tops is not None
     assert record.tops.tolist() == mine.tops.tolist()
