@@ -103,7 +103,7 @@ def ranking(pools: list[list[str]], depth: int, rng: random.Random, tag: str) ->
 
 
 def write_numbers(student: Path, number: int) -> None:
-    """Write what a student declares, as the command prints it or what nothing gives, and a report with a table of it."""
+    """Write what a student declares, right or what nothing gives, and a report with a table of it."""
     files = [str(student.parent.parent / "qrels.txt"), str(student / "run.txt")]
     command = [*TREC, "-c", "-m", "map", "-m", "ndcg_cut.10", "-m", "recip_rank", *files]
     printed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
