@@ -135,7 +135,7 @@ def test_a_repeated_grading_gives_the_same_bytes_but_keeps_an_edited_feedback_wh
     (course / "rules.toml").write_text(RULES.replace("run = 40", "run = 30"))
     notes = grade(course, "--to", "moodle").err.decode()
     assert file.read_text() == "See me.\n"
-    assert "note: edited by hand and kept: feedback/Ada_Lovelace_17.txt; " in notes
+    assert "note: edited by hand and kept: feedback/Ada_Lovelace_17.txt; delete it" in notes
     assert "note: 2 of 2 students changed since the last grading: see changes.txt." in notes
     assert "<pre>See me." in (course / "out" / "import-moodle.csv").read_text("utf-8")
     assert "feedback/Ada_Lovelace_17.txt was edited by hand" in (course / "out" / "gradebook.csv").read_text("utf-8")
@@ -169,7 +169,7 @@ def test_in_a_course_a_decision_is_about_a_task_and_an_edited_feedback_is_kept(c
     done = treceval(command, folder=course)
     assert (done.status, done.err.decode()) == (0, "")
     # Ada: 40 for the run, 60 for the claim; and 5, as the teacher decided. Alan is excused from both.
-    assert [(row["points"], row["one"], row["two"]) for row in rows(course)] == [
+    assert [(row["points"], row["one: points"], row["two: points"]) for row in rows(course)] == [
         ("105.00", "100.00", "5.00"),
         ("0.00", "", ""),
     ]
