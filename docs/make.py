@@ -22,7 +22,7 @@ import click
 from treceval_py.checking.catalogue import CODES, Code
 from treceval_py.cli.commands import COMMANDS, DefaultGroup, treceval
 from treceval_py.errors import MeasureError, visible
-from treceval_py.grading.rule_keys import RULES, example_rules
+from treceval_py.grading.rules import RULES, example_rules
 from treceval_py.io.formats import FORMATS
 from treceval_py.judging.judged import JudgedGroups, JudgedRun
 from treceval_py.judging.preferences import JudgedPreferences

@@ -9,13 +9,12 @@ import pytest
 
 from treceval_py.checking.findings import Finding
 from treceval_py.errors import TrecevalError
+from treceval_py.grading import processes as workers
 from treceval_py.grading.attention import with_questions
-from treceval_py.grading.grades import Entry, Grades, Pair, Person, Question
+from treceval_py.grading.grades import Change, Entry, Grades, Mark, Marks, Pair, Person, Question
 from treceval_py.grading.marking.marking import Grader
-from treceval_py.grading.marking.points import Change, Mark, Marks
-from treceval_py.grading.processes import workers
 from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument, RunRead
-from treceval_py.grading.rule_keys import DEFAULT_RULES
+from treceval_py.grading.rules import DEFAULT_RULES
 
 FORMULA = '=HYPERLINK("http://evil")'
 SCRIPT = "<script>alert(1)</script>"

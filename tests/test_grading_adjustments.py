@@ -10,8 +10,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.errors import InputError
 from treceval_py.grading.adjustments import Adjustment, adjusted, decided, matched, read_adjustments
-from treceval_py.grading.course.matching import Identity
-from treceval_py.grading.marking.points import Change, Mark, Marks, marks_of
+from treceval_py.grading.grades import Change, Mark, Marks, marks_of
+from treceval_py.grading.people import Identity
 from treceval_py.grading.records import Checked, Graded, RunRead
 from treceval_py.grading.rules import read_rules
 

@@ -8,8 +8,7 @@ from typing import Any
 from grading_samples import GRADES
 from syrupy.assertion import SnapshotAssertion
 
-from treceval_py.grading.outputs.changes import changed, changes_txt, read_before
-from treceval_py.grading.outputs.folder import write_all
+from treceval_py.grading.outputs.folder import changed, changes_txt, read_before, write_all
 
 OLD: dict[str, Any] = {
     "student": "Ada",

@@ -15,7 +15,7 @@ from treceval_py.errors import InputError, MeasureError, UnknownMeasureError
 from treceval_py.grading.claims.claims import Claimed, claimed, claims_in, claims_of
 from treceval_py.grading.claims.documents.reading import read_document
 from treceval_py.grading.claims.naming import measure_named
-from treceval_py.grading.claims.of_class import claims_of_class
+from treceval_py.grading.exercise import claims_of_class
 from treceval_py.grading.marking.claiming import first_claims
 
 TEXTS: dict[str, list[dict[str, Any]]] = tomllib.loads((Path(__file__).parent / "claim_texts.toml").read_text("utf-8"))

@@ -24,9 +24,9 @@ from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
 from treceval_py.grading import exercise
+from treceval_py.grading import processes as workers
 from treceval_py.grading.intake import intake
-from treceval_py.grading.processes import workers
-from treceval_py.grading.processes.workers import graded_by_processes
+from treceval_py.grading.processes import graded_by_processes
 from treceval_py.grading.records import Graded
 
 QRELS = "".join(f"{qid} 0 d{number} {int(number % 3 == 0)}\n" for qid in (1, 2, 3) for number in range(1, 13))
@@ -427,7 +427,7 @@ def where_bob(does: str) -> str:
     return f"""
 import os, sys, time
 sys.path[:] = sys.argv[1:]
-from treceval_py.grading.processes import workers
+from treceval_py.grading import processes as workers
 answered = workers._answered
 def other(job, grader, setup):
     if job.submission.student == "bob":
@@ -438,7 +438,7 @@ workers.main()
 """
 
 
-START = "treceval_py.grading.processes.workers.START"
+START = "treceval_py.grading.processes.START"
 HARM = {
     "too slow": ("time.sleep(600)", ("failed", "grading it takes more than 2 seconds"), 2),  # bob is tried again
     "crash": ("os._exit(3)", ("failed", "the process that graded it ended: out of memory, or a crash"), 2),
@@ -488,7 +488,7 @@ def test_a_process_with_nothing_left_to_grade_ends_while_another_still_grades(mo
             ends_first = job == "long" and ended.wait(10)
             return workers.Reply(Graded(job, "", "scored"), str(ends_first))
 
-    monkeypatch.setattr("treceval_py.grading.processes.workers._Process", Process)
+    monkeypatch.setattr("treceval_py.grading.processes._Process", Process)
     found = graded_by_processes(None, ["long", "short"], workers=2, seconds=60)  # type: ignore[arg-type, list-item]
     assert [each.kept for each in found] == ["True", "False"]
 

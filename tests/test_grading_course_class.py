@@ -146,4 +146,6 @@ def test_a_course_of_two_sheets_has_one_gradebook(tmp_path: Path) -> None:
         found = {name: float(row["points"]) for name, row in rows_of(tmp_path / "out" / task / "gradebook.csv").items()}
         assert found == {name: of_both[number] for name, of_both in points.items()}
     book = rows_of(tmp_path / "out" / "gradebook.csv")
-    assert {name: (float(row["sheet-4: points"]), float(row["sheet-5: points"])) for name, row in book.items()} == points
+    assert {
+        name: (float(row["sheet-4: points"]), float(row["sheet-5: points"])) for name, row in book.items()
+    } == points

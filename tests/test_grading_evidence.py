@@ -12,16 +12,15 @@ from typing import Any
 import pytest
 
 from treceval_py.grading.claims.reconciling import Ways
-from treceval_py.grading.grades import Entry, Grades
+from treceval_py.grading.grades import Entry, Grades, marks_of
 from treceval_py.grading.intake.intake import one
 from treceval_py.grading.marking.claiming import MOST_OPEN
 from treceval_py.grading.marking.marking import Grader, limits_of
-from treceval_py.grading.marking.points import marks_of
 from treceval_py.grading.marking.scoring import Assignment
 from treceval_py.grading.outputs.feedback import feedback
 from treceval_py.grading.outputs.gradebook import sheets_of
 from treceval_py.grading.records import EVIDENCE, NOT_REPRODUCED, VERDICTS, Graded
-from treceval_py.grading.rule_keys import MeasureRule, Rules
+from treceval_py.grading.rules import MeasureRule, Rules
 
 DECLARED = Rules(measures=(MeasureRule("AP"), MeasureRule("nDCG@10"), MeasureRule("RR")), megabytes=1.0)
 ANYWHERE = DECLARED._replace(claims="anywhere")

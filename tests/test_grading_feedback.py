@@ -28,9 +28,8 @@ from grading_samples import (
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.checking.findings import Finding
-from treceval_py.grading.grades import Pair
+from treceval_py.grading.grades import Mark, Marks, Pair
 from treceval_py.grading.grading import grade_one
-from treceval_py.grading.marking.points import Mark, Marks
 from treceval_py.grading.outputs.feedback import feedback, stated
 from treceval_py.grading.records import (
     AgainstBaseline,

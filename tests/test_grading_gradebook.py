@@ -13,8 +13,7 @@ import pytest
 from grading_samples import ADA, BOB, COURSE, ENTRIES, FORMULA, GRADES, LONG, UMLAUT
 from syrupy.assertion import SnapshotAssertion
 
-from treceval_py.grading.grades import Entry, Grades
-from treceval_py.grading.marking.points import Mark, Marks
+from treceval_py.grading.grades import Entry, Grades, Mark, Marks
 from treceval_py.grading.outputs.gradebook import class_table, csv_of, graded_json, shown, summary
 from treceval_py.grading.records import EVIDENCE, STATUSES, VERDICTS, Graded
 
@@ -149,8 +148,7 @@ def test_text_is_shown_in_so_many_characters(text: str, most: int, expected: str
 
 def book_of(grades: Grades) -> bytes:
     pytest.importorskip("xlsxwriter", reason="writes workbooks, which needs XlsxWriter: .[grade] has it")
-    from treceval_py.grading.outputs.gradebook import sheets_of
-    from treceval_py.grading.outputs.workbook import workbook
+    from treceval_py.grading.outputs.gradebook import sheets_of, workbook
 
     return workbook(sheets_of(grades))
 

@@ -21,9 +21,9 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.grading.intake import archives
-from treceval_py.grading.intake.found import IntakeError, Limits
+from treceval_py.grading.intake.archives import IntakeError, Limits
+from treceval_py.grading.intake.folders import Item, Submission
 from treceval_py.grading.intake.intake import submissions
-from treceval_py.grading.intake.items import Item, Submission
 from treceval_py.grading.records import FileRead
 
 RUN = b"1 Q0 a 1 0.9 t\n1 Q0 b 2 0.8 t\n"

@@ -39,8 +39,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.cli.grade import grade as command
 from treceval_py.errors import EvaluationError
-from treceval_py.grading.grades import Entry, Grades, Person
-from treceval_py.grading.marking.points import Mark, Marks
+from treceval_py.grading.grades import Entry, Grades, Mark, Marks, Person
 from treceval_py.grading.outputs.imports import PLATFORMS, check_platforms, gradescope_results
 from treceval_py.grading.records import Graded
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from treceval_py.grading.intake.found import IntakeError, Limits, amount, path_of, shown
+from treceval_py.grading.intake.archives import IntakeError, Limits, amount, path_of, shown
+from treceval_py.grading.intake.folders import Owner, Submission, close_kept
 from treceval_py.grading.intake.intake import one, submissions
-from treceval_py.grading.intake.items import Owner, Submission, close_kept
 from treceval_py.grading.intake.platforms import safe_name
 from treceval_py.grading.records import FileRead
 

@@ -15,15 +15,16 @@ from grading_samples import BOB, LI
 from treceval_py.errors import OutputError
 from treceval_py.grading.claims.claims import claimed
 from treceval_py.grading.intake.intake import one
-from treceval_py.grading.processes.kept import (
+from treceval_py.grading.processes import (
     VERSION,
+    Job,
     forget,
     forget_unfinished,
+    key_of,
     plain,
     read_record,
     write_record,
 )
-from treceval_py.grading.processes.workers import Job, key_of
 from treceval_py.grading.records import Graded
 
 FULL = BOB._replace(

@@ -6,11 +6,9 @@ from datetime import datetime, timedelta, timezone
 
 from syrupy.assertion import SnapshotAssertion
 
-from treceval_py.grading.course.lateness import Late, days_late, penalised
-from treceval_py.grading.grades import Person
-from treceval_py.grading.marking.points import Mark, Marks
+from treceval_py.grading.grades import Late, Mark, Marks, Person, days_late, penalised
 from treceval_py.grading.records import Graded
-from treceval_py.grading.rule_keys import DEFAULT_RULES, Rules
+from treceval_py.grading.rules import DEFAULT_RULES, Rules
 
 RULES = DEFAULT_RULES._replace(
     deadline=datetime(2026, 11, 20, 23, 59, tzinfo=timezone(timedelta(hours=1))), late_per_day=0.1

@@ -24,10 +24,9 @@ from treceval_py.grading.intake.intake import one, submissions
 from treceval_py.grading.marking.marking import Grader, baseline_record, limits_of
 from treceval_py.grading.marking.scoring import Assignment
 from treceval_py.grading.marking.similarity import alike
-from treceval_py.grading.processes.kept import plain
+from treceval_py.grading.processes import plain
 from treceval_py.grading.records import Graded
-from treceval_py.grading.rule_keys import MeasureRule, Rules
-from treceval_py.grading.rules import read_rules
+from treceval_py.grading.rules import MeasureRule, Rules, read_rules
 from treceval_py.scoring.planning import Task
 
 AP = Rules(measures=(MeasureRule("AP"),), megabytes=1.0)

@@ -6,7 +6,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.grading.claims.claims import claims_in
-from treceval_py.grading.course.matching import Fit, Identity, fits, match_students
+from treceval_py.grading.people import Fit, Identity, fits, match_students
 
 
 def who(*names: str, numbers: tuple[str, ...] = (), handles: tuple[str, ...] = ()) -> Identity:

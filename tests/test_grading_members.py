@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from syrupy.assertion import SnapshotAssertion
 
-from treceval_py.grading.course.course import roster_of
-from treceval_py.grading.course.members import Class, class_of
-from treceval_py.grading.course.roster import Roster
+from treceval_py.grading.course import roster_of
 from treceval_py.grading.grades import Person
-from treceval_py.grading.intake.found import Place
-from treceval_py.grading.intake.items import Item, Owner, Submission
+from treceval_py.grading.intake.archives import Place
+from treceval_py.grading.intake.folders import Item, Owner, Submission
+from treceval_py.grading.people import Class, Roster, class_of
 
 ADA = Person("Ada Lovelace", "1001", "ada@uni.example", "adal", "Team 1")
 GRACE = Person("Grace Hopper", "1002", "grace@uni.example", "graceh", "Team 1, Lab B")

@@ -15,8 +15,8 @@ from grading_samples import ADA, COURSE, ENTRIES, GRADES, SCRIPT
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.grading.grades import Grades, Pair
-from treceval_py.grading.outputs.overview import MOST, overview
-from treceval_py.grading.rule_keys import MeasureRule
+from treceval_py.grading.outputs.pages import MOST, overview
+from treceval_py.grading.rules import MeasureRule
 
 
 def body(page: str) -> str:

@@ -9,9 +9,9 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.errors import EvaluationError
-from treceval_py.grading.marking.points import Change, Mark, Marks, changed, marks_of
+from treceval_py.grading.grades import Change, Mark, Marks, changed, marks_of
 from treceval_py.grading.records import Checked, Graded
-from treceval_py.grading.rule_keys import DEFAULT_RULES, MeasureRule
+from treceval_py.grading.rules import DEFAULT_RULES, MeasureRule
 
 SCORED = Graded("ada", "ada.txt", "scored", measures={"map": 0.25, "P_10": 0.5})
 NOTHING = DEFAULT_RULES._replace(points_run=0.0, points_claims=0.0)

@@ -8,8 +8,8 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.errors import InputError
-from treceval_py.grading.course.roster import Roster, identity_of, read_roster
 from treceval_py.grading.grades import Person
+from treceval_py.grading.people import Roster, identity_of, read_roster
 
 
 def roster_of(tmp_path: Path, text: str | bytes) -> Roster:

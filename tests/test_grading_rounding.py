@@ -5,7 +5,7 @@ from __future__ import annotations
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.grading.claims.claims import claimed
-from treceval_py.grading.claims.rounding import agreement, figure
+from treceval_py.grading.claims.reconciling import agreement, figure
 
 CORRECT, ROUNDING, UNCHECKED = "correct", "rounding", "unchecked"
 

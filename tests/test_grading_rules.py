@@ -12,8 +12,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.errors import InputError, OutputError
-from treceval_py.grading.outputs.template import write_template
-from treceval_py.grading.rule_keys import (
+from treceval_py.grading.rules import (
     ARRAYS,
     DEFAULT_RULES,
     RULES,
@@ -23,8 +22,9 @@ from treceval_py.grading.rule_keys import (
     Task,
     example_rules,
     fingerprint,
+    read_rules,
+    write_template,
 )
-from treceval_py.grading.rules import read_rules
 from treceval_py.io.toml_file import written
 
 

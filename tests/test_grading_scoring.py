@@ -13,7 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 from treceval_py.errors import InputError, TrecevalError
 from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, Named, against, values_by_query
 from treceval_py.grading.records import AgainstBaseline, Loss, LostDocument
-from treceval_py.grading.rule_keys import MeasureRule, Rules
+from treceval_py.grading.rules import MeasureRule, Rules
 
 RR = Rules(measures=(MeasureRule("RR"),), feedback="full")
 """The reciprocal of the rank of the first relevant document, over all judged queries."""

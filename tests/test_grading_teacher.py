@@ -15,7 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.grading import exercise
 from treceval_py.grading.marking.marking import Grader
-from treceval_py.grading.processes.workers import Job, Reply, Setup, reply_to
+from treceval_py.grading.processes import Job, Reply, Setup, reply_to
 
 QRELS = "1 0 a 1\n1 0 b 0\n1 0 c 1\n2 0 d 1\n2 0 e 0\n"
 # AP: query 1 has relevant a and c, query 2 has d.

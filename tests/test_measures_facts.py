@@ -320,7 +320,7 @@ CHOICES = {
     "cli/score.py": {"RANGED"},
     "comparing/gathering.py": {"USUAL"},
     "grading/claims/naming.py": {"_IN_FULL", "_ORDINARY"},
-    "grading/rule_keys.py": {"USUAL_MEASURES"},
+    "grading/rules.py": {"USUAL_MEASURES"},
     "comparing/saved/trec.py": {"TAG"},
 }
 """Measures that a command asks for by name, as a user does: they are parsed, and say nothing about a measure."""

@@ -19,7 +19,7 @@ import treceval_py as te
 from treceval_py import CONVENTIONS, PROFILES
 from treceval_py.checking.catalogue import CODES
 from treceval_py.cli.commands import COMMANDS
-from treceval_py.grading.rule_keys import RULES
+from treceval_py.grading.rules import RULES
 from treceval_py.measures import FAMILIES, NICKNAMES, SECTIONS
 from treceval_py.measures.documentation import described, sections
 

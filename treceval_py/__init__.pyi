@@ -38,9 +38,9 @@ from treceval_py.gating import gate as gate
 from treceval_py.grading import grade as grade
 from treceval_py.grading import grade_course as grade_course
 from treceval_py.grading import grade_one as grade_one
-from treceval_py.grading.course.roster import Roster as Roster
-from treceval_py.grading.course.roster import read_roster as read_roster
-from treceval_py.grading.rule_keys import Rules as Rules
+from treceval_py.grading.people import Roster as Roster
+from treceval_py.grading.people import read_roster as read_roster
+from treceval_py.grading.rules import Rules as Rules
 from treceval_py.grading.rules import read_rules as read_rules
 from treceval_py.io.conversion import convert as convert
 from treceval_py.io.judged_ranking import read_judged_ranking as read_judged_ranking

@@ -97,9 +97,7 @@ def grade(
     3: the single submission fails.
     """
     from treceval_py.grading import grading
-    from treceval_py.grading.outputs.template import write_template
-    from treceval_py.grading.rule_keys import DEFAULT_RULES
-    from treceval_py.grading.rules import read_rules
+    from treceval_py.grading.rules import DEFAULT_RULES, read_rules, write_template
 
     if template:
         write_template(output or "")

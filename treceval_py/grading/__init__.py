@@ -1,6 +1,6 @@
 """Grading of coursework: submissions in, a gradebook and feedback out."""
 
-from treceval_py.grading.course.course import Course
+from treceval_py.grading.course import Course
 from treceval_py.grading.grades import Grades
 from treceval_py.grading.grading import grade, grade_course, grade_one
 from treceval_py.grading.records import Graded

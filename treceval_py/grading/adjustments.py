@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from treceval_py.data.ids import encode, quoted
 from treceval_py.errors import InputError, MeasureError, visible
 from treceval_py.grading.claims.naming import known_measure, measure_named
-from treceval_py.grading.course.matching import Identity, fits, may_be
-from treceval_py.grading.marking.points import Change, Marks, changed
-from treceval_py.grading.marking.runs import is_named
+from treceval_py.grading.grades import Change, Marks, changed
+from treceval_py.grading.marking.marking import is_named
+from treceval_py.grading.people import Identity, fits, may_be
 from treceval_py.grading.records import BY_TEACHER, CORRECT, NO_CLAIM, NOT_REPRODUCED, VERDICTS, Checked, Graded
-from treceval_py.grading.rule_keys import Rules
+from treceval_py.grading.rules import Rules
 from treceval_py.io.source import whole
 from treceval_py.io.toml_file import TEXT, YES, Form, TomlFile
 

@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterator, Sequence
 from treceval_py.errors import visible
 from treceval_py.grading import records
 from treceval_py.grading.claims.claims import claimed
-from treceval_py.grading.claims.rounding import readings
+from treceval_py.grading.claims.reconciling import readings
 from treceval_py.grading.grades import Entry, Grades, Question
 from treceval_py.grading.marking.similarity import SAME_FILE, SAME_RANKING
 from treceval_py.grading.records import Checked, FileRead, Graded
-from treceval_py.grading.rule_keys import ANYWHERE
+from treceval_py.grading.rules import ANYWHERE
 from treceval_py.measures import Measure, parse_measures
 
 KINDS = {

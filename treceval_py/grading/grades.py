@@ -1,13 +1,312 @@
-"""A graded class: every submission with its points, and facts about all of them."""
+"""The grades of a class: points with their reasons, and the cost of lateness."""
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from fractions import Fraction
 from typing import NamedTuple
 
-from treceval_py.errors import brief, listed
-from treceval_py.grading.marking.points import Marks
-from treceval_py.grading.records import Graded
-from treceval_py.grading.rule_keys import Rules
+from treceval_py.errors import EvaluationError, brief, listed, visible
+from treceval_py.grading.claims.naming import known_measure
+from treceval_py.grading.records import (
+    BY_TEACHER,
+    CONFIRMED,
+    NO_CLAIM,
+    REPAIRED,
+    SCORED,
+    STATUSES,
+    UNCHECKED,
+    VERDICTS,
+    Checked,
+    Graded,
+)
+from treceval_py.grading.rules import MeasureRule, Rules
+from treceval_py.measures import Measure
+from treceval_py.measures.registry import REAL
+
+LONGEST_SHOWN = 40
+"""Characters of a claimed number that a reason shows."""
+
+FEWEST_DIGITS = 3
+"""Numbers with fewer digits, without leading zeros, prove nothing about a measure that was not asked for."""
+
+LONGEST_REASON = 300
+"""Characters of the reason why a number could not be checked."""
+
+
+class Mark(NamedTuple):
+    """The points for a part of a submission.
+
+    Attributes
+    ----------
+    part : str
+        ``run``, ``measure map``, ``claim map``; ``claims`` if nothing was claimed.
+    points, most : float
+        Points reached and possible, 0 or more, with two decimals; the sums over all parts are the totals.
+    why : str
+        The reason, a sentence without a full stop.
+    """
+
+    part: str
+    points: float
+    most: float
+    why: str
+
+
+class Change(NamedTuple):
+    """A change of the sum of the parts: a penalty, or a decision of the teacher.
+
+    Attributes
+    ----------
+    kind : str
+        ``late`` or ``adjusted``.
+    points : float
+        Signed, rounded to two decimals.
+    why : str
+        The reason, a sentence without a full stop.
+    """
+
+    kind: str
+    points: float
+    why: str
+
+
+class Marks(NamedTuple):
+    """All points of a submission.
+
+    Attributes
+    ----------
+    items : tuple of Mark
+        The parts that can give points under the rules.
+    total, most : float
+        Points reached, after the changes, and points possible; 0 or more.
+    passed : bool or None
+        Whether the total reaches the pass mark; None without one.
+    changes : tuple of Change
+        Points added to the parts or taken from them; the total includes them.
+    excused : bool
+        Whether the teacher excused the student, so that no points are counted.
+    """
+
+    items: tuple[Mark, ...]
+    total: float
+    most: float
+    passed: bool | None
+    changes: tuple[Change, ...] = ()
+    excused: bool = False
+
+
+class _Part(NamedTuple):
+    """A `Mark` before rounding; fractions give the same sum as a calculation by hand. The share is relative to most."""
+
+    name: str
+    share: Fraction
+    most: Fraction
+    why: str
+
+
+def marks_of(graded: Graded, rules: Rules, baseline: Mapping[str, float]) -> Marks:
+    """Return the points of a submission.
+
+    Parameters
+    ----------
+    graded : Graded
+        The submission.
+    rules : Rules
+        The rules for points.
+    baseline : mapping of str to float
+        The baseline's means by measure; empty without one.
+
+    Returns
+    -------
+    Marks
+        The points with their reasons. Values of measures count as printed, with four decimals.
+
+    Raises
+    ------
+    EvaluationError
+        The rules count from the baseline's value, but there is no baseline.
+    """
+    parts = [_of_run(graded, rules), *_of_measures(graded, rules, baseline), *_of_claims(graded, rules)]
+    parts = [part for part in parts if part.most]
+    most = _cents([part.most * 100 for part in parts])
+    points = _cents([part.share * cents for part, cents in zip(parts, most, strict=True)])
+    items = tuple(
+        Mark(part.name, got / 100, could / 100, part.why) for part, got, could in zip(parts, points, most, strict=True)
+    )
+    return Marks(items, sum(points) / 100, sum(most) / 100, _passed(sum(points), rules))
+
+
+def changed(marks: Marks, changes: Sequence[Change], rules: Rules) -> Marks:
+    """Return points after changes; a change never takes more than there is.
+
+    Parameters
+    ----------
+    marks : Marks
+        The points.
+    changes : sequence of Change
+        The changes, in order.
+    rules : Rules
+        The rules, for the mark to pass.
+
+    Returns
+    -------
+    Marks
+        The points; the parts and changes add up to the total.
+    """
+    cents, made = round(marks.total * 100), []
+    for change in changes:
+        wanted = math.floor(_exact(change.points) * 100 + Fraction(1, 2))
+        moved = max(wanted, -cents)
+        cents += moved
+        why = change.why
+        if moved != wanted:
+            why += f"; {-wanted / 100:g} points would be taken, but there are only {-moved / 100:g}"
+        made.append(change._replace(points=moved / 100, why=why))
+    return marks._replace(total=cents / 100, passed=_passed(cents, rules), changes=(*marks.changes, *made))
+
+
+def _passed(cents: int, rules: Rules) -> bool | None:
+    return None if rules.pass_mark is None else cents >= _exact(rules.pass_mark) * 100
+
+
+def _cents(exact: Sequence[Fraction]) -> list[int]:
+    """Round numbers so that they add up to their rounded sum: those with the largest remainders are rounded up."""
+    cents = [math.floor(number) for number in exact]
+    more = math.floor(sum(exact, Fraction(1, 2))) - sum(cents)
+    for at in sorted(range(len(exact)), key=lambda at: cents[at] - exact[at])[:more]:
+        cents[at] += 1
+    return cents
+
+
+def _exact(number: float) -> Fraction:
+    """Return a number exactly as written: 0.1, not the nearest float."""
+    return Fraction(repr(number))
+
+
+def _percent(share: Fraction) -> str:
+    return f"{float(share * 100):.4g} %"
+
+
+def _giving(share: Fraction) -> str:
+    return "" if share == 1 else f", which gives {_percent(share)} of the points"
+
+
+def _of_run(graded: Graded, rules: Rules) -> _Part:
+    """Return the part of the run: all points, less after repairs, none if no run could be scored."""
+    share, why = Fraction(1), STATUSES[graded.status]
+    if graded.status == REPAIRED:
+        share = _exact(rules.credit_repaired)
+        why += _giving(share)
+    elif graded.status != SCORED:
+        share, why = Fraction(0), graded.reason or why
+    return _Part("run", share, _exact(rules.points_run), why)
+
+
+def _of_measures(graded: Graded, rules: Rules, baseline: Mapping[str, float]) -> Iterator[_Part]:
+    """Yield a part for each measure whose value gives points."""
+    chosen = [rule for rule in rules.measures if rule.full_from is not None]
+    total = sum(_exact(rule.weight) for rule in chosen)
+    for rule in chosen:
+        if rule.above_baseline and rule.name not in baseline:
+            fault = f"the rules count {rule.name} from the baseline's value, but there is no baseline with it"
+            raise EvaluationError(fault, "Give a baseline, or leave above_baseline out of the rules.")
+        value = graded.measures.get(rule.name, math.nan)
+        share, why = Fraction(0), f"there is no value of {rule.name}"
+        if not math.isnan(value):
+            share, why = _share_of(rule, value, baseline[rule.name] if rule.above_baseline else None)
+        yield _Part(f"measure {rule.name}", share, _exact(rules.points_measures) * _exact(rule.weight) / total, why)
+
+
+def _share_of(rule: MeasureRule, value: float, baseline: float | None) -> tuple[Fraction, str]:
+    """Return the share of a measure's points, and the reason."""
+    # As printed: a student who reads 0.3000 has reached 0.3.
+    printed, start = Fraction(f"{value:.4f}"), Fraction(f"{baseline or 0:.4f}")
+    low, high = start + _exact(rule.none_below or 0.0), start + _exact(rule.full_from or 0.0)
+    said = f"{rule.name} is {value:.4f}"
+    if baseline is not None:
+        said += f", the baseline's {baseline:.4f}"
+    if printed >= high:
+        return Fraction(1), f"{said}; all points from {float(high):.4f} on"
+    if printed < low:
+        return Fraction(0), f"{said}; no points below {float(low):.4f}"
+    share = (printed - low) / (high - low)
+    return share, f"{said}; that is {_percent(share)} of the way from {float(low):.4f} to {float(high):.4f}"
+
+
+def _of_claims(graded: Graded, rules: Rules) -> list[_Part]:
+    """Return a part for each measure that must be claimed or, if the rules expect none, that was claimed."""
+    whole = _exact(rules.points_claims)
+    claimed: dict[Measure | str, list[Checked]] = {}
+    for claim in graded.claims:
+        if claim.measure and claim.verdict != NO_CLAIM and claim.counts:
+            claimed.setdefault(_meant(claim.measure), []).append(claim)
+    others = any(not claim.counts and claim.verdict in VERDICTS for claim in graded.claims)
+    nothing = "no number was declared" + " for the run that counts" * others
+    if any(claim.verdict == CONFIRMED for claim in graded.claims):
+        nothing += ", and right ones in a report give no points"
+    if not rules.expected:
+        return _of_any_claims(claimed, whole, rules, nothing)
+    most = whole / len(rules.expected)
+    return [
+        _of_claim(name, claims, most, rules) if claims else _Part(f"claim {name}", Fraction(0), most, nothing)
+        for name, claims in ((name, claimed.get(_meant(name))) for name in rules.expected)
+    ]
+
+
+def _of_any_claims(
+    claimed: Mapping[Measure | str, list[Checked]], whole: Fraction, rules: Rules, nothing: str
+) -> list[_Part]:
+    """Return a part for each measure that was claimed.
+
+    Measures of the rules have equal parts, and all others together have one more. Numbers that are always right, such
+    as P@100000 = 0.0000, are left out, because students who choose what to claim could find many.
+    """
+    own = {_meant(rule.name) for rule in rules.measures}
+    known = [key for key in claimed if isinstance(key, Measure) and key.family.kind == REAL]
+    # Next to claims, lines that only look like claims, such as trec_eval's runid, are ignored.
+    first = [key for key in known or claimed if key in own or isinstance(key, str)]
+    others = [key for key in known if key not in own and any(map(_says_something, claimed[key]))]
+    if not first and not others:
+        why = "the claims do not say how good a run is" if claimed else nothing
+        return [_Part("claims", Fraction(0), whole, why)]
+    share = whole / (len(first) + bool(others))
+    return [
+        _of_claim(visible(claims[0].measure[:LONGEST_SHOWN]), claims, most, rules)
+        for keys, most in ((first, share), (others, share / max(len(others), 1)))
+        for claims in (claimed[key] for key in keys)
+    ]
+
+
+def _says_something(claim: Checked) -> bool:
+    """Tell whether a number is informative: 0, 1 and numbers with few digits are often right by chance."""
+    if claim.why.startswith(BY_TEACHER):
+        return True
+    digits = "".join(filter(str.isdigit, claim.text)).lstrip("0")
+    return len(digits) >= FEWEST_DIGITS and not (claim.value is not None and claim.value == 1)
+
+
+def _of_claim(name: str, claims: list[Checked], most: Fraction, rules: Rules) -> _Part:
+    """Return the part of one measure; of several numbers the worst counts, so that guessing gains nothing."""
+    claim = min(claims, key=lambda claim: rules.credit[claim.verdict])
+    share = _exact(rules.credit[claim.verdict])
+    said = VERDICTS[claim.verdict]
+    if claim.verdict == UNCHECKED and claim.why:
+        said = f"it could not be checked: {visible(claim.why[:LONGEST_REASON])}"
+    said = next((reason for reason in BY_TEACHER if claim.why.startswith(reason)), said)
+    why = f"{visible(claim.text[:LONGEST_SHOWN])}: {said}{_giving(share) if share else ''}"
+    if len({other.text for other in claims}) > 1:
+        why = f"{len(claims)} numbers were claimed, and the worst counts; {why}"
+    return _Part(f"claim {name}", share, most, why)
+
+
+def _meant(name: str) -> Measure | str:
+    """Return a key common to all names of a measure; for an unknown name, the name in lower case."""
+    measure = known_measure(name)
+    return name.strip().casefold() if measure is None else measure
 
 
 class Person(NamedTuple):
@@ -139,3 +438,90 @@ class Grades(NamedTuple):
 
     def __repr__(self) -> str:
         return f"<Grades of {brief(self.submissions)!r}: {len(self.entries)} submissions by {listed(self.measures)}>"
+
+
+KIND = "late"
+"""Kind of a `Change` for lateness."""
+
+
+class Late(NamedTuple):
+    """How late something was handed in.
+
+    Attributes
+    ----------
+    days : int
+        Days after the deadline, rounded up; 0 in time.
+    said : str
+        The same in words, without a full stop; empty in time.
+    known : bool
+        Whether anything shows when it was handed in.
+    """
+
+    days: int
+    said: str = ""
+    known: bool = True
+
+
+# "Submitted for grading - 1 day 2 hours late - ", "Zur Bewertung abgegeben - 36 Tage 10 Stunden zu spät -  - "
+_OF_MOODLE = re.compile(r"(?i)- (?:(?P<days>\d+) (?:days?|tage?)\b)?(?P<more>[^-]*?) (?:late|zu spät)\b")
+
+
+def days_late(graded: Graded, rules: Rules, person: Person | None = None) -> Late:
+    """Return how late a submission is, by its time and the deadline; without these, according to platform or roster.
+
+    A time without a zone is in the zone of the deadline.
+    """
+    if rules.deadline is not None and graded.handed_in:
+        try:
+            time = datetime.fromisoformat(graded.handed_in)
+        except ValueError:
+            time = rules.deadline
+        if time.tzinfo is None:
+            time = time.replace(tzinfo=rules.deadline.tzinfo)
+        over = time - rules.deadline
+        days = max(math.ceil(over / timedelta(days=1)), 0)
+        at = time.astimezone(rules.deadline.tzinfo).strftime("%Y-%m-%d %H:%M")
+        return Late(days, f"handed in on {at}, {_days(days)} late") if days else Late(0)
+    # Of Moodle's grading worksheet, if that is the roster.
+    status = "" if person is None else next((cell for title, cell in person.row if title.casefold() == "status"), "")
+    if graded.source and (overdue := _OF_MOODLE.search(status)):
+        days = max(int(overdue["days"] or 0) + any(map(str.isdigit, overdue["more"])), 1)
+        return Late(days, f"the roster says {overdue[0][2:].strip(' -')}")
+    if graded.late:
+        return Late(1, "the platform marks it as late, without saying by how much: this counts as 1 day")
+    return Late(0, known=bool(graded.handed_in) or graded.late is not None or bool(status))
+
+
+def penalised(marks: Marks, late: Late, rules: Rules, free_days: int) -> tuple[Marks, int]:
+    """Return points after the penalty for lateness, and the number of free days used.
+
+    Parameters
+    ----------
+    marks : Marks
+        The points without the penalty.
+    late : Late
+        How late it is.
+    rules : Rules
+        The rules for lateness.
+    free_days : int
+        Free days that the student has left.
+    """
+    if not late.days or not (rules.late_per_day or rules.free_days or rules.most_days is not None):
+        return marks, 0
+    why = late.said
+    if rules.most_days is not None and late.days > rules.most_days:
+        why += f"; no points {f'for more than {_days(rules.most_days)}' if rules.most_days else 'after the deadline'}"
+        return changed(marks, [Change(KIND, -marks.total, why)], rules), 0
+    used = min(late.days, free_days)
+    paid = late.days - used
+    if used:
+        why += f"; {used} free {'day' if used == 1 else 'days'} used, {free_days - used} left"
+    share = min(paid * rules.late_per_day, 1.0)
+    taken = min(share * marks.most, marks.total)
+    if paid:
+        why += f"; {share * 100:.4g} % of {marks.most:g} points taken for {_days(paid)}"
+    return changed(marks, [Change(KIND, -round(taken, 2), why)], rules), used
+
+
+def _days(number: int) -> str:
+    return f"{number} day" if number == 1 else f"{number} days"

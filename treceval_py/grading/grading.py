@@ -9,18 +9,14 @@ from treceval_py.data.ids import shown
 from treceval_py.errors import EvaluationError, listed
 from treceval_py.grading.adjustments import matched, read_adjustments
 from treceval_py.grading.attention import with_questions
-from treceval_py.grading.course.course import Course, course_of, of_no_task, roster_of, submissions_of
-from treceval_py.grading.course.members import class_of
-from treceval_py.grading.course.roster import Roster, read_roster
+from treceval_py.grading.course import Course, course_of, of_no_task, roster_of, submissions_of
 from treceval_py.grading.exercise import Exercise, FreeDays
 from treceval_py.grading.grades import Entry, Grades
 from treceval_py.grading.intake.intake import one, submissions
 from treceval_py.grading.intake.platforms import safe_name
 from treceval_py.grading.marking.marking import limits_of
-from treceval_py.grading.outputs.course import course_outputs
 from treceval_py.grading.outputs.folder import (
     ADJUSTMENTS,
-    KEPT,
     RESERVED,
     about_edits,
     check_folder,
@@ -30,9 +26,11 @@ from treceval_py.grading.outputs.folder import (
     write_files,
 )
 from treceval_py.grading.outputs.imports import check_platforms
-from treceval_py.grading.processes.kept import forget
-from treceval_py.grading.records import FileRead
-from treceval_py.grading.rule_keys import DEFAULT_RULES, Rules, Task
+from treceval_py.grading.outputs.pages import course_outputs
+from treceval_py.grading.people import Roster, class_of, read_roster
+from treceval_py.grading.processes import forget
+from treceval_py.grading.records import KEPT, FileRead
+from treceval_py.grading.rules import DEFAULT_RULES, Rules, Task
 from treceval_py.threads import available_threads
 
 AnyPath = str | os.PathLike[str]

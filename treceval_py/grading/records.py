@@ -7,6 +7,12 @@ from typing import NamedTuple
 from treceval_py._types import FloatArray, IntArray
 from treceval_py.checking.findings import Finding
 
+KEPT = ".grades"
+"""The folder of records within the output; it marks the output as a folder that grading made."""
+
+MANIFEST = "files.json"
+"""List of the written files, in the folder of records: for each name the SHA-256 of the content, or None if unknown."""
+
 JUDGED = "judged-ranking"
 """The kind of a file that is both ranking and judgments."""
 

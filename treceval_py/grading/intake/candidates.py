@@ -17,8 +17,8 @@ from treceval_py.diagnosis.columns import MOST_GRADE, counts_up, falls, form_of,
 from treceval_py.errors import InputError
 from treceval_py.grading.claims.documents.reading import is_document
 from treceval_py.grading.claims.naming import is_name
-from treceval_py.grading.intake.found import IntakeError
-from treceval_py.grading.intake.items import Item, Submission
+from treceval_py.grading.intake.archives import IntakeError
+from treceval_py.grading.intake.folders import Item, Submission
 from treceval_py.grading.intake.platforms import NUMBERED, stem_of
 from treceval_py.grading.records import JUDGED, FileRead
 from treceval_py.io.formats import format_of, lines_of, sight_of

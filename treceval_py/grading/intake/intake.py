@@ -25,11 +25,35 @@ from itertools import chain, count, islice
 from typing import NamedTuple
 
 from treceval_py.errors import InputError, visible
-from treceval_py.grading.intake.archives import BEGINNING, TAR, ZIP, files_in, packed_as, reason
+from treceval_py.grading.intake.archives import (
+    BEGINNING,
+    DEFAULT,
+    OURS,
+    TAR,
+    ZIP,
+    Found,
+    IntakeError,
+    Limits,
+    Place,
+    amount,
+    files_in,
+    packed_as,
+    reason,
+    shown,
+)
 from treceval_py.grading.intake.candidates import head_of, like_a_run
-from treceval_py.grading.intake.folders import Listing, entries_in, entries_of, state_of, walked
-from treceval_py.grading.intake.found import DEFAULT, OURS, Found, IntakeError, Limits, Place, amount, shown
-from treceval_py.grading.intake.items import Item, Owner, Submission, archive_at, opened_at
+from treceval_py.grading.intake.folders import (
+    Item,
+    Listing,
+    Owner,
+    Submission,
+    archive_at,
+    entries_in,
+    entries_of,
+    opened_at,
+    state_of,
+    walked,
+)
 from treceval_py.grading.intake.platforms import A_CLASS, METADATA, Named, gradescope_of, owners_of, stem_of
 from treceval_py.grading.records import FileRead
 

@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from itertools import takewhile
 from typing import NamedTuple
 
-from treceval_py.grading.intake.items import Owner
+from treceval_py.grading.intake.folders import Owner
 
 METADATA = "submission_metadata.yml"
 """Gradescope's file about the submitters."""

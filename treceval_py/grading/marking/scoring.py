@@ -21,7 +21,7 @@ from treceval_py.data.run import Run
 from treceval_py.errors import InputError
 from treceval_py.explaining.terms import dissected, task_of_signature
 from treceval_py.grading.records import JUDGED, AgainstBaseline, Loss, LostDocument
-from treceval_py.grading.rule_keys import Rules
+from treceval_py.grading.rules import Rules
 from treceval_py.io.judged_ranking import read_judged_ranking
 from treceval_py.io.named import read_qrels
 from treceval_py.scoring.evaluation import Evaluator

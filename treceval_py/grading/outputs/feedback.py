@@ -19,7 +19,7 @@ from treceval_py.grading.claims.claims import claimed
 from treceval_py.grading.grades import Entry, Grades
 from treceval_py.grading.outputs.gradebook import shown
 from treceval_py.grading.records import JUDGED, REPAIRED, SCORED, VERDICTS, Checked, Graded, Loss
-from treceval_py.grading.rule_keys import Rules
+from treceval_py.grading.rules import Rules
 from treceval_py.io.formats import DATASET
 
 WIDTH = 100

@@ -1,25 +1,78 @@
-"""The folder of grades: whether grading made it, what is written to it, and what an earlier grading left there."""
+"""The folder of grades: what is written to it, what changed, and what an earlier grading left there."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from importlib.util import find_spec
+from typing import Any
 
 from treceval_py.data.ids import encode
 from treceval_py.errors import OutputError
 from treceval_py.grading.grades import Grades, Question
-from treceval_py.grading.processes.kept import forget_unfinished, remove
+from treceval_py.grading.outputs.gradebook import shown
+from treceval_py.grading.processes import forget_unfinished, remove
+from treceval_py.grading.records import KEPT, MANIFEST
 from treceval_py.io.target import written_whole
 
-KEPT = ".grades"
-"""The folder of records within the output; it marks the output as a folder that grading made."""
+Changes = dict[tuple[str, int], list[str]]
+"""For each student and submission a line for each change; a second student of the same name has the number 1."""
 
-MANIFEST = "files.json"
-"""List of the written files, in the folder of records: for each name the SHA-256 of the content, or None if unknown."""
+
+def read_before(path: str) -> list[Any]:
+    """Return the record of an earlier grading; empty if it cannot be read."""
+    try:
+        with open(path, "rb") as stream:
+            record = json.load(stream)
+    except (OSError, ValueError, RecursionError):
+        return []
+    return record if isinstance(record, list) else []
+
+
+def changed(before: Sequence[Any], after: Sequence[Mapping[str, Any]]) -> Changes:
+    """Compare two gradings, as `graded_json` describes all submissions; damaged earlier ones are skipped."""
+    old, new = _by_student(before), _by_student(after)
+    changes = {}
+    for key in sorted({**old, **new}, key=lambda key: (key[0].casefold(), key)):
+        was = old.get(key, {}) if key in new else {"submission": "graded"}
+        now = new.get(key, {"submission": "gone"}) if key in old else {"submission": "new"}
+        lines = [
+            f"{shown(fact)}: {shown(was.get(fact, '')) or 'none'} -> {shown(now.get(fact, '')) or 'none'}"
+            for fact in {**now, **was}
+            if was.get(fact, "") != now.get(fact, "")
+        ]
+        if lines:
+            changes[key] = lines
+    return changes
+
+
+def changes_txt(changes: Changes, students: int) -> str:
+    """Return changes as text: a paragraph for each student."""
+    paragraphs = ["\n  ".join([shown(student), *lines]) + "\n" for (student, _), lines in changes.items()]
+    return "\n".join([f"Changed since the last grading: {len(changes)} of {students} students.\n", *paragraphs])
+
+
+def _by_student(entries: Sequence[Any]) -> dict[tuple[str, int], dict[str, str]]:
+    """Return the facts of each submission that are compared, as texts by name; a damaged one is left out."""
+    seen = Counter[str]()
+    by_student = {}
+    for entry in entries:
+        with suppress(KeyError, TypeError, ValueError, AttributeError):
+            facts = {
+                "points": "excused" if entry["excused"] else f"{entry['points']:.2f}",
+                "status": entry["status"],
+                "run": f"{entry['run']} ({entry['sha256'][:8]})" if entry["run"] else "",
+                **{name: "" if value is None else f"{value:.4f}" for name, value in entry["measures"].items()},
+                **{f"claim {claim['measure']} = {claim['text']}": claim["verdict"] for claim in entry["claims"]},
+            }
+            by_student[entry["student"], seen[entry["student"]]] = facts
+            seen[entry["student"]] += 1
+    return by_student
+
 
 ADJUSTMENTS = "adjustments.toml"
 """The teacher's decisions by hand; grading only reads this file."""
@@ -184,12 +237,11 @@ def _is_ours(name: str) -> bool:
 
 def _outputs(target: str, book: Grades, platforms: Sequence[str]) -> tuple[dict[str, bytes], tuple[str, ...]]:
     """Make all files, and notes about them; the workbook only if its package is installed."""
-    from treceval_py.grading.outputs.changes import changed, changes_txt, read_before
     from treceval_py.grading.outputs.feedback import feedback
-    from treceval_py.grading.outputs.gradebook import class_table, csv_of, graded_json, sheets_of, shown
+    from treceval_py.grading.outputs.folder import changed, changes_txt, read_before
+    from treceval_py.grading.outputs.gradebook import class_table, csv_of, graded_json, sheets_of, shown, workbook
     from treceval_py.grading.outputs.imports import PLATFORMS
-    from treceval_py.grading.outputs.overview import overview
-    from treceval_py.grading.outputs.workbook import workbook
+    from treceval_py.grading.outputs.pages import overview
 
     made = {"gradebook.csv": encode(csv_of(class_table(book, book.entries))), "overview.html": encode(overview(book))}
     if find_spec("xlsxwriter") is not None:

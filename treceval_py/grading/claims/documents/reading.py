@@ -9,12 +9,10 @@ from typing import NamedTuple
 from treceval_py.data.ids import LONGEST_SHOWN
 from treceval_py.errors import visible
 from treceval_py.grading.claims.documents.document import Blocks, Document, Full, Unread
-from treceval_py.grading.claims.documents.latex import read_latex
-from treceval_py.grading.claims.documents.markup import read_docx, read_html
+from treceval_py.grading.claims.documents.markup import read_docx, read_html, read_xlsx
 from treceval_py.grading.claims.documents.objects import read_notebook, read_text_or_json
 from treceval_py.grading.claims.documents.pdf import read_pdf
-from treceval_py.grading.claims.documents.sheets import read_xlsx
-from treceval_py.grading.claims.documents.text import decoded, read_delimited, read_text
+from treceval_py.grading.claims.documents.text import decoded, read_delimited, read_latex, read_text
 
 
 class Format(NamedTuple):

@@ -9,16 +9,14 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from treceval_py.errors import EvaluationError, InputError, brief, listed
-from treceval_py.grading.course.matching import fits
-from treceval_py.grading.course.members import identities_of
-from treceval_py.grading.course.roster import Roster, identity_of
 from treceval_py.grading.grades import Entry, Grades, Person
-from treceval_py.grading.intake.found import Limits, left_out
+from treceval_py.grading.intake.archives import Limits, left_out
+from treceval_py.grading.intake.folders import Submission
 from treceval_py.grading.intake.intake import submissions
-from treceval_py.grading.intake.items import Submission
 from treceval_py.grading.intake.platforms import safe_name
+from treceval_py.grading.people import Roster, fits, identities_of, identity_of
 from treceval_py.grading.records import FileRead
-from treceval_py.grading.rule_keys import Task
+from treceval_py.grading.rules import Task
 
 _ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
 

@@ -1,1 +1,0 @@
-"""A course: its students, the owners of submissions, and its tasks."""

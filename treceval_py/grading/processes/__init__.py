@@ -1,1 +1,0 @@
-"""The processes that grade, and the records they keep."""
