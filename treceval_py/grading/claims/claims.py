@@ -12,7 +12,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from treceval_py.data.ids import LONGEST_SHOWN
-from treceval_py.errors import MeasureError, UnknownMeasureError, visible
+from treceval_py.errors import MeasureError, UnknownMeasureError, brief, visible
 from treceval_py.explaining.explanation import MOST_DIGITS, Claim
 from treceval_py.grading.claims.documents.document import Document
 from treceval_py.grading.claims.documents.reading import read_document
@@ -65,12 +65,7 @@ class Claimed(NamedTuple):
 
 def shown(text: str) -> str:
     """Return somebody's text in a form fit to show: short, and with control characters made visible."""
-    return visible(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…")
-
-
-def shown_sentence(text: str) -> str:
-    """Return a sentence of somebody's in a form fit to show."""
-    return visible(" ".join(text.split())[:_LONGEST])
+    return brief(text, LONGEST_SHOWN + 1)
 
 
 # --- a number ---
@@ -164,7 +159,7 @@ def claims_of(
     in_form = DECLARED if alone or of_claims else WRITTEN
     return [
         claimed(number.name, number.number, f"{shown(name)}{number.place}", run)._replace(
-            weight=in_form if plain else SHOWN, sentence=shown_sentence(number.sentence)
+            weight=in_form if plain else SHOWN, sentence=visible(" ".join(number.sentence.split())[:_LONGEST])
         )
         for plain, number, run in sorted(read, key=lambda one: not one[0])[: MOST_CLAIMS + 1]
     ]

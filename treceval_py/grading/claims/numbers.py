@@ -113,7 +113,9 @@ def numbers_in(document: Document, *, declared: bool) -> tuple[list[Said], bool,
             continue
         if isinstance(block, Grid):
             pairs = list(_in_table(block, declared=declared))
-            pairs = pairs if declared else _in_one_row(pairs)
+            if not declared:  # which number is meant, if there are several for a measure without labels?
+                several = Counter((number.name, number.labels) for number in pairs)
+                pairs = [one._replace(plain=one.plain and several[one.name, one.labels] == 1) for one in pairs]
             alone = alone and bool(pairs)  # what else a table says may change the meaning of the numbers beside it
         else:
             pairs = _pairs(block, run) or (_unread(block) if declared else [])
@@ -130,6 +132,8 @@ def numbers_in(document: Document, *, declared: bool) -> tuple[list[Said], bool,
 # --- lines that are names and numbers and nothing else ---
 
 _SPREAD = r"(?:\s?(?:±|\+/-|\\pm)\s?[\d.,]+\s?%?)?"
+_IDS = re.compile(r"all|(?!.*@).*\d.*")
+"""What trec_eval's output is for: all queries, or one."""
 _BULLET = re.compile(r"^\s*(?:[-*+•·▪◦–]|\d{1,2}[.)]|\(?[a-z]\))\s+")
 _WRAPPED = re.compile(r"(?:(?:np|numpy|torch)\.\w+|tensor)\(([^()]*)\)")
 _QUOTES = re.compile(r"[{}\"'\[\]]")
@@ -147,7 +151,7 @@ def _pairs(line: Line, run: str) -> list[Said]:
         return []
     text = _unmarked(_BULLET.sub("", line.text, count=1))
     fields = text.split(" ")
-    if len(fields) == 3 and WHOLE.fullmatch(fields[2]) and _is_query(fields[1]) and is_label(fields[0]):
+    if len(fields) == 3 and WHOLE.fullmatch(fields[2]) and is_label(fields[0]) and _IDS.fullmatch(fields[1]):
         # trec_eval's output, for all queries or for one; its texts are no numbers.
         of_run = run if fields[1] == "all" else fields[1]
         family = FAMILIES.get(fields[0])
@@ -162,11 +166,6 @@ def _pairs(line: Line, run: str) -> list[Said]:
         Said(line.place, part["name"].strip(), part["number"], asides_of(part["name"]), True, line.text)
         for part in pairs
     ]
-
-
-def _is_query(word: str) -> bool:
-    """Tell whether a word of trec_eval's output is ``all``, or the id of a query."""
-    return word == "all" or (any(map(str.isdigit, word)) and "@" not in word)
 
 
 def _is_pair(name: str, sign: str, number: str) -> bool:
@@ -234,7 +233,8 @@ def _in_table(grid: Grid, *, declared: bool) -> Iterator[Said]:
         if not values:
             for at, cell in enumerate(cells):
                 heads[at], titles[at] = (cell, titles[at]) if at in named else (heads[at], cell.lower() or titles[at])
-            yield from _in_cells(row.place, [cell for at, cell in enumerate(cells) if at not in named])
+            for line in (Line(row.place, cell) for at, cell in enumerate(cells) if at not in named):
+                yield from _pairs(line, "") or _in_text([line])
             continue
         rest = [
             cells[at] or ("" if named else titles[at])
@@ -248,12 +248,6 @@ def _in_table(grid: Grid, *, declared: bool) -> Iterator[Said]:
             yield Said(row.place, of_cell[at], numbers[at], labels, True, " | ".join(filter(None, cells)))
 
 
-def _in_one_row(said: list[Said]) -> list[Said]:
-    """Leave open which number is meant if a table has several for a measure without labels."""
-    counts = Counter((number.name, number.labels) for number in said)
-    return [number._replace(plain=number.plain and counts[number.name, number.labels] == 1) for number in said]
-
-
 def _is_measure(cell: str) -> bool:
     """Tell whether a cell is the name of one measure, and no word or letter that needs a cutoff to be one."""
     return is_label(cell) and not is_ordinary(cell) and known_measure(cell) is not None
@@ -261,13 +255,6 @@ def _is_measure(cell: str) -> bool:
 
 def _bare(cell: str) -> str:
     return _QUOTES.sub("", _WRAPPED.sub(r"\1", cell))
-
-
-def _in_cells(place: str, cells: Sequence[str]) -> Iterator[Said]:
-    """Yield the numbers of cells that are lines themselves."""
-    for cell in cells:
-        line = Line(place, cell)
-        yield from (_pairs(line, "") or _in_text([line])) if any(map(str.isdigit, cell)) else ()
 
 
 # --- sentences ---

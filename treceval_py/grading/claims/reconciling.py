@@ -66,17 +66,6 @@ class Reading(NamedTuple):
     digits: int
     aside: str = ""
 
-    @property
-    def says_enough(self) -> bool:
-        """Whether it has enough digits to tell numbers apart."""
-        before = len(str(int(abs(self.value)))) if abs(self.value) > 1 else 0
-        return self.digits + before >= FEWEST_DIGITS
-
-    def is_rounded(self, value: float) -> bool:
-        """Tell whether a value rounds to this number; half-way values may be rounded either way."""
-        half: float = 0.5 * 10.0**-self.digits
-        return abs(value - self.value) <= half + FLOAT_NOISE * max(1.0, abs(value))
-
     def is_cut_off(self, value: float) -> bool:
         """Tell whether the first digits of a value are this number."""
         noise = FLOAT_NOISE * max(1.0, abs(value))
@@ -86,8 +75,12 @@ class Reading(NamedTuple):
 
     def is_met(self, value: float, tolerance: float = 0.0) -> bool:
         """Tell whether a value rounds to within the tolerance; with few digits, whether it is itself within it."""
-        half: float = 0.5 * 10.0**-self.digits if self.says_enough else 0.0
-        return abs(value - self.value) <= tolerance + half + FLOAT_NOISE * max(1.0, abs(value))
+        before = len(str(int(abs(self.value)))) if abs(self.value) > 1 else 0
+        return self.is_near(value, tolerance + 0.5 * 10.0**-self.digits * (self.digits + before >= FEWEST_DIGITS))
+
+    def is_near(self, value: float, distance: float) -> bool:
+        """Tell whether a value is within a distance; half-way values may be rounded either way."""
+        return abs(value - self.value) <= distance + FLOAT_NOISE * max(1.0, abs(value))
 
 
 def readings(claim: Claim) -> list[Reading]:
@@ -123,7 +116,7 @@ def agreement(claim: Claim, value: float, tolerance: float) -> tuple[str, str] |
             return CORRECT, reading.aside
         if claim.measure.family.kind == "count" or not reading.digits:
             continue
-        if reading.is_rounded(value):
+        if reading.is_near(value, 0.5 * 10.0**-reading.digits):
             return UNCHECKED, f"a single decimal says too little; it is {figure(value, reading.digits)}"
         words = _rounding(reading, value)
         if words:
@@ -138,19 +131,16 @@ def _rounding(reading: Reading, value: float) -> str:
     digits = reading.digits
     if reading.is_cut_off(value):
         return f"cut off after {digits} decimals, not rounded"
-    distance, unit = abs(value - reading.value), 10.0**-digits
-    if digits > FEWEST_DIGITS and distance <= 1.5 * unit + FLOAT_NOISE:
+    if digits > FEWEST_DIGITS and reading.is_near(value, 1.5 * 10.0**-digits):
         return f"off by one in the last of its {digits} decimals"
-    if digits > OF_ROUNDED and distance <= 0.5 * 10.0**-OF_ROUNDED + FLOAT_NOISE:
+    if digits > OF_ROUNDED and reading.is_near(value, 0.5 * 10.0**-OF_ROUNDED):
         return f"right to {OF_ROUNDED} decimals, as if the values of queries were rounded before averaging"
     return ""
 
 
 def figure(value: float, digits: int = OF_ROUNDED) -> str:
     """Return a value with at least four decimals, up to ten; a count without decimals."""
-    if digits == 0:
-        return f"{value:g}"
-    return f"{value:.{min(max(digits, OF_ROUNDED), 10)}f}"
+    return f"{value:.{min(max(digits, OF_ROUNDED), 10)}f}" if digits else f"{value:g}"
 
 
 MOST_SEARCHES = 20
@@ -241,13 +231,15 @@ class Ways:
         value = self._ours[measure]
         return value if value is not None and math.isfinite(value) else None
 
-    def checked(self, claimed: Claimed, *, searches: int = MOST_SEARCHES, profiles_only: bool = False) -> Checked:
+    def checked(self, claimed: Claimed, near: tuple[str, str] | None, *, searches: int, profiles_only: bool) -> Checked:
         """Explain the number of a claim.
 
         Parameters
         ----------
         claimed : Claimed
             The claim, which may be unreadable.
+        near : tuple of str or None
+            Its verdict and reason if they are known, else whether it is our value decides.
         searches : int
             Most measures for which an explanation of a wrong number is searched.
         profiles_only : bool
@@ -256,7 +248,7 @@ class Ways:
         claim = claimed.claim
         if claim is None:
             return unchecked(claimed)
-        ours, near = self.ours(claim.measure), self.agreement(claim)
+        ours, near = self.ours(claim.measure), near or self.agreement(claim)
         verdict, why, profile = UNCHECKED, "", ""
         if near is not None:
             verdict, why = near
@@ -264,7 +256,11 @@ class Ways:
             why = "" if ours is None else f"it is {_shown(claim.measure, ours)}; "
             why += f"{claimed.measure} is not a number that can be explained"
         elif ours is None:
-            why = self._reason(claim.measure)
+            why = "no number can be computed"
+            try:
+                self._scorer.raise_for(self._task(claim.measure))
+            except TrecevalError as error:
+                why = visible(error.what)
         else:
             verdict, why, profile = self._explained(claim, ours, searches, profiles_only=profiles_only)
         return unchecked(claimed, why)._replace(verdict=verdict, value=ours, profile=profile)
@@ -285,7 +281,10 @@ class Ways:
             # Classes do not use programs that score lists, and these agree with many mistakes.
             if variant.task.conventions.known == "all" or self._profile.conventions.known != "all"
         ]
-        most = OPTION if profiles_only else self._most_changes(claim)
+        most, decimals = OPTION, max(reading.digits for reading in readings(claim))
+        if not profiles_only and (decimals >= DIGITS_FOR_CHANGES or _is_count(measure)):
+            pairs = decimals >= DIGITS_FOR_PAIRS and len(self._paired | {measure}) <= MOST_PAIR_SEARCHES
+            most = PAIR if pairs else ONE_CHANGE
         rows, matches = ways_tried(scorer, claim, self._scoring, rows_of(scorer, profiles), _matches, most)
         self._paired |= {measure for row in rows[-1:] if row.variant.cost == PAIR}
         ways, met = f"the {len(rows)} ways that were tried", _met(claim, rows, ours)
@@ -296,39 +295,22 @@ class Ways:
         near = f"{ways} give {100 * met:.0f} % of all such numbers near it"
         return NOT_REPRODUCED, f"it has too few decimals to show how it was computed: {near}", ""
 
-    def _most_changes(self, claim: Claim) -> int:
-        """Return the largest cost of ways that a claim has enough decimals for."""
-        decimals = max(reading.digits for reading in readings(claim))
-        if decimals >= DIGITS_FOR_PAIRS and len(self._paired | {claim.measure}) <= MOST_PAIR_SEARCHES:
-            return PAIR
-        return ONE_CHANGE if decimals >= DIGITS_FOR_CHANGES or _is_count(claim.measure) else OPTION
-
     def _task(self, measure: Measure) -> Task:
         return task_of(measure, self._profile, self._scorer.situation, self._scoring)
 
-    def _reason(self, measure: Measure) -> str:
-        """Return why we have no value."""
-        try:
-            self._scorer.raise_for(self._task(measure))
-        except TrecevalError as error:
-            return visible(error.what)
-        return "no number can be computed"
-
     def _named(self, claim: Claim, matches: Sequence[Match]) -> tuple[str, str, str]:
         """Return verdict, words and profile of the likeliest of some ways."""
-
-        def is_known(variant: Variant) -> bool:
-            return self._distances and variant.run in (ASCENDING, REVERSED)
+        known = (ASCENDING, REVERSED) if self._distances else ()
 
         def likelihood(match: Match) -> tuple[bool, bool, bool, bool, int]:
             variant = match.variant
             # Known facts about the run come before a convention that happens to give the number as well.
-            unknown, other = not is_known(variant), variant.profile != self._profile.name
+            unknown, other = variant.run not in known, variant.profile != self._profile.name
             return match.how.startswith(CUT_OFF), unknown, variant.mistake, other, variant.cost
 
         first = min(matches, key=likelihood)
         variant = first.variant
-        words = f"{variant.name}, as its scores are probably distances" if is_known(variant) else variant.name
+        words = variant.name + ", as its scores are probably distances" * (variant.run in known)
         if variant.profile:
             others = _profiles(matches, first)
             also = f" (also of {', '.join(others)})" if others else ""
@@ -342,14 +324,19 @@ class Ways:
 
 
 def reconcile(
-    claims: Sequence[Claimed], ways: Ways | None, *, searches: int = MOST_SEARCHES, profiles_only: bool = False
+    claims: Sequence[Claimed],
+    ways: Ways | None,
+    near: tuple[str, str] | None = None,
+    *,
+    searches: int = MOST_SEARCHES,
+    profiles_only: bool = False,
 ) -> list[Checked]:
     """Explain the number of each claim like `Ways.checked`; without a run, none is checked."""
     if ways is None:
         return [
-            unchecked(claim, "" if claim.claim is None else "there is no run that could be scored") for claim in claims
+            unchecked(claim, "there is no run that could be scored" * (claim.claim is not None)) for claim in claims
         ]
-    return [ways.checked(claim, searches=searches, profiles_only=profiles_only) for claim in claims]
+    return [ways.checked(claim, near, searches=searches, profiles_only=profiles_only) for claim in claims]
 
 
 def unchecked(claimed: Claimed, why: str = "") -> Checked:
@@ -378,10 +365,11 @@ def _matches(claim: Claim, rows: Sequence[Row]) -> list[Match]:
         if outcome is None:
             continue
         for reading in readings(claim):
-            cut_off = not _is_count(claim.measure) and _may_be_cut_off(variant, reading)
             if reading.is_met(outcome.mean):
                 matches.append(Match(variant, outcome, reading.aside))
-            elif cut_off and reading.is_cut_off(outcome.mean):
+            elif (
+                _may_be_cut_off(variant, reading) and reading.is_cut_off(outcome.mean) and not _is_count(claim.measure)
+            ):
                 matches.append(Match(variant, outcome, "; ".join(filter(None, (CUT_OFF, reading.aside)))))
     return matches
 
@@ -400,10 +388,9 @@ def _met(claim: Claim, rows: Sequence[Row], ours: float) -> float:
     if _is_count(claim.measure):
         return 0.0
     shares = []
+    values = [(variant, outcome.mean) for variant, outcome in rows if outcome is not None]
     for reading in readings(claim):
-        unit = 10.0**-reading.digits
-        width = NEAR * max(1.0, abs(reading.value))
-        values = [(variant, outcome.mean) for variant, outcome in rows if outcome is not None]
+        unit, width = 10.0**-reading.digits, NEAR * max(1.0, abs(reading.value))
         close = [(variant, value) for variant, value in values if abs(value - reading.value) <= width]
         near = {round(value / unit) for _, value in close}
         near |= {math.floor(value / unit) for variant, value in close if _may_be_cut_off(variant, reading)}
@@ -414,9 +401,9 @@ def _met(claim: Claim, rows: Sequence[Row], ours: float) -> float:
 def _nearest(claim: Claim, rows: Sequence[Row]) -> str:
     """Say which value is nearest to a claim, with as many digits, and which way gives it."""
     wanted = readings(claim)[-1]
-    nearest = nearest_of(wanted.value, [row for row in rows if row.variant.cost != PAIR])
-    said = [f"{_shown(claim.measure, match.outcome.mean, wanted.digits)} ({match.variant.name})" for match in nearest]
-    return f"; nearest is {said[0]}" if said else ""
+    for variant, outcome, _ in nearest_of(wanted.value, [row for row in rows if row.variant.cost != PAIR]):
+        return f"; nearest is {_shown(claim.measure, outcome.mean, wanted.digits)} ({variant.name})"
+    return ""
 
 
 def _shown(measure: Measure, value: float, digits: int = OF_ROUNDED) -> str:

@@ -6,7 +6,7 @@ import hashlib
 import io
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from treceval_py.checking.catalogue import CODES
 from treceval_py.checking.checking import Checked as CheckedFile
@@ -17,7 +17,7 @@ from treceval_py.errors import TrecevalError, visible
 from treceval_py.explaining.explanation import Claim
 from treceval_py.grading.claims.claims import DECLARED, MOST_CLAIMS, SHOWN, Claimed
 from treceval_py.grading.claims.naming import known_measure, measure_named
-from treceval_py.grading.claims.reconciling import MOST_SEARCHES, SURE_DIGITS, Ways, reconcile, unchecked
+from treceval_py.grading.claims.reconciling import MOST_SEARCHES, SURE_DIGITS, Ways, reconcile
 from treceval_py.grading.intake.archives import IntakeError
 from treceval_py.grading.intake.candidates import RunFile
 from treceval_py.grading.intake.folders import Item
@@ -46,6 +46,8 @@ from treceval_py.grading.records import (
 from treceval_py.grading.rules import Rules
 from treceval_py.io.source import peek
 from treceval_py.measures import Measure
+
+_Key = TypeVar("_Key")
 
 OTHER_LABELS = "X210"
 """The finding that the labels in a judged ranking differ from those of the assignment."""
@@ -93,11 +95,6 @@ class Tried(NamedTuple):
     def is_scored(self) -> bool:
         """Whether it could be scored."""
         return self.graded.status != REFUSED
-
-    @property
-    def contradicts(self) -> bool:
-        """Whether its labels differ from those of the assignment."""
-        return OTHER_LABELS in self.graded.counts
 
     def having(self, **fields: Any) -> Tried:
         """Return it with changed fields of its record."""
@@ -166,9 +163,6 @@ class Trier:
             scored = self._scoring.scored(Named(data, name), checked.kind.name)
         except TrecevalError as error:
             return tried.having(reason=visible(_at(error.line or 0, error.what)))
-        return self._with_numbers(tried, scored).having(status=REPAIRED if repairs else SCORED)
-
-    def _with_numbers(self, tried: Tried, scored: Scored) -> Tried:
         results, names = scored.results, [rule.name for rule in self.rules.measures]
         distances = not UPSIDE_DOWN.isdisjoint(tried.graded.counts)
         tried = tried._replace(tag=scored.run.tag, scored=scored, ways=self._ways(scored, distances))
@@ -176,6 +170,7 @@ class Trier:
             tried = tried._replace(own=self._ways(scored._replace(qrels=scored.own), distances, own=True))
         hash_of_ranking, tops = ranking_of(scored.run, scored.qrels.qids, scored.profile)
         return tried.having(
+            status=REPAIRED if repairs else SCORED,
             profile=scored.profile.name,
             missing_queries=(len(results.missing), len(scored.qrels)),
             measures={name: results.mean[name] for name in names},
@@ -276,7 +271,7 @@ def _agreement(tried: Tried, claim: Claim | None) -> tuple[str, str] | None:
     own = None if tried.own is None else tried.own.agreement(claim)
     if own is None or own[0] not in RIGHT or (near is not None and near[0] in RIGHT):
         return near
-    if tried.contradicts:
+    if OTHER_LABELS in tried.graded.counts:
         return MISTAKE, "right by the labels in the file itself, which contradict the judgments of the assignment"
     return own[0], "; ".join(filter(None, ("by the labels in the file itself", own[1])))
 
@@ -298,12 +293,8 @@ def reconciled(
     checks = []
     for claim in claims:
         near = None if tried.own is None else _agreement(tried, claim.claim)
-        if near is not None and claim.claim is not None and tried.ways is not None:
-            verdict, why = near
-            checked = unchecked(claim, why)._replace(verdict=verdict, value=tried.ways.ours(claim.claim.measure))
-        else:
-            (checked,) = reconcile([claim], tried.ways, searches=searches, profiles_only=profiles_only)
-        checks.append(checked._replace(run=tried.graded.run if tried.is_scored else ""))
+        (checked,) = reconcile([claim], tried.ways, near, searches=searches, profiles_only=profiles_only)
+        checks.append(checked._replace(run=tried.graded.run * tried.is_scored))
     return checks
 
 
@@ -329,15 +320,16 @@ def runs_of_rows(claims: Sequence[Claimed], tried: Sequence[Tried]) -> dict[str,
     by_row = {row: numbers[0] for row, numbers in fits.items() if len(numbers) == 1}
     for row in [row for row in fits if row not in by_row]:
         of_row = [at for at, claim in enumerate(claims) if claim.run == row and says_something(claim)]
-        counts = {
-            number: sum(run.right[at] for at in of_row)
-            for number, run in enumerate(tried)
-            if run.right and number not in by_row.values()
-        }
-        best = [number for number, count in counts.items() if count == max(counts.values())]
-        if len(best) == 1 and counts[best[0]]:
-            by_row[row] = best[0]
+        others = [number for number in range(len(tried)) if number not in by_row.values()]
+        for best in _most({number: sum(tried[number].right[at] for at in of_row) for number in others}):
+            by_row[row] = best
     return by_row
+
+
+def _most(counts: Mapping[_Key, int]) -> list[_Key]:
+    """Return what has the largest count, in a list of one; an empty list if several have, or it is 0."""
+    best = [key for key, count in counts.items() if count and count == max(counts.values())]
+    return best if len(best) == 1 else []
 
 
 def of_which(claims: Sequence[Claimed], by_row: Mapping[str, int], counts: int) -> dict[str, int]:
@@ -384,9 +376,8 @@ def checked_claims(
     if unknown:
         # The row with most numbers that the run explains is about it, and then others are not.
         explains = {row: explained(tried[counts], [c for c in claims if c.run == row]) for row in unknown}
-        best = [row for row in unknown if explains[row] and explains[row] == max(explains.values())]
-        if len(best) == 1:
-            of_row = {**of_row, **dict.fromkeys(unknown, NOT_HANDED_IN), best[0]: counts}
+        for best in _most(explains):
+            of_row = {**of_row, **dict.fromkeys(unknown, NOT_HANDED_IN), best: counts}
     runs = [_run_of(at, claim, tried, counts, of_row) for at, claim in enumerate(claims)]
     checks: dict[int, Checked] = {}
     for run in dict.fromkeys([counts, *runs]):
@@ -402,12 +393,15 @@ def checked_claims(
             continue
         if claim.run and claim.run not in of_row:
             checks[at] = checks[at]._replace(verdict=UNCHECKED, why=f"several runs are named, and {OF_WHICH}")
-        elif not claim.run and checks[at].verdict == NOT_REPRODUCED and (other := right.get(_measure_of(claim))):
-            # Perhaps of another run: two numbers for one measure are a question, and not wrong.
-            why = f"{other.text} ({other.place}) is right, and {OF_WHICH}"
-            checks[at] = checks[at]._replace(verdict=UNCHECKED, why=why)
         elif not claim.run and checks[at].verdict == NOT_REPRODUCED:
-            checks[at] = _explained_by_others(tried, counts, claim) or checks[at]
+            if other := right.get(_measure_of(claim)):
+                # Perhaps of another run: two numbers for one measure are a question, and not wrong.
+                why = f"{other.text} ({other.place}) is right, and {OF_WHICH}"
+                checks[at] = checks[at]._replace(verdict=UNCHECKED, why=why)
+                continue
+            others = [run for number, run in enumerate(tried) if number != counts and run.ways is not None]
+            tries = (reconciled(run, [claim], searches=1)[0] for run in others[:MOST_OTHERS])
+            checks[at] = next((_of_another(checked) for checked in tries if _is_explained(checked)), checks[at])
     return [checks[at] for at in range(len(claims))]
 
 
@@ -418,18 +412,8 @@ def _measure_of(claimed: Claimed) -> Measure | None:
 def _run_of(at: int, claim: Claimed, tried: Sequence[Tried], counts: int, of_row: Mapping[str, int]) -> int:
     """Return the run by which a claim is checked: that of its row, or one for which it is right."""
     target = of_row.get(claim.run, counts)
-    order = [target] if target != NOT_HANDED_IN else []
-    right = [
-        run for run in dict.fromkeys([*order, counts, *range(len(tried))]) if tried[run].right[at : at + 1] == (True,)
-    ]
-    return right[0] if right else target
-
-
-def _explained_by_others(tried: Sequence[Tried], counts: int, claim: Claimed) -> Checked | None:
-    """Return a claim explained by another run than the one that counts; None if no run explains it."""
-    others = [other for at, other in enumerate(tried) if at != counts and other.ways is not None]
-    checks = (reconciled(other, [claim], searches=1)[0] for other in others[:MOST_OTHERS])
-    return next((_of_another(checked) for checked in checks if _is_explained(checked)), None)
+    order = [*[target] * (target != NOT_HANDED_IN), counts, *range(len(tried))]
+    return next((run for run in order if tried[run].right[at]), target)
 
 
 def _of_another(checked: Checked) -> Checked:
@@ -485,19 +469,18 @@ def evidence(
         for at, claim in enumerate(claims)
         if claim.weight != DECLARED
     ]
-    guesses = Counter(
-        measure for measure, _ in {(m, checked.text) for _, m, checked in checks if checked.verdict == ASKED}
-    )
+    asked = {(measure, checked.text) for _, measure, checked in checks if checked.verdict == ASKED}
+    guesses = Counter(measure for measure, _ in asked)
 
     def gives(claim: Claimed, measure: Measure | None, checked: Checked) -> bool:
         usable = checked.verdict in RIGHT and (anywhere or claim.weight != SHOWN)
         return usable and measure not in declared and guesses[measure] <= MOST_OPEN
 
-    best = {measure: ROUNDING for claim, measure, checked in checks if gives(claim, measure, checked)}
-    best |= {m: CORRECT for claim, m, checked in checks if gives(claim, m, checked) and checked.verdict == CORRECT}
+    exact = {m for claim, m, checked in checks if checked.verdict == CORRECT and gives(claim, m, checked)}
     return [
         checked._replace(verdict=CONFIRMED, counts=False)
-        if checked.verdict in RIGHT and not (gives(claim, measure, checked) and checked.verdict == best[measure])
+        if checked.verdict in RIGHT
+        and (not gives(claim, measure, checked) or (checked.verdict == ROUNDING and measure in exact))
         else checked
         for claim, measure, checked in checks
     ]
@@ -525,8 +508,7 @@ def _looked_up(
     if near is not None:
         right = near[0] in RIGHT
         return seen._replace(verdict=near[0] if right else EXPLAINED, why=near[1], run=own.graded.run, counts=right)
-    other = next((run.graded.run for run in tried if run.right[at : at + 1] == (True,)), "")
-    if other:
+    if other := next((run.graded.run for run in tried if run.right[at]), ""):
         return seen._replace(why=f"it is the value of {other}, which does not count")
     if baseline is not None and baseline.agreement(read) is not None:
         return seen._replace(why="it is the value of the baseline")
@@ -542,11 +524,9 @@ def missing(checks: Sequence[Checked], expected: Sequence[str], ways: Ways | Non
     """Yield expected measures for which no number counts; one that cannot be read does."""
     there = {known_measure(claim.measure) for claim in checks if claim.counts}
     for name in expected:
-        measure = measure_named(name)
-        if measure in there:
+        if (measure := measure_named(name)) in there:
             continue
-        why = f"no number was declared for {name}"
         known = [claim for claim in checks if claim.verdict == CONFIRMED and known_measure(claim.measure) == measure]
-        if known:
-            why += f"; {known[0].text} ({known[0].place}) is right, but not declared"
+        declared = [f"; {claim.text} ({claim.place}) is right, but not declared" for claim in known[:1]]
+        why = "".join((f"no number was declared for {name}", *declared))
         yield Checked(name, "", "", NO_CLAIM, None if ways is None else ways.ours(measure), why)

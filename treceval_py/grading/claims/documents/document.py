@@ -56,15 +56,12 @@ class Document(NamedTuple):
 
     Attributes
     ----------
-    kind : str
-        One of `reading.FORMATS`.
     blocks : tuple of Line or Grid
         Its text, in reading order.
     fault : str
         Why it was not read, or which part of it; a sentence without a full stop. Empty if all was read.
     """
 
-    kind: str
     blocks: tuple[Line | Grid, ...]
     fault: str = ""
 

@@ -25,12 +25,10 @@ def opened(data: bytes) -> zipfile.ZipFile:
         It is too large, encrypted or damaged.
     """
     if data.startswith(b"\xd0\xcf\x11\xe0"):
-        why = "it is encrypted, or of an older version of Office: hand it in as .docx or .pdf without a password"
-        raise Unread(why)
-    try:
-        archive = zipfile.ZipFile(io.BytesIO(data))
-    except (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError):
-        raise Unread("it is damaged") from None
+        raise Unread(
+            "it is encrypted, or of an older version of Office: hand it in as .docx or .pdf without a password"
+        )
+    archive = zipfile.ZipFile(io.BytesIO(data))
     parts = archive.infolist()
     # python-docx and zipfile read no more of a part than its declared size.
     text = sum(part.file_size for part in parts if part.filename.endswith((".xml", ".rels")))
@@ -79,39 +77,38 @@ def _whole(text: str) -> int:
 
 def _elements(archive: zipfile.ZipFile, name: str, wanted: str) -> Iterator[Any]:
     """Yield the elements of a part; each can be dropped after use."""
-    from xml.etree.ElementTree import ParseError, iterparse
+    from xml.etree.ElementTree import iterparse
 
     part = archive.read(name) if name in archive.namelist() else b"<none/>"
     if b"<!DOCTYPE" in part or b"\0" in part:  # no program writes it, and entities could grow without bound
         raise Unread("it is damaged")
-    try:
-        for _, element in iterparse(io.BytesIO(part)):  # noqa: S314 - without entities
-            if element.tag.rpartition("}")[2] == wanted:
-                yield element
-                element.clear()
-    except ParseError:
-        raise Unread("it is damaged") from None
+    for _, element in iterparse(io.BytesIO(part)):  # noqa: S314 - without entities
+        if _name(element) == wanted:
+            yield element
+            element.clear()
+
+
+def _name(element: Any) -> str:
+    return str(element.tag).rpartition("}")[2]
 
 
 def _text(element: Any) -> str:
-    return "".join(node.text or "" for node in element.iter() if node.tag.rpartition("}")[2] == "t")
+    return "".join(node.text or "" for node in element.iter() if _name(node) == "t")
 
 
 def _values(row: Any, texts: list[str]) -> list[str]:
     cells: list[str] = []
     for cell in row:
         reference = _REFERENCE.fullmatch(cell.get("r", ""))
-        letters = reference[1] if reference else ""
-        column = reduce(lambda sum_, letter: 26 * sum_ + ord(letter) - 64, letters, 0) - 1 if letters else len(cells)
-        if column >= MOST_COLUMNS:
+        column = reduce(lambda sum_, letter: 26 * sum_ + ord(letter) - 64, reference[1], 0) if reference else 0
+        if max(column, len(cells) + 1) > MOST_COLUMNS:
             break
-        cells += [""] * (column - len(cells))
-        cells.append(_shown(cell, texts))
+        cells += [*[""] * (column - 1 - len(cells)), _shown(cell, texts)]
     return cells
 
 
 def _shown(cell: Any, texts: list[str]) -> str:
-    value = next((child.text or "" for child in cell if child.tag.rpartition("}")[2] == "v"), "")
+    value = next((child.text or "" for child in cell if _name(child) == "v"), "")
     kind = cell.get("t", "n")
     if kind == "s":
         return texts[_whole(value)] if _whole(value) < len(texts) else ""
@@ -221,7 +218,7 @@ def read_docx(data: bytes, blocks: Blocks) -> None:
     blocks.apart = True
     page, paragraphs, tables, rows, inside = Page(blocks), 0, 0, 0, 0
     for event, element in iterwalk(docx.Document(io.BytesIO(data)).element.body, events=("start", "end")):
-        name, starts = str(element.tag).rpartition("}")[2], event == "start"
+        name, starts = _name(element), event == "start"
         page.tag(_ELEMENTS.get(name, ""))
         if name == "tbl":
             tables, rows, inside = tables + starts, 0, inside + (1 if starts else -1)

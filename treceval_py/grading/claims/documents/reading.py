@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from treceval_py.data.ids import LONGEST_SHOWN
-from treceval_py.errors import visible
+from treceval_py.errors import brief
 from treceval_py.grading.claims.documents.document import Blocks, Document, Full, Unread
 from treceval_py.grading.claims.documents.markup import read_docx, read_html, read_xlsx
 from treceval_py.grading.claims.documents.objects import read_notebook, read_text_or_json
@@ -24,20 +24,17 @@ class Format(NamedTuple):
         Pattern of the endings of file names, without the dot.
     most : int
         Most bytes of a file that are read.
-    of_text : callable or None
-        Reads a text into blocks.
-    of_bytes : callable or None
-        Reads the bytes of a file, of which the beginning is useless without the rest. None: this cannot be read.
+    read : callable or None
+        Reads a text into blocks, or the bytes of a file if `most` is `_LARGE`. None: this cannot be read.
     """
 
     endings: str
     most: int
-    of_text: Callable[[str, Blocks], None] | None = None
-    of_bytes: Callable[[bytes, Blocks], None] | None = None
+    read: Callable[[Any, Blocks], None] | None = None
 
 
 _TEXT, _PAGE, _LARGE = 1 << 20, 4 << 20, 32 << 20
-"""Pages and notebooks may contain pictures."""
+"""Pages and notebooks may contain pictures; the beginning of a large file is useless without the rest."""
 
 FORMATS = {
     "text": Format("txt|text|log|out|res|eval|ya?ml|toml|ini|cfg", _TEXT, read_text_or_json),
@@ -45,11 +42,11 @@ FORMATS = {
     "csv": Format("csv|tsv", _TEXT, read_delimited),
     "json": Format("jsonl?|ndjson", _TEXT, read_text_or_json),
     "html": Format("x?html?", _PAGE, read_html),
-    "notebook": Format("ipynb", _LARGE, None, read_notebook),
+    "notebook": Format("ipynb", _LARGE, read_notebook),
     "latex": Format("tex|ltx", _TEXT, read_latex),
-    "docx": Format("docx", _LARGE, None, read_docx),
-    "xlsx": Format("xlsx", _LARGE, None, read_xlsx),
-    "pdf": Format("pdf", _LARGE, None, read_pdf),
+    "docx": Format("docx", _LARGE, read_docx),
+    "xlsx": Format("xlsx", _LARGE, read_xlsx),
+    "pdf": Format("pdf", _LARGE, read_pdf),
     "other": Format("doc|docm|dotx|rtf|od[tsp]|pptx?|xlsm?|pages|numbers|key|djvu|epub", _LARGE),
 }
 """The formats of documents, by kind."""
@@ -111,37 +108,33 @@ def read_document(data: bytes, name: str) -> Document:
     Returns
     -------
     Document
-        Its lines and tables; with a fault if it was not read, or not to its end. For data and programs it is empty, and
-        so is its kind.
+        Its lines and tables; with a fault if it was not read, or not to its end. For data and programs it is empty.
     """
     kind = is_document(name, data[:1024])
     if not kind:
-        return Document("", ())
-    file = visible(name if len(name) <= LONGEST_SHOWN else name[:LONGEST_SHOWN] + "…")
-    form, blocks, fault = FORMATS[kind], Blocks(), ""
+        return Document(())
+    form, blocks, fault = FORMATS[kind], Blocks(), "not read because "
     try:
         _read(data, form, blocks)
+        return Document(tuple(blocks.taken))
     except Full as full:
-        fault = f"{file} was not read to its end: {full}"
+        fault = f"not read to its end: {full}"
     except Unread as why:
-        fault = f"{file} was not read because {why}"
+        fault += str(why)
     except MemoryError:
-        fault = f"{file} was not read because that takes more memory than a submission may use"
-    except Exception as error:  # noqa: BLE001 - a damaged file may make a library raise anything
-        fault = f"{file} was not read because it is damaged ({type(error).__name__})"
-    return Document(kind, tuple(blocks.taken), fault)
+        fault += "that takes more memory than a submission may use"
+    except Exception:  # noqa: BLE001 - a damaged file may make a library raise anything
+        fault += "it is damaged"
+    return Document(tuple(blocks.taken), f"{brief(name, LONGEST_SHOWN + 1)} was {fault}")
 
 
 def _read(data: bytes, form: Format, blocks: Blocks) -> None:
+    if form.read is None:
+        raise Unread("its format cannot be read: hand it in as .pdf, .docx or text")
+    if form.most == _LARGE < len(data):
+        raise Unread(f"it has more than {_LARGE >> 20} MiB")
     try:
-        if form.of_text is not None:
-            form.of_text(decoded(data[: form.most]), blocks)
-        elif form.of_bytes is None:
-            raise Unread("its format cannot be read: hand it in as .pdf, .docx or text")
-        elif len(data) > form.most:
-            raise Unread(f"it has more than {form.most >> 20} MiB")
-        else:
-            form.of_bytes(data, blocks)
+        form.read(data if form.most == _LARGE else decoded(data[: form.most]), blocks)
     finally:
         blocks.end()
     if len(data) > form.most:

@@ -199,8 +199,5 @@ def _plain(text: str) -> str:
     if not re.search(r"[\\${}~]", text):
         return " ".join(text.split())
     text = _ACCENT.sub(r"\1", _WITHOUT.sub(" ", text))
-    return " ".join(_MACRO.sub(_symbol, text).translate(_UNSEEN).split())
-
-
-def _symbol(command: re.Match[str]) -> str:
-    return _SYMBOLS.get(command[1], "" if command[1].isalpha() else " ") + command[2]
+    text = _MACRO.sub(lambda macro: _SYMBOLS.get(macro[1], " " * (not macro[1].isalpha())) + macro[2], text)
+    return " ".join(text.translate(_UNSEEN).split())
