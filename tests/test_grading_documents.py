@@ -198,11 +198,6 @@ def test_a_text_may_be_in_the_encodings_of_windows_and_be_cut_within_a_letter(en
         assert blocks("Güte: MAP = 0.3 😀".encode()[:-cut], "a.txt") == [(":1", "Güte: MAP = 0.3")]
 
 
-def test_the_keys_that_lead_to_an_object_in_json_are_its_caption() -> None:
-    document = read_document(b'{"ours": {"test": {"map": 0.3}}}', "a.json")
-    assert [block.caption for block in document.blocks if isinstance(block, Grid)] == ["ours / test"]
-
-
 # --- PDF ---
 
 
@@ -262,26 +257,6 @@ def test_a_pdf_that_needs_a_password_is_not_read() -> None:
         writer.write(made)
         document = read_document(made.getvalue(), "r.pdf")
         assert (document.fault, len(document.blocks) > 0) == (found, not password)
-
-
-@pytest.mark.slow
-def test_the_pdf_of_a_program_is_read() -> None:
-    pytest.importorskip("pypdf")
-    document = pytest.importorskip("fpdf").FPDF()
-    document.add_page()
-    document.set_font("helvetica", size=12)
-    with document.table() as table:
-        for cells in (["System", "MAP", "nDCG@10"], ["BM25 baseline", "0.25", "0.30"], ["Our run", "0.3088", "0.379"]):
-            row = table.row()
-            for cell in cells:
-                row.cell(cell)
-    assert blocks(bytes(document.output()), "report.pdf") == [
-        [
-            (", page 1, line 1", "System", "MAP", "nDCG@10"),
-            (", page 1, line 2", "BM25 baseline", "0.25", "0.30"),
-            (", page 1, line 3", "Our run", "0.3088", "0.379"),
-        ],
-    ]
 
 
 # --- what cannot be read ---

@@ -128,11 +128,8 @@ def read_notebook(data: bytes, blocks: Blocks) -> None:
     """Read a Jupyter notebook, version 3 or 4 of its format; code is neither run nor read."""
     if sum(map(data.count, (b",", b"[", b"{"))) > _MOST_VALUES:  # Python would need gigabytes for them
         raise Unread(f"it has more than {_MOST_VALUES:,} values")
-    try:
-        notebook = json.loads(decoded(data))
-        cells = list(notebook["cells"] if "cells" in notebook else notebook["worksheets"][0]["cells"])
-    except (ValueError, RecursionError, LookupError, TypeError):
-        raise Unread("it is not a notebook, or a damaged one") from None
+    notebook = json.loads(decoded(data))
+    cells = notebook["cells"] if "cells" in notebook else notebook["worksheets"][0]["cells"]
     for number, cell in enumerate(cells, 1):
         if not isinstance(cell, dict):
             continue
