@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import fnmatch
 import re
 from collections.abc import Collection, Mapping, Sequence
 
-from treceval_py.errors import InputError, visible
+from treceval_py.errors import visible
+from treceval_py.grading import records
 from treceval_py.grading.claims.claims import DECLARED, SHOWN, Claimed, claims_of
 from treceval_py.grading.claims.documents.document import Document, Grid, Line
 from treceval_py.grading.claims.documents.reading import read_document
@@ -15,40 +15,13 @@ from treceval_py.grading.claims.reconciling import reconcile
 from treceval_py.grading.intake.archives import IntakeError, Limits
 from treceval_py.grading.intake.candidates import SHORTEST, RunFile, candidates, head_of, last_of
 from treceval_py.grading.intake.folders import Item, Submission
-from treceval_py.grading.marking.claiming import (
-    MOST_OTHERS,
-    RIGHT,
-    Tried,
-    Trier,
-    bytes_of,
-    checked_claims,
-    evidence,
-    explained,
-    first_claims,
-    missing,
-    most_bytes,
-    names_of,
-    of_which,
-    right_for,
-    runs_of_rows,
-    says_something,
-)
+from treceval_py.grading.marking import claiming
+from treceval_py.grading.marking.claiming import MOST_OTHERS, RIGHT, Tried, Trier, bytes_of, most_bytes
 from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, against, values_by_query
 from treceval_py.grading.marking.similarity import ranking_of
-from treceval_py.grading.records import (
-    JUDGED,
-    MISSING,
-    NOT_REPRODUCED,
-    SCORED,
-    UNCHECKED,
-    Checked,
-    FileRead,
-    Graded,
-    RunRead,
-)
+from treceval_py.grading.records import FileRead, Graded, RunRead
 from treceval_py.grading.rules import ANYWHERE, Rules
 from treceval_py.io.formats import DATASET
-from treceval_py.io.source import peek
 
 
 def chosen(
@@ -76,63 +49,51 @@ def chosen(
     str
         Which run counts and why, without a full stop; empty if there was no choice.
     """
-    numbers, why = _named(tried, wanted, named)
-    if len(tried) == 1:
-        return 0, f"{tried[0].graded.run} counts: {why}" if wanted else ""
+    numbers, said = list(range(len(tried))), list[str]()
+    for name, by in ((wanted, "the teacher chose"), (named, "the rules count files named")):
+        fits = [number for number, run in enumerate(tried) if name and is_named(run.graded.run, name)]
+        if name:
+            said.append(f"{by} {visible(name)}" + ("" if fits else ", but no run has that name"))
+        if fits:
+            numbers = fits
+            break
     number = numbers[0]
     if len(numbers) > 1:
-        number, more = _one_of(tried, numbers, claims, of_row)
-        why = "; ".join(filter(None, (why, more)))
-    return number, f"{tried[number].graded.run} counts: {why}"
+        number, why = _one_of(tried, numbers, claims, of_row)
+        said.append(why)
+    return number, f"{tried[number].graded.run} counts: {'; '.join(said)}" if wanted or len(tried) > 1 else ""
 
 
 def _one_of(
     tried: Sequence[Tried], numbers: Sequence[int], claims: Sequence[Claimed], of_row: Mapping[str, int]
 ) -> tuple[int, str]:
     """Return which of several runs counts, and why."""
-    scored = [number for number in numbers if tried[number].is_scored]
+    scored = [number for number in numbers if tried[number].scored is not None]
     # X201: none of its queries is judged.
     scored = [number for number in scored if "X201" not in tried[number].graded.counts] or scored
     if len(scored) == 1:
         return scored[0], f"it is the only one of {len(numbers)} runs that can be scored and has judged queries"
     if not scored:
         return numbers[0], f"none of {len(numbers)} runs can be scored, and it looks most like one"
-    telling = [at for at, claim in enumerate(claims) if says_something(claim)]
-    mine = {
-        number: [at for at, claim in enumerate(claims) if of_row.get(claim.run, number) == number] for number in scored
-    }
-    fits = "right for"
-    counts = {number: sum(tried[number].right[at] for at in mine[number] if at in telling) for number in scored}
-    if telling and not any(counts.values()):
+    telling = [(at, claim) for at, claim in enumerate(claims) if claiming.says_something(claim)]
+    mine = {n: [(at, claim) for at, claim in telling if of_row.get(claim.run, n) == n] for n in scored}
+    counts, fits = {n: sum(tried[n].right[at] for at, _ in own) for n, own in mine.items()}, "right for"
+    if not any(counts.values()):
         fits = "explained by"
-        for number in scored[:MOST_OTHERS]:
-            declared = [claims[at] for at in mine[number] if claims[at].weight == DECLARED]
-            counts[number] = explained(tried[number], declared)
+        for n in scored[:MOST_OTHERS]:
+            counts[n] = claiming.explained(tried[n], [claim for _, claim in mine[n] if claim.weight == DECLARED])
     most = max(counts.values())
     scored = [number for number in scored if counts[number] == most]
-    said = "1 claimed number is" if most == 1 else f"{most} claimed numbers are"
-    if most and len(scored) == 1:
-        return scored[0], f"{said} {fits} it, and fewer are {fits} any other run"
+    said = f"no claimed number is right for any of {len(tried)} runs, or explained by one; " if claims else ""
     if most:
+        said = "1 claimed number is" if most == 1 else f"{most} claimed numbers are"
+        if len(scored) == 1:
+            return scored[0], f"{said} {fits} it, and fewer are {fits} any other run"
         said = f"{said} {fits} each of {len(scored)} runs; "
-    else:
-        said = f"no claimed number is right for any of {len(tried)} runs, or explained by one; " if claims else ""
     last, why = last_of([tried[number].file for number in scored])
     latest = next(number for number in scored if tried[number].file is last)
     why = why or f"nothing shows which of {len(scored)} runs was handed in last, so the first of them counts"
     return latest, said + why
-
-
-def _named(tried: Sequence[Tried], wanted: str, pattern: str) -> tuple[list[int], str]:
-    """Return the runs with the name that the teacher chose, else those named by the rules, else all."""
-    said = list[str]()
-    for name, by in ((wanted, "the teacher chose"), (pattern, "the rules count files named")):
-        named = [number for number, run in enumerate(tried) if name and is_named(run.graded.run, name)]
-        if named:
-            return named, "; ".join([*said, f"{by} {visible(name)}"])
-        if name:
-            said.append(f"{by} {visible(name)}, but no run has that name")
-    return list(range(len(tried))), "; ".join(said)
 
 
 def is_named(name: str, pattern: str) -> bool:
@@ -151,8 +112,8 @@ PARTS = "the runs have no query in common, so they may be parts of one, which be
 LOOKS = "its lines are"
 """How the reason begins if a file may be a run."""
 
-LONGEST_LINE, TAGGED = 1000, 6
-"""Bytes of a run's first line that are read for its tag, and number of fields of a line with a tag."""
+TAGGED = 6
+"""Number of fields of a run's line with a tag."""
 
 _OF_A_RUN = re.compile(r"(?i)\S+ q0 \S+ \d+(?:\.0)? [+-]?[\d.]")
 """The beginning of a run's line."""
@@ -216,39 +177,36 @@ class Grader:
         runs = {name for run in handed.runs for name in _names_of(run)}
         queries = set(self.scoring.qrels.qids)
         inside = {item.name: _searched(item, files, runs, queries) for item in handed.texts}
-        claims = first_claims([*claimed, *(claim for own in inside.values() for claim in own)])
+        claims = claiming.first_claims([*claimed, *(claim for own in inside.values() for claim in own)])
         declared = [claim for claim in claims if claim.weight == DECLARED]
-        graded = record_of(submission, MISSING)
-        tried = self._tried(handed.runs, graded, files, claims, {name for name, own in inside.items() if own})
+        graded = record_of(submission, records.MISSING)
+        tried = self._tried(handed.runs, graded, files, claims, inside)
         if not tried:
             checked = [
                 seen if claim.weight == DECLARED else seen._replace(counts=False, sentence=claim.sentence)
                 for claim, seen in zip(claims, reconcile(claims, None), strict=True)
             ]
-            checked += missing(checked, self.rules.expected, None)
+            checked += claiming.missing(checked, self.rules.expected, None)
             listed = tuple(sorted(files.values()))
-            return graded._replace(reason=_nothing(listed), files=listed, claims=tuple(checked))
-        of_row = runs_of_rows(declared, tried)
+            reason = "none of the files is a run" if listed else "no file was handed in"
+            if listed and all(file.role == "refused" for file in listed):
+                reason = f"no file could be opened: {listed[0].name}: {listed[0].why}"
+            return graded._replace(reason=reason, files=listed, claims=tuple(checked))
+        of_row = claiming.runs_of_rows(declared, tried)
         number, why = chosen(tried, claims, of_row, wanted=wanted, named=self.rules.named)
-        rows = of_which(declared, of_row, number)
-        checked = checked_claims(tried, number, declared, rows)
-        anywhere = self.rules.claims == ANYWHERE
-        baseline = self._trier.baseline
-        checked += evidence(tried, number, claims, queries=queries, baseline=baseline, anywhere=anywhere)
-        checked += missing(checked, self.rules.expected, tried[number].ways)
-        doubt = ""
-        if _may_be_parts(tried):
+        checked = claiming.checked_claims(tried, number, declared, claiming.of_which(declared, of_row, number))
+        anywhere, baseline = self.rules.claims == ANYWHERE, self._trier.baseline
+        checked += claiming.evidence(tried, number, claims, queries=queries, baseline=baseline, anywhere=anywhere)
+        checked += claiming.missing(checked, self.rules.expected, tried[number].ways)
+        doubt, of_runs = "", [set(run.scored.run.qids) for run in tried if run.scored is not None]
+        if len(of_runs) > 1 and sum(map(len, of_runs)) == len(set().union(*of_runs)):
             why, doubt = f"{why}; {PARTS}", PARTS
         elif any(file.role == "unread" and file.why.startswith(LOOKS) for file in files.values()):
             doubt = "the runs that were read do not give it, and others were not read"
-        if doubt:
-            checked = [
-                claim._replace(verdict=UNCHECKED, why=doubt)
-                if claim.verdict == NOT_REPRODUCED and claim.counts
-                else claim
-                for claim in checked
-            ]
-        return self._completed(tried, number, files, checked)._replace(chosen=why)
+        for at, claim in enumerate(checked):
+            if doubt and claim.verdict == records.NOT_REPRODUCED and claim.counts:
+                checked[at] = claim._replace(verdict=records.UNCHECKED, why=doubt)
+        return self._completed([tried.pop(number), *tried], files, tuple(checked))._replace(chosen=why)
 
     def _tried(
         self,
@@ -256,7 +214,7 @@ class Grader:
         graded: Graded,
         files: dict[str, FileRead],
         claims: Sequence[Claimed],
-        claiming: Collection[str],
+        inside: Mapping[str, Sequence[Claimed]],
     ) -> list[Tried]:
         """Try all files that may be runs, without duplicates."""
         kept: list[Tried] = []
@@ -271,33 +229,32 @@ class Grader:
             same = [other for other in kept if other.graded.hash_of_run == run.graded.hash_of_run != ""]
             if same:
                 files[seen.name] = seen._replace(role="not used", why=f"it is the same file as {same[0].graded.run}")
-            elif not run.is_scored and seen.name in claiming and file.kind not in ("run", JUDGED):
+            elif run.scored is None and inside.get(seen.name) and file.kind not in ("run", records.JUDGED):
                 files[seen.name] = seen._replace(role="claims", why=CLAIMED)
             else:
                 left -= run.size
-                kept.append(run._replace(right=right_for(run, claims)))
+                kept.append(run._replace(right=claiming.right_for(run, claims)))
         return kept
 
     def _completed(
-        self, tried: Sequence[Tried], number: int, files: dict[str, FileRead], claims: Sequence[Checked]
+        self, tried: Sequence[Tried], files: dict[str, FileRead], claims: tuple[records.Checked, ...]
     ) -> Graded:
-        """Return the record of the run that counts, with facts about the others."""
-        graded, scored, baseline = tried[number].graded, tried[number].scored, self.scoring.baseline
-        others = [other for at, other in enumerate(tried) if at != number]
-        for other in others:
-            why = f"{other.file.why}; it was tried as a run, but {graded.run} counts"
-            files[other.file.item.name] = files[other.file.item.name]._replace(role="not used", why=why)
+        """Return the record of the first run, which counts, with facts about the others."""
+        graded, scored, baseline = tried[0].graded, tried[0].scored, self.scoring.baseline
+        runs = []
+        for run in tried:
+            name, own = run.file.item.name, run.graded
+            if run is not tried[0]:
+                why = f"{run.file.why}; it was tried as a run, but {graded.run} counts"
+                files[name] = files[name]._replace(role="not used", why=why)
+            right = sum(claim.run == own.run and claim.verdict in RIGHT for claim in claims)
+            when = run.file.item.time or own.handed_in
+            runs.append(RunRead(own.run, own.status, own.reason, own.measures, right, when))
         if scored is not None:
             first = self.rules.measures[0].name
-            graded = graded._replace(
-                against=None if baseline is None else against(scored, baseline, first, self.rules.feedback),
-                values=values_by_query(scored, first),
-            )
-        return graded._replace(
-            files=tuple(sorted(files.values())),
-            runs=tuple(_run_read(run, claims) for run in (tried[number], *others)),
-            claims=tuple(claims),
-        )
+            beside = None if baseline is None else against(scored, baseline, first, self.rules.feedback)
+            graded = graded._replace(against=beside, values=values_by_query(scored, first))
+        return graded._replace(files=tuple(sorted(files.values())), runs=tuple(runs), claims=claims)
 
 
 def record_of(submission: Submission, status: str, reason: str = "") -> Graded:
@@ -312,25 +269,16 @@ def baseline_record(grader: Grader) -> Graded | None:
     if scored is None:
         return None
     hash_of_ranking, tops = ranking_of(scored.run, scoring.qrels.qids, scored.profile)
-    measures = {rule.name: scored.results.mean[rule.name] for rule in grader.rules.measures}
-    made = Graded("", scored.name, SCORED, hash_of_run=scoring.baseline_hash, measures=measures)
-    return made._replace(hash_of_ranking=hash_of_ranking, tops=tops)
-
-
-def _may_be_parts(tried: Sequence[Tried]) -> bool:
-    """Tell whether several runs have no query in common, like files with one query each."""
-    queries = [set(run.scored.run.qids) for run in tried if run.scored is not None]
-    return len(queries) > 1 and sum(map(len, queries)) == len(set().union(*queries))
+    made = Graded("", scored.name, records.SCORED, measures=dict(scored.results.mean))
+    return made._replace(hash_of_run=scoring.baseline_hash, hash_of_ranking=hash_of_ranking, tops=tops)
 
 
 def _names_of(file: RunFile) -> set[str]:
     """Return the names that a table may use for a run: those of its file, and the tag on its first line."""
-    tag = ""
-    with contextlib.suppress(IntakeError, InputError), file.item.opened() as stream:
-        fields = peek(stream, LONGEST_LINE)[0].partition(b"\n")[0].split()
-        if file.kind == "run" and len(fields) == TAGGED:
-            tag = fields[-1].decode("utf-8", "replace")
-    return names_of(file.item.name, tag)
+    with file.item.opened() as stream:
+        fields = head_of(stream).partition(b"\n")[0].split()
+    tagged = file.kind == "run" and len(fields) == TAGGED
+    return claiming.names_of(file.item.name, fields[-1].decode("utf-8", "replace") if tagged else "")
 
 
 def _searched(item: Item, files: dict[str, FileRead], runs: Collection[str], queries: Collection[str]) -> list[Claimed]:
@@ -360,21 +308,3 @@ def _has_a_run(document: Document) -> bool:
     lines += [block.text for block in document.blocks if isinstance(block, Line) and block.text]
     good = sum(_OF_A_RUN.match(line) is not None for line in lines)
     return good >= SHORTEST and 2 * good > len(lines)
-
-
-def _nothing(files: Sequence[FileRead]) -> str:
-    """Say why there is no run."""
-    if not files:
-        return "no file was handed in"
-    refused = [file for file in files if file.role == "refused"]
-    if len(refused) == len(files):
-        return f"no file could be opened: {refused[0].name}: {refused[0].why}"
-    return "none of the files is a run"
-
-
-def _run_read(tried: Tried, claims: Sequence[Checked]) -> RunRead:
-    """Return the record of a run, whether it counts or not."""
-    graded = tried.graded
-    right = sum(claim.run == graded.run and claim.verdict in RIGHT for claim in claims)
-    when = tried.file.item.time or graded.handed_in
-    return RunRead(graded.run, graded.status, graded.reason, graded.measures, right, when)
