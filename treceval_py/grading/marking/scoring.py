@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import math
+import pathlib
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -118,12 +119,9 @@ class AssignmentScorer:
         self.qrels = read_qrels(assignment.qrels)
         self._evaluators: dict[str, Evaluator] = {}
         self.baseline: Scored | None = None
-        self.baseline_hash = ""
-        self.notes: tuple[str, ...] = ()
-        if assignment.baseline:
-            self.baseline = self._baseline(assignment.baseline)
-
-    def _baseline(self, path: str) -> Scored:
+        self.baseline_hash, self.notes = "", tuple[str, ...]()
+        if not (path := assignment.baseline):
+            return
         checked = check(path, self.qrels, most=1)
         error = next((finding for finding in checked.findings if finding.severity == ERROR), None)
         if error is not None:
@@ -138,10 +136,9 @@ class AssignmentScorer:
             for finding in told_findings(checked.findings, self.rules.feedback)
             if finding.severity == WARNING
         )
-        with open(path, "rb") as stream:
-            data = stream.read()
+        data = pathlib.Path(path).read_bytes()
         self.baseline_hash = hashlib.sha256(data).hexdigest()
-        return self.scored(Named(data, path), checked.kind.name)
+        self.baseline = self.scored(Named(data, path), checked.kind.name)
 
     def scored(self, source: Named, kind: str) -> Scored:
         """Read a run, and compute the measures of the rules.
@@ -159,11 +156,10 @@ class AssignmentScorer:
             It cannot be read or scored.
         """
         profile = profile_named(JUDGED_PROFILE if kind == JUDGED else self.rules.profile)
-        names = tuple(rule.name for rule in self.rules.measures)
-        scoring = Scoring(names, profile, self.rules.level, complete=self.rules.complete)
-        if profile.name not in self._evaluators:
-            self._evaluators[profile.name] = Evaluator(self.qrels, scoring, Reading(threads=1))
-        evaluator = self._evaluators[profile.name]
+        if (evaluator := self._evaluators.get(profile.name)) is None:
+            names = tuple(rule.name for rule in self.rules.measures)
+            scoring = Scoring(names, profile, self.rules.level, complete=self.rules.complete)
+            evaluator = self._evaluators[profile.name] = Evaluator(self.qrels, scoring, Reading(threads=1))
         own, run = read_judged_ranking(source) if kind == JUDGED else (None, evaluator.table(source))
         return Scored(source.name, profile, self.qrels, run, evaluator.scored(run), own)
 
@@ -189,20 +185,19 @@ def against(scored: Scored, baseline: Scored, measure: str, feedback: str) -> Ag
     if scored.profile.name != baseline.profile.name:
         return None
     mine, theirs = (values_by_query(side, measure) for side in (scored, baseline))
-    both = ~np.isnan(mine - theirs)
-    if not both.any():
-        return None
-    qids = [qid for qid, there in zip(sorted(scored.qrels.qids, key=encode), both.tolist(), strict=True) if there]
-    mine, theirs = mine[both], theirs[both]
     deltas = mine - theirs
-    lost = np.argsort(deltas, kind="stable")[: MOST_LOSSES if feedback != AGGREGATE else 0].tolist()
-    losses = [Loss(qids[at], float(mine[at]), float(theirs[at])) for at in lost if deltas[at] < 0]
-    if feedback == FULL:
-        losses = [loss._replace(documents=_fallen(scored, baseline, measure, loss.qid)) for loss in losses]
-    better, worse, equal = (int(np.count_nonzero(there)) for there in (deltas > 0, deltas < 0, deltas == 0))
-    means = float(mine.mean()), float(theirs.mean())
-    p = float(paired_t(deltas[:, None]).p[0]) if len(deltas) > 1 else None
-    return AgainstBaseline(baseline.name, measure, *means, len(deltas), better, worse, equal, p, tuple(losses))
+    both = deltas[~np.isnan(deltas)]
+    if not len(both):
+        return None
+    qids, losses = sorted(scored.qrels.qids, key=encode), []
+    for at in np.argsort(deltas, kind="stable")[: MOST_LOSSES if feedback != AGGREGATE else 0].tolist():  # NaN is last
+        if deltas[at] < 0:
+            documents = _fallen(scored, baseline, measure, qids[at]) if feedback == FULL else ()
+            losses.append(Loss(qids[at], float(mine[at]), float(theirs[at]), documents))
+    better, worse, equal = (int(np.count_nonzero(there)) for there in (both > 0, both < 0, both == 0))
+    means = (float(values[~np.isnan(deltas)].mean()) for values in (mine, theirs))
+    p = float(paired_t(both[:, None]).p[0]) if len(both) > 1 else None
+    return AgainstBaseline(baseline.name, measure, *means, len(both), better, worse, equal, p, tuple(losses))
 
 
 def values_by_query(scored: Scored, measure: str) -> FloatArray:
@@ -231,27 +226,24 @@ def told_findings(findings: Iterable[Finding], feedback: str) -> tuple[Finding, 
     """
     if feedback == FULL:
         return tuple(findings)
-    kept: dict[Finding, None] = {}
-    for finding in findings:
-        text = WITHOUT_JUDGMENTS.get(finding.code)
-        kept.setdefault(finding if text is None else finding._replace(line=0, column=0, what=text))
-    return tuple(kept)
+    texts = ((finding, WITHOUT_JUDGMENTS.get(finding.code)) for finding in findings)
+    return tuple(dict.fromkeys(kept._replace(line=0, column=0, what=text) if text else kept for kept, text in texts))
 
 
 def _fallen(scored: Scored, baseline: Scored, measure: str, qid: str) -> tuple[LostDocument, ...]:
     """Return the relevant documents that fell most."""
-    ranks, theirs = (_ranks(side, measure, qid) for side in (scored, baseline))
+    ranks, theirs = (
+        {document.docid: document.rank for document in dissected(task, side.qrels, side.run, qid).documents}
+        for side in (scored, baseline)
+        for task in (task_of_signature(side.results.signatures[measure], side.qrels),)
+    )
     labels = scored.qrels[qid]
     level = dict(scored.results.signatures[measure].measure.parameters).get("level")
     least = max(level, 0) if isinstance(level, int) else 1  # else labels are gains, and the lowest gain counts
-    relevant = [docid for docid, label in labels.items() if label >= least and docid in theirs]
-    fallen = [docid for docid in relevant if docid not in ranks or ranks[docid] > theirs[docid]]
+    lost = [
+        LostDocument(docid, label, ranks.get(docid), theirs[docid])
+        for docid, label in labels.items()
+        if label >= least and docid in theirs and (docid not in ranks or ranks[docid] > theirs[docid])
+    ]
     # First those that ranked highest in the baseline, where they count most.
-    fallen.sort(key=lambda docid: (theirs[docid], docid))
-    return tuple(LostDocument(docid, labels[docid], ranks.get(docid), theirs[docid]) for docid in fallen[:MOST_LOST])
-
-
-def _ranks(scored: Scored, measure: str, qid: str) -> dict[str, int]:
-    """Return the ranks of a query's documents in the scored run."""
-    task = task_of_signature(scored.results.signatures[measure], scored.qrels)
-    return {document.docid: document.rank for document in dissected(task, scored.qrels, scored.run, qid).documents}
+    return tuple(sorted(lost, key=lambda document: (theirs[document.docid], document.docid))[:MOST_LOST])

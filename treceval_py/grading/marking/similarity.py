@@ -17,15 +17,9 @@ from treceval_py.grading.grades import Pair
 from treceval_py.grading.records import Graded
 from treceval_py.scoring.profiles import Profile
 
-SAME_FILE, SAME_RANKING, NEARLY, DOCUMENTS = "same file", "same ranking", "nearly the same", "same documents"
-
-KINDS_OF_PAIRS = {
-    SAME_FILE: "the runs are the same, byte by byte",
-    SAME_RANKING: "the runs rank the same documents in the same order; scores, tag or form differ",
-    NEARLY: "the first documents of the runs are nearly the same, in nearly the same order",
-    DOCUMENTS: "the first documents of the runs are the same in another order, or but for a few that were put in",
-}
-"""The meaning of each kind of pair."""
+KINDS = SAME_FILE, SAME_RANKING, NEARLY, DOCUMENTS = "same file", "same ranking", "nearly the same", "same documents"
+"""Kinds of pairs: the same bytes; the same documents in the same order; nearly the same first documents in nearly the
+same order; the same first documents in another order, or but for a few that were put in."""
 
 DEPTH = 10
 """Number of documents per query that are compared."""
@@ -76,20 +70,20 @@ def ranking_of(run: Run, qids: Iterable[str], profile: Profile) -> tuple[str, In
     """
     ranking = arrange(run, profile.conventions.ranking())
     rows = sorted(zip(map(encode, ranking.run.qids), pairwise(ranking.run.offsets.tolist()), strict=True))
-    digest, first = hashlib.sha256(), dict[bytes, list[bytes]]()
+    digest, numbers = hashlib.sha256(), {qid: at for at, qid in enumerate(sorted(map(encode, qids))[:MOST_QUERIES])}
+    tops, known = np.full((len(numbers), DEPTH), -1, dtype=np.int64), False
     for qid, (start, stop) in rows:
         ranked = ranking.run.docids.take(ranking.order[start:stop][: profile.conventions.depth])
-        if len(ranked):
-            # Lengths make the encoding unique, whatever ids contain.
-            digest.update(b"%d %d %b" % (len(qid), len(ranked), qid))
-            digest.update(np.diff(ranked.offsets).astype("<i8").tobytes() + ranked.buffer)
-            first[qid] = ranked.raw(0, DEPTH)
-    judged = sorted(map(encode, qids))[:MOST_QUERIES]
-    tops = np.full((len(judged), DEPTH), -1, dtype=np.int64)
-    for number, qid in enumerate(judged):
-        hashes = [hashlib.blake2b(docid, digest_size=8).digest() for docid in first.get(qid, ())]
-        tops[number, : len(hashes)] = [int.from_bytes(hashed, "little") >> 1 for hashed in hashes]
-    return digest.hexdigest() if first else "", tops
+        if not len(ranked):
+            continue
+        # Lengths make the encoding unique, whatever ids contain.
+        digest.update(b"%d %d %b" % (len(qid), len(ranked), qid))
+        digest.update(np.diff(ranked.offsets).astype("<i8").tobytes() + ranked.buffer)
+        known = True
+        if qid in numbers:
+            hashes = [hashlib.blake2b(docid, digest_size=8).digest() for docid in ranked.raw(0, DEPTH)]
+            tops[numbers[qid], : len(hashes)] = [int.from_bytes(hashed, "little") >> 1 for hashed in hashes]
+    return digest.hexdigest() if known else "", tops
 
 
 def _similarity(tops: IntArray, first: IntArray, second: IntArray) -> FloatArray:
@@ -151,47 +145,39 @@ def alike(entries: Sequence[Graded], baseline: Graded | None, threshold: float) 
     is not reported.
     """
     everyone = [*entries, *([] if baseline is None else [baseline])]
+    files = ["" if graded.hash_of_run == EMPTY_FILE else graded.hash_of_run for graded in everyone]
     last = len(entries)  # the number of the baseline
     pairs, scored = list[Pair](), list[int]()
-    for group in _groups(everyone):
+    for group in _groups(everyone, files):
         known = {at: tops for at in group if (tops := everyone[at].tops) is not None}
         queries = max((int((tops[:, 0] >= 0).sum()) for tops in known.values()), default=0)
-        for one, other in map(sorted, _couples(everyone, group, last)):
-            same = everyone[one].hash_of_run == everyone[other].hash_of_run
-            pairs.append(Pair(one, other, SAME_FILE if same else SAME_RANKING, 1.0, queries))
+        couples = list(pairwise(group))
+        if last in group:
+            # Each with the baseline; those with another file than the baseline's are still paired with each other.
+            couples = [(one, other) for one, other in couples if files[one] == files[other] != files[last]]
+            couples += [(at, last) for at in group if at != last]
+        for one, other in map(sorted, couples):
+            kind = SAME_FILE if files[one] == files[other] else SAME_RANKING
+            pairs.append(Pair(one, other, kind, 1.0, queries))
         scored += [last] if last in known else [*known][:1]
     near = _near(everyone, sorted(scored), threshold) if len(scored) > 1 else []
     pairs += dict.fromkeys([*_forest(near), *(pair for pair in near if pair.second == last)])
-    pairs.sort(key=_order)
-    return tuple(pair._replace(second=-1) if pair.second == last else pair for pair in pairs)
+    return tuple(pair._replace(second=-1) if pair.second == last else pair for pair in sorted(pairs, key=_order))
 
 
 def _order(pair: Pair) -> tuple[object, ...]:
-    return [*KINDS_OF_PAIRS].index(pair.kind), -pair.overlap, pair.first, pair.second
+    return KINDS.index(pair.kind), -pair.overlap, pair.first, pair.second
 
 
-def _groups(everyone: Sequence[Graded]) -> list[list[int]]:
+def _groups(everyone: Sequence[Graded], files: Sequence[str]) -> list[list[int]]:
     """Return groups of runs with the same ranking, or the same file; the same files are next to each other."""
-    files = ["" if graded.hash_of_run == EMPTY_FILE else graded.hash_of_run for graded in everyone]
-    both = list(zip(files, (graded.hash_of_ranking for graded in everyone), strict=True))
     # Of two equal files, one may have been stopped before its ranking was known.
-    of_file = {file: ranking for file, ranking in both if file and ranking}
+    of_file = {file: run.hash_of_ranking for file, run in zip(files, everyone, strict=True) if run.hash_of_ranking}
     groups: dict[Hashable, list[int]] = {}
-    for number, (file, ranking) in enumerate(both):
-        groups.setdefault(ranking or of_file.get(file) or file or number, []).append(number)
+    for number, (file, run) in enumerate(zip(files, everyone, strict=True)):
+        key = run.hash_of_ranking or (file and (of_file.get(file) or file)) or number
+        groups.setdefault(key, []).append(number)
     return [sorted(group, key=lambda at: files.index(files[at])) for group in groups.values()]
-
-
-def _couples(everyone: Sequence[Graded], group: Sequence[int], last: int) -> list[tuple[int, int]]:
-    """Return the pairs of a group: each with the next one or, if the baseline is in it, each with the baseline.
-
-    Students with the same file, other than the baseline's, are still paired with each other.
-    """
-    if last not in group:
-        return list(pairwise(group))
-    others = [at for at in group if everyone[at].hash_of_run != everyone[last].hash_of_run]
-    copies = [pair for pair in pairwise(others) if len({everyone[at].hash_of_run for at in pair}) == 1]
-    return [*((at, last) for at in group if at != last), *copies]
 
 
 def _near(everyone: Sequence[Graded], runs: Sequence[int], threshold: float) -> list[Pair]:
