@@ -16,11 +16,10 @@ from treceval_py.grading.grades import Entry, Grades, marks_of
 from treceval_py.grading.intake.intake import one
 from treceval_py.grading.marking.claiming import MOST_OPEN
 from treceval_py.grading.marking.marking import Grader, limits_of
-from treceval_py.grading.marking.scoring import Assignment
 from treceval_py.grading.outputs.feedback import feedback
 from treceval_py.grading.outputs.gradebook import sheets_of
 from treceval_py.grading.records import EVIDENCE, NOT_REPRODUCED, VERDICTS, Graded
-from treceval_py.grading.rules import MeasureRule, Rules
+from treceval_py.grading.rules import MeasureRule, Rules, Task
 
 DECLARED = Rules(measures=(MeasureRule("AP"), MeasureRule("nDCG@10"), MeasureRule("RR")), megabytes=1.0)
 ANYWHERE = DECLARED._replace(claims="anywhere")
@@ -52,7 +51,7 @@ def graders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Grader]:
     (folder / "qrels.txt").write_text(QRELS)
     (folder / "base.txt").write_text(BASELINE)
     files = str(folder / "qrels.txt"), str(folder / "base.txt")
-    return {rules.claims: Grader(Assignment(*files, rules)) for rules in (DECLARED, ANYWHERE)}
+    return {rules.claims: Grader(Task("", *files, rules=rules)) for rules in (DECLARED, ANYWHERE)}
 
 
 def graded(grader: Grader, folder: Path, files: Mapping[str, str]) -> tuple[Graded, float]:
@@ -193,7 +192,7 @@ def test_who_gives_more_than_ten_other_numbers_for_a_measure_has_guessed(
 def test_of_several_right_numbers_the_most_exact_one_gives_the_points(tmp_path: Path) -> None:
     (tmp_path / "qrels.txt").write_text(QRELS)
     rules = ANYWHERE._replace(credit_rounding=0.5)
-    grader = Grader(Assignment(str(tmp_path / "qrels.txt"), "", rules))
+    grader = Grader(Task("", str(tmp_path / "qrels.txt"), rules=rules))
     for number, (text, points) in enumerate({"0.4166": 70, "0.4166, or 0.4167": 100, "0.4167, or 0.4166": 100}.items()):
         assert graded(grader, tmp_path / str(number), {"run.txt": RUN, "a.md": f"Our MAP is {text}."})[1] == points
     grader.rules = grader.rules._replace(claims="declared")
@@ -203,7 +202,7 @@ def test_of_several_right_numbers_the_most_exact_one_gives_the_points(tmp_path: 
 
 def test_an_expected_number_that_is_not_declared_is_told_with_the_one_that_was_found(tmp_path: Path) -> None:
     (tmp_path / "qrels.txt").write_text(QRELS)
-    grader = Grader(Assignment(str(tmp_path / "qrels.txt"), "", DECLARED._replace(expected=("AP", "RR"))))
+    grader = Grader(Task("", str(tmp_path / "qrels.txt"), rules=DECLARED._replace(expected=("AP", "RR"))))
     files = {
         "run.txt": RUN,
         "a.csv": f"measure,value\nRR,{AP:.4f}\n",

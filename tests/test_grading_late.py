@@ -23,7 +23,6 @@ TIMES: list[tuple[str, bool | None, Rules, int]] = [
     ("2026-11-20T23:59:00", None, RULES, 0),  # without a zone: that of the deadline
     ("2026-11-21T00:30:00", None, RULES, 1),
     ("2026-11-24", None, RULES, 4),
-    ("yesterday", None, RULES, 0),
     ("", None, RULES, 0),
     # The platform decides where time or deadline is unknown; its own deadline may be an earlier one.
     ("", True, RULES, 1),

@@ -22,12 +22,11 @@ from treceval_py.grading.claims.claims import Claimed, claimed
 from treceval_py.grading.intake import candidates
 from treceval_py.grading.intake.intake import one, submissions
 from treceval_py.grading.marking.marking import Grader, baseline_record, limits_of
-from treceval_py.grading.marking.scoring import Assignment
 from treceval_py.grading.marking.similarity import alike
 from treceval_py.grading.processes import plain
 from treceval_py.grading.records import Graded
-from treceval_py.grading.rules import MeasureRule, Rules, read_rules
-from treceval_py.scoring.planning import Task
+from treceval_py.grading.rules import MeasureRule, Rules, Task, read_rules
+from treceval_py.scoring import planning
 
 AP = Rules(measures=(MeasureRule("AP"),), megabytes=1.0)
 
@@ -42,7 +41,7 @@ Files = Mapping[str, str | bytes]
 def grader(folder: Path, rules: Rules = AP, *, qrels: str = QRELS, baseline: str = "") -> Grader:
     (folder / "qrels.txt").write_text(qrels)
     (folder / "base.txt").write_text(baseline)
-    return Grader(Assignment(str(folder / "qrels.txt"), str(folder / "base.txt") if baseline else "", rules))
+    return Grader(Task("", str(folder / "qrels.txt"), str(folder / "base.txt") if baseline else "", rules=rules))
 
 
 def graded(
@@ -340,7 +339,7 @@ def test_rows_and_wrong_numbers_are_searched_once_for_each_measure(
 ) -> None:
     scored, judged = [], Scorer._take
 
-    def counted(scorer: Scorer, kind: str, tasks: list[Task]) -> None:
+    def counted(scorer: Scorer, kind: str, tasks: list[planning.Task]) -> None:
         scored.append(kind)
         judged(scorer, kind, tasks)
 
@@ -413,7 +412,7 @@ def test_runs_of_a_class_that_are_alike_are_paired(tmp_path: Path) -> None:
     module = module_at(Path(__file__).parent.parent / "data" / "coursework" / "make.py")
     module.write(tmp_path)
     rules = read_rules(tmp_path / "rules.toml")
-    class_grader = Grader(Assignment(str(tmp_path / "qrels.txt"), str(tmp_path / "baseline.txt"), rules))
+    class_grader = Grader(Task("", str(tmp_path / "qrels.txt"), str(tmp_path / "baseline.txt"), rules=rules))
     records = [class_grader.grade(mine) for mine in submissions(str(tmp_path / "submissions"), limits_of(rules))]
     names = [*(record.student for record in records), "baseline"]
     found = alike(records, baseline_record(class_grader), rules.similarity)

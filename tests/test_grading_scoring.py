@@ -11,9 +11,10 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.errors import InputError, TrecevalError
-from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, Named, against, values_by_query
+from treceval_py.grading.marking.scoring import AssignmentScorer, against, values_by_query
 from treceval_py.grading.records import AgainstBaseline, Loss, LostDocument
-from treceval_py.grading.rules import MeasureRule, Rules
+from treceval_py.grading.rules import MeasureRule, Rules, Task
+from treceval_py.io.source import Text
 
 RR = Rules(measures=(MeasureRule("RR"),), feedback="full")
 """The reciprocal of the rank of the first relevant document, over all judged queries."""
@@ -24,9 +25,9 @@ def scoring(
 ) -> AssignmentScorer:
     (folder / "qrels.txt").write_text(qrels)
     if not baseline:
-        return AssignmentScorer(Assignment(str(folder / "qrels.txt"), "", rules))
+        return AssignmentScorer(Task("", str(folder / "qrels.txt"), rules=rules))
     (folder / name).write_bytes(baseline if isinstance(baseline, bytes) else baseline.encode())
-    return AssignmentScorer(Assignment(str(folder / "qrels.txt"), str(folder / name), rules))
+    return AssignmentScorer(Task("", str(folder / "qrels.txt"), str(folder / name), rules=rules))
 
 
 def run_of(**rankings: str) -> str:
@@ -42,7 +43,7 @@ def compared(folder: Path, qrels: str, mine: str, theirs: str, rules: Rules = RR
     """Compare a run with a baseline by the first measure."""
     made = scoring(folder, qrels, theirs, rules)
     assert made.baseline is not None
-    scored = made.scored(Named(mine.encode(), "run.txt"), "run")
+    scored = made.scored(Text(mine.encode(), "run.txt"), "run")
     found = against(scored, made.baseline, rules.measures[0].name, rules.feedback)
     assert found is not None
     return found
@@ -74,7 +75,7 @@ def test_a_run_is_scored_by_the_judgments_under_the_profile(
     tmp_path: Path, qrels: str, run: bytes, kind: str, profile: str, value: float
 ) -> None:
     rules = RR if kind == "judged-ranking" else RR._replace(profile=profile)
-    scored = scoring(tmp_path, qrels, rules=rules).scored(Named(run, "run.txt"), kind)
+    scored = scoring(tmp_path, qrels, rules=rules).scored(Text(run, "run.txt"), kind)
     assert scored.results.mean == {"RR": pytest.approx(value)}
     assert (scored.name, scored.profile.name) == ("run.txt", profile)
 
@@ -117,7 +118,7 @@ def test_judgments_and_baselines_that_cannot_be_used_are_refused_at_their_line(
             scoring(tmp_path, qrels, baseline, rules)
         said.append(f"{name}: {caught.value}".replace(f"{tmp_path}/", ""))
     with pytest.raises(InputError) as caught:
-        scoring(tmp_path, ONE).scored(Named(REPEATED, "run.txt"), "run")
+        scoring(tmp_path, ONE).scored(Text(REPEATED, "run.txt"), "run")
     assert "\n".join([*said, f"a document again in a run: {caught.value}"]) == snapshot
 
 
@@ -178,7 +179,7 @@ def test_only_what_is_scored_under_the_same_profile_and_has_common_queries_is_co
         (incomplete, "q2", None),
         (RR._replace(profile="ranx"), "q1", None),
     ):
-        mine = scoring(tmp_path, ONE_EACH, rules=rules).scored(Named(run_of(**{qid: "r"}).encode(), "run.txt"), "run")
+        mine = scoring(tmp_path, ONE_EACH, rules=rules).scored(Text(run_of(**{qid: "r"}).encode(), "run.txt"), "run")
         found = against(mine, baseline, "RR", "full")
         assert (found if found is None else found.queries) == queries
 
@@ -204,7 +205,7 @@ def test_documents_and_queries_that_lost_are_named_where_the_rules_allow_it(
 
 def test_values_by_query_are_those_of_all_judged_queries_in_the_order_of_their_bytes(tmp_path: Path) -> None:
     made = scoring(tmp_path, "2 0 r 1\n10 0 r 1\n7 0 r 1\n", rules=RR._replace(complete=False))
-    scored = made.scored(Named(b"10 Q0 r 1 9 t\n2 Q0 x 1 9 t\n2 Q0 r 2 8 t\n", "run.txt"), "run")
+    scored = made.scored(Text(b"10 Q0 r 1 9 t\n2 Q0 x 1 9 t\n2 Q0 r 2 8 t\n", "run.txt"), "run")
     assert values_by_query(scored, "RR").tolist() == pytest.approx([1, 0.5, math.nan], nan_ok=True)
 
 

@@ -256,4 +256,4 @@ def adjusted(marks: Marks, adjustment: Adjustment, rules: Rules) -> Marks:
         why = why or f"the teacher gives {adjustment.points:g} points"
     elif points:
         why = why or "the teacher's decision"
-    return changed(marks, [Change(KIND, round(points, 2), why)], rules) if why else marks
+    return changed(marks, Change(KIND, round(points, 2), why), rules) if why else marks

@@ -16,7 +16,6 @@ from treceval_py.grading.grades import Entry, Grades, days_late, marks_of, penal
 from treceval_py.grading.intake.folders import close_kept
 from treceval_py.grading.intake.platforms import safe_name
 from treceval_py.grading.marking.marking import Grader, baseline_record
-from treceval_py.grading.marking.scoring import Assignment
 from treceval_py.grading.marking.similarity import alike
 from treceval_py.grading.people import (
     ACCOUNT,
@@ -155,7 +154,7 @@ class Exercise:
             fault = "the rules give points by the baseline, but there is none"
             raise EvaluationError(fault, "Give a run to compare with (--baseline; in a course baseline of the task).")
         self.task, self.submitted, self.people, self._others = task, submitted, people, others
-        self._grader = Grader(Assignment(task.qrels, task.baseline, task.rules))
+        self._grader = Grader(task)
         self._baseline = baseline_record(self._grader)
         self.identities = people.identities()
         self.decisions: Mapping[int, Adjustment] = {}

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import NamedTuple
 
-from treceval_py.errors import EvaluationError, brief, listed, visible
+from treceval_py.errors import brief, listed, visible
+from treceval_py.grading import records
 from treceval_py.grading.claims.naming import known_measure
-from treceval_py.grading.records import (
-    BY_TEACHER,
-    CONFIRMED,
-    NO_CLAIM,
-    REPAIRED,
-    SCORED,
-    STATUSES,
-    UNCHECKED,
-    VERDICTS,
-    Checked,
-    Graded,
-)
-from treceval_py.grading.rules import MeasureRule, Rules
+from treceval_py.grading.records import Checked, Graded
+from treceval_py.grading.rules import Rules
 from treceval_py.measures import Measure
 from treceval_py.measures.registry import REAL
 
@@ -99,13 +89,8 @@ class Marks(NamedTuple):
     excused: bool = False
 
 
-class _Part(NamedTuple):
-    """A `Mark` before rounding; fractions give the same sum as a calculation by hand. The share is relative to most."""
-
-    name: str
-    share: Fraction
-    most: Fraction
-    why: str
+_Part = tuple[str, Fraction, Fraction, str]
+"""A `Mark` before rounding: fractions give the same sum as a calculation by hand. The share is relative to most."""
 
 
 def marks_of(graded: Graded, rules: Rules, baseline: Mapping[str, float]) -> Marks:
@@ -124,49 +109,24 @@ def marks_of(graded: Graded, rules: Rules, baseline: Mapping[str, float]) -> Mar
     -------
     Marks
         The points with their reasons. Values of measures count as printed, with four decimals.
-
-    Raises
-    ------
-    EvaluationError
-        The rules count from the baseline's value, but there is no baseline.
     """
     parts = [_of_run(graded, rules), *_of_measures(graded, rules, baseline), *_of_claims(graded, rules)]
-    parts = [part for part in parts if part.most]
-    most = _cents([part.most * 100 for part in parts])
-    points = _cents([part.share * cents for part, cents in zip(parts, most, strict=True)])
-    items = tuple(
-        Mark(part.name, got / 100, could / 100, part.why) for part, got, could in zip(parts, points, most, strict=True)
-    )
+    names, shares, whole, reasons = zip(*parts, strict=True)
+    most = _cents([part * 100 for part in whole])
+    points = _cents([share * cents for share, cents in zip(shares, most, strict=True)])
+    rows = zip(names, points, most, whole, reasons, strict=True)
+    items = tuple(Mark(name, got / 100, could / 100, why) for name, got, could, exact, why in rows if exact)
     return Marks(items, sum(points) / 100, sum(most) / 100, _passed(sum(points), rules))
 
 
-def changed(marks: Marks, changes: Sequence[Change], rules: Rules) -> Marks:
-    """Return points after changes; a change never takes more than there is.
-
-    Parameters
-    ----------
-    marks : Marks
-        The points.
-    changes : sequence of Change
-        The changes, in order.
-    rules : Rules
-        The rules, for the mark to pass.
-
-    Returns
-    -------
-    Marks
-        The points; the parts and changes add up to the total.
-    """
-    cents, made = round(marks.total * 100), []
-    for change in changes:
-        wanted = math.floor(_exact(change.points) * 100 + Fraction(1, 2))
-        moved = max(wanted, -cents)
-        cents += moved
-        why = change.why
-        if moved != wanted:
-            why += f"; {-wanted / 100:g} points would be taken, but there are only {-moved / 100:g}"
-        made.append(change._replace(points=moved / 100, why=why))
-    return marks._replace(total=cents / 100, passed=_passed(cents, rules), changes=(*marks.changes, *made))
+def changed(marks: Marks, change: Change, rules: Rules) -> Marks:
+    """Return points after a change, which never takes more than there is; the parts and changes add up to the total."""
+    before, wanted = round(marks.total * 100), math.floor(_exact(change.points) * 100 + Fraction(1, 2))
+    moved, why = max(wanted, -before), change.why
+    if moved != wanted:
+        why += f"; {-wanted / 100:g} points would be taken, but there are only {before / 100:g}"
+    changes = (*marks.changes, change._replace(points=moved / 100, why=why))
+    return marks._replace(total=(before + moved) / 100, passed=_passed(before + moved, rules), changes=changes)
 
 
 def _passed(cents: int, rules: Rules) -> bool | None:
@@ -197,44 +157,38 @@ def _giving(share: Fraction) -> str:
 
 def _of_run(graded: Graded, rules: Rules) -> _Part:
     """Return the part of the run: all points, less after repairs, none if no run could be scored."""
-    share, why = Fraction(1), STATUSES[graded.status]
-    if graded.status == REPAIRED:
+    share, why = Fraction(graded.status == records.SCORED), records.STATUSES[graded.status]
+    if graded.status == records.REPAIRED:
         share = _exact(rules.credit_repaired)
         why += _giving(share)
-    elif graded.status != SCORED:
-        share, why = Fraction(0), graded.reason or why
-    return _Part("run", share, _exact(rules.points_run), why)
+    elif not share:
+        why = graded.reason or why
+    return "run", share, _exact(rules.points_run), why
 
 
-def _of_measures(graded: Graded, rules: Rules, baseline: Mapping[str, float]) -> Iterator[_Part]:
-    """Yield a part for each measure whose value gives points."""
-    chosen = [rule for rule in rules.measures if rule.full_from is not None]
-    total = sum(_exact(rule.weight) for rule in chosen)
+def _of_measures(graded: Graded, rules: Rules, baseline: Mapping[str, float]) -> list[_Part]:
+    """Return a part for each measure whose value gives points."""
+    chosen, parts = [rule for rule in rules.measures if rule.full_from is not None], list[_Part]()
     for rule in chosen:
-        if rule.above_baseline and rule.name not in baseline:
-            fault = f"the rules count {rule.name} from the baseline's value, but there is no baseline with it"
-            raise EvaluationError(fault, "Give a baseline, or leave above_baseline out of the rules.")
-        value = graded.measures.get(rule.name, math.nan)
-        share, why = Fraction(0), f"there is no value of {rule.name}"
+        most = _exact(rules.points_measures) * _exact(rule.weight) / sum(_exact(other.weight) for other in chosen)
+        value, share, why = graded.measures.get(rule.name, math.nan), Fraction(0), f"there is no value of {rule.name}"
         if not math.isnan(value):
-            share, why = _share_of(rule, value, baseline[rule.name] if rule.above_baseline else None)
-        yield _Part(f"measure {rule.name}", share, _exact(rules.points_measures) * _exact(rule.weight) / total, why)
-
-
-def _share_of(rule: MeasureRule, value: float, baseline: float | None) -> tuple[Fraction, str]:
-    """Return the share of a measure's points, and the reason."""
-    # As printed: a student who reads 0.3000 has reached 0.3.
-    printed, start = Fraction(f"{value:.4f}"), Fraction(f"{baseline or 0:.4f}")
-    low, high = start + _exact(rule.none_below or 0.0), start + _exact(rule.full_from or 0.0)
-    said = f"{rule.name} is {value:.4f}"
-    if baseline is not None:
-        said += f", the baseline's {baseline:.4f}"
-    if printed >= high:
-        return Fraction(1), f"{said}; all points from {float(high):.4f} on"
-    if printed < low:
-        return Fraction(0), f"{said}; no points below {float(low):.4f}"
-    share = (printed - low) / (high - low)
-    return share, f"{said}; that is {_percent(share)} of the way from {float(low):.4f} to {float(high):.4f}"
+            # As printed: a student who reads 0.3000 has reached 0.3.
+            printed, start, why = Fraction(f"{value:.4f}"), Fraction(0), f"{rule.name} is {value:.4f}"
+            if rule.above_baseline:
+                start = Fraction(f"{baseline[rule.name]:.4f}")
+                why += f", the baseline's {baseline[rule.name]:.4f}"
+            low, high = start + _exact(rule.none_below or 0.0), start + _exact(rule.full_from or 0.0)
+            if printed >= high:
+                share, more = Fraction(1), f"all points from {float(high):.4f} on"
+            elif printed < low:
+                more = f"no points below {float(low):.4f}"
+            else:
+                share = (printed - low) / (high - low)
+                more = f"that is {_percent(share)} of the way from {float(low):.4f} to {float(high):.4f}"
+            why += f"; {more}"
+        parts.append((f"measure {rule.name}", share, most, why))
+    return parts
 
 
 def _of_claims(graded: Graded, rules: Rules) -> list[_Part]:
@@ -242,19 +196,18 @@ def _of_claims(graded: Graded, rules: Rules) -> list[_Part]:
     whole = _exact(rules.points_claims)
     claimed: dict[Measure | str, list[Checked]] = {}
     for claim in graded.claims:
-        if claim.measure and claim.verdict != NO_CLAIM and claim.counts:
+        if claim.measure and claim.verdict != records.NO_CLAIM and claim.counts:
             claimed.setdefault(_meant(claim.measure), []).append(claim)
-    others = any(not claim.counts and claim.verdict in VERDICTS for claim in graded.claims)
+    others = any(not claim.counts and claim.verdict in records.VERDICTS for claim in graded.claims)
     nothing = "no number was declared" + " for the run that counts" * others
-    if any(claim.verdict == CONFIRMED for claim in graded.claims):
+    if any(claim.verdict == records.CONFIRMED for claim in graded.claims):
         nothing += ", and right ones in a report give no points"
     if not rules.expected:
         return _of_any_claims(claimed, whole, rules, nothing)
     most = whole / len(rules.expected)
-    return [
-        _of_claim(name, claims, most, rules) if claims else _Part(f"claim {name}", Fraction(0), most, nothing)
-        for name, claims in ((name, claimed.get(_meant(name))) for name in rules.expected)
-    ]
+    known = {name: claimed.get(_meant(name)) for name in rules.expected}
+    nobodys = Fraction(0), most, nothing
+    return [_of_claim(name, own, most, rules) if own else (f"claim {name}", *nobodys) for name, own in known.items()]
 
 
 def _of_any_claims(
@@ -272,7 +225,7 @@ def _of_any_claims(
     others = [key for key in known if key not in own and any(map(_says_something, claimed[key]))]
     if not first and not others:
         why = "the claims do not say how good a run is" if claimed else nothing
-        return [_Part("claims", Fraction(0), whole, why)]
+        return [("claims", Fraction(0), whole, why)]
     share = whole / (len(first) + bool(others))
     return [
         _of_claim(visible(claims[0].measure[:LONGEST_SHOWN]), claims, most, rules)
@@ -283,24 +236,23 @@ def _of_any_claims(
 
 def _says_something(claim: Checked) -> bool:
     """Tell whether a number is informative: 0, 1 and numbers with few digits are often right by chance."""
-    if claim.why.startswith(BY_TEACHER):
-        return True
     digits = "".join(filter(str.isdigit, claim.text)).lstrip("0")
-    return len(digits) >= FEWEST_DIGITS and not (claim.value is not None and claim.value == 1)
+    return claim.why.startswith(records.BY_TEACHER) or (len(digits) >= FEWEST_DIGITS and claim.value != 1)
 
 
 def _of_claim(name: str, claims: list[Checked], most: Fraction, rules: Rules) -> _Part:
     """Return the part of one measure; of several numbers the worst counts, so that guessing gains nothing."""
     claim = min(claims, key=lambda claim: rules.credit[claim.verdict])
     share = _exact(rules.credit[claim.verdict])
-    said = VERDICTS[claim.verdict]
-    if claim.verdict == UNCHECKED and claim.why:
+    said = next(
+        (reason for reason in records.BY_TEACHER if claim.why.startswith(reason)), records.VERDICTS[claim.verdict]
+    )
+    if claim.verdict == records.UNCHECKED and claim.why:
         said = f"it could not be checked: {visible(claim.why[:LONGEST_REASON])}"
-    said = next((reason for reason in BY_TEACHER if claim.why.startswith(reason)), said)
     why = f"{visible(claim.text[:LONGEST_SHOWN])}: {said}{_giving(share) if share else ''}"
     if len({other.text for other in claims}) > 1:
         why = f"{len(claims)} numbers were claimed, and the worst counts; {why}"
-    return _Part(f"claim {name}", share, most, why)
+    return f"claim {name}", share, most, why
 
 
 def _meant(name: str) -> Measure | str:
@@ -440,10 +392,6 @@ class Grades(NamedTuple):
         return f"<Grades of {brief(self.submissions)!r}: {len(self.entries)} submissions by {listed(self.measures)}>"
 
 
-KIND = "late"
-"""Kind of a `Change` for lateness."""
-
-
 class Late(NamedTuple):
     """How late something was handed in.
 
@@ -472,16 +420,10 @@ def days_late(graded: Graded, rules: Rules, person: Person | None = None) -> Lat
     A time without a zone is in the zone of the deadline.
     """
     if rules.deadline is not None and graded.handed_in:
-        try:
-            time = datetime.fromisoformat(graded.handed_in)
-        except ValueError:
-            time = rules.deadline
-        if time.tzinfo is None:
-            time = time.replace(tzinfo=rules.deadline.tzinfo)
-        over = time - rules.deadline
-        days = max(math.ceil(over / timedelta(days=1)), 0)
-        at = time.astimezone(rules.deadline.tzinfo).strftime("%Y-%m-%d %H:%M")
-        return Late(days, f"handed in on {at}, {_days(days)} late") if days else Late(0)
+        zone, time = rules.deadline.tzinfo, datetime.fromisoformat(graded.handed_in)
+        time = time.astimezone(zone) if time.tzinfo else time.replace(tzinfo=zone)
+        days = max(math.ceil((time - rules.deadline) / timedelta(days=1)), 0)
+        return Late(days, f"handed in on {time:%Y-%m-%d %H:%M}, {_days(days)} late" if days else "")
     # Of Moodle's grading worksheet, if that is the roster.
     status = "" if person is None else next((cell for title, cell in person.row if title.casefold() == "status"), "")
     if graded.source and (overdue := _OF_MOODLE.search(status)):
@@ -508,19 +450,18 @@ def penalised(marks: Marks, late: Late, rules: Rules, free_days: int) -> tuple[M
     """
     if not late.days or not (rules.late_per_day or rules.free_days or rules.most_days is not None):
         return marks, 0
-    why = late.said
+    why, used, taken = late.said, 0, marks.total
     if rules.most_days is not None and late.days > rules.most_days:
         why += f"; no points {f'for more than {_days(rules.most_days)}' if rules.most_days else 'after the deadline'}"
-        return changed(marks, [Change(KIND, -marks.total, why)], rules), 0
-    used = min(late.days, free_days)
-    paid = late.days - used
-    if used:
-        why += f"; {used} free {'day' if used == 1 else 'days'} used, {free_days - used} left"
-    share = min(paid * rules.late_per_day, 1.0)
-    taken = min(share * marks.most, marks.total)
-    if paid:
-        why += f"; {share * 100:.4g} % of {marks.most:g} points taken for {_days(paid)}"
-    return changed(marks, [Change(KIND, -round(taken, 2), why)], rules), used
+    else:
+        used = min(late.days, free_days)
+        share = min((late.days - used) * rules.late_per_day, 1.0)
+        taken = min(share * marks.most, marks.total)
+        if used:
+            why += f"; {used} free {'day' if used == 1 else 'days'} used, {free_days - used} left"
+        if used < late.days:
+            why += f"; {share * 100:.4g} % of {marks.most:g} points taken for {_days(late.days - used)}"
+    return changed(marks, Change("late", -round(taken, 2), why), rules), used
 
 
 def _days(number: int) -> str:

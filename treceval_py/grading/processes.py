@@ -33,8 +33,8 @@ from treceval_py.grading.claims.claims import Claimed
 from treceval_py.grading.intake.archives import IntakeError
 from treceval_py.grading.intake.folders import Submission
 from treceval_py.grading.marking.marking import Grader, record_of
-from treceval_py.grading.marking.scoring import Assignment
 from treceval_py.grading.records import FAILED, AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument, RunRead
+from treceval_py.grading.rules import Task
 from treceval_py.io.target import unfinished, written_whole
 
 SUFFIX = ".json.gz"
@@ -140,7 +140,7 @@ class Setup(NamedTuple):
 
     Attributes
     ----------
-    assignment : Assignment
+    assignment : Task
         The judgments, the baseline and the rules.
     folder : str
         The folder of records; empty to keep none.
@@ -150,7 +150,7 @@ class Setup(NamedTuple):
         Bytes that the process may use beyond those in use when it is ready; 0 for no limit.
     """
 
-    assignment: Assignment
+    assignment: Task
     folder: str
     context: str
     memory: int

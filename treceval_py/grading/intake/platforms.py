@@ -137,7 +137,7 @@ def named_of(name: str, folder: bool, assignment: str = "", *, canvas: bool = Fa
     if parts := _BLACKBOARD.fullmatch(name):
         typed = parts["typed"] and "typed" + parts["typed"]
         login, at = parts["before"][len(assignment) :], parts["attempt"].split("-")
-        when = "-".join(at[:3]) + "T" + ":".join(at[3:])
+        when = _in_utc("-".join(at[:3]) + "T" + ":".join(at[3:]))
         rest = typed or parts["rest"]
         return Named(login, rest, "blackboard", (Owner(number=login),), handed_in=when, attempt=parts["attempt"])
     if canvas and not folder and (parts := _CANVAS.fullmatch(name)):

@@ -22,7 +22,7 @@ from treceval_py.grading.intake.archives import IntakeError
 from treceval_py.grading.intake.candidates import RunFile
 from treceval_py.grading.intake.folders import Item
 from treceval_py.grading.intake.platforms import stem_of
-from treceval_py.grading.marking.scoring import AssignmentScorer, Named, Scored, told_findings
+from treceval_py.grading.marking.scoring import AssignmentScorer, Scored, told_findings
 from treceval_py.grading.marking.similarity import ranking_of
 from treceval_py.grading.records import (
     ASKED,
@@ -44,7 +44,7 @@ from treceval_py.grading.records import (
     Graded,
 )
 from treceval_py.grading.rules import Rules
-from treceval_py.io.source import peek
+from treceval_py.io.source import Text, peek
 from treceval_py.measures import Measure
 
 _Key = TypeVar("_Key")
@@ -143,7 +143,7 @@ class Trier:
             return tried.having(reason=visible(error.what))
         tried = tried.having(hash_of_run=hashlib.sha256(data).hexdigest())
         most = most_bytes(self.rules)
-        tried = tried._replace(size=len(peek(Named(data, name), most + 1)[0]))
+        tried = tried._replace(size=len(peek(Text(data, name), most + 1)[0]))
         if tried.size > most:
             return tried.having(reason=f"{name} is more than {self.rules.megabytes:g} MB when unpacked")
         checked, data, repairs = self._checked(data, name, judged=file.kind == JUDGED)
@@ -160,7 +160,7 @@ class Trier:
         if checked.kind is None or (checked.errors and not repairs):
             return tried.having(reason=_first_error(checked))
         try:
-            scored = self._scoring.scored(Named(data, name), checked.kind.name)
+            scored = self._scoring.scored(Text(data, name), checked.kind.name)
         except TrecevalError as error:
             return tried.having(reason=visible(_at(error.line or 0, error.what)))
         results, names = scored.results, [rule.name for rule in self.rules.measures]
@@ -203,7 +203,7 @@ class Trier:
             return checked, data, ()
         mended = io.BytesIO()
         try:
-            fixed = fix(Named(data, name), mended, checked.kind)
+            fixed = fix(Text(data, name), mended, checked.kind)
         except TrecevalError:
             return checked, data, ()
         if self._check(mended.getvalue(), name, checked.kind.name).errors:
@@ -211,7 +211,7 @@ class Trier:
         return checked, mended.getvalue(), fixed.repairs
 
     def _check(self, data: bytes, name: str, kind: str | None) -> CheckedFile:
-        return check(Named(data, name), self._scoring.qrels, kind=kind, most=KEPT_FINDINGS)
+        return check(Text(data, name), self._scoring.qrels, kind=kind, most=KEPT_FINDINGS)
 
 
 def most_bytes(rules: Rules) -> int:

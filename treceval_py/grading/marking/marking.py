@@ -17,10 +17,10 @@ from treceval_py.grading.intake.candidates import SHORTEST, RunFile, candidates,
 from treceval_py.grading.intake.folders import Item, Submission
 from treceval_py.grading.marking import claiming
 from treceval_py.grading.marking.claiming import MOST_OTHERS, RIGHT, Tried, Trier, bytes_of, most_bytes
-from treceval_py.grading.marking.scoring import Assignment, AssignmentScorer, against, values_by_query
+from treceval_py.grading.marking.scoring import AssignmentScorer, against, values_by_query
 from treceval_py.grading.marking.similarity import ranking_of
 from treceval_py.grading.records import FileRead, Graded, RunRead
-from treceval_py.grading.rules import ANYWHERE, Rules
+from treceval_py.grading.rules import ANYWHERE, Rules, Task
 from treceval_py.io.formats import DATASET
 
 
@@ -132,7 +132,7 @@ class Grader:
 
     Parameters
     ----------
-    assignment : Assignment
+    assignment : Task
         The judgments, the baseline and the rules; the files are read here.
 
     Attributes
@@ -148,7 +148,7 @@ class Grader:
         See `AssignmentScorer`.
     """
 
-    def __init__(self, assignment: Assignment) -> None:
+    def __init__(self, assignment: Task) -> None:
         self.assignment, self.rules = assignment, assignment.rules
         self.scoring = AssignmentScorer(assignment)
         self._trier = Trier(self.scoring)

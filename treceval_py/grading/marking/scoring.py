@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import math
 import pathlib
 from collections.abc import Iterable
@@ -22,9 +21,10 @@ from treceval_py.data.run import Run
 from treceval_py.errors import InputError
 from treceval_py.explaining.terms import dissected, task_of_signature
 from treceval_py.grading.records import JUDGED, AgainstBaseline, Loss, LostDocument
-from treceval_py.grading.rules import Rules
+from treceval_py.grading.rules import Task
 from treceval_py.io.judged_ranking import read_judged_ranking
 from treceval_py.io.named import read_qrels
+from treceval_py.io.source import Text
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.profiles import Profile, profile_named
@@ -45,24 +45,6 @@ WITHOUT_JUDGMENTS = {
     "X210": "labels in the ranking differ from those of the judgments",
 }
 """Replacements for findings that would reveal judged documents or their labels."""
-
-
-class Assignment(NamedTuple):
-    """The assignment; it holds paths, so that other processes can read the files.
-
-    Attributes
-    ----------
-    qrels : str
-        The judgments.
-    baseline : str
-        A run to compare with; empty for none.
-    rules : Rules
-        The rules.
-    """
-
-    qrels: str
-    baseline: str
-    rules: Rules
 
 
 class Scored(NamedTuple):
@@ -92,20 +74,12 @@ class Scored(NamedTuple):
     own: Qrels | None = None
 
 
-class Named(io.BytesIO):
-    """Bytes of a file, with the name for messages."""
-
-    def __init__(self, data: bytes, name: str) -> None:
-        super().__init__(data)
-        self.name = name
-
-
 class AssignmentScorer:
     """Scores runs by the rules of an assignment.
 
     Parameters
     ----------
-    assignment : Assignment
+    assignment : Task
         The judgments, the baseline and the rules; the files are read here.
 
     Raises
@@ -114,7 +88,7 @@ class AssignmentScorer:
         The judgments or the baseline cannot be read, or a measure of the rules cannot be computed.
     """
 
-    def __init__(self, assignment: Assignment) -> None:
+    def __init__(self, assignment: Task) -> None:
         self.rules = assignment.rules
         self.qrels = read_qrels(assignment.qrels)
         self._evaluators: dict[str, Evaluator] = {}
@@ -138,14 +112,14 @@ class AssignmentScorer:
         )
         data = pathlib.Path(path).read_bytes()
         self.baseline_hash = hashlib.sha256(data).hexdigest()
-        self.baseline = self.scored(Named(data, path), checked.kind.name)
+        self.baseline = self.scored(Text(data, path), checked.kind.name)
 
-    def scored(self, source: Named, kind: str) -> Scored:
+    def scored(self, source: Text, kind: str) -> Scored:
         """Read a run, and compute the measures of the rules.
 
         Parameters
         ----------
-        source : Named
+        source : Text
             The file.
         kind : str
             Its kind, one of `checking.rows.KINDS`.
