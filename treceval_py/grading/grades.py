@@ -192,32 +192,23 @@ def _of_measures(graded: Graded, rules: Rules, baseline: Mapping[str, float]) ->
 
 
 def _of_claims(graded: Graded, rules: Rules) -> list[_Part]:
-    """Return a part for each measure that must be claimed or, if the rules expect none, that was claimed."""
+    """Return a part for each measure that must be claimed or, if the rules expect none, that was claimed.
+
+    Then measures of the rules have equal parts, and all others together have one more. Numbers that are always right,
+    such as P@100000 = 0.0000, are left out, because students who choose what to claim could find many.
+    """
     whole = _exact(rules.points_claims)
     claimed: dict[Measure | str, list[Checked]] = {}
     for claim in graded.claims:
         if claim.measure and claim.verdict != records.NO_CLAIM and claim.counts:
             claimed.setdefault(_meant(claim.measure), []).append(claim)
-    others = any(not claim.counts and claim.verdict in records.VERDICTS for claim in graded.claims)
-    nothing = "no number was declared" + " for the run that counts" * others
+    elsewhere = any(not claim.counts and claim.verdict in records.VERDICTS for claim in graded.claims)
+    nothing = "no number was declared" + " for the run that counts" * elsewhere
     if any(claim.verdict == records.CONFIRMED for claim in graded.claims):
         nothing += ", and right ones in a report give no points"
-    if not rules.expected:
-        return _of_any_claims(claimed, whole, rules, nothing)
-    most = whole / len(rules.expected)
-    known = {name: claimed.get(_meant(name)) for name in rules.expected}
-    nobodys = Fraction(0), most, nothing
-    return [_of_claim(name, own, most, rules) if own else (f"claim {name}", *nobodys) for name, own in known.items()]
-
-
-def _of_any_claims(
-    claimed: Mapping[Measure | str, list[Checked]], whole: Fraction, rules: Rules, nothing: str
-) -> list[_Part]:
-    """Return a part for each measure that was claimed.
-
-    Measures of the rules have equal parts, and all others together have one more. Numbers that are always right, such
-    as P@100000 = 0.0000, are left out, because students who choose what to claim could find many.
-    """
+    if rules.expected:
+        most = whole / len(rules.expected)
+        return [_of_claim(name, claimed.get(_meant(name), ()), most, rules, nothing) for name in rules.expected]
     own = {_meant(rule.name) for rule in rules.measures}
     known = [key for key in claimed if isinstance(key, Measure) and key.family.kind == REAL]
     # Next to claims, lines that only look like claims, such as trec_eval's runid, are ignored.
@@ -227,11 +218,9 @@ def _of_any_claims(
         why = "the claims do not say how good a run is" if claimed else nothing
         return [("claims", Fraction(0), whole, why)]
     share = whole / (len(first) + bool(others))
-    return [
-        _of_claim(visible(claims[0].measure[:LONGEST_SHOWN]), claims, most, rules)
-        for keys, most in ((first, share), (others, share / max(len(others), 1)))
-        for claims in (claimed[key] for key in keys)
-    ]
+    mosts = dict.fromkeys(first, share) | dict.fromkeys(others, share / max(len(others), 1))
+    shown = {key: visible(claimed[key][0].measure[:LONGEST_SHOWN]) for key in mosts}
+    return [_of_claim(shown[key], claimed[key], most, rules, "") for key, most in mosts.items()]
 
 
 def _says_something(claim: Checked) -> bool:
@@ -240,13 +229,13 @@ def _says_something(claim: Checked) -> bool:
     return claim.why.startswith(records.BY_TEACHER) or (len(digits) >= FEWEST_DIGITS and claim.value != 1)
 
 
-def _of_claim(name: str, claims: list[Checked], most: Fraction, rules: Rules) -> _Part:
+def _of_claim(name: str, claims: Sequence[Checked], most: Fraction, rules: Rules, nothing: str) -> _Part:
     """Return the part of one measure; of several numbers the worst counts, so that guessing gains nothing."""
+    if not claims:
+        return f"claim {name}", Fraction(0), most, nothing
     claim = min(claims, key=lambda claim: rules.credit[claim.verdict])
-    share = _exact(rules.credit[claim.verdict])
-    said = next(
-        (reason for reason in records.BY_TEACHER if claim.why.startswith(reason)), records.VERDICTS[claim.verdict]
-    )
+    share, said = _exact(rules.credit[claim.verdict]), records.VERDICTS[claim.verdict]
+    said = next((reason for reason in records.BY_TEACHER if claim.why.startswith(reason)), said)
     if claim.verdict == records.UNCHECKED and claim.why:
         said = f"it could not be checked: {visible(claim.why[:LONGEST_REASON])}"
     why = f"{visible(claim.text[:LONGEST_SHOWN])}: {said}{_giving(share) if share else ''}"

@@ -112,9 +112,6 @@ PARTS = "the runs have no query in common, so they may be parts of one, which be
 LOOKS = "its lines are"
 """How the reason begins if a file may be a run."""
 
-TAGGED = 6
-"""Number of fields of a run's line with a tag."""
-
 _OF_A_RUN = re.compile(r"(?i)\S+ q0 \S+ \d+(?:\.0)? [+-]?[\d.]")
 """The beginning of a run's line."""
 
@@ -277,7 +274,7 @@ def _names_of(file: RunFile) -> set[str]:
     """Return the names that a table may use for a run: those of its file, and the tag on its first line."""
     with file.item.opened() as stream:
         fields = head_of(stream).partition(b"\n")[0].split()
-    tagged = file.kind == "run" and len(fields) == TAGGED
+    tagged = file.kind == "run" and len(fields) == 6
     return claiming.names_of(file.item.name, fields[-1].decode("utf-8", "replace") if tagged else "")
 
 
