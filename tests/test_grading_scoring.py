@@ -24,19 +24,14 @@ def scoring(
     folder: Path, qrels: str, baseline: str | bytes = "", rules: Rules = RR, name: str = "base.txt"
 ) -> AssignmentScorer:
     (folder / "qrels.txt").write_text(qrels)
-    if not baseline:
-        return AssignmentScorer(Task("", str(folder / "qrels.txt"), rules=rules))
     (folder / name).write_bytes(baseline if isinstance(baseline, bytes) else baseline.encode())
-    return AssignmentScorer(Task("", str(folder / "qrels.txt"), str(folder / name), rules=rules))
+    return AssignmentScorer(Task("", str(folder / "qrels.txt"), str(folder / name) if baseline else "", rules=rules))
 
 
 def run_of(**rankings: str) -> str:
     """Return a run of rankings: q1="abc" ranks document a first."""
-    return "".join(
-        f"{qid} Q0 {docid} {rank} {100 - rank} t\n"
-        for qid, docids in rankings.items()
-        for rank, docid in enumerate(docids, 1)
-    )
+    ranked = [(qid, rank, docid) for qid, docids in rankings.items() for rank, docid in enumerate(docids, 1)]
+    return "".join(f"{qid} Q0 {docid} {rank} {100 - rank} t\n" for qid, rank, docid in ranked)
 
 
 def compared(folder: Path, qrels: str, mine: str, theirs: str, rules: Rules = RR) -> AgainstBaseline:
@@ -49,6 +44,7 @@ def compared(folder: Path, qrels: str, mine: str, theirs: str, rules: Rules = RR
     return found
 
 
+PROFILE = RR._replace(profile="ranx")
 ONE_EACH = "".join(f"{qid} 0 r 1\n" for qid in ("q1", "q2", "q3", "q4", "q5"))
 """Five queries, each with one relevant document, r: RR is 1 / its rank."""
 
@@ -130,16 +126,13 @@ def test_a_submission_is_set_beside_the_baseline_query_by_query(tmp_path: Path) 
     theirs = run_of(q1="r", q2="xr", q3="r", q4="yr", q5="xyzr")
     found = compared(tmp_path, ONE_EACH, mine, theirs)
     # RR of mine: 1/2, 1, 1, 1/2, 1; of theirs: 1, 1/2, 1, 1/2, 1/4.
-    assert (found.name, found.measure) == (str(tmp_path / "base.txt"), "RR")
-    assert found.value == pytest.approx((1 / 2 + 1 + 1 + 1 / 2 + 1) / 5)
-    assert found.baseline == pytest.approx((1 + 1 / 2 + 1 + 1 / 2 + 1 / 4) / 5)
-    assert (found.queries, found.better, found.worse, found.equal) == (5, 2, 1, 2)
+    means = pytest.approx(4 / 5), pytest.approx(3.25 / 5)
+    assert found[:8] == (str(tmp_path / "base.txt"), "RR", *means, 5, 2, 1, 2)
     assert found.losses == (Loss("q1", 0.5, 1.0, (LostDocument("r", 1, 2, 1),)),)
 
 
 def test_the_p_value_is_that_of_students_paired_t_test(tmp_path: Path) -> None:
-    two = "q1 0 r 1\nq2 0 r 1\n"
-    found = compared(tmp_path, two, run_of(q1="r", q2="xr"), run_of(q1="xr", q2="abcr"))
+    found = compared(tmp_path, "q1 0 r 1\nq2 0 r 1\n", run_of(q1="r", q2="xr"), run_of(q1="xr", q2="abcr"))
     # Differences 1/2 and 1/4: mean 3/8, half of their distance 1/8, so t = 3; with one degree of freedom t has the
     # Cauchy distribution, and p = 1 - 2 atan(t) / pi.
     assert found.p == pytest.approx(1 - 2 * math.atan(3) / math.pi, abs=1e-12)
@@ -174,11 +167,7 @@ def test_only_what_is_scored_under_the_same_profile_and_has_common_queries_is_co
     incomplete = RR._replace(complete=False)
     baseline = scoring(tmp_path, ONE_EACH, run_of(q1="r"), incomplete).baseline
     assert baseline is not None
-    for rules, qid, queries in (
-        (incomplete, "q1", 1),
-        (incomplete, "q2", None),
-        (RR._replace(profile="ranx"), "q1", None),
-    ):
+    for rules, qid, queries in ((incomplete, "q1", 1), (incomplete, "q2", None), (PROFILE, "q1", None)):
         mine = scoring(tmp_path, ONE_EACH, rules=rules).scored(Text(run_of(**{qid: "r"}).encode(), "run.txt"), "run")
         found = against(mine, baseline, "RR", "full")
         assert (found if found is None else found.queries) == queries
@@ -187,20 +176,10 @@ def test_only_what_is_scored_under_the_same_profile_and_has_common_queries_is_co
 # --- what may be told of the judgments ---
 
 
-@pytest.mark.parametrize(
-    ("feedback", "losses"),
-    [
-        ("full", (Loss("q1", 0.5, 1.0, (LostDocument("r", 1, 2, 1),)),)),
-        ("own", (Loss("q1", 0.5, 1.0),)),
-        ("aggregate", ()),
-    ],
-)
-def test_documents_and_queries_that_lost_are_named_where_the_rules_allow_it(
-    tmp_path: Path, feedback: str, losses: tuple[Loss, ...]
-) -> None:
-    found = compared(tmp_path, "q1 0 r 1\n", run_of(q1="xr"), run_of(q1="rx"), RR._replace(feedback=feedback))
-    assert found.losses == losses
-    assert (found.value, found.baseline, found.worse) == (0.5, 1.0, 1)
+def test_documents_and_queries_that_lost_are_named_where_the_rules_allow_it(tmp_path: Path) -> None:
+    for feedback, losses in (("own", (Loss("q1", 0.5, 1.0),)), ("aggregate", ())):
+        found = compared(tmp_path, ONE, run_of(q1="xr"), run_of(q1="rx"), RR._replace(feedback=feedback))
+        assert (found.losses, found.value, found.baseline, found.worse) == (losses, 0.5, 1.0, 1)
 
 
 def test_values_by_query_are_those_of_all_judged_queries_in_the_order_of_their_bytes(tmp_path: Path) -> None:

@@ -166,13 +166,9 @@ def test_files_that_could_not_be_scored_are_pairs_if_they_are_the_same_and_not_e
     assert pairs(same, baseline=unknown) == [Pair(0, -1, RANKING, 1.0, 1)]
 
 
-@pytest.mark.parametrize(("shared", "found"), [("12", [Pair(0, 1, NEARLY, 1.0, 2)]), ("1", [])])
-def test_runs_are_compared_over_their_common_queries_if_these_are_half_of_the_larger_ones(
-    shared: str, found: list[Pair]
-) -> None:
-    qids = ["1", "2", "3", "4"]
-    one, other = (graded({qid: ["a"] for qid in own}, str(own), qids) for own in (qids, shared))
-    assert pairs(one, other) == found
+def test_runs_are_compared_over_their_common_queries_if_these_are_half_of_the_larger_ones() -> None:
+    one, two, half = (graded({qid: ["a"] for qid in own}, own, "1234") for own in ("1234", "1", "12"))
+    assert (pairs(one, half), pairs(one, two)) == ([Pair(0, 1, NEARLY, 1.0, 2)], [])
 
 
 def test_of_runs_that_are_all_nearly_the_same_each_stands_beside_the_most_alike() -> None:
@@ -206,17 +202,14 @@ def test_pairs_of_many_runs_are_those_of_comparing_each_two() -> None:
     documents = [f"d{number}" for number in range(14)]
     many: list[Lists] = []
     for _ in range(25):
-        lists = {qid: list(documents) for qid in qids}
-        for qid in random.sample(qids, random.randint(1, 4)):
-            lists[qid] = random.sample(documents, random.randint(3, 14))
-        many.append(lists)
+        drawn = {qid: random.sample(documents, random.randint(3, 14)) for qid in random.sample(qids, 3)}
+        many.append({**dict.fromkeys(qids, documents), **drawn})
     entries = [graded(lists, str(number), qids) for number, lists in enumerate(many)]
-    expected = {
-        frozenset((one, other))
-        for one in range(25)
-        for other in range(one)
-        if sum(plain_overlap(many[one][qid][:10], many[other][qid][:10]) for qid in qids) / 6 >= 0.6
-    }
+
+    def overlap(one: int, other: int) -> float:
+        return sum(plain_overlap(many[one][qid][:10], many[other][qid][:10]) for qid in qids) / 6
+
+    expected = {frozenset((one, two)) for one in range(25) for two in range(one) if overlap(one, two) >= 0.6}
     near = pairs(*entries, threshold=0.6)
     found = {frozenset((pair.first, pair.second)) for pair in near if pair.kind == NEARLY}
     assert found <= expected
@@ -241,25 +234,20 @@ def changed(change: Callable[[list[str]], list[str]]) -> Lists:
     return {qid: change(list(docids)) for qid, docids in TOPS.items()}
 
 
-@pytest.mark.parametrize(
-    ("change", "share"),
-    [
-        (lambda docids: [docids[1], docids[0], *docids[2:]], 1.0),  # the first two are swapped
-        (lambda docids: ["junk", *docids], 0.9),
-        (lambda docids: ["x", "y", *docids], 0.8),
-        (lambda docids: ["x", "y", "z", *docids], None),  # too many were put in
-        (
-            lambda docids: [docids[1], docids[0], *docids[2:5], "junk", *docids[5:]],
-            None,
-        ),  # nine of ten in another order
-    ],
-    ids=["swapped", "one put in", "two put in", "three put in", "one put in, and swapped"],
-)
-def test_lists_with_the_same_documents_are_known_though_a_fifth_was_put_in(
-    change: Callable[[list[str]], list[str]], share: float | None
-) -> None:
-    found = pairs(graded(TOPS, "one"), graded(changed(change), "other"))
-    assert found == ([] if share is None else [Pair(0, 1, "same documents", share, 5)])
+# The first two are swapped; one, two or too many were put in; nine of ten are in another order.
+CHANGES: list[tuple[Callable[[list[str]], list[str]], float | None]] = [
+    (lambda docids: [docids[1], docids[0], *docids[2:]], 1.0),
+    (lambda docids: ["junk", *docids], 0.9),
+    (lambda docids: ["x", "y", *docids], 0.8),
+    (lambda docids: ["x", "y", "z", *docids], None),
+    (lambda docids: [docids[1], docids[0], *docids[2:5], "junk", *docids[5:]], None),
+]
+
+
+def test_lists_with_the_same_documents_are_known_though_a_fifth_was_put_in() -> None:
+    for change, share in CHANGES:
+        found = pairs(graded(TOPS, "one"), graded(changed(change), "other"))
+        assert found == ([] if share is None else [Pair(0, 1, "same documents", share, 5)])
 
 
 def test_short_lists_of_the_same_documents_are_no_sign_as_all_were_to_be_ranked() -> None:
@@ -272,22 +260,17 @@ def test_short_lists_of_the_same_documents_are_no_sign_as_all_were_to_be_ranked(
 ORDERS = [changed(lambda docids, at=at: [*docids[at:10], *docids[:at], *docids[10:]]) for at in (0, 3, 6)]  # type: ignore[misc]
 
 
-@pytest.mark.parametrize(
-    ("runs", "others", "lines", "found"),
-    [
+def test_where_most_runs_have_the_same_documents_and_no_more_these_were_given_to_them() -> None:
+    for runs, others, lines, found in (
         (3, 0, 50, 0),  # all of them: the documents were given
         (2, 0, 50, 1),
         (3, 1, 50, 2),  # three of six pairs are not most
         (3, 0, 51, 2),  # with ten documents in each of five queries, and one more, they were chosen
-    ],
-)
-def test_where_most_runs_have_the_same_documents_and_no_more_these_were_given_to_them(
-    runs: int, others: int, lines: int, found: int
-) -> None:
-    entries = [graded(lists, str(number)) for number, lists in enumerate(ORDERS[:runs])]
-    entries += [graded({qid: [f"x{rank}" for rank in range(10)] for qid in TOPS}, "other")] * others
-    entries = [each._replace(lines=lines, queries=5) for each in entries]
-    assert [pair.kind for pair in pairs(*entries)] == ["same documents"] * found
+    ):
+        entries = [graded(lists, str(number)) for number, lists in enumerate(ORDERS[:runs])]
+        entries += [graded({qid: [f"x{rank}" for rank in range(10)] for qid in TOPS}, "other")] * others
+        entries = [each._replace(lines=lines, queries=5) for each in entries]
+        assert [pair.kind for pair in pairs(*entries)] == ["same documents"] * found
 
 
 def test_nearly_the_same_goes_before_the_same_documents() -> None:
@@ -295,7 +278,4 @@ def test_nearly_the_same_goes_before_the_same_documents() -> None:
     swapped = changed(lambda docids: [docids[1], docids[0], *docids[2:]])
     others = [graded({qid: [f"{name}{rank}" for rank in range(10)] for qid in TOPS}, name) for name in "xyz"]
     found = pairs(graded(TOPS, "one"), graded(low, "low"), graded(swapped, "swapped"), *others)
-    assert [(pair.first, pair.second, pair.kind) for pair in found] == [
-        (0, 1, "nearly the same"),
-        (0, 2, "same documents"),
-    ]
+    assert [pair[:3] for pair in found] == [(0, 1, NEARLY), (0, 2, "same documents")]
