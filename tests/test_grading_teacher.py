@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-import pages
 import pytest
 from command import Done, treceval
 from syrupy.assertion import SnapshotAssertion
@@ -37,10 +35,9 @@ def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def course(tmp_path: Path) -> Path:
-    for name, files in {
-        "Ada Lovelace_17": {"run.txt": GOOD, "claims.txt": "MAP = 1.0000\n"},
-        "Alan Turing_18": {"first.txt": GOOD, "second.txt": WORSE, "claims.txt": "MAP = 0.1234\n"},
-    }.items():
+    ada = {"run.txt": GOOD, "claims.txt": "MAP = 1.0000\n"}
+    alan = {"first.txt": GOOD, "second.txt": WORSE, "claims.txt": "MAP = 0.1234\n"}
+    for name, files in (("Ada Lovelace_17", ada), ("Alan Turing_18", alan)):
         folder = tmp_path / "in" / f"{name}_assignsubmission_file_"
         folder.mkdir(parents=True)
         for file, text in files.items():
@@ -62,8 +59,8 @@ def decide(folder: Path, text: str, *more: str) -> Done:
     return done
 
 
-def rows(home: Path, name: str = "gradebook.csv", folder: str = "out") -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO((home / folder / name).read_text("utf-8"), newline="")))
+def rows(home: Path, name: str = "gradebook.csv") -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO((home / "out" / name).read_text("utf-8"), newline="")))
 
 
 def gradebook(folder: Path) -> dict[str, dict[str, str]]:
@@ -139,65 +136,3 @@ def test_a_repeated_grading_gives_the_same_bytes_but_keeps_an_edited_feedback_wh
     assert "note: 2 of 2 students changed since the last grading: see changes.txt." in notes
     assert "<pre>See me." in (course / "out" / "import-moodle.csv").read_text("utf-8")
     assert "feedback/Ada_Lovelace_17.txt was edited by hand" in (course / "out" / "gradebook.csv").read_text("utf-8")
-
-
-COURSE = """
-[[task]]
-name = "one"
-qrels = "qrels"
-[task.points]
-run = 40
-claims = 60
-
-[[task]]
-name = "two"
-qrels = "qrels"
-[task.points]
-run = 10
-claims = 0
-"""
-
-
-def test_in_a_course_a_decision_is_about_a_task_and_an_edited_feedback_is_kept(course: Path) -> None:
-    for name in ("one", "two"):
-        shutil.copytree(course / "in", course / "all" / name)
-    (course / "course.toml").write_text(COURSE)
-    (course / "out").mkdir()
-    text = '["Ada Lovelace".tasks.two]\npoints = 5\n["Alan Turing"]\nexcused = true\n'
-    (course / "out" / "adjustments.toml").write_text(text)
-    command = ["grade", "all", "--rules", "course.toml", "-o", "out"]
-    done = treceval(command, folder=course)
-    assert (done.status, done.err.decode()) == (0, "")
-    # Ada: 40 for the run, 60 for the claim; and 5, as the teacher decided. Alan is excused from both.
-    assert [(row["points"], row["one: points"], row["two: points"]) for row in rows(course)] == [
-        ("105.00", "100.00", "5.00"),
-        ("0.00", "", ""),
-    ]
-    (file,) = (course / "out" / "feedback").glob("Ada*")
-    file.write_text("See me.\n")
-    (course / "course.toml").write_text(COURSE.replace("run = 10", "run = 20"))
-    done = treceval(command, folder=course)
-    assert file.read_text() == "See me.\n"
-    assert f"edited by hand and kept: feedback/{file.name};" in done.out.decode() + done.err.decode()
-
-
-@pytest.mark.slow
-def test_five_commands_of_the_manual_lead_from_a_new_exercise_to_points_that_moodle_imports(tmp_path: Path) -> None:
-    page = (pages.HOME / "docs" / "grade.md").read_text("utf-8")
-    commands = [command for command, _ in pages.examples(pages.blocks(page, "console")[0])]
-    assert len(commands) == 5
-    for command in commands:
-        status, printed = pages.run(command.replace("/tmp/", f"{tmp_path}/"))
-        assert status == 0, printed
-    exercise = tmp_path / "course" / "exercise"
-    assert (exercise / "for-students" / "claims.csv").read_text().startswith("measure,value\n")
-    everybody = {row["Identifier"] for row in rows(exercise, "moodle-roster.csv", "")}
-    imported = {row["Identifier"]: row for row in rows(exercise, "import-moodle.csv", "graded")}
-    assert set(imported) - everybody == {"Participant 2044"}  # who is not on the roster, and handed in
-    assert everybody < set(imported)
-    graded = {row["student"]: row["points"] for row in rows(exercise, folder="graded")}
-    assert {row["Full name"]: row["Grade"] for row in imported.values()} == graded
-    # Ada has a right run and a file of right claims, 40 + 60; Nils handed nothing in.
-    assert (graded["Ada Okafor"], graded["Nils Nichts"]) == ("100.00", "0.00")
-    assert "40.00 of 40.00" in imported["Participant 2001"]["Feedback comments"]
-    assert all((exercise / "graded" / name).exists() for name in ("overview.html", "gradebook.xlsx"))
