@@ -105,15 +105,6 @@ def test_a_decision_that_cannot_be_applied_is_refused_before_anything_is_written
     assert "".join(said) == snapshot
 
 
-def test_who_is_excused_has_no_points_and_a_platform_is_told_so(course: Path) -> None:
-    decide(course, '["Ada Lovelace"]\nexcused = true\ncomment = "Ill."\n', "--to", "moodle", "--to", "canvas")
-    row = gradebook(course)["Ada Lovelace"]
-    assert (row["points"], row["out of"]) == ("", "0.00")
-    moodle = [(row["Identifier"], row["Grade"]) for row in rows(course, "import-moodle.csv")]
-    assert moodle == [("Participant 17", ""), ("Participant 18", "40.00")]
-    assert [list(row.values())[-1] for row in rows(course, "import-canvas.csv")[1:]] == ["EX", "40.00"]
-
-
 def test_a_repeated_grading_gives_the_same_bytes_but_keeps_an_edited_feedback_which_goes_to_the_platform(
     course: Path,
 ) -> None:

@@ -186,7 +186,7 @@ class Exercise:
         runs = {number: decision.run for number, decision in decisions if decision.run}
         submissions = enumerate(self.people.submissions)
         jobs = [Job(handed_in, tuple(claimed.get(at, ())), runs.get(at, "")) for at, handed_in in submissions]
-        setup = Setup(self._grader.assignment, folder, self._context(), MEMORY)
+        setup = Setup(self.task, folder, self._context(), MEMORY)
         try:
             replies = graded_by_processes(setup, jobs, workers=workers, seconds=self.task.rules.seconds, after=after)
         finally:

@@ -146,7 +146,7 @@ class Grader:
     """
 
     def __init__(self, assignment: Task) -> None:
-        self.assignment, self.rules = assignment, assignment.rules
+        self.rules = assignment.rules
         self.scoring = AssignmentScorer(assignment)
         self._trier = Trier(self.scoring)
         self.head = b"" if assignment.qrels.startswith(DATASET) else head_of(assignment.qrels)

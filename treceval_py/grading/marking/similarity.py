@@ -69,21 +69,19 @@ def ranking_of(run: Run, qids: Iterable[str], profile: Profile) -> tuple[str, In
         The profile orders by rank, but the run has no ranks.
     """
     ranking = arrange(run, profile.conventions.ranking())
-    rows = sorted(zip(map(encode, ranking.run.qids), pairwise(ranking.run.offsets.tolist()), strict=True))
+    queries = zip(map(encode, ranking.run.qids), pairwise(ranking.run.offsets.tolist()), strict=True)
+    rows = sorted((qid, start, stop) for qid, (start, stop) in queries if start < stop)
     digest, numbers = hashlib.sha256(), {qid: at for at, qid in enumerate(sorted(map(encode, qids))[:MOST_QUERIES])}
-    tops, known = np.full((len(numbers), DEPTH), -1, dtype=np.int64), False
-    for qid, (start, stop) in rows:
+    tops = np.full((len(numbers), DEPTH), -1, dtype=np.int64)
+    for qid, start, stop in rows:
         ranked = ranking.run.docids.take(ranking.order[start:stop][: profile.conventions.depth])
-        if not len(ranked):
-            continue
         # Lengths make the encoding unique, whatever ids contain.
         digest.update(b"%d %d %b" % (len(qid), len(ranked), qid))
         digest.update(np.diff(ranked.offsets).astype("<i8").tobytes() + ranked.buffer)
-        known = True
         if qid in numbers:
             hashes = [hashlib.blake2b(docid, digest_size=8).digest() for docid in ranked.raw(0, DEPTH)]
             tops[numbers[qid], : len(hashes)] = [int.from_bytes(hashed, "little") >> 1 for hashed in hashes]
-    return digest.hexdigest() if known else "", tops
+    return digest.hexdigest() if rows else "", tops
 
 
 def _similarity(tops: IntArray, first: IntArray, second: IntArray) -> FloatArray:
