@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 from treceval_py.grading.intake.archives import IntakeError, Limits, amount, path_of, shown
 from treceval_py.grading.intake.folders import Owner, Submission, close_kept
 from treceval_py.grading.intake.intake import one, submissions
-from treceval_py.grading.intake.platforms import safe_name
+from treceval_py.grading.intake.platforms import named_of, safe_name
 from treceval_py.grading.records import FileRead
 
 RUN = "1 Q0 a 1 0.9 t\n1 Q0 b 2 0.8 t\n"
@@ -226,6 +226,7 @@ def test_blackboard_tells_the_name_in_the_text_that_it_adds(tmp_path: Path) -> N
     files = runs(f"{before}_run.txt", "HW_bob_attempt_2026-01-01-10-00-00_run.txt")
     ada = submissions(written(tmp_path, "zip", {f"{before}.txt": text, **files}))[0]
     assert (ada.student, ada.owners, ada.platform) == ("ada1", (Owner("Ada King Lovelace", "ada1"),), "blackboard")
+    assert named_of("HW_ada_attempt_2026-13-01-10-00-00_run.txt", False).handed_in == ""  # there is no such day
     typed = text[text.index("Assignment") :]
     assert submissions(written(tmp_path, "zip", {f"{before}.txt": typed, **files}))[0].owners == (Owner("", "ada1"),)
 
