@@ -13,7 +13,7 @@ from treceval_py.grading.claims.claims import claimed
 from treceval_py.grading.claims.reconciling import readings
 from treceval_py.grading.grades import Entry, Grades, Question
 from treceval_py.grading.marking.similarity import SAME_FILE, SAME_RANKING
-from treceval_py.grading.records import Checked, FileRead, Graded
+from treceval_py.grading.records import Checked, FileRead
 from treceval_py.grading.rules import ANYWHERE
 from treceval_py.measures import Measure, parse_measures
 
@@ -57,20 +57,16 @@ def with_questions(grades: Grades) -> Grades:
         by_entry[place].append(Question("alike", said))
     for place, said in _right_for_others(grades):
         by_entry[place].append(Question("another's claim", said))
-    entries = (
-        entry._replace(questions=tuple(sorted(dict.fromkeys(questions), key=_order)))
-        for entry, questions in zip(grades.entries, by_entry, strict=True)
-    )
-    return grades._replace(entries=tuple(entries))
+    asked = [tuple(sorted(dict.fromkeys(questions), key=_order)) for questions in by_entry]
+    entries = zip(grades.entries, asked, strict=True)
+    return grades._replace(entries=tuple(entry._replace(questions=questions) for entry, questions in entries))
 
 
 def needing(grades: Grades) -> list[tuple[Entry | None, Question]]:
     """Return all questions of a class, in the order of `KINDS`; those about unmatched claims have no entry."""
-    questions: list[tuple[Entry | None, Question]] = [
-        (entry, question) for entry in grades.entries for question in entry.questions
-    ]
-    questions += [(None, Question("nobody's", stray)) for stray in grades.strays]
-    return sorted(questions, key=lambda pair: _order(pair[1]))
+    of_nobody = [(None, Question("nobody's", stray)) for stray in grades.strays]
+    of_entries = [(entry, question) for entry in grades.entries for question in entry.questions]
+    return sorted([*of_entries, *of_nobody], key=lambda pair: _order(pair[1]))
 
 
 def _order(question: Question) -> int:
@@ -82,19 +78,15 @@ def _order(question: Question) -> int:
 
 def _of_everybody(grades: Grades) -> set[str]:
     """Return the sentences with an unknown number that most submissions have, such as those of the exercise itself."""
-    by_source = {
-        entry.graded.source: {claim.sentence for claim in entry.graded.claims if claim.verdict == records.ASKED}
-        for entry in grades.entries
-    }
-    counts = Counter(sentence for sentences in by_source.values() for sentence in sentences)
+    by_source = {entry.graded.source: entry.graded.claims for entry in grades.entries}.values()
+    asked = ({claim.sentence for claim in claims if claim.verdict == records.ASKED} for claims in by_source)
+    counts = Counter(sentence for sentences in asked for sentence in sentences)
     return {sentence for sentence, number in counts.items() if number > max(2, len(by_source) / 2)}
 
 
 def _of_submission(entry: Entry, grades: Grades, everybodys: Collection[str]) -> Iterator[Question]:
     graded = entry.graded
-    for file in graded.files:
-        if file.role in UNREAD:
-            yield Question("unread", not_read(file))
+    yield from (Question("unread", not_read(file)) for file in graded.files if file.role in UNREAD)
     if len(graded.runs) > 1:
         yield Question("several runs", f"{len(graded.runs)} runs were handed in; {graded.chosen}")
     anywhere = grades.rules.claims == ANYWHERE
@@ -110,11 +102,10 @@ def _of_submission(entry: Entry, grades: Grades, everybodys: Collection[str]) ->
         said = "; ".join(f"{_number(claim)}: “{claim.sentence}”" for claim in asked[:MOST_NAMED])
         more = f"; and {len(asked) - MOST_NAMED} more, in the sheet Claims" if len(asked) > MOST_NAMED else ""
         yield Question("unknown number", f"{said}{more}")
-    unclear = [
-        claim for claim in graded.claims if claim.verdict == records.UNCHECKED and claim.why.endswith(records.OF_WHICH)
-    ]
-    for claim in unclear[:1]:
-        yield Question("unclear", f"{_number(claim)} could not be checked: {claim.why}")
+    for claim in graded.claims:
+        if claim.verdict == records.UNCHECKED and claim.why.endswith(records.OF_WHICH):
+            yield Question("unclear", f"{_number(claim)} could not be checked: {claim.why}")
+            break
     # As good as the judgments themselves, which may have been handed in as a run.
     name = "".join(grades.measures[:1])
     missing, judged = graded.missing_queries
@@ -140,22 +131,19 @@ def _alike(grades: Grades) -> Iterator[tuple[int, str]]:
     """Yield numbers of entries, with the runs that theirs is like: all that are equal, not only those of its pairs."""
     like: dict[int, dict[str, set[int]]] = {}
     for pair in grades.pairs:
-        kinds = (SAME_FILE, SAME_RANKING) if pair.kind == SAME_FILE else (pair.kind,)
-        for kind in kinds:
-            ends = [like.setdefault(place, {}).setdefault(kind, {place}) for place in (pair.first, pair.second)]
-            if kind in (SAME_FILE, SAME_RANKING):  # all of a group share one set
-                joined = ends[0] | ends[1]
-                for place in joined:
-                    like[place][kind] = joined
-            else:
-                ends[0].add(pair.second)
-                ends[1].add(pair.first)
+        ends = {pair.first, pair.second}
+        for kind in (SAME_FILE, SAME_RANKING) if pair.kind == SAME_FILE else (pair.kind,):
+            joined = ends.union(*(like.setdefault(place, {}).setdefault(kind, {place}) for place in ends))
+            for place in joined if kind in (SAME_FILE, SAME_RANKING) else ends:  # all of a group are equal
+                like[place][kind] = joined if kind in (SAME_FILE, SAME_RANKING) else like[place][kind] | ends
     for place in sorted(like.keys() - {-1}):
-        own = like[place]
-        if SAME_FILE in own:
-            own[SAME_RANKING] = own[SAME_RANKING] - own[SAME_FILE]
-        others = {kind: own[kind] - {place} for kind in (SAME_FILE, SAME_RANKING, *own) if kind in own}
-        yield place, "; ".join(f"{kind} as {_runs_of(grades, places)}" for kind, places in others.items() if places)
+        own, known = like[place], {place}
+        said = []
+        for kind in (SAME_FILE, SAME_RANKING, *(own.keys() - {SAME_FILE, SAME_RANKING})):
+            if others := own.get(kind, set()) - (known if kind in (SAME_FILE, SAME_RANKING) else {place}):
+                said.append(f"{kind} as {_runs_of(grades, others)}")
+                known |= others
+        yield place, "; ".join(said)
 
 
 def _runs_of(grades: Grades, places: Collection[int]) -> str:
@@ -177,36 +165,33 @@ def _and(names: Sequence[str]) -> str:
 
 def _right_for_others(grades: Grades) -> Iterator[tuple[int, str]]:
     """Yield numbers of entries, with a sentence about a claimed number that is right for another student's run."""
-    values = [_values(entry.graded) for entry in grades.entries]
+    scored = [(entry.graded, entry.graded.status in (records.SCORED, records.REPAIRED)) for entry in grades.entries]
+    means = [
+        (graded.measures, *(run.measures for run in graded.runs[1:])) if counts else () for graded, counts in scored
+    ]
+    values = [[*map(_by_measure, own)] for own in means]
     baseline = [_by_measure(grades.baseline_measures)]
     for place, entry in enumerate(grades.entries):
         for claim in entry.graded.claims:
-            if claim.verdict not in (records.NOT_REPRODUCED, records.ASKED):
+            read = claimed(claim.measure, claim.text, claim.place).claim
+            if claim.verdict not in (records.NOT_REPRODUCED, records.ASKED) or read is None:
                 continue
-            if (read := claimed(claim.measure, claim.text, claim.place).claim) is None:
-                continue
-            queries = entry.graded.missing_queries[1]
             numbers = [
                 (reading.value, 0.5 * 10.0**-reading.digits + 1e-9)
                 for reading in readings(read)
                 if reading.digits >= FEWEST_DECIMALS and 0 < reading.value < 1
             ]
-            if not numbers or _gives(baseline, read.measure, numbers) or _is_coarse(read.measure, numbers, queries):
+            if _gives(baseline, read.measure, numbers) or _is_coarse(
+                read.measure, numbers, entry.graded.missing_queries[1]
+            ):
                 continue
             others = [
-                other
-                for other, theirs in enumerate(values)
-                if grades.entries[other].graded.source != entry.graded.source and _gives(theirs, read.measure, numbers)
+                at
+                for at, (other, theirs) in enumerate(zip(grades.entries, values, strict=True))
+                if other.graded.source != entry.graded.source and _gives(theirs, read.measure, numbers)
             ]
             if others:
                 yield place, f"{_number(claim)} is right for the run of {_runs_of(grades, others)}"
-
-
-def _values(graded: Graded) -> list[dict[Measure, float]]:
-    """Return the means of each run of a submission."""
-    if graded.status not in (records.SCORED, records.REPAIRED):
-        return []
-    return [_by_measure(means) for means in (graded.measures, *(run.measures for run in graded.runs[1:]))]
 
 
 def _by_measure(means: dict[str, float]) -> dict[Measure, float]:
@@ -223,5 +208,5 @@ def _is_coarse(measure: Measure, numbers: list[tuple[float, float]], queries: in
 
 
 def _gives(runs: list[dict[Measure, float]], measure: Measure, numbers: list[tuple[float, float]]) -> bool:
-    values = [means[measure] for means in runs if measure in means]
+    values = [means.get(measure, math.nan) for means in runs]
     return any(abs(value - number) <= near for value in values for number, near in numbers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from shlex import quote
@@ -17,10 +17,11 @@ from treceval_py.grading import records
 from treceval_py.grading.attention import UNREAD, not_read
 from treceval_py.grading.claims.claims import claimed
 from treceval_py.grading.grades import Entry, Grades
-from treceval_py.grading.outputs.gradebook import shown
+from treceval_py.grading.outputs.gradebook import by_weight, counted, shown
 from treceval_py.grading.records import JUDGED, REPAIRED, SCORED, VERDICTS, Checked, Graded, Loss
 from treceval_py.grading.rules import Rules
 from treceval_py.io.formats import DATASET
+from treceval_py.rendering.numbers import number
 
 WIDTH = 100
 # How many items of a list are shown before "and 12 more": of short ones, and of places, queries and documents.
@@ -37,6 +38,7 @@ KINDS = {
 }
 
 _named, _said = partial(shown, most=NAME), partial(shown, most=SENTENCE)
+_signed = partial(number, digits=4, signed=True)
 
 
 def feedback(entry: Entry, grades: Grades) -> str:
@@ -87,7 +89,8 @@ def stated(claim: Checked) -> str:
     claimed, why = " = ".join(filter(None, (_named(claim.measure), _named(claim.text)))), _said(claim.why)
     if why.startswith(records.BY_TEACHER):
         return f"{claimed} was {why}."
-    said = f"{claimed}: {_brief(VERDICTS | records.EVIDENCE, claim.verdict)}{f': {why}' if why else ''}."
+    meaning = (VERDICTS | records.EVIDENCE)[claim.verdict].partition(":")[0]
+    said = f"{claimed}: {meaning}{f': {why}' if why else ''}."
     if claim.value is not None and claim.verdict in (records.ROUNDING, *WRONG):
         # With four decimals, or as many as the claim has, the difference is visible.
         decimals = claim.text.replace(",", ".").partition(".")[2]
@@ -96,27 +99,16 @@ def stated(claim: Checked) -> str:
     return said + (f" It stands in: {_said(claim.sentence)}" if claim.verdict == records.ASKED else "")
 
 
-def _brief(meanings: Mapping[str, str], word: str) -> str:
-    """Return the meaning of a word, without its details."""
-    return meanings[word].partition(":")[0]
-
-
-def score_of(points: float) -> str:
-    """Return points with two decimals."""
-    return f"{points:.2f}"
-
-
 def _summary(entry: Entry, grades: Grades) -> str:
     graded, marks = entry.graded, entry.marks
-    said = f"{score_of(marks.total)} of {score_of(marks.most)} points"
+    said = f"{marks.total:.2f} of {marks.most:.2f} points"
     if marks.excused:
         why = "; ".join(_said(change.why) for change in marks.changes)
         said = f"You are excused{f' ({why})' if why else ''}; no points are counted"
     elif marks.passed is not None:
         said += ": passed" if marks.passed else ": not passed"
-    became = _brief(records.STATUSES, graded.status)
-    why = f": {_said(graded.reason)}" if graded.reason else ""
-    said += f". {became[0].upper()}{became[1:]}{why}."
+    became = records.STATUSES[graded.status].partition(":")[0]
+    said += f". {became[0].upper()}{became[1:]}{f': {_said(graded.reason)}' if graded.reason else ''}."
     if graded.handed_in:
         attempt = f", attempt {_named(graded.attempt)}" if graded.attempt not in ("", "1") else ""
         when = f"{datetime.fromisoformat(graded.handed_in):%Y-%m-%d %H:%M %Z}".rstrip()
@@ -131,19 +123,17 @@ def _points(entry: Entry) -> Iterator[str]:
     marks = entry.marks
     if marks.excused:
         return
-    rows = [(mark.part, score_of(mark.points), f" of {score_of(mark.most)}", mark.why) for mark in marks.items]
-    signed = [f"{change.points:+.2f}" if round(change.points, 2) else "0.00" for change in marks.changes]
-    rows += [(change.kind, points, "", change.why) for change, points in zip(marks.changes, signed, strict=True)]
-    rows.append(("Total", score_of(marks.total), f" of {score_of(marks.most)}", ""))
+    rows = [(mark.part, f"{mark.points:.2f}", f" of {mark.most:.2f}", mark.why) for mark in marks.items]
+    rows += [(change.kind, number(change.points, 2, signed=True), "", change.why) for change in marks.changes]
+    rows.append(("Total", f"{marks.total:.2f}", f" of {marks.most:.2f}", ""))
     widest = min(max(len(_named(part)) for part, *_ in rows), 30)
-    # Changes are aligned with the points, not with the maximum after them.
-    most, maxima = (max(len(row[place]) for row in rows) for place in (1, 2))
+    most = max(len(points) for _, points, _, _ in rows)
     for part, points, of, why in rows:
         name = _named(part)
         if len(name) > widest:
             yield f"  {name}"
             name = ""
-        yield f"  {name:<{widest}}  {points:>{most}}{of:<{maxima}}"
+        yield f"  {name:<{widest}}  {points:>{most}}{of}"
         if why:
             yield f"      {_said(why)}"
 
@@ -157,18 +147,19 @@ def _unread(graded: Graded) -> Iterator[str]:
 
 def _read(graded: Graded) -> Iterator[str]:
     if graded.run and graded.status in (SCORED, REPAIRED):
-        numbers = {"line": graded.lines, "query": graded.queries, "document": graded.documents}
-        size = ", ".join(_counted(number, one) for one, number in numbers.items())
+        size = f"{counted(graded.lines, 'line')}, {counted(graded.queries, 'query')}"
+        size += f", {counted(graded.documents, 'document')}"
         yield f"  {_named(graded.run)} was taken as {KINDS.get(graded.kind, 'a run')}: {size}."
     elif graded.run:
         yield f"  {_named(graded.run)} was tried as a run, but could not be scored."
     elif graded.files:
         yield "  No run was scored."
-    lines = []
-    for file in graded.files:
-        if file.role not in UNREAD:
-            why = f": {_said(file.why)}" if file.why else ""
-            lines.append(f"  - {_named(file.name)} ({_counted(file.bytes, 'byte')}), {file.role}{why}")
+    files = [(file, file.role + f": {_said(file.why)}" * bool(file.why)) for file in graded.files]
+    lines = [
+        f"  - {_named(file.name)} ({counted(file.bytes, 'byte')}), {said}"
+        for file, said in files
+        if file.role not in UNREAD
+    ]
     yield from _cut(lines, "file")
 
 
@@ -192,31 +183,34 @@ def _findings(graded: Graded, grades: Grades) -> Iterator[str]:
         yield from ["  Nothing: the file is clean."] * bool(graded.run)
         return
     total = by_severity(graded.counts)
-    said = ", ".join(_counted(total[severity], severity) for severity in SEVERITIES if total[severity])
+    said = ", ".join(counted(total[severity], severity) for severity in SEVERITIES if total[severity])
     yield (
         f"  {said}. Errors keep a file from being scored, or make other programs report wrong numbers; warnings are "
         "probable mistakes; notes are for information."
     )
-    kept = {code: [finding for finding in graded.findings if finding.code == code] for code in graded.counts}
-    severity = {code: CODES[code].severity for code in kept}
-    for code in sorted(kept, key=lambda code: (SEVERITIES.index(severity[code]), code)):
-        number = graded.counts[code]
-        yield from ("", f"  {code}, {severity[code]}" + (f", {number:,} times" if number > 1 else ""))
-        lines = [f"    {_place(finding, graded)}: {_said(finding.what)}" for finding in kept[code]]
-        yield from _cut(lines, "place", FEW, number)
-        yield from (f"    To do: {_said(todo)}" for todo in dict.fromkeys(each.todo for each in kept[code]) if todo)
+    for code in sorted(graded.counts, key=by_weight):
+        times = graded.counts[code]
+        kept = [finding for finding in graded.findings if finding.code == code]
+        yield from ("", f"  {code}, {CODES[code].severity}" + (f", {times:,} times" if times > 1 else ""))
+        yield from _cut(
+            [f"    {_place(finding, graded)}: {_said(finding.what)}" for finding in kept], "place", FEW, times
+        )
+        yield from (f"    To do: {_said(todo)}" for todo in dict.fromkeys(finding.todo for finding in kept) if todo)
     # Some findings come from the judgments.
-    judgments = ["--qrels", _file(grades.qrels)] * any(code.startswith("X") for code in kept)
+    judgments = ["--qrels", _file(grades.qrels)] * any(code.startswith("X") for code in graded.counts)
     kind = ["--as", graded.kind] * (graded.kind == JUDGED)
     yield ""
     yield from _command("To see all findings", ["check", *judgments, *kind, _file(graded.run)])
-    yield from _command("To see what a code means", ["check", "--explain", min(kept)])
+    yield from _command("To see what a code means", ["check", "--explain", min(graded.counts)])
 
 
 def _place(finding: Finding, graded: Graded) -> str:
-    parts = [] if finding.file.endswith(graded.run) else [_named(finding.file)]
-    parts += [f"line {finding.line}"] * bool(finding.line) + [f"column {finding.column}"] * bool(finding.column)
-    return ", ".join(parts) or "the whole file"
+    parts = (
+        _named(finding.file) * (not finding.file.endswith(graded.run)),
+        f"line {finding.line}" * bool(finding.line),
+        f"column {finding.column}" * bool(finding.column),
+    )
+    return ", ".join(filter(None, parts)) or "the whole file"
 
 
 def _numbers(graded: Graded, grades: Grades) -> Iterator[str]:
@@ -236,7 +230,7 @@ def _numbers(graded: Graded, grades: Grades) -> Iterator[str]:
     missing, judged = graded.missing_queries
     if missing:
         counts = "each counts as 0" if grades.rules.complete else "the means are over the others"
-        yield f"  Your run lacks {missing:,} of the {_counted(judged, 'judged query')}: {counts}."
+        yield f"  Your run lacks {missing:,} of the {counted(judged, 'judged query')}: {counts}."
     yield f"  These are means over the queries, by the conventions of the profile {graded.profile}:"
     yield from (f"    {name}: {graded.signatures[name]}" for name in names if name in graded.signatures)
     if other:
@@ -255,9 +249,9 @@ def _against(graded: Graded, entry: Entry, grades: Grades) -> Iterator[str]:
         return
     difference = _signed(against.value - against.baseline)
     side = "equal to" if difference == "0.0000" else "above" if difference[0] == "+" else "below"
-    over = f"the {_counted(against.queries, 'query')} that both have"
+    over = f"the {counted(against.queries, 'query')} that both have"
     if grades.rules.complete:
-        over = f"the {_counted(against.queries, 'judged query')} (those that a run lacks count as 0)"
+        over = f"the {counted(against.queries, 'judged query')} (those that a run lacks count as 0)"
     yield (
         f"  By {against.measure}, over {over}, your run ({against.value:.4f}) is {side} the baseline, "
         f"{_named(os.path.basename(against.name))} ({against.baseline:.4f})."
@@ -278,21 +272,23 @@ def _against(graded: Graded, entry: Entry, grades: Grades) -> Iterator[str]:
 def _lost(loss: Loss) -> Iterator[str]:
     difference = _signed(loss.value - loss.baseline)
     yield f"    query {_named(loss.qid)}: {loss.value:.4f} instead of {loss.baseline:.4f} ({difference})"
-    lines = []
-    for document in loss.documents:
-        yours = "you did not retrieve it" if document.rank is None else f"rank {document.rank:,} in yours"
-        theirs = "not retrieved" if document.baseline is None else f"rank {document.baseline:,}"
-        said = f"{_named(document.docid)}, relevant (judged {document.label})"
-        lines.append(f"      {said}: {yours}, {theirs} in the baseline")
+    lines = [
+        f"      {_named(docid)}, relevant (judged {label}): "
+        + ("you did not retrieve it" if rank is None else f"rank {rank:,} in yours")
+        + (", not retrieved" if baseline is None else f", rank {baseline:,}")
+        + " in the baseline"
+        for docid, label, rank, baseline in loss.documents
+    ]
     yield from _cut(lines, "document", FEW)
 
 
 def _claims(graded: Graded, grades: Grades) -> Iterator[str]:
     claims = [claim for claim in graded.claims if claim.verdict in VERDICTS]
     yield from _numbers_of(claims)
-    options = [_as_option(claim) for claim in claims if claim.counts and claim.verdict in WRONG]
-    if _is_repeatable(graded) and any(options):
-        option = next(filter(None, options))
+    wrong = [claim for claim in claims if claim.counts and claim.verdict in WRONG]
+    read = next(filter(None, (claimed(claim.measure, claim.text, "").claim for claim in wrong)), None)
+    if _is_repeatable(graded) and read is not None:
+        option = f"{read.measure.notation}={read.value:.{read.digits}f}{'%' * read.percent}"
         words = ["explain", *_conventions(grades.rules), "--claim", option, _file(grades.qrels), _file(graded.run)]
         yield from ("", *_command("To see how a number was computed (you need the judgments)", words))
 
@@ -302,10 +298,9 @@ def _evidence(graded: Graded) -> Iterator[str]:
     counts = Counter(claim.verdict for claim in graded.claims if claim.verdict != records.NO_CLAIM)
     others = [claim for kind in reversed(records.EVIDENCE) for claim in graded.claims if claim.verdict == kind]
     if others:
-        kinds = ", ".join(f"{counts[kind]} {kind}" for kind in records.EVIDENCE)
-        claimed = counts.total() - len(others)
+        kinds = [f"{counts.total() - len(others)} claimed", *(f"{counts[kind]} {kind}" for kind in records.EVIDENCE)]
         yield (
-            f"  {_counted(counts.total(), 'number')} beside names of measures: {claimed} claimed, {kinds}. Those that "
+            f"  {counted(counts.total(), 'number')} beside names of measures: {', '.join(kinds)}. Those that "
             "are not claimed give no points and take none. A person looks at those that are asked about: they equal no "
             "value of your runs or the baseline, under any convention."
         )
@@ -313,9 +308,9 @@ def _evidence(graded: Graded) -> Iterator[str]:
 
 
 def _numbers_of(claims: Sequence[Checked]) -> Iterator[str]:
-    places = [f" ({_named(claim.place)})" if claim.place else "" for claim in claims]
-    lines = [f"  - {stated(claim)}{place}" for claim, place in zip(claims, places, strict=True)]
-    return _cut(lines, "number")
+    return _cut(
+        [f"  - {stated(claim)}" + f" ({_named(claim.place)})" * bool(claim.place) for claim in claims], "number"
+    )
 
 
 _STEPS = {
@@ -353,8 +348,8 @@ def _todo(entry: Entry) -> Iterator[str]:
     facts |= {"unread"} if any(file.role in UNREAD for file in graded.files) else set()
     # Without a run, numbers are unchecked for another reason than their form.
     facts |= {records.NO_CLAIM} if lacking or (scored and records.UNCHECKED in facts) else set()
-    missing = "." if marks.total >= marks.most else "; the section Points says why some are missing."
-    steps = [step for fact, step in _STEPS.items() if fact in facts] or [f"Nothing has to be corrected{missing}"]
+    missing = "; the section Points says why some are missing" * (marks.total < marks.most)
+    steps = [step for fact, step in _STEPS.items() if fact in facts] or [f"Nothing has to be corrected{missing}."]
     yield from (f"  - {step}" for step in steps)
 
 
@@ -384,12 +379,6 @@ def _conventions(rules: Rules) -> list[str]:
     return ["--profile", rules.profile, *(["-c"] if rules.complete else []), *level]
 
 
-def _as_option(claim: Checked) -> str:
-    """Return a claim in the form of `explain --claim`; empty if it was not read as a number."""
-    read = claimed(claim.measure, claim.text, "").claim
-    return "" if read is None else f"{read.measure.notation}={read.value:.{read.digits}f}{'%' * read.percent}"
-
-
 def _file(path: str) -> str:
     """Return a file's name for a command; FILE if a shell could misread the name."""
     name = path if path.startswith(DATASET) else os.path.basename(path)
@@ -409,21 +398,10 @@ def _filled(text: str) -> list[str]:
     return lines
 
 
-def _cut(lines: Sequence[str], one: str, most: int = MANY, number: int = 0) -> Iterator[str]:
+def _cut(lines: Sequence[str], one: str, most: int = MANY, total: int = 0) -> Iterator[str]:
     """Yield the first lines, and say how many more there are; by default as many as there are lines."""
     yield from lines[:most]
-    left = max(number, len(lines)) - min(most, len(lines))
+    left = max(total, len(lines)) - min(most, len(lines))
     if left:
         indent = " " * (len(lines[0]) - len(lines[0].lstrip())) if lines else "    "
-        yield f"{indent}and {_counted(left, f'more {one}')}"
-
-
-def _counted(number: int, one: str) -> str:
-    return (
-        f"{number:,} {one}" if number == 1 else f"{number:,} {one[:-1]}ies" if one[-1] == "y" else f"{number:,} {one}s"
-    )
-
-
-def _signed(value: float) -> str:
-    said = f"{value:+.4f}"
-    return "0.0000" if said in ("+0.0000", "-0.0000") else said
+        yield f"{indent}and {counted(left, f'more {one}')}"

@@ -14,7 +14,10 @@ from typing import Any
 from treceval_py.data.ids import encode
 from treceval_py.errors import OutputError
 from treceval_py.grading.grades import Grades, Question
-from treceval_py.grading.outputs.gradebook import shown
+from treceval_py.grading.outputs.feedback import feedback
+from treceval_py.grading.outputs.gradebook import class_table, csv_of, graded_json, sheets_of, shown, workbook
+from treceval_py.grading.outputs.imports import PLATFORMS
+from treceval_py.grading.outputs.pages import overview
 from treceval_py.grading.processes import forget_unfinished, remove
 from treceval_py.grading.records import KEPT, MANIFEST
 from treceval_py.io.target import written_whole
@@ -121,9 +124,12 @@ def check_folder(target: str) -> None:
 
 def edited(target: str) -> tuple[str, ...]:
     """Return the names of the files that were changed after grading wrote them, in order."""
-    known = _manifest(target)
-    there = {name: path for name in known if os.path.isfile(path := os.path.join(target, name))}
-    return tuple(sorted(name for name, path in there.items() if sha256(_read(path)).hexdigest() not in known[name]))
+    paths = {name: (os.path.join(target, name), digests) for name, digests in _manifest(target).items()}
+    return tuple(
+        name
+        for name, (path, digests) in sorted(paths.items())
+        if os.path.isfile(path) and sha256(_read(path)).hexdigest() not in digests
+    )
 
 
 def about_edits(names: Sequence[str]) -> str:
@@ -137,16 +143,13 @@ def with_edits(target: str, book: Grades) -> Grades:
     names = edited(target)
     if not names:
         return book
-    entries = tuple(
-        entry._replace(
-            questions=(*entry.questions, Question("kept edit", f"{name} was edited by hand and is kept; {RENEW}"))
-        )
-        if name in names
-        else entry
-        for entry in book.entries
-        for name in (f"{FEEDBACK}/{entry.name}.txt",)
-    )
-    return book._replace(entries=entries, notes=(*book.notes, about_edits(names)))
+    entries = []
+    for entry in book.entries:
+        name, asked = f"{FEEDBACK}/{entry.name}.txt", entry.questions
+        if name in names:
+            asked = (*asked, Question("kept edit", f"{name} was edited by hand and is kept; {RENEW}"))
+        entries.append(entry._replace(questions=asked))
+    return book._replace(entries=tuple(entries), notes=(*book.notes, about_edits(names)))
 
 
 def write_all(target: str, book: Grades, platforms: Sequence[str] = ()) -> tuple[str, ...]:
@@ -171,9 +174,33 @@ def write_all(target: str, book: Grades, platforms: Sequence[str] = ()) -> tuple
     OutputError
         A file cannot be written.
     """
-    made, notes = _outputs(target, book, platforms)
+    made = {"gradebook.csv": encode(csv_of(class_table(book, book.entries))), "overview.html": encode(overview(book))}
+    if find_spec("xlsxwriter") is not None:
+        made["gradebook.xlsx"] = workbook(sheets_of(book))
+    texts = {entry.name: feedback(entry, book) for entry in book.entries}
+    made |= {f"{FEEDBACK}/{name}.txt": encode(text) for name, text in texts.items()}
+    # On their platform, students read the feedback as the teacher edited it.
+    for path in set(edited(target)).intersection(made):
+        folder, _, name = path.removesuffix(".txt").rpartition("/")
+        if folder == FEEDBACK:
+            texts[name] = _read(os.path.join(target, path)).decode(errors="replace")
+    notes = []
+    for platform in map(PLATFORMS.__getitem__, platforms):
+        made[platform.file], left = platform.make(book, texts)
+        notes.append(f"{platform.file} is for {platform.where}")
+        for why in dict.fromkeys(left.values()):
+            students = ", ".join(shown(student) for student, reason in left.items() if reason == why)
+            notes.append(f"{platform.file} lacks {students}: {why}")
+    every = [graded_json(entry, book) for entry in book.entries]
+    before = read_before(os.path.join(target, GRADES))
+    if changes := changed(before, every) if before else {}:
+        made[CHANGES] = encode(changes_txt(changes, len(every)))
+        notes.append(f"{len(changes)} of {len(every)} students changed since the last grading: see {CHANGES}")
+    elif os.path.isfile(path := os.path.join(target, CHANGES)):  # keep the previous changes
+        made[CHANGES] = _read(path)
+    made[GRADES] = (json.dumps(every, indent=1, allow_nan=False) + "\n").encode()
     write_files(target, made)
-    return notes
+    return tuple(notes)
 
 
 def write_files(target: str, made: Mapping[str, bytes]) -> None:
@@ -190,9 +217,7 @@ def write_files(target: str, made: Mapping[str, bytes]) -> None:
     for name in known:
         if name not in written and name not in by_hand and os.path.lexists(os.path.join(target, name)):
             remove(os.path.join(target, name))
-    _write_manifest(
-        target, {**{name: known[name] for name in by_hand}, **{name: (digest,) for name, digest in written.items()}}
-    )
+    _write_manifest(target, {name: known[name] for name in by_hand} | {name: (own,) for name, own in written.items()})
     forget_unfinished(target, FILES)
     forget_unfinished(os.path.join(target, KEPT), (MANIFEST,))
     forget_unfinished(folder, {os.path.basename(name) for name in (*written, *known)})
@@ -233,39 +258,3 @@ def _write_manifest(target: str, names: Mapping[str, Sequence[str]]) -> None:
 def _is_ours(name: str) -> bool:
     folder, _, file = name.partition("/")
     return name in (*FILES, *FORMER) or (folder == FEEDBACK and "/" not in file and file.endswith(".txt"))
-
-
-def _outputs(target: str, book: Grades, platforms: Sequence[str]) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Make all files, and notes about them; the workbook only if its package is installed."""
-    from treceval_py.grading.outputs.feedback import feedback
-    from treceval_py.grading.outputs.folder import changed, changes_txt, read_before
-    from treceval_py.grading.outputs.gradebook import class_table, csv_of, graded_json, sheets_of, shown, workbook
-    from treceval_py.grading.outputs.imports import PLATFORMS
-    from treceval_py.grading.outputs.pages import overview
-
-    made = {"gradebook.csv": encode(csv_of(class_table(book, book.entries))), "overview.html": encode(overview(book))}
-    if find_spec("xlsxwriter") is not None:
-        made["gradebook.xlsx"] = workbook(sheets_of(book))
-    texts = {entry.name: feedback(entry, book) for entry in book.entries}
-    made |= {f"{FEEDBACK}/{name}.txt": encode(text) for name, text in texts.items()}
-    # On their platform, students read the feedback as the teacher edited it.
-    for path in set(edited(target)).intersection(made):
-        folder, _, name = path.removesuffix(".txt").rpartition("/")
-        if folder == FEEDBACK:
-            texts[name] = _read(os.path.join(target, path)).decode(errors="replace")
-    notes = []
-    for platform in map(PLATFORMS.__getitem__, platforms):
-        made[platform.file], left = platform.make(book, texts)
-        notes.append(f"{platform.file} is for {platform.where}")
-        for why in dict.fromkeys(left.values()):
-            students = ", ".join(shown(student) for student, reason in left.items() if reason == why)
-            notes.append(f"{platform.file} lacks {students}: {why}")
-    every = [graded_json(entry, book) for entry in book.entries]
-    before = read_before(os.path.join(target, GRADES))
-    if changes := changed(before, every) if before else {}:
-        made[CHANGES] = encode(changes_txt(changes, len(every)))
-        notes.append(f"{len(changes)} of {len(every)} students changed since the last grading: see {CHANGES}")
-    elif os.path.isfile(path := os.path.join(target, CHANGES)):  # keep the previous changes
-        made[CHANGES] = _read(path)
-    made[GRADES] = (json.dumps(every, indent=1, allow_nan=False) + "\n").encode()
-    return made, tuple(notes)

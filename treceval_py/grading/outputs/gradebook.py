@@ -59,6 +59,7 @@ SETTLED = (records.CORRECT, records.NO_CLAIM, records.CONFIRMED, records.EXPLAIN
 """Verdicts on numbers that the overview leaves out."""
 
 LONGEST, BRIEF = 1000, 120
+NONE: Mapping[str, Sequence[str]] = {}
 
 
 def csv_of(table: Table) -> str:
@@ -86,6 +87,16 @@ def shown(text: str, most: int = LONGEST) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
+def counted(number: int, one: str) -> str:
+    """Return a number of things in words."""
+    return f"{number:,} {one}{'s' * (number != 1)}".replace("querys", "queries")
+
+
+def by_weight(code: str) -> tuple[int, str]:
+    """Return a key that sorts codes of findings: errors first."""
+    return SEVERITIES.index(CODES[code].severity), code
+
+
 def feedback_of(entry: Entry | None) -> str:
     """Return the address of a student's feedback, within the folder of grades."""
     return "" if entry is None else f"feedback/{quote(entry.name)}.txt"
@@ -97,6 +108,8 @@ def table_of(
     *,
     page: Collection[str] = (),
     values: Collection[str] | None = None,
+    links: Mapping[str, Sequence[str]] = NONE,
+    behind: Mapping[str, Sequence[str]] = NONE,
     **more: Any,
 ) -> Table:
     """Return a table of rows, which have the same keys.
@@ -109,12 +122,14 @@ def table_of(
         The columns that the overview has, by default all.
     values : collection of str, optional
         The columns of fractions that are values of measures, by default all; others are points.
+    links, behind
+        What the cells of some columns link to, and what stands behind them.
     **more
         What else a `Table` has.
     """
     columns: list[Column] = []
     for key in rows[0] if rows else ():
-        cells = [row[key] for row in rows]
+        cells = [("no", "yes")[cell] if isinstance(cell, bool) else cell for cell in (row[key] for row in rows)]
         if (key in OPTIONAL or ": " in key) and not any(cell not in (None, "") for cell in cells):
             continue
         kinds = set(map(type, cells))
@@ -124,25 +139,18 @@ def table_of(
         columns.append(
             Column(
                 key,
-                [
-                    _yes(cell) if isinstance(cell, bool) else shown(cell) if isinstance(cell, str) else cell
-                    for cell in cells
-                ],
+                [shown(cell) if isinstance(cell, str) else cell for cell in cells],
                 text=digits is None,
                 head=not columns,
                 people=key in page or not page,
                 programs=key not in FOR_PEOPLE,
                 digits=digits,
                 fixed=digits == POINTS,
+                links=links.get(key, ()),
+                behind=behind.get(key, ()),
             )
         )
     return Table(tuple(columns), name, **more)
-
-
-def linked(table: Table, places: Mapping[str, Sequence[str]]) -> Table:
-    """Return a table whose columns of these names link to files."""
-    columns = (column._replace(links=places.get(column.key, ())) for column in table.columns)
-    return table._replace(columns=tuple(columns))
 
 
 # The class ----------------------------------------------------------------------------------------
@@ -152,16 +160,15 @@ def class_table(grades: Grades, entries: Sequence[Entry]) -> Table:
     """Return the table of the class, with a row for each of these entries."""
     values = [*grades.measures, *(f"{name} less baseline" for name in grades.measures[:1])]
     rows = [_row(entry, grades) for entry in entries]
-    table = table_of("Grades", rows, page=(*PAGE, *grades.measures), values=values)
     claims = (sum(claim.verdict in VERDICTS for claim in entry.graded.claims) for entry in entries)
     behind = {"status": [*map(_about_status, entries)], "right claims": [f"of {number}" for number in claims]}
-    columns = (column._replace(behind=behind.get(column.key, ())) for column in table.columns)
-    return linked(table._replace(columns=tuple(columns)), {"student": [*map(feedback_of, entries)]})
+    links = {"student": [*map(feedback_of, entries)]}
+    return table_of("Grades", rows, page=(*PAGE, *grades.measures), values=values, links=links, behind=behind)
 
 
 def _row(entry: Entry, grades: Grades) -> dict[str, Any]:
     graded, marks = entry.graded, entry.marks
-    parts = _points_of_parts(marks)
+    parts, size = _points_of_parts(marks), (graded.lines, graded.queries, graded.missing_queries[0])
     verdicts, severities = Counter(claim.verdict for claim in graded.claims), by_severity(graded.counts)
     row: dict[str, Any] = {
         "student": entry.student,
@@ -191,9 +198,7 @@ def _row(entry: Entry, grades: Grades) -> dict[str, Any]:
         "numbers: found": verdicts.total() - verdicts[records.NO_CLAIM],
         **{f"numbers: {kind}": verdicts[kind] for kind in EVIDENCE},
         "run": graded.run,
-        "lines": graded.lines if graded.run else None,
-        "queries": graded.queries if graded.run else None,
-        "queries missing": graded.missing_queries[0] if graded.run else None,
+        **dict(zip(("lines", "queries", "queries missing"), size if graded.run else (None,) * 3, strict=True)),
         "errors": severities[ERROR],
         "warnings": severities[WARNING],
         "repairs": len(graded.repairs),
@@ -210,25 +215,19 @@ def about(person: Person | None) -> dict[str, Any]:
 def _about_status(entry: Entry) -> str:
     """Return what the overview says behind a status."""
     graded, marks = entry.graded, entry.marks
-    said = [
-        graded.reason,
-        "late" * bool(graded.late),
-        "excused" * marks.excused,
-        *(each.kind for each in marks.changes),
-    ]
+    kinds = (change.kind for change in marks.changes)
+    said = [graded.reason, "late" * bool(graded.late), "excused" * marks.excused, *kinds]
     return shown(", ".join(dict.fromkeys(filter(None, said))), BRIEF)
-
-
-def _yes(fact: bool) -> str:
-    return "yes" if fact else "no"
 
 
 def _points_of_parts(marks: Marks) -> dict[str, float]:
     """Sum points by kind of part; the sums add up to the total."""
-    parts = [(PART_OF.get(mark.part.partition(" ")[0], "other"), mark.points) for mark in marks.items]
-    sums: dict[str, float] = {}
-    for kind, points in (*parts, *((change.kind, change.points) for change in marks.changes)):
-        sums[kind] = sums.get(kind, 0.0) + points
+    sums: dict[str, float] = {change.kind: 0.0 for change in marks.changes}
+    for change in marks.changes:
+        sums[change.kind] += change.points
+    for mark in marks.items:
+        kind = PART_OF.get(mark.part.partition(" ")[0], "other")
+        sums[kind] = sums.get(kind, 0.0) + mark.points
     return {kind: round(points, 2) for kind, points in sums.items()}
 
 
@@ -237,7 +236,7 @@ def summary(grades: Grades) -> list[str]:
     entries = grades.entries
     statuses = Counter(entry.graded.status for entry in entries)
     parts = ", ".join(f"{statuses[status]} {status}" for status in records.STATUSES if statuses[status])
-    lines = [f"{_students(len(entries))}{': ' if parts else ''}{parts}"]
+    lines = [counted(len(entries), "student") + f": {parts}" * bool(parts)]
     marks = [entry.marks for entry in entries if not entry.marks.excused]
     if marks:
         totals, passed = [own.total for own in marks], [own.passed for own in marks if own.passed is not None]
@@ -252,12 +251,8 @@ def summary(grades: Grades) -> list[str]:
     kinds = Counter(kind for entry in entries for kind in {question.kind for question in entry.questions})
     if kinds:
         said = ", ".join(f"{kinds[kind]} {kind}" for kind in KINDS if kinds[kind])
-        lines.append(f"needs a human: {_students(sum(bool(entry.questions) for entry in entries))} ({said})")
+        lines.append(f"needs a human: {counted(sum(bool(entry.questions) for entry in entries), 'student')} ({said})")
     return lines
-
-
-def _students(number: int) -> str:
-    return f"{number} {'student' if number == 1 else 'students'}"
 
 
 # Other sheets -------------------------------------------------------------------------------------
@@ -266,13 +261,13 @@ def _students(number: int) -> str:
 def sheets_of(grades: Grades) -> tuple[Table, ...]:
     """Return the sheets of the workbook."""
     every = [(entry.student, entry.graded) for entry in grades.entries]
-    chosen = [[graded.chosen if run.name == graded.run else "" for run in graded.runs] for _, graded in every]
     runs = [
-        {"student": student, "run": run.name, "counts": run.name == graded.run, "why": run.reason or why}
+        {"student": student, "run": run.name, "counts": counts, "why": run.reason or graded.chosen * counts}
         | {"status": run.status, "handed in": run.handed_in, "claims that are right": run.right}
         | {name: run.measures.get(name) for name in grades.measures}
-        for (student, graded), reasons in zip(every, chosen, strict=True)
-        for run, why in zip(graded.runs, reasons, strict=True)
+        for student, graded in every
+        for run in graded.runs
+        for counts in (run.name == graded.run,)
     ]
     files = [(student, file) for student, graded in every for file in graded.files]
     findings = [(student, finding) for student, graded in every for finding in _findings(graded)]
@@ -290,17 +285,16 @@ def sheets_of(grades: Grades) -> tuple[Table, ...]:
 
 def _records(name: str, records: Sequence[tuple[str, NamedTuple]], **more: Any) -> Table:
     """Return a table of records of students, with their fields as columns."""
-    rows = [{"student": student, **record._asdict()} for student, record in records]
     rows = [
-        {TITLES.get(key, key): None if cell == 0 and key in PLACE else cell for key, cell in row.items()}
-        for row in rows
+        {"student": student}
+        | {TITLES.get(key, key): None if cell == 0 and key in PLACE else cell for key, cell in record._asdict().items()}
+        for student, record in records
     ]
     return table_of(name, rows, **more)
 
 
 def _findings(graded: Graded) -> list[Finding]:
-    kept = Counter(finding.code for finding in graded.findings)
-    left = {code: number - kept[code] for code, number in graded.counts.items() if number > kept[code]}
+    left = Counter(graded.counts) - Counter(finding.code for finding in graded.findings)
     more = (Finding(code, CODES[code].severity, "", 0, 0, f"{left[code]:,} more of this code") for code in left)
     return [*graded.findings, *more]
 
@@ -312,9 +306,9 @@ def questions_table(grades: Grades) -> Table:
         {"student": entry.student if entry else "", "kind": question.kind, "what to look at": question.what}
         for entry, question in asked
     ]
-    kinds = {question.kind for _, question in asked}
-    meant = tuple(f"{kind}: {KINDS[kind]}" for kind in KINDS if kind in kinds)
-    return linked(table_of("Needs a human", rows, notes=meant), {"student": [feedback_of(entry) for entry, _ in asked]})
+    meant = tuple(f"{kind}: {KINDS[kind]}" for kind in dict.fromkeys(question.kind for _, question in asked))
+    links = {"student": [feedback_of(entry) for entry, _ in asked]}
+    return table_of("Needs a human", rows, notes=meant, links=links)
 
 
 def claims_table(grades: Grades, without: Collection[str] = (), **more: Any) -> Table:
@@ -357,12 +351,11 @@ def about_table(grades: Grades) -> Table:
 
 def graded_json(entry: Entry, grades: Grades) -> dict[str, Any]:
     """Return one graded submission as data for JSON; texts are Unicode, and NaN and infinity are None."""
-    graded, marks, person = entry.graded, entry.marks, entry.person or Person(entry.student)
-    severities = by_severity(graded.counts)
+    graded, marks, severities = entry.graded, entry.marks, by_severity(entry.graded.counts)
     made: dict[str, Any] = plain(
         {
             "student": entry.student,
-            **{name: getattr(person, name) for name in ("number", "email", "group")},
+            **{name: getattr(entry.person, name, "") for name in ("number", "email", "group")},
             "points": marks.total,
             **{name: getattr(marks, name) for name in ("most", "passed", "excused", "changes")},
             "marks": marks.items,
@@ -407,7 +400,11 @@ def workbook(sheets: Sequence[Table]) -> bytes:
         for number, column in enumerate(columns):
             page.set_column(number, number, _width(column))
             page.write_string(0, number, column.key, title)
-            _write(page, number, column, formats)
+            for line, cell in enumerate(column.cells, 1):
+                if isinstance(cell, (int, float)) and math.isfinite(cell):
+                    page.write_number(line, number, cell, formats[column.digits])
+                elif cell:  # Excel has no NaN or infinity
+                    page.write_string(line, number, str(cell), formats[None])
         page.freeze_panes(1, 1)
         page.autofilter(0, 0, max(sheet.rows, 1), len(columns) - 1)
         page.set_landscape()
@@ -416,14 +413,6 @@ def workbook(sheets: Sequence[Table]) -> bytes:
         page.repeat_rows(0)
     book.close()
     return stream.getvalue()
-
-
-def _write(page: Any, number: int, column: Column, formats: dict[int | None, Any]) -> None:
-    for line, cell in enumerate(column.cells, 1):
-        if isinstance(cell, (int, float)) and math.isfinite(cell):
-            page.write_number(line, number, cell, formats[column.digits])
-        elif cell:  # Excel has no NaN or infinity
-            page.write_string(line, number, str(cell), formats[None])
 
 
 def _width(column: Column) -> int:

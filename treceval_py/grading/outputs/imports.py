@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from treceval_py.data.ids import encode, quoted
 from treceval_py.errors import EvaluationError
-from treceval_py.grading.grades import Entry, Grades
+from treceval_py.grading.grades import Entry, Grades, Person
 from treceval_py.grading.outputs.gradebook import csv_of, shown
 from treceval_py.rendering.tables import Column, Table
 
@@ -51,14 +51,10 @@ def _points(entry: Entry, excused: str) -> str:
     return excused if entry.marks.excused else f"{entry.marks.total:.2f}"
 
 
-def _row(entry: Entry) -> dict[str, str]:
-    """Return the student's row of the roster, by the titles of its columns."""
-    return {} if entry.person is None else dict(entry.person.row)
-
-
-def _account(entry: Entry, platform: str) -> str:
-    """Return the number of the student's account on a platform, if the submission was exported from there."""
-    return entry.account if entry.platform == platform else ""
+def _known(entry: Entry, platform: str) -> tuple[Person, dict[str, str], str]:
+    """Return the student, the row of the roster by titles, and the number of the account on the platform."""
+    person = entry.person or Person("")
+    return person, dict(person.row), entry.account if entry.platform == platform else ""
 
 
 # Moodle -------------------------------------------------------------------------------------------
@@ -74,33 +70,29 @@ UNKNOWN = "participant number unknown; give Moodle's grading worksheet as the ro
 
 def _moodle(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:
     """Return a grading worksheet: the roster if it is one; otherwise one made from the numbers in folder names."""
-    titles = next((titles for titles in map(tuple, map(_row, book.entries)) if _grade_of(titles)), ())
+    everybody = [_known(entry, "moodle") for entry in book.entries]
+    titles = next((titles for _, row, _ in everybody if _grade_of(titles := tuple(row))), ())
     grade = _grade_of(titles)
-    comments = COMMENTS if COMMENTS in titles else _after(titles, f"({grade.casefold()})")
+    after = (after for title, after in pairwise(titles) if title.casefold().endswith(f"({grade.casefold()})"))
+    comments = COMMENTS if COMMENTS in titles else next(after, "")
     made = (*titles, MODIFIED) if grade == GRADE and MODIFIED not in titles else titles
-    identifiers = [row.get(titles[0], "") for row in map(_row, book.entries)] if grade else []
+    identifiers = [row.get(titles[0], "") for _, row, _ in everybody] if grade else []
     prefix = next((name.rstrip("0123456789") for name in identifiers if _IDENTIFIER.fullmatch(name)), "Participant ")
     rows, left = [], {}
-    for entry in book.entries:
+    for entry, (person, row, number) in zip(book.entries, everybody, strict=True):
         # Moodle reads an empty grade as no grade, and comments as HTML.
         points, comment = _points(entry, ""), f"<pre>{escape(texts[entry.name], quote=False)}</pre>"
-        row, number, name = _row(entry), _account(entry, "moodle"), shown(entry.student)
+        name = shown(entry.student)
         if grade and (number or _IDENTIFIER.fullmatch(row.get(titles[0], ""))):
             # Students missing from the worksheet may have joined the course later.
             known = row or {titles[0]: prefix + number, titles[1]: name}
             filled = {**known, grade: points, comments: comment}
             rows.append([filled.get(title, "") for title in made])
         elif number:
-            email = "" if entry.person is None else entry.person.email
-            rows.append([prefix + number, name, email, points, "", comment])
+            rows.append([prefix + number, name, person.email, points, "", comment])
         else:
             left[entry.student] = UNKNOWN
     return _csv(made or (NUMBER, "Full name", "Email address", GRADE, MODIFIED, COMMENTS), rows), left
-
-
-def _after(titles: Sequence[str], ending: str) -> str:
-    """Return the title after the first one with an ending; empty if there is none."""
-    return next((after for title, after in pairwise(titles) if title.casefold().endswith(ending)), "")
 
 
 def _grade_of(titles: Sequence[str]) -> str:
@@ -127,19 +119,15 @@ _COMPUTED = re.compile(r"(?:Current|Final|Override) (?:Score|Points|Grade|Status
 
 def _canvas(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:  # noqa: ARG001 - Canvas takes no comments
     """Return a gradebook with one assignment; Canvas finds students by number, SIS id or name."""
-    titles = next((tuple(row) for row in map(_row, book.entries) if "ID" in row and "Section" in row), ())
+    everybody = [_known(entry, "canvas") for entry in book.entries]
+    titles = next((tuple(row) for _, row, _ in everybody if "ID" in row and "Section" in row), ())
     before = titles[: titles.index("Section") + 1] if titles else STUDENT
     column = _assignment(titles, book.rules.title or "treceval")
     rows = []
-    for entry in book.entries:
-        person, row = entry.person, _row(entry)
-        if titles and row:
-            cells = [row.get(title, "") for title in before]
-        else:
-            known = ("", "") if person is None else (person.number, person.login or person.email)
-            own = dict(zip(STUDENT, (entry.student, _account(entry, "canvas"), *known, ""), strict=True))
-            cells = [own.get(title, "") for title in before]
-        rows.append([*map(shown, cells), _points(entry, EXCUSED)])
+    for entry, (person, row, account) in zip(book.entries, everybody, strict=True):
+        known = (entry.student, account, person.number, person.login or person.email, "")
+        own = row if titles and row else dict(zip(STUDENT, known, strict=True))
+        rows.append([*(shown(own.get(title, "")) for title in before), _points(entry, EXCUSED)])
     # Canvas reads the points of a new assignment from this row; for an existing one they would be changed.
     possible = [["    Points Possible", *[""] * (len(before) - 1), f"{book.rules.points:.2f}"]]
     return _csv((*before, column), rows if column in titles else [*possible, *rows]), {}
@@ -152,7 +140,7 @@ def _assignment(titles: Sequence[str], wanted: str) -> str:
     """
     assignments = [title for title in titles if _ASSIGNMENT.fullmatch(title) and not _COMPUTED.search(title)]
     called = [title for title in assignments if title.rpartition(" (")[0].casefold() == wanted.casefold()]
-    return next(iter(called or (assignments if len(assignments) == 1 else ())), wanted)
+    return next(iter(called or assignments * (len(assignments) == 1)), wanted)
 
 
 # Gradescope ---------------------------------------------------------------------------------------
@@ -209,10 +197,9 @@ def _gradescope(book: Grades, texts: Texts) -> tuple[bytes, dict[str, str]]:
             continue
         name = f"{entry.name}.json"
         files[f"results/{name}"] = json.dumps(gradescope_results(entry, texts[entry.name]), indent=1) + "\n"
-        person = entry.person
-        known = () if person is None else (person.email, person.number, person.login)
-        exported = _SUBMISSION.search(entry.graded.source) if entry.platform == "gradescope" else None
-        for key in filter(None, (exported[1] if exported else "", *known, entry.student)):
+        person, *_ = _known(entry, "gradescope")
+        exported = _SUBMISSION.findall(entry.graded.source * (entry.platform == "gradescope"))
+        for key in filter(None, (*exported, person.email, person.number, person.login, entry.student)):
             # A key that fits two students identifies neither.
             students[key.casefold()] = name if students.get(key.casefold(), name) == name else ""
     files["students.json"] = json.dumps(students, indent=1, sort_keys=True) + "\n"

@@ -5,38 +5,23 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from importlib.util import find_spec
 from urllib.parse import quote
 
 from treceval_py.checking.catalogue import CODES
-from treceval_py.checking.findings import SEVERITIES
 from treceval_py.data.ids import encode
 from treceval_py.grading.course import Course, Standing
-from treceval_py.grading.grades import Entry, Grades, Marks
-from treceval_py.grading.outputs.feedback import NAME, heading_of, score_of
-from treceval_py.grading.outputs.gradebook import (
-    SETTLED,
-    about,
-    about_table,
-    alike_table,
-    claims_table,
-    class_table,
-    csv_of,
-    feedback_of,
-    linked,
-    questions_table,
-    shown,
-    summary,
-    table_of,
-    workbook,
-)
+from treceval_py.grading.grades import Entry, Grades
+from treceval_py.grading.outputs import gradebook
+from treceval_py.grading.outputs.feedback import NAME, heading_of
+from treceval_py.grading.outputs.gradebook import by_weight, counted, feedback_of, shown, summary, table_of
 from treceval_py.grading.records import EVIDENCE, VERDICTS
 from treceval_py.rendering.formats.html import drawn_table
 from treceval_py.rendering.style import Style
-from treceval_py.rendering.tables import Cell, Table
+from treceval_py.rendering.tables import Table
 from treceval_py.report.page import whole_page
 
 FOLDER = files("treceval_py.grading.outputs")
@@ -51,22 +36,21 @@ def overview(grades: Grades) -> str:
     It can be read without JavaScript, which only sorts tables. The same grades give the same text.
     """
     first = "".join(grades.measures[:1])
-
-    def order(entry: Entry) -> float:
-        value = entry.graded.measures.get(first, math.nan)
-        return math.inf if math.isnan(value) else -value
-
-    students = class_table(grades, sorted(grades.entries, key=order))
+    values = [entry.graded.measures.get(first, math.nan) for entry in grades.entries]
+    order = sorted(range(len(values)), key=lambda at: math.inf if math.isnan(values[at]) else -values[at])
+    students = gradebook.class_table(grades, [grades.entries[at] for at in order])
     said = [f"In the order of {shown(first)}."] if first else []
     if first in grades.baseline_measures:
         said.append(f"The baseline has {grades.baseline_measures[first]:.4f}.")
     others = (
-        questions_table(grades),
+        gradebook.questions_table(grades),
         _verdicts(grades.entries),
-        claims_table(grades, SETTLED, page=CLAIMS, heading="Numbers that are not simply right", folds=True),
+        gradebook.claims_table(
+            grades, gradebook.SETTLED, page=CLAIMS, heading="Numbers that are not simply right", folds=True
+        ),
         _findings(grades.entries),
-        alike_table(grades),
-        about_table(grades),
+        gradebook.alike_table(grades),
+        gradebook.about_table(grades),
     )
     title = grades.rules.title or "Overview of the class"
     return page(title, summary(grades), [students._replace(notes=tuple(said)), *map(_cut, others)])
@@ -108,17 +92,15 @@ def _verdicts(entries: Sequence[Entry]) -> Table:
             counts.setdefault(claim.measure, Counter())[claim.verdict] += 1
     known = VERDICTS | EVIDENCE
     order = sorted(counts, key=lambda name: -counts[name].total())
-    notes = tuple(f"{verdict}: {meaning}" for verdict, meaning in known.items())
-    return table_of(
-        "Verdicts", [{"measure": name} | {kind: counts[name][kind] for kind in known} for name in order], notes=notes
-    )
+    rows = [{"measure": name} | {kind: counts[name][kind] for kind in known} for name in order]
+    return table_of("Verdicts", rows, notes=tuple(map(": ".join, known.items())))
 
 
 def _findings(entries: Sequence[Entry]) -> Table:
     """Count findings by code: errors first, then by the number of submissions."""
     submissions = Counter(code for entry in entries for code in entry.graded.counts)
     numbers = sum((Counter(entry.graded.counts) for entry in entries), Counter[str]())
-    codes = sorted(numbers, key=lambda code: (SEVERITIES.index(CODES[code].severity), -submissions[code], code))
+    codes = sorted(numbers, key=lambda code: (by_weight(code)[0], -submissions[code], code))
     rows = [
         {"code": code, "severity": CODES[code].severity, "submissions": submissions[code], "findings": numbers[code]}
         | {"what was found": CODES[code].title}
@@ -133,40 +115,38 @@ def course_outputs(course: Course, target: str) -> dict[str, bytes]:
     The feedback on tasks is read from the target folder, where the tasks are already written, because the teacher may
     have edited it.
     """
-    table = _gradebook(course)
-    title = course.title or "Overview of the course"
+    table, tasks = _gradebook(course), _tasks(course)
     notes = table_of("Notes", [{"note": note} for note in course.notes])
-    made = {"gradebook.csv": encode(csv_of(table))}
+    made = {"gradebook.csv": encode(gradebook.csv_of(table))}
     if find_spec("xlsxwriter") is not None:
-        made["gradebook.xlsx"] = workbook([table, _tasks(course)])
-    made["overview.html"] = encode(page(title, [f"{len(course.members)} students"], [_tasks(course), table, notes]))
+        made["gradebook.xlsx"] = gradebook.workbook([table, tasks])
+    title, line = course.title or "Overview of the course", counted(len(course.members), "student")
+    made["overview.html"] = encode(page(title, [line], [tasks, table, notes]))
     return made | {f"feedback/{member.name}.txt": _feedback(member, course, target) for member in course.members}
 
 
 def _gradebook(course: Course) -> Table:
     feedback = [f"feedback/{member.name}.txt" for member in course.members]
     rows, links = [], {"student": feedback}
+    titles = ("points", "out of", "status", "changes", "needs a human")
     for member, file in zip(course.members, feedback, strict=True):
-        row = {"student": member.student, **about(member.person), "points": member.total, "out of": member.most}
+        about = gradebook.about(member.person)
+        row = {"student": member.student, **about, "points": member.total, "out of": member.most}
         for task, folder, entry in zip(course.names, course.folders, member.entries, strict=True):
-            row |= _cells(task, entry)
-            link = f"{quote(folder)}/{feedback_of(entry)}" if entry else ""
+            link, cells = "", dict.fromkeys(titles)
+            if entry is not None:
+                link = f"{quote(folder)}/{feedback_of(entry)}"
+                marks, graded = entry.marks, entry.graded
+                points, status = (None, "excused") if marks.excused else (marks.total, graded.status)
+                said = ["; ".join(change.why for change in marks.changes)]
+                said.append("; ".join(question.what for question in entry.questions))
+                cells = dict(zip(titles, (points, marks.most, status, *said), strict=True))
+            row |= {f"{task}: {title}": cell for title, cell in cells.items()}
             links.setdefault(f"{task}: points", []).append(link)
         rows.append(row | {"feedback": file})
-    asked = [f"{task}: {title}" for task in course.names for title in ("changes", "needs a human")]
+    asked = [f"{task}: {title}" for task in course.names for title in titles[-2:]]
     page = ("group", "points", "out of", *links, *asked)
-    return linked(table_of("Grades", rows, page=page, values=()), links)
-
-
-def _cells(task: str, entry: Entry | None) -> Iterator[tuple[str, Cell]]:
-    """Yield the columns of a student's task."""
-    marks = Marks((), 0.0, 0.0, None, excused=True) if entry is None else entry.marks
-    status = "" if entry is None else "excused" if marks.excused else entry.graded.status
-    yield f"{task}: points", None if marks.excused else marks.total
-    yield f"{task}: out of", None if entry is None else marks.most
-    yield f"{task}: status", status
-    yield f"{task}: changes", "; ".join(change.why for change in marks.changes)
-    yield f"{task}: needs a human", "; ".join(question.what for question in entry.questions) if entry else ""
+    return table_of("Grades", rows, page=page, values=(), links=links)
 
 
 def _tasks(course: Course) -> Table:
@@ -174,7 +154,7 @@ def _tasks(course: Course) -> Table:
     rows = [
         {"task": name, "weight": f"{weight:g}", "results": ". ".join(summary(book))} for name, book, weight in tasks
     ]
-    return linked(table_of("Tasks", rows), {"task": [f"{quote(folder)}/overview.html" for folder in course.folders]})
+    return table_of("Tasks", rows, links={"task": [f"{quote(folder)}/overview.html" for folder in course.folders]})
 
 
 def _feedback(member: Standing, course: Course, target: str) -> bytes:
@@ -184,15 +164,15 @@ def _feedback(member: Standing, course: Course, target: str) -> bytes:
     for name, folder, weight, book, entry in tasks:
         if entry is None:
             continue
-        said = "excused" if entry.marks.excused else f"{score_of(entry.marks.total)} of {score_of(entry.marks.most)}"
+        said = "excused" if entry.marks.excused else f"{entry.marks.total:.2f} of {entry.marks.most:.2f}"
         title = shown(name, NAME)
         rows.append((title, said, f"   (counts {weight:g} times)" if weight != 1 else ""))
         texts.append(f"\n\n{title}\n{'#' * len(title)}\n\n".encode())
         with open(os.path.join(target, folder, "feedback", f"{entry.name}.txt"), "rb") as stream:
             # The file of the task, as edited, without the heading that is repeated above.
             texts.append(stream.read().removeprefix(encode(heading_of(entry.student, book.rules.title))))
-    counted = any(entry is not None and not entry.marks.excused for entry in member.entries)
-    rows.append(("Total", f"{score_of(member.total)} of {score_of(member.most)}" if counted else "excused", ""))
+    counts = any(entry is not None and not entry.marks.excused for entry in member.entries)
+    rows.append(("Total", f"{member.total:.2f} of {member.most:.2f}" if counts else "excused", ""))
     widest, broadest = (max(len(row[place]) for row in rows) for place in (0, 1))
     lines = [f"  {name:<{widest}}  {said:>{broadest}}{times}\n" for name, said, times in rows]
     return encode(heading_of(member.student, course.title) + "".join(lines)) + b"".join(texts)
