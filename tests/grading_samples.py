@@ -45,7 +45,7 @@ def graded_here(
 def quick(monkeypatch: pytest.MonkeyPatch, *, pages: bool = False) -> None:
     """Grade in the test's process, and unless wanted write no workbooks."""
     monkeypatch.setattr("treceval_py.grading.exercise.graded_by_processes", graded_here)
-    for module in ("folder", "course"):
+    for module in ("folder", "pages"):
         found = find_spec if pages else lambda _: None
         monkeypatch.setattr(f"treceval_py.grading.outputs.{module}.find_spec", found)
 

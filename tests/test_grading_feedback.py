@@ -92,7 +92,6 @@ def test_changes_of_points_add_up_and_who_is_excused_has_none() -> None:
     ("more", "said"),
     [
         ({"handed_in": "2026-11-02T23:10:05+00:00"}, "2026-11-02 23:10 UTC."),
-        ({"handed_in": "2026-11-02T23:10:05Z"}, "2026-11-02 23:10 UTC."),
         ({"handed_in": "2026-11-02T23:10:05"}, "2026-11-02 23:10."),
         ({"handed_in": "2026-11-02T23:10:05+01:00"}, "2026-11-02 23:10 UTC+01:00."),
         ({"handed_in": "2026-11-02", "attempt": "1", "late": False}, "2026-11-02 00:00."),
@@ -326,21 +325,13 @@ def commands(text: str) -> list[str]:
     return [line.strip() for line in lines if line.startswith("    treceval ")]
 
 
-def test_a_long_command_goes_on_after_a_backslash_and_no_line_is_too_long() -> None:
-    names = tuple(f"ndcg_cut_{number}" for number in range(100, 120))
-    measures = " ".join(f"-m {name}" for name in names)
-    graded = ADA._replace(measures=dict.fromkeys(names, 0.5))
-    made = feedback(ENTRIES[0]._replace(graded=graded), GRADES._replace(measures=names, baseline_measures={}))
-    assert f"treceval --profile trec_eval-10 -c {measures} qrels.txt run.txt" in commands(made)
-    assert max(map(len, made.splitlines())) <= 100
-
-
 @pytest.mark.parametrize(("length", "lines"), [(43, 1), (44, 2)])
 def test_a_command_leaves_room_for_a_backslash(length: int, lines: int) -> None:
     # 54 characters before the name and a space; 98 fit, since a line that goes on ends with " \\".
     made = told(ADA._replace(measures={"AP": 0.5}, run="r" * length))
     command = made.partition("(you need the judgments):\n")[2].partition("\n\n")[0]
     assert len(command.splitlines()) == lines
+    assert f"treceval --profile trec_eval-10 -c -m AP qrels.txt {'r' * length}" in commands(made)
 
 
 @pytest.mark.slow

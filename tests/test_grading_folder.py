@@ -166,9 +166,7 @@ def test_points_for_claims_stay_though_nobody_claims_under_rules_of_a_teacher_or
     assert entries(assignment, "in", "--rules", "rules.toml") == {"ada": (40, 100), "bob": (40, 100)}
     (assignment / "in" / "bob" / "claims.txt").write_text("MAP = 1.00\n")
     assert entries(assignment, "in") == {"ada": (40, 100), "bob": (100, 100)}
-
-
-def test_files_of_an_archive_that_belong_to_nobody_are_noted_on_the_page_and_not_written(assignment: Path) -> None:
+    # Files of an archive that belong to nobody are noted on the page, and not written.
     with zipfile.ZipFile(assignment / "in.zip", "w") as archive:
         for name in ("ada/run.txt", "bob/run.txt", "../evil/run.txt", "/root/run.txt"):
             archive.writestr(name, "q1 Q0 a 1 2 t\n")

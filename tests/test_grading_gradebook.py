@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import time
 import zipfile
 from typing import Any
@@ -48,16 +49,11 @@ def test_the_gradebook_has_a_line_for_each_student(snapshot: SnapshotAssertion) 
     # 40 + 30 - 7 + 3.5
     parts = [rows(COURSE)[0][f"points: {part}"] for part in ("run", "claims", "late", "adjusted")]
     assert (parts, rows(COURSE)[0]["points"]) == (["40.00", "30.00", "-7.00", "3.50"], "66.50")
-
-
-def test_a_student_s_line_has_points_numbers_and_counts() -> None:
     # 30 + 45 points; 0.5 - 0.25 is exact in binary; 17 of R120 are errors, 1 of R130 is a warning; two repairs
     bob = BOB._replace(against=BOB.against and BOB.against._replace(value=0.5))
     (made,) = rows(alone(ENTRIES[1]._replace(graded=bob)))
-    assert (made["points"], made["points: run"], made["points: claims"]) == ("75.00", "30.00", "45.00")
-    assert (made["AP"], made["AP less baseline"]) == ("0.2", "0.25")
-    assert (made["errors"], made["warnings"], made["repairs"]) == ("17", "1", "2")
-    assert (made["claims: rounding"], made["claims: convention"], made["claims: correct"]) == ("1", "1", "0")
+    names = ("points", "points: run", "points: claims", "AP", "AP less baseline", "errors", "warnings", "repairs")
+    assert [made[name] for name in names] == ["75.00", "30.00", "45.00", "0.2", "0.25", "17", "1", "2"]
 
 
 def test_points_are_summed_by_the_kind_of_their_part() -> None:
@@ -114,13 +110,7 @@ def test_a_name_in_csv_is_text_whatever_it_looks_like(name: str, cell: str) -> N
     grades = alone(of(ADA._replace(student=name)))
     assert rows(grades)[0]["student"] == cell
     assert gradebook_csv(grades).count("\n") == 2
-
-
-def test_no_cell_of_the_csv_begins_as_a_formula_does() -> None:
-    for row in csv.reader(io.StringIO(gradebook_csv(GRADES))):
-        for cell in row:
-            assert not cell.startswith(("=", "+", "@", "\t", "\r"))
-            assert not cell.startswith("-") or float(cell) < 0  # a number below zero
+    assert not re.search(r"(?m)(^|,)\"?([=+@\t\r]|-(?!\d))", gradebook_csv(GRADES))
 
 
 def test_a_class_is_summed_up_in_lines() -> None:
