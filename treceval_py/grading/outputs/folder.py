@@ -26,14 +26,14 @@ Changes = dict[tuple[str, int], list[str]]
 """For each student and submission a line for each change; a second student of the same name has the number 1."""
 
 
-def read_before(path: str) -> list[Any]:
-    """Return the record of an earlier grading; empty if it cannot be read."""
+def read_before(path: str, kind: type[Any] = list) -> Any:
+    """Return what an earlier grading wrote as JSON; empty if it cannot be read."""
     try:
         with open(path, "rb") as stream:
             record = json.load(stream)
     except (OSError, ValueError, RecursionError):
-        return []
-    return record if isinstance(record, list) else []
+        return kind()
+    return record if isinstance(record, kind) else kind()
 
 
 def changed(before: Sequence[Any], after: Sequence[Mapping[str, Any]]) -> Changes:
@@ -134,7 +134,7 @@ def edited(target: str) -> tuple[str, ...]:
 
 def about_edits(names: Sequence[str]) -> str:
     """Say which files were edited by hand; without a full stop."""
-    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    more = f" and {len(names) - LISTED} more" * (len(names) > LISTED)
     return f"edited by hand and kept: {', '.join(names[:LISTED])}{more}; {RENEW}"
 
 
@@ -238,16 +238,8 @@ def _read(path: str) -> bytes:
 
 def _manifest(target: str) -> dict[str, tuple[str, ...]]:
     """Return the files that an earlier grading wrote in the folder: names, and SHA-256 of contents that may be ours."""
-    try:
-        with open(os.path.join(target, KEPT, MANIFEST), "rb") as stream:
-            manifest = json.load(stream)
-    except (OSError, ValueError):
-        return {}
-    return {
-        name: tuple(map(str, digests))
-        for name, digests in (manifest.items() if isinstance(manifest, dict) else ())
-        if isinstance(digests, list) and _is_ours(name)
-    }
+    manifest = read_before(os.path.join(target, KEPT, MANIFEST), dict).items()
+    return {name: (*map(str, own),) for name, own in manifest if isinstance(own, list) and _is_ours(name)}
 
 
 def _write_manifest(target: str, names: Mapping[str, Sequence[str]]) -> None:
