@@ -222,12 +222,10 @@ def _about_status(entry: Entry) -> str:
 
 def _points_of_parts(marks: Marks) -> dict[str, float]:
     """Sum points by kind of part; the sums add up to the total."""
-    sums: dict[str, float] = {change.kind: 0.0 for change in marks.changes}
-    for change in marks.changes:
-        sums[change.kind] += change.points
-    for mark in marks.items:
-        kind = PART_OF.get(mark.part.partition(" ")[0], "other")
-        sums[kind] = sums.get(kind, 0.0) + mark.points
+    parts = [(PART_OF.get(mark.part.partition(" ")[0], "other"), mark.points) for mark in marks.items]
+    sums: dict[str, float] = {}
+    for kind, points in (*parts, *((change.kind, change.points) for change in marks.changes)):
+        sums[kind] = sums.get(kind, 0.0) + points
     return {kind: round(points, 2) for kind, points in sums.items()}
 
 
