@@ -190,7 +190,7 @@ def sections() -> dict[str, tuple[str, str]]:
             FOUND,
             told(faulty(NAN._replace(code="F003", severity="warning"), NAN)),
         ),
-        "findings by the judgments": (FOUND, told(faulty(NAN._replace(code="X202")))),
+        "findings by the judgments": (FOUND, told(faulty(NAN, NAN._replace(code="X202")))),
         "findings of a judged ranking": (FOUND, told(faulty(NAN)._replace(kind="judged-ranking"))),
         "missing queries": (VALUES, told(ADA._replace(missing_queries=(3, 50)))),
         "missing query, left out": (VALUES, told(ADA._replace(missing_queries=(1, 1)), complete=False)),
