@@ -66,9 +66,9 @@ def _check(ctx: click.Context) -> dict[str, object]:
 def grade(
     ctx: click.Context,
     /,
-    qrels: str | None,
-    submissions: str | None,
-    output: str | None,
+    qrels: str,
+    submissions: str,
+    output: str,
     rules_file: str | None,
     template: bool,
     single: bool,
@@ -100,23 +100,18 @@ def grade(
     from treceval_py.grading.rules import DEFAULT_RULES, read_rules, write_template
 
     if template:
-        write_template(output or "")
-        put(visible(f"written to {os.path.join(output or '', '')}") + "\n", None)
+        write_template(output)
+        put(visible(f"written to {os.path.join(output, '')}") + "\n", None)
         return
     rules = DEFAULT_RULES if rules_file is None else read_rules(rules_file)
+    for message, applies in _wrong(given(ctx), to, course=bool(rules.tasks)).items():
+        if applies:
+            raise click.UsageError(message)
     if rules.tasks:
-        _check_course(given(ctx))
         qrels, submissions = "", qrels
-    if qrels is None or submissions is None:
-        raise click.UsageError("Missing argument 'QRELS'." if qrels is None else "Missing argument 'SUBMISSIONS'.")
     files = {name: chosen[name] for name in ("claims", "baseline")}
     if single:
-        _check_single(output, chosen["workers"], chosen["roster"], to)
         ctx.exit(_print_one(qrels, submissions, results=bool(to), rules=rules, student=student, **files))
-    if student is not None:
-        raise click.UsageError("--student names the student of a single submission; add --single.")
-    if not output:
-        raise click.UsageError("Missing option '-o': the folder to write to.")
     if find_spec("xlsxwriter") is None:
         note("gradebook.xlsx is not written because xlsxwriter is not installed. Run pip install 'treceval-py[grade]'.")
     shared: dict[str, Any] = {
@@ -139,26 +134,26 @@ def grade(
     put("".join(_summary(book, task) for task, book in books.items()) + written, None)
 
 
-def _check_course(options: Collection[str]) -> None:
-    if "submissions" in options:
-        raise click.UsageError("The rules name the judgments of each task; remove QRELS.")
-    for name, where in (("claims", "claims_file"), ("baseline", "baseline")):
-        if name in options:
-            raise click.UsageError(f"--{name} belongs to a task; write {where} in [[task]] of the rules.")
-    for name in ("single", "student"):
-        if name in options:
-            raise click.UsageError(f"--{name} needs the rules of one exercise, and these are for a course.")
-
-
-def _check_single(output: str | None, workers: int | None, roster: str | None, to: tuple[str, ...]) -> None:
-    if output is not None:
-        raise click.UsageError("--single prints a grade and writes no files; remove -o.")
-    if workers is not None:
-        raise click.UsageError("--single grades one submission in one process; remove --workers.")
-    if roster is not None:
-        raise click.UsageError("--roster lists a class, and --single grades one submission; remove one of them.")
-    if set(to) - {"gradescope"}:
-        raise click.UsageError("With --single, only --to gradescope is possible.")
+def _wrong(options: Collection[str], to: Collection[str], *, course: bool) -> dict[str, bool]:
+    """Return what is wrong with the arguments for a course, or for one exercise."""
+    here, single = options if course else (), "single" in options
+    alone = options if single and not course else ()
+    other = "needs the rules of one exercise, and these are for a course."
+    return {
+        "The rules name the judgments of each task; remove QRELS.": "submissions" in here,
+        "--claims belongs to a task; write claims_file in [[task]] of the rules.": "claims" in here,
+        "--baseline belongs to a task; write baseline in [[task]] of the rules.": "baseline" in here,
+        f"--single {other}": "single" in here,
+        f"--student {other}": "student" in here,
+        "Missing argument 'QRELS'.": not course and "qrels" not in options,
+        "Missing argument 'SUBMISSIONS'.": ("qrels" if course else "submissions") not in options,
+        "--single prints a grade and writes no files; remove -o.": "output" in alone,
+        "--single grades one submission in one process; remove --workers.": "workers" in alone,
+        "--roster lists a class, and --single grades one submission; remove one of them.": "roster" in alone,
+        "With --single, only --to gradescope is possible.": single and not {*to} <= {"gradescope"},
+        "--student names the student of a single submission; add --single.": not single and "student" in options,
+        "Missing option '-o': the folder to write to.": not single and "output" not in options,
+    }
 
 
 def _print_one(qrels: str, submission: str, *, results: bool, **options: Any) -> int:

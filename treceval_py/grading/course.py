@@ -11,7 +11,7 @@ from typing import NamedTuple
 from treceval_py.errors import EvaluationError, InputError, brief, listed
 from treceval_py.grading.grades import Entry, Grades, Person
 from treceval_py.grading.intake.archives import Limits, left_out
-from treceval_py.grading.intake.folders import Submission
+from treceval_py.grading.intake.folders import Owner, Submission
 from treceval_py.grading.intake.intake import submissions
 from treceval_py.grading.intake.platforms import safe_name
 from treceval_py.grading.people import Roster, fits, identities_of, identity_of
@@ -183,10 +183,9 @@ def roster_of(tasks: Sequence[Sequence[Submission]]) -> Roster:
         matches = fits([identity for *_, identity in whose], [identity_of(person) for person in people])
         for (submission, at, identity), fit in zip(whose, matches, strict=True):
             if fit.student is None:
-                owner = submission.owners[at] if submission.owners else None
-                name = submission.student if owner is None or not owner.name else owner.name
-                number, email = ("", "") if owner is None else (owner.number, owner.email)
-                people.append(Person(name or identity.names[0], number, email, group=submission.group))
+                owner = submission.owners[at] if submission.owners else Owner()
+                name = owner.name or submission.student or identity.names[0]
+                people.append(Person(name, owner.number, owner.email, group=submission.group))
     return Roster(tuple(people))
 
 
@@ -218,16 +217,16 @@ def course_of(
     by_owner = [{entry.person or entry.student: entry for entry in book.entries} for book in books]
     taken: set[str] = set()
     members = []
-    owners: list[Person | str] = [*people, *strangers]
-    for owner in owners:
-        entries = tuple(own.get(owner) for own in by_owner)
-        total = most = Fraction(0)
-        for entry, task in zip(entries, tasks, strict=True):
-            if entry is not None and not entry.marks.excused:
-                total += Fraction(repr(entry.marks.total)) * Fraction(repr(task.weight))
-                most += Fraction(repr(entry.marks.most)) * Fraction(repr(task.weight))
-        person = owner if isinstance(owner, Person) else None
-        name = owner if isinstance(owner, str) else owner.name
+    owners = [*((person.name, person) for person in people), *((name, None) for name in strangers)]
+    for name, person in owners:
+        entries = tuple(own.get(person or name) for own in by_owner)
+        counted = [
+            (entry.marks, Fraction(repr(task.weight)))
+            for entry, task in zip(entries, tasks, strict=True)
+            if entry is not None and not entry.marks.excused
+        ]
+        total = sum(Fraction(repr(marks.total)) * weight for marks, weight in counted)
+        most = sum(Fraction(repr(marks.most)) * weight for marks, weight in counted)
         points = (round(float(total), 2), round(float(most), 2))
         members.append(Standing(name, person, safe_name(name, taken), entries, *points))
     names, weights = tuple(task.name for task in tasks), tuple(task.weight for task in tasks)

@@ -222,10 +222,11 @@ class Exercise:
             rules = rules._replace(points_claims=0.0)
             notes.append("nobody declares a number, so points are given for runs alone")
         members = self.people.members
-        owned = [
-            (self._graded[member.submission], member.person) for member in members if member.submission is not None
-        ]
-        undated = sum(not days_late(graded, rules, person).known for graded, person in owned)
+        undated = sum(
+            not days_late(self._graded[member.submission], rules, member.person).known
+            for member in members
+            if member.submission is not None
+        )
         if rules.deadline is not None and undated:
             subject = "1 submission has" if undated == 1 else f"{undated} submissions have"
             notes.append(f"{subject} no time in the export, so lateness is unknown and costs nothing")
@@ -233,11 +234,9 @@ class Exercise:
         rows = [(member, self._entry(at, rules, means, free_days)) for at, member in enumerate(members)]
         rows.sort(key=lambda row: _order(row[1]))
         # A joint submission of several members is compared with the others once.
-        first: dict[int, int] = {}
-        for place, (member, _) in enumerate(rows):
-            if member.submission is not None:
-                first.setdefault(member.submission, place)
-        places = [*first.values(), -1]  # the baseline is -1
+        last_first = reversed([*enumerate(member.submission for member, _ in rows)])
+        first = {submission: place for place, submission in last_first if submission is not None}
+        places = [*sorted(first.values()), -1]  # the baseline is -1
         graded = [rows[place][1].graded for place in places[:-1]]
         pairs = alike(graded, self._baseline, rules.similarity)
         taken: set[str] = set()
@@ -282,13 +281,10 @@ class Exercise:
         if member.submission is None:
             return "", ""
         submission, person = self.people.submissions[member.submission], member.person
-        # In a group, the owner with the member's name, number or address.
-        own = [
-            owner
-            for owner in submission.owners
-            if len(submission.owners) == 1
-            or (person and any(mine and mine == known for mine, known in zip(owner, person[:3], strict=True)))
-        ]
+        own = list(submission.owners)
+        if len(own) > 1:  # the owner with the member's name, number or address
+            known = set(enumerate((person or ())[:3]))
+            own = [owner for owner in own if any(mine in known for mine in enumerate(owner) if mine[1])]
         return (submission.platform, own[0].number) if len(own) == 1 else ("", "")
 
 

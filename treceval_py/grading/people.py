@@ -9,7 +9,7 @@ import os
 import re
 import tomllib
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from importlib.resources import files
 from itertools import zip_longest
@@ -361,7 +361,7 @@ def read_roster(path: str | os.PathLike[str]) -> Roster:
     people: list[Person] = []
     seen: dict[tuple[str, str], int] = {}
     for line, cells in rows:
-        if len(cells) > len(titles) and any(cell.strip() for cell in cells[len(titles) :]):
+        if any(cell.strip() for cell in cells[len(titles) :]):
             fault = f"expected {len(titles)} columns as in the first line, found {len(cells)}"
             raise InputError(fault, "Put quotes around a field that contains a separator.", file=file, line=line)
         row = tuple(zip_longest(titles, cells[: len(titles)], fillvalue=""))
@@ -393,15 +393,12 @@ def _person(row: tuple[tuple[str, str], ...], platform: str) -> Person | None:
     own = {meaning: cells[0] for meaning, cells in _cells(row).items()}
     if _STAFF.search(own.get(ROLE, "")) or own.get(NAME, "").casefold() in _NOBODY:
         return None
-    account = own.get(ACCOUNT, "")
-    number, email, login = own.get(NUMBER, ""), own.get(EMAIL, ""), own.get(LOGIN, "")
+    account, number, email, login = (own.get(meaning, "") for meaning in (ACCOUNT, NUMBER, EMAIL, LOGIN))
     if not email and "@" in login:  # common in Canvas
         email, login = login, ""
-    if not email and "@" in account:  # a common choice in GitHub Classroom
-        email = account
+    email = email or account * ("@" in account)  # a common choice in GitHub Classroom
     numbered = account.isalnum() and any(map(str.isdigit, account))
-    if not number and numbered:
-        number = account
+    number = number or account * numbered
     if platform == "github" and account and "@" not in account and not numbered:
         own[NAME] = account  # the name that the teacher knows; the other one is that of the account
     name = _name(own) or login or email or number
@@ -504,7 +501,14 @@ def class_of(handed_in: Sequence[Submission], roster: Roster | None, groups: str
         All students and all submissions.
     """
     if roster is None:
-        return Class(tuple(_without_roster(handed_in)), tuple(handed_in))
+        return Class(
+            tuple(
+                Member(None if owner is None else _person_of(owner, submission), at)
+                for at, submission in enumerate(handed_in)
+                for owner in (submission.owners if len(submission.owners) > 1 else [None])
+            ),
+            tuple(handed_in),
+        )
     people = roster.people
     mine, asked = _owners(handed_in, people)
     counting = {person: several[-1] for person, several in mine.items()}
@@ -532,15 +536,9 @@ def _questions(asked: Sequence[str]) -> tuple[Question, ...]:
     return tuple(Question("nobody's", sentence) for sentence in asked)
 
 
-def _without_roster(handed_in: Sequence[Submission]) -> Iterator[Member]:
-    """Yield the students named by submissions; only joint submissions give several members."""
-    for at, submission in enumerate(handed_in):
-        if len(submission.owners) < 2:
-            yield Member(None, at)
-            continue
-        for owner in submission.owners:
-            name = owner.name or owner.email or owner.number
-            yield Member(Person(name, owner.number, owner.email, group=submission.group), at)
+def _person_of(owner: Owner, submission: Submission) -> Person:
+    name = owner.name or owner.email or owner.number
+    return Person(name, owner.number, owner.email, group=submission.group)
 
 
 def _owners(
@@ -585,9 +583,7 @@ def _give_to_groups(
         for name in filter(None, map(_plain, re.split("[,;]", person.group))):
             members.setdefault(name, []).append(number)
     for group, own in members.items():
-        shared = (
-            [counting[number] for number in own if number in counting] if fnmatchcase(group, _plain(pattern)) else []
-        )
+        shared = [counting[number] for number in own if number in counting and fnmatchcase(group, _plain(pattern))]
         if together := named.get(group) or shared:
             last = max(together, key=lambda at: (submissions[at].handed_in, at))
             for number in own:
