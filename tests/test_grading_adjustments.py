@@ -54,8 +54,6 @@ def test_every_key_is_read_with_its_line_and_of_several_tasks_each_has_its_own_t
 
 REFUSALS = [
     '["Ada"]\npoint = 3\n',
-    '["Ada"]\ncolour = 3\n',
-    '["Ada"]\n\npoints = -3\n',
     '["Ada"]\npoints = -0.01\n',
     '["Ada"]\npoints = true\n',
     '["Ada"]\npoints = 1000000.01\n',

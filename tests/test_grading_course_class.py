@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -24,18 +23,10 @@ pytestmark = pytest.mark.slow  # a class takes seconds
 Grading = Callable[[str], tuple[Grades, Path]]
 
 MAKE = Path(__file__).parent.parent / "data" / "coursework" / "make_course.py"
-
-
-def made() -> ModuleType:
-    sys.path.insert(0, str(MAKE.parent))  # for what it takes from make.py
-    try:
-        return module_at(MAKE)
-    finally:
-        sys.path.remove(str(MAKE.parent))
-        sys.modules.pop("make", None)
-
-
-MADE = made()
+with pytest.MonkeyPatch.context() as patch:
+    patch.syspath_prepend(str(MAKE.parent))  # for what it takes from make.py
+    MADE = module_at(MAKE)
+    sys.modules.pop("make", None)
 EXPORTS = {export.platform: export for export in (make() for make in MADE.EXPORTS)}
 PLATFORMS = pytest.mark.parametrize("platform", EXPORTS)
 
@@ -146,6 +137,5 @@ def test_a_course_of_two_sheets_has_one_gradebook(tmp_path: Path) -> None:
         found = {name: float(row["points"]) for name, row in rows_of(tmp_path / "out" / task / "gradebook.csv").items()}
         assert found == {name: of_both[number] for name, of_both in points.items()}
     book = rows_of(tmp_path / "out" / "gradebook.csv")
-    assert {
-        name: (float(row["sheet-4: points"]), float(row["sheet-5: points"])) for name, row in book.items()
-    } == points
+    found = {name: tuple(float(row[f"sheet-{number}: points"]) for number in (4, 5)) for name, row in book.items()}
+    assert found == points

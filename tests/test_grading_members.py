@@ -26,6 +26,7 @@ def submission(student: str, *owners: Owner, day: int = 0, group: str = "") -> S
 TOGETHER = submission("submission_7", Owner("Ada Lovelace", "1001"), Owner("明 李", "", "li@uni.example"))
 NUMBERED = [submission(f"Ada Lovelace_{number}", Owner("Ada Lovelace", number)) for number in ("555", "666")]
 OWN = [submission("Grace Hopper", day=2), submission("李明")]
+SECOND = submission("ada lovelace", day=2)
 OF_BOTH = submission("submission_7", Owner("Ada Lovelace"), Owner("Grace Hopper"), day=2)
 
 CASES: dict[str, tuple[list[Submission], Roster | None, str]] = {
@@ -35,11 +36,7 @@ CASES: dict[str, tuple[list[Submission], Roster | None, str]] = {
     "two together without a roster": ([TOGETHER], None, ""),
     "two together": ([TOGETHER], IN_TWO, ""),
     "a stranger in a group": ([submission("submission_7", Owner("Ada Lovelace"), Owner("Mallory"))], ROSTER, ""),
-    "two of a person are one, the last one first": (
-        [submission("ada lovelace", day=2), submission("Lovelace_Ada", day=1)],
-        ROSTER,
-        "",
-    ),
+    "two of a person are one, the last one first": ([SECOND, submission("Lovelace_Ada", day=1)], ROSTER, ""),
     "two of one name that only the numbers of the platform distinguish": (NUMBERED, ROSTER, ""),
     "two with the same number of the platform": ([NUMBERED[0], NUMBERED[0]._replace(student="Ada_555")], ROSTER, ""),
     "in the name of a group": ([submission("team_1"), submission("x", group="Team 2")], ROSTER, ""),
@@ -68,9 +65,8 @@ def told(found: Class) -> str:
         student = "–" if each.submission is None else found.submissions[each.submission].student
         questions = "".join(f"; {question.kind}: {question.what}" for question in each.questions)
         lines.append(f"{'?' if each.person is None else each.person.name}: {student}{questions}")
-    return "\n".join(
-        [*lines, *(f"  {each.source}: {[item.name for item in each.items]}" for each in found.submissions)]
-    )
+    lines += [f"  {each.source}: {[item.name for item in each.items]}" for each in found.submissions]
+    return "\n".join(lines)
 
 
 def test_members_have_their_submissions_and_strangers_are_asked_about(snapshot: SnapshotAssertion) -> None:

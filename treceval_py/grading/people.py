@@ -365,8 +365,7 @@ def read_roster(path: str | os.PathLike[str]) -> Roster:
             fault = f"expected {len(titles)} columns as in the first line, found {len(cells)}"
             raise InputError(fault, "Put quotes around a field that contains a separator.", file=file, line=line)
         row = tuple(zip_longest(titles, cells[: len(titles)], fillvalue=""))
-        person = _person(row, platform)
-        if person is not None:
+        if (person := _person(row, platform)) is not None:
             _check_new(person, seen, file, line)
             people.append(person)
     if not people:
@@ -407,7 +406,7 @@ def _person(row: tuple[tuple[str, str], ...], platform: str) -> Person | None:
 
 def _name(own: dict[str, str]) -> str:
     """Return the full name, given name first; empty if there is none."""
-    given, family, written = own.get(GIVEN, ""), own.get(FAMILY, ""), own.get(NAME, "")
+    given, family, written = (own.get(meaning, "") for meaning in (GIVEN, FAMILY, NAME))
     if written and bool(given) != bool(family):
         if set((given or family).casefold().split()) <= set(re.split(r"[\s,]+", written.casefold())):
             given = family = ""
@@ -424,12 +423,10 @@ def _name(own: dict[str, str]) -> str:
 
 def _check_new(person: Person, seen: dict[tuple[str, str], int], file: str, line: int) -> None:
     """Raise if a student is on the roster twice, since the owner of a submission would be ambiguous."""
-    own = {"number": person.number, "email": person.email, "login": person.login}
-    if not any(own.values()):
-        own = {"name": person.name}
-    for kind, value in own.items():
+    own = {kind: value for kind, value in zip(Person._fields[1:4], person[1:4], strict=True) if value}
+    for kind, value in (own or {"name": person.name}).items():
         before = seen.setdefault((kind, value.casefold()), line)
-        if value and before != line:
+        if before != line:
             fault = f"{kind} {quoted(value.encode())} is already on line {before}"
             raise InputError(fault, "Keep one of the two.", file=file, line=line)
 

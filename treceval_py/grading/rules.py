@@ -209,8 +209,8 @@ class Key(NamedTuple):
         What it decides, a sentence without a full stop.
     example : object
         A value.
-    field : str
-        The attribute of `Rules`, `MeasureRule` or `Task` that it sets; empty if it has the name of the key.
+    attribute : str
+        The attribute of `Rules`, `MeasureRule` or `Task` that it sets.
     """
 
     section: str
@@ -218,12 +218,7 @@ class Key(NamedTuple):
     form: Form
     meaning: str
     example: Any
-    field: str = ""
-
-    @property
-    def attribute(self) -> str:
-        """The attribute that it sets."""
-        return self.field or self.name
+    attribute: str
 
     @property
     def default(self) -> Any:
@@ -237,7 +232,8 @@ def _declared() -> Iterator[Key]:
     for section, keys in tomllib.loads((files(__package__) / "rule_keys.toml").read_text("utf-8")).items():
         for name, facts in keys.items():
             form, *limits = facts.pop("form")
-            yield Key("" if section == "top" else section, name, _FORMS[form](*limits), **facts)
+            attribute = facts.pop("field", name)
+            yield Key("" if section == "top" else section, name, _FORMS[form](*limits), **facts, attribute=attribute)
 
 
 RULES = tuple(_declared())
@@ -391,10 +387,8 @@ class _File(TomlFile):
 
     def _rules(self) -> Rules:
         given = self._values({name: value for name, value in self.tables.items() if name not in SECTIONS}, "")
-        for section in SECTIONS[1:]:
+        for section in (section for section in SECTIONS[1:] if section not in ARRAYS):
             values = self.tables.get(section, {})
-            if section in ARRAYS:
-                continue
             if not isinstance(values, dict):
                 fault = f"{section} is {shown_value(values)}, not a section"
                 raise self.refusal(fault, f"Write [{section}] on a line, and its keys below.", section)
@@ -454,10 +448,9 @@ class _File(TomlFile):
             own = self._named(values["name"], measures, *at, "name")
             measures += own
             rules += [MeasureRule(**{**values, "name": measure.name}) for measure in own]
-            for key in ("weight", "none_below", "above_baseline"):
-                if key in values and "full_from" not in values:
-                    fault = f"{values['name']} has {key} but no full_from, so it gives no points"
-                    raise self.refusal(fault, f"Add full_from, or leave {key} out.", *at, key)
+            for key in () if "full_from" in values else sorted(values.keys() - {"name"}):
+                fault = f"{values['name']} has {key} but no full_from, so it gives no points"
+                raise self.refusal(fault, f"Add full_from, or leave {key} out.", *at, key)
             full, none = values.get("full_from", math.inf), values.get("none_below", 0.0)
             if full < none:
                 fault = f"full_from of {values['name']} is {full:g}, below none_below {none:g}"
@@ -483,11 +476,9 @@ class _File(TomlFile):
 def _together(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     """Return the tables that apply to a task: its own, and those for all tasks that it does not set."""
     tables = dict(shared)
-    for name, value in own.items():
-        if name not in SECTIONS and name != "title":
-            continue
-        both = isinstance(value, dict) and isinstance(shared.get(name), dict)
-        tables[name] = {**shared[name], **value} if both else value
+    for name in own.keys() & {*SECTIONS, "title"}:
+        both = isinstance(own[name], dict) and isinstance(shared.get(name), dict)
+        tables[name] = shared[name] | own[name] if both else own[name]
     scoring = own.get("scoring")
     if "measure" in own and isinstance(tables.get("scoring"), dict) and "measures" not in (scoring or {}):
         tables["scoring"] = {key: value for key, value in tables["scoring"].items() if key != "measures"}
