@@ -182,9 +182,7 @@ def _summary(book: Grades, task: str) -> str:
     first, *others = summary(book)
     lines = [f"{task}{first}", *others]
     lines += [f"  {entry.student}: {entry.graded.status}: {entry.graded.reason}" for entry in lost[:SHOWN]]
-    if len(lost) > SHOWN:
-        lines.append(f"  and {len(lost) - SHOWN} more, see the overview")
+    lines += [f"  and {len(lost) - SHOWN} more, see the overview"] * (len(lost) > SHOWN)
     lines += [f"not matched: {stray}" for stray in book.strays[:SHOWN]]
-    if len(book.strays) > SHOWN:
-        lines.append(f"and {len(book.strays) - SHOWN} more not matched, see the overview")
+    lines += [f"and {len(book.strays) - SHOWN} more not matched, see the overview"] * (len(book.strays) > SHOWN)
     return "".join(visible(line) + "\n" for line in lines)

@@ -215,7 +215,9 @@ class Exercise:
             Remaining free late days; days used here are subtracted.
         """
         rules = self.task.rules
-        notes = [*map(_about_other, self._others), *self._grader.scoring.notes]
+        whose = [(file, "" if file.role == "note" else " belongs to nobody") for file in self._others]
+        notes = [f"{file.name}{said}: {file.why}" for file, said in whose]
+        notes += self._grader.scoring.notes
         declared = any(claim.counts for graded in self._graded for claim in graded.claims)
         if rules == DEFAULT_RULES and not self._strays and not declared:
             # Nobody was asked for numbers, then. Teachers who want numbers write rules of their own.
@@ -297,8 +299,3 @@ def _order(entry: Entry) -> tuple[bool, str, bytes, bytes, str]:
     """Return the sort key of an entry: those of nobody on the roster last, then by name."""
     nobodys = entry.person is None and bool(entry.questions)
     return nobodys, entry.student.casefold(), encode(entry.student), encode(entry.graded.source), _key(entry)
-
-
-def _about_other(file: FileRead) -> str:
-    """Describe a file found beside the submissions."""
-    return f"{file.name}: {file.why}" if file.role == "note" else f"{file.name} belongs to nobody: {file.why}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 
 from treceval_py.data.ids import shown
 from treceval_py.errors import EvaluationError, listed
@@ -101,7 +102,7 @@ def grade(
     if rules.tasks:
         raise EvaluationError("these are the rules of a course", "Use grade_course, which takes judgments from them.")
     target, path = os.fspath(output), os.fspath(submitted)
-    task = Task("", os.fspath(qrels), _path(baseline), _path(claims), rules=rules)
+    task = Task("", os.fspath(qrels), os.fspath(baseline or ""), os.fspath(claims or ""), rules=rules)
     everybody, aside = _roster(roster, [target, qrels, claims, baseline, *without])
     others: list[FileRead] = []
     handed_in = submissions(path, limits_of(rules), without=aside, others=others)
@@ -179,9 +180,8 @@ def grade_course(
     books = _graded(exercises, {"": target, **targets}, workers, to, after)
     notes = [f"nothing was handed in for {task.name}, which is left out" for task in rules.tasks if task not in tasks]
     if strange := of_no_task(rules.tasks, path, limits_of(rules), without=aside):
-        notes.append(
-            f"{listed(strange)} in {path}: of no task, so not graded; name the folder of each task in the rules"
-        )
+        why = "of no task, so not graded; name the folder of each task in the rules"
+        notes.append(f"{listed(strange)} in {path}: {why}")
     notes += [
         f"{folder}/{ADJUSTMENTS} is not read; the adjustments of a course are in its own folder"
         for folder in folders.values()
@@ -216,9 +216,9 @@ def _graded(
         exercise.grade(folder, workers=workers or available_threads(), after=after)
     free_days: FreeDays = {}
     # Free late days are used in the order of the deadlines, not of the tasks.
-    books = {
-        exercise.task.name: with_questions(exercise.book(free_days)) for exercise in sorted(exercises, key=_when_due)
-    }
+    never = datetime.max.replace(tzinfo=UTC)
+    in_time = sorted(exercises, key=lambda exercise: exercise.task.rules.deadline or never)
+    books = {exercise.task.name: with_questions(exercise.book(free_days)) for exercise in in_time}
     written = []
     for exercise in exercises:
         folder = targets[exercise.task.name]
@@ -227,11 +227,6 @@ def _graded(
         forget(os.path.join(folder, KEPT), set(exercise.kept))
         written.append(book._replace(notes=(*book.notes, *notes)))
     return written
-
-
-def _when_due(exercise: Exercise) -> float:
-    deadline = exercise.task.rules.deadline
-    return float("inf") if deadline is None else deadline.timestamp()
 
 
 def grade_one(
@@ -268,25 +263,20 @@ def grade_one(
     if student is not None:
         handed_in = handed_in._replace(student=student)
     people = class_of([handed_in._replace(owners=handed_in.owners[:1])], None)
-    task = Task("", os.fspath(qrels), _path(baseline), _path(claims), rules=rules)
+    task = Task("", os.fspath(qrels), os.fspath(baseline or ""), os.fspath(claims or ""), rules=rules)
     exercise = Exercise(task, os.fspath(submission), people)
     exercise.grade()
     book = exercise.book({})
-    if exercise.claimed:
-        book = book._replace(strays=())  # the others in the class's table are not stray
-    book = with_questions(book)
+    # The others in the class's table are not stray.
+    book = with_questions(book._replace(strays=() if exercise.claimed else book.strays))
     return book.entries[0], book
 
 
 def _check_paths(*paths: object) -> None:
     """Raise for arguments that are not paths: other processes grade the submissions from files."""
-    wrong = [path for path in paths if not isinstance(path, (str, os.PathLike))]
-    if wrong:
-        raise EvaluationError(f"submissions are graded from files, not from {shown(wrong[0])}", "Give paths.")
-
-
-def _path(path: AnyPath | None) -> str:
-    return "" if path is None else os.fspath(path)
+    for path in paths:
+        if not isinstance(path, (str, os.PathLike)):
+            raise EvaluationError(f"submissions are graded from files, not from {shown(path)}", "Give paths.")
 
 
 def _roster(roster: AnyPath | Roster | None, aside: Iterable[AnyPath | None]) -> tuple[Roster | None, list[str]]:

@@ -195,10 +195,6 @@ def _handled_alike(mine: _Forms, theirs: _Forms) -> bool:
     return by_handle and not (mine.handles or mine.called).isdisjoint(theirs.handles or theirs.called)
 
 
-def _always(_mine: _Forms, _theirs: _Forms) -> bool:
-    return True
-
-
 def _numbered_alike(mine: _Forms, theirs: _Forms) -> bool:
     """Tell whether two identities share a number, and have no names or some word or all letters in common."""
     some, others = ({word for words in forms.words for word in words} for forms in (mine, theirs))
@@ -225,8 +221,8 @@ def _may_be_alike(mine: _Forms, theirs: _Forms) -> bool:
 _Keys = Callable[[_Forms], Iterable[str | Words]]
 _LEVELS: tuple[tuple[_Keys, Callable[[_Forms, _Forms], bool]], ...] = (
     (lambda forms: forms.called | forms.handles, _handled_alike),
-    (lambda forms: forms.called, _always),
-    (lambda forms: forms.words, _always),
+    (lambda forms: forms.called, lambda *_: True),
+    (lambda forms: forms.words, lambda *_: True),
     (lambda forms: forms.numbers, _numbered_alike),
     (lambda forms: forms.called | forms.mailboxes, _mailed_alike),
     (_parts_of, _may_be_alike),
@@ -477,7 +473,15 @@ class Class(NamedTuple):
 
     def identities(self) -> list[Identity]:
         """Return the names, numbers and addresses of each member, the displayed name first."""
-        return [_of_member(member, self.submissions) for member in self.members]
+        both = []
+        for member in self.members:
+            own, alone = Identity(()) if member.person is None else identity_of(member.person), Identity(())
+            if member.submission is not None:
+                submission = self.submissions[member.submission]
+                several = len(submission.owners) > 1
+                alone = Identity((submission.student,)) if several else identities_of(submission)[0]
+            both.append(zip(own, alone, strict=True))
+        return [Identity(*(tuple(dict.fromkeys(mine + more)) for mine, more in pair)) for pair in both]
 
 
 def class_of(handed_in: Sequence[Submission], roster: Roster | None, groups: str = "") -> Class:
@@ -603,13 +607,3 @@ def identities_of(submission: Submission) -> list[Identity]:
         )
         for owner in owners
     ]
-
-
-def _of_member(member: Member, submissions: Sequence[Submission]) -> Identity:
-    """Return the names, numbers and addresses of a member, from the roster and from the submission."""
-    own = Identity(()) if member.person is None else identity_of(member.person)
-    if member.submission is None:
-        return own
-    submission = submissions[member.submission]
-    alone = identities_of(submission)[0] if len(submission.owners) < 2 else Identity((submission.student,))
-    return Identity(*(tuple(dict.fromkeys((*mine, *more))) for mine, more in zip(own, alone, strict=True)))

@@ -417,7 +417,12 @@ class _File(TomlFile):
         except MeasureError as error:
             raise self.refusal(error.what, error.todo, *place) from None
         for measure in measures:
-            if fault := _fault_of(measure):
+            # A measure of any kind of judgments declares a union of kinds.
+            kinds = get_args(measure.family.judged) or (measure.family.judged,)
+            fault = "" if JudgedRun in kinds else "it needs judgments of another kind than qrels"
+            if measure.family.kind == WORDS or not measure.family.summary:
+                fault = "it is not a number"
+            if fault:
                 of = f", one of {quoted(encode(name))}," if len(measures) > 1 else ""
                 todo = "Name other measures, such as map."
                 raise self.refusal(f"{measure.name}{of} cannot be graded: {fault}", todo, *place)
@@ -485,16 +490,6 @@ def _together(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, An
     elif isinstance(scoring, dict) and "measures" in scoring and "measure" not in own:
         tables.pop("measure", None)
     return tables
-
-
-def _fault_of(measure: Measure) -> str:
-    """Return why a measure cannot be graded; empty if it can."""
-    family = measure.family
-    if family.kind == WORDS or not family.summary:
-        return "it is not a number"
-    # A measure of any kind of judgments declares a union of kinds.
-    kinds = get_args(family.judged) or (family.judged,)
-    return "" if JudgedRun in kinds else "it needs judgments of another kind than qrels"
 
 
 def write_template(folder: str) -> None:
