@@ -55,7 +55,7 @@ def test_each_claim_gets_its_verdict(grades: dict[str, dict[str, Any]]) -> None:
         verdicts = [(claim["measure"], claim["text"], claim["verdict"]) for claim in claims]
         assert verdicts == [(said.measure, said.text, said.verdict) for said in student.said], name
         for said, claim in zip(student.said, claims, strict=True):
-            assert said.words in (*claim["why"].partition(said.words), claim["profile"]), (name, claim["why"])
+            assert said.words in claim["why"] or said.words == claim["profile"], (name, claim["why"])
 
 
 def points_by_hand(student: Any) -> float:
