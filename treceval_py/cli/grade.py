@@ -104,9 +104,8 @@ def grade(
         put(visible(f"written to {os.path.join(output, '')}") + "\n", None)
         return
     rules = DEFAULT_RULES if rules_file is None else read_rules(rules_file)
-    for message, applies in _wrong(
-        {name for name in given(ctx) if ctx.params[name]}, to, course=bool(rules.tasks)
-    ).items():
+    options = {name for name in given(ctx) if ctx.params[name]}
+    for message, applies in _wrong(options, to, course=bool(rules.tasks)).items():
         if applies:
             raise click.UsageError(message)
     if rules.tasks:
