@@ -117,14 +117,6 @@ def terabytes() -> bytes:
     return bytes(archive)
 
 
-def stored(size: int) -> bytes:
-    """Return an archive with 3,000 bytes that cannot be compressed, which is said to unpack to a size."""
-    noise = b"".join(zlib.crc32(bytes([a, b])).to_bytes(4, "big") for a in range(30) for b in range(25))
-    archive = zipped([ADA, ("bob/noise", noise)])
-    packed = zipfile.ZipFile(io.BytesIO(archive)).getinfo("bob/noise").compress_size
-    return patched(archive, b"bob/noise", size=packed + size)
-
-
 def damaged(change: Callable[[bytes], bytes]) -> bytes:
     """Return the archive of a class with another one of bob's in it, which was changed."""
     return zipped([ADA, ("bob/x.zip", change(zipped([("a", RUN)])))])
@@ -190,9 +182,6 @@ ZIP_ARCHIVES: dict[str, bytes | tuple[bytes, Limits]] = {
         zipped([ADA, ("bob/x.zip", zipped([*FILES, ("bob/30", b"")]))]),
         Limits(files=3),
     ),
-    # A file that cannot be compressed grows by less than 1,024 bytes.
-    "compressed to 1,024 bytes more": stored(-1024),
-    "compressed to 1,025 bytes more": stored(-1025),
     "declared to be small": patched(zipped([ADA, ("bob/a", bytes(1 << 20))]), b"bob/a", size=10),
     "stored in more bytes than declared": patched(
         zipped([ADA, BOB], zipfile.ZIP_STORED), b"bob/run.txt", size=len(RUN) - 1

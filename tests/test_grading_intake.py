@@ -315,22 +315,18 @@ def test_files_of_archives_of_students_are_taken_with_the_time_of_their_last_cha
     assert empty.refused == (FileRead("x.zip", "refused", "it is a zip archive without files", 22),)
 
 
-OTHERS = {
-    "x.7z": (b"7z\xbc\xaf\x27\x1c" + bytes(30), "a 7z archive"),
-    "x.txt": (b"Rar!\x1a\x07\x01\x00", "a rar archive"),
-    "x.tar.xz": (b"\xfd7zXZ\x00" + bytes(20), "a tar archive in an unusual compression"),
-    "x.tbz2": (b"BZh9" + bytes(20), "a tar archive in an unusual compression"),
-}
-
-
 def test_other_archives_are_refused_with_what_to_do(tmp_path: Path) -> None:
-    path = written(
-        tmp_path, "folder", {"ada/run.txt": RUN, **{f"ada/{name}": data for name, (data, _) in OTHERS.items()}}
-    )
-    why = "it is {}, which cannot be read: hand in a zip archive or the files themselves"
-    assert {file.name: file.why for file in submissions(path)[0].refused} == {
-        name: why.format(kind) for name, (_, kind) in OTHERS.items()
+    others = {
+        "x.7z": b"7z\xbc\xaf\x27\x1c",
+        "x.rar.txt": b"Rar!\x1a\x07\x01\x00",
+        "x.tar.xz": b"\xfd7zXZ",
+        "x.tbz2": b"BZh9",
     }
+    path = written(tmp_path, "folder", runs("ada/run.txt") | {f"ada/{name}": data for name, data in others.items()})
+    kinds = ("a 7z archive", "a rar archive", *["a tar archive in an unusual compression"] * 2)
+    why = "it is {}, which cannot be read: hand in a zip archive or the files themselves"
+    refused = {file.name: file.why for file in submissions(path)[0].refused}
+    assert refused == {name: why.format(kind) for name, kind in zip(others, kinds, strict=True)}
 
 
 def test_a_file_may_have_the_name_of_a_folder(tmp_path: Path) -> None:

@@ -43,16 +43,6 @@ FULL = BOB._replace(
 )
 
 
-def same(one: Graded, other: Graded) -> bool:
-    """Tell whether two records are the same, arrays included."""
-    for first, second in ((one.tops, other.tops), (one.values, other.values)):
-        if (first is None) != (second is None):
-            return False
-        if first is not None and not np.array_equal(first, second, equal_nan=True):  # type: ignore[arg-type]
-            return False
-    return one._replace(tops=None, values=None) == other._replace(tops=None, values=None)
-
-
 def packed(record: Any) -> bytes:
     return gzip.compress(json.dumps(record).encode())
 
@@ -78,18 +68,13 @@ def test_a_record_with_every_field_comes_back_as_it_was_with_the_types_that_it_h
     write_record(str(path), FULL)
     found = read_record(str(path))
     assert found is not None
-    assert same(found, FULL)
+    assert repr(plain(found)) == repr(plain(FULL))
     assert types_of(found) == types_of(FULL)
     assert found.tops is not None
     assert found.tops.dtype == np.int64
-
-
-def test_a_record_with_nothing_but_its_status_has_the_same_bytes_again(path: Path) -> None:
-    data = []
-    for _ in range(2):
-        write_record(str(path), Graded("ada", "in/ada", "missing"))
-        data.append(path.read_bytes())
-    assert data[0] == data[1]
+    data = path.read_bytes()
+    write_record(str(path), found)
+    assert path.read_bytes() == data
 
 
 # --- what is no record ---
@@ -132,23 +117,10 @@ def test_what_is_missing_damaged_or_of_another_version_is_no_record(path: Path) 
     path.unlink()
     path.mkdir()
     assert read_record(str(path)) is None
-
-
-@pytest.mark.skipif(os.name != "posix", reason="links of POSIX systems")
-def test_a_link_in_the_place_of_a_record_is_not_followed(tmp_path: Path) -> None:
-    write_record(str(tmp_path / "elsewhere.json.gz"), FULL)
-    (tmp_path / "x.json.gz").symlink_to(tmp_path / "elsewhere.json.gz")
-    assert read_record(str(tmp_path / "x.json.gz")) is None
-
-
-def test_a_record_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "none" / "x.json.gz"
-    with pytest.raises(OutputError) as caught:
-        write_record(str(path), FULL)
-    assert (
-        str(caught.value)
-        == f"{path}: cannot be written: No such file or directory. Check the folder and the space left."
-    )
+    path.rmdir()
+    write_record(f"{path}.elsewhere", FULL)
+    path.symlink_to(f"{path}.elsewhere")
+    assert read_record(str(path)) is None
 
 
 # --- what is removed ---

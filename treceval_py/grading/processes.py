@@ -22,8 +22,8 @@ import threading
 import time
 import zlib
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import IO, Any, NamedTuple
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import IO, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -191,11 +191,11 @@ def key_of(job: Job, context: str) -> str:
     submission = job.submission
     # Not the claims themselves: the text form of a measure has memory addresses.
     claimed = [(claim.measure, claim.text, claim.place, claim.fault, claim.run) for claim in job.claimed]
-    head = (context, submission._replace(items=()), claimed, job.run)
+    facts = [(item.name, item.size, item.attempt, item.number, item.time) for item in submission.items]
+    head = (context, submission._replace(items=()), claimed, job.run, facts)
     digest.update(repr(head).encode("utf-8", "surrogateescape"))
     for item in submission.items:
-        facts = (item.name, item.size, item.attempt, item.number, item.time)
-        digest.update(repr(facts).encode("utf-8", "surrogateescape"))
+        digest.update(b"\0next\0")
         try:
             with item.opened() as stream:
                 while piece := stream.read(PIECE):
@@ -207,15 +207,14 @@ def key_of(job: Job, context: str) -> str:
 
 def reply_to(job: Job, grader: Grader, setup: Setup) -> Reply:
     """Grade a submission, or return its kept record."""
+    if not setup.folder:
+        return Reply(grader.grade(job.submission, job.claimed, job.run))
     name = key_of(job, setup.context) + SUFFIX
-    path = os.path.join(setup.folder, name) if setup.folder else ""
-    known = read_record(path) if path else None
-    if known is not None:
-        return Reply(known, name)
-    graded = grader.grade(job.submission, job.claimed, job.run)
-    if not path:
-        return Reply(graded)
-    write_record(path, graded)
+    path = os.path.join(setup.folder, name)
+    graded = read_record(path)
+    if graded is None:
+        graded = grader.grade(job.submission, job.claimed, job.run)
+        write_record(path, graded)
     return Reply(graded, name)
 
 
@@ -289,6 +288,8 @@ def main() -> None:
 START = "import sys; sys.path[:] = sys.argv[1:]; from treceval_py.grading.processes import main; main()"
 """Code that a process runs. Running the module by name would define its classes a second time, in ``__main__``."""
 
+_Done: TypeAlias = "queue.SimpleQueue[tuple[int, Reply | BaseException]]"
+
 MOST_SECONDS_TO_START = 600.0
 """Time for imports and for reading judgments and baseline, which may be large."""
 
@@ -323,20 +324,14 @@ def graded_by_processes(
     """
     threads = min(workers, len(jobs))
     waiting = deque([*range(len(jobs)), *[None] * threads])
-    done: queue.SimpleQueue[tuple[int, Reply | BaseException]] = queue.SimpleQueue()
+    done: _Done = queue.SimpleQueue()
     stopped, crew = threading.Event(), list[_Process]()
-
-    def work() -> None:
-        try:
-            for answer in _graded(setup, jobs, seconds, waiting, stopped, crew):
-                done.put(answer)
-        except BaseException as error:  # noqa: BLE001 - raised again by the waiting thread
-            done.put((0, error))
 
     replies: dict[int, Reply] = {}
     try:
         for _ in range(threads):
-            threading.Thread(target=work, daemon=True).start()
+            arguments = (setup, jobs, seconds, waiting, stopped, crew, done)
+            threading.Thread(target=_work, args=arguments, daemon=True).start()
         while len(replies) < len(jobs):
             number, reply = done.get()
             if isinstance(reply, BaseException):
@@ -351,29 +346,33 @@ def graded_by_processes(
     return [replies[number] for number in range(len(jobs))]
 
 
-def _graded(
+def _work(
     setup: Setup,
     jobs: Sequence[Job],
     seconds: float,
     waiting: deque[int | None],
     stopped: threading.Event,
     crew: list[_Process],
-) -> Iterator[tuple[int, Reply]]:
+    done: _Done,
+) -> None:
     """Grade submissions in one process at a time, and in another one after a failure, until none is waiting."""
     process = None
-    while (number := waiting.popleft()) is not None and not stopped.is_set():
-        if process is None:
-            process = _Process(setup)
-            crew.append(process)
-        if stopped.is_set():  # perhaps before the process was in the crew
-            break
-        reply = process.asked(jobs[number], seconds)
-        if reply.graded.status == FAILED or process.used_up:  # it may be damaged
+    try:
+        while (number := waiting.popleft()) is not None and not stopped.is_set():
+            if process is None:
+                process = _Process(setup)
+                crew.append(process)
+            if stopped.is_set():  # perhaps before the process was in the crew
+                break
+            reply = process.asked(jobs[number], seconds)
+            if reply.graded.status == FAILED or process.used_up:  # it may be damaged
+                process.end()
+                process = None
+            done.put((number, reply))
+        if process is not None:
             process.end()
-            process = None
-        yield number, reply
-    if process is not None:
-        process.end()
+    except BaseException as error:  # noqa: BLE001 - raised again by the waiting thread
+        done.put((0, error))
 
 
 class _Process:
@@ -408,9 +407,8 @@ class _Process:
             self._said.seek(0)
             said = self._said.read().decode("utf-8", "backslashreplace").strip().splitlines()[-1:]
             self.end()
-            if isinstance(fault, TrecevalError):
-                raise fault
-            raise EvaluationError(": ".join(["the process that grades could not start", *said]))
+            own = isinstance(fault, TrecevalError)
+            raise fault if own else EvaluationError(": ".join(["the process that grades could not start", *said]))
 
     def asked(self, job: Job, seconds: float) -> Reply:
         """Return the reply for a submission; without one, the submission failed. Raises the errors that are replies."""
@@ -424,13 +422,10 @@ class _Process:
 
     def _told(self, message: object, seconds: float) -> Any:
         """Send a message and return the answer; a text if the process ended, at the latest after the time limit."""
-        lock, answered = threading.Lock(), False
 
         def stop() -> None:
-            with lock:
-                if not answered:
-                    self.used_up = True
-                    self._process.kill()
+            self.used_up = True
+            self._process.kill()
 
         timer = threading.Timer(seconds, stop)
         timer.start()
@@ -442,9 +437,8 @@ class _Process:
         except (OSError, EOFError, pickle.UnpicklingError, ValueError):
             return "ended"
         finally:
-            with lock:
-                answered = True
             timer.cancel()
+            timer.join()  # it may be stopping the process just now
 
     def end(self) -> None:
         """Kill it now."""

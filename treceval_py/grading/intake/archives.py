@@ -149,6 +149,9 @@ def left_out(name: str) -> str:
     return "written by an office program while a document is open" if name.startswith("~$") else ""
 
 
+_FROM_THE_ROOT = "its path begins at the root of a disk"
+
+
 def path_of(name: str, longest: int) -> tuple[tuple[str, ...], str]:
     """Return the parts of a path in an archive, and why it is refused; empty if it is not.
 
@@ -163,20 +166,16 @@ def path_of(name: str, longest: int) -> tuple[tuple[str, ...], str]:
     """
     raw = name.replace("\\", "/")
     parts = tuple(part for part in raw.split("/") if part not in {"", "."})
-    why = ""
-    if "\0" in raw:
-        why = "its name has a NUL character, which can hide another name after it"
-    elif len(raw) > longest:
-        why = f"its path has more than {longest} characters"
-    elif len(parts) - 1 > DEEPEST:
-        why = f"it is nested in {len(parts) - 1} folders, more than {DEEPEST}"
-    elif raw.startswith("/") or re.match(r"[A-Za-z]:", raw):
-        why = "its path begins at the root of a disk"
-        parts = ("", *parts) if raw.startswith("/") else parts
-    elif ".." in parts:
-        why = "its path leads out of the archive"
-    elif not parts:
-        why = "it has no name"
+    faults = {
+        "its name has a NUL character, which can hide another name after it": "\0" in raw,
+        f"its path has more than {longest} characters": len(raw) > longest,
+        f"it is nested in {len(parts) - 1} folders, more than {DEEPEST}": len(parts) - 1 > DEEPEST,
+        _FROM_THE_ROOT: re.match(r"/|[A-Za-z]:", raw),
+        "its path leads out of the archive": ".." in parts,
+        "it has no name": not parts,
+    }
+    why = next((fault for fault, is_so in faults.items() if is_so), "")
+    parts = ("", *parts) if why == _FROM_THE_ROOT and raw.startswith("/") else parts
     # Of a path that is refused, the beginning is enough: it may have thousands of parts.
     return parts[: DEEPEST + 2] or ("?",), why
 
@@ -267,34 +266,23 @@ def packed_as(head: bytes, name: str) -> str:
     return next((kind for magic, kind in _OTHER.items() if head.startswith(magic)), "")
 
 
-KINDS = {stat.S_IFLNK: "a link", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
-KINDS[stat.S_IFSOCK] = "a socket"
-"""Members that are not files, by the bits of their mode."""
+_LINK = "a link: links are not followed"
+_PIPE, _DEVICE, _SOCKET = (f"{kind}, not a file" for kind in ("a pipe", "a device", "a socket"))
+KINDS = {stat.S_IFLNK: _LINK, stat.S_IFIFO: _PIPE, stat.S_IFCHR: _DEVICE, stat.S_IFBLK: _DEVICE, stat.S_IFSOCK: _SOCKET}
+"""What is not a file, by the bits of its mode."""
 
-
-class _Member(NamedTuple):
-    """A member as its archive describes it: its kind is that of a file's mode, and ``why`` it is refused."""
-
-    name: str
-    kind: int
-    size: int
-    time: str
-    why: str
+_Member: TypeAlias = tuple[str, int, int, str, str]
+"""A member as its archive describes it: name, kind as in a file's mode, size, time, and why it is refused."""
 
 
 def files_in(archive: Archive, place: Place, limits: Limits) -> list[Found]:
     """Return the files of an archive; refused ones have the reason. Their sizes are what the archive says."""
     files = []
-    for number, member in enumerate(archive.members()):
-        parts, why = path_of(member.name, limits.path)
-        if member.kind == stat.S_IFDIR and (not why or parts == ("?",)):
-            continue
-        why = why or member.why
-        if not why and member.kind in KINDS:
-            links = ": links are not followed" if member.kind == stat.S_IFLNK else ""
-            why = f"it is {KINDS[member.kind]}, not a file{links}"
-        own = place._replace(members=(*place.members, number))
-        files.append(Found(parts, member.size, own, why, time=member.time))
+    for number, (name, kind, size, time, fault) in enumerate(archive.members()):
+        parts, why = path_of(name, limits.path)
+        if kind != stat.S_IFDIR or (why and parts != ("?",)):
+            why = why or fault or (f"it is {KINDS[kind]}" if kind in KINDS else "")
+            files.append(Found(parts, size, place._replace(members=(*place.members, number)), why, time=time))
     often = Counter(file.parts for file in files)
     same = "the archive has {} files of this name, so it is not clear which one is meant"
     return [
@@ -396,7 +384,7 @@ class _Zip:
             elif kind not in KINDS and info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
                 # zipfile's decompressors of bzip2 and LZMA return everything in a piece at once, without a limit.
                 why = "it is compressed in an unusual way: make the archive with the usual settings"
-            yield _Member(_name_of(info), kind, info.file_size, _time_of(info), why)
+            yield _name_of(info), kind, info.file_size, _time_of(info), why
 
     def opened(self, number: int) -> IO[bytes]:
         return self._archive.open(self._archive.infolist()[number])
@@ -482,7 +470,7 @@ class _Tar:
                 why = "it is of a kind that cannot be read: make the archive with the usual settings"
             seconds = int(info.mtime)
             time = f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}" if 0 < seconds < 1 << 32 else ""
-            yield _Member(info.name, kind, info.size, time, why)
+            yield info.name, kind, info.size, time, why
 
     def opened(self, number: int) -> IO[bytes]:
         return cast("IO[bytes]", self._archive.extractfile(self._archive.getmembers()[number]))

@@ -36,15 +36,14 @@ LARGEST_TEXT = 1 << 20
 RUN, MSMARCO, RANKING, LIKE, GUESS = range(5)
 """Evidence for a run, strongest first: three kinds of lines, lines of a damaged run, that there is nothing better."""
 
-_LOOKS: dict[int | None, str] = {
-    RUN: "its lines are those of a run",
-    MSMARCO: "its lines are those of an MS MARCO run",
-    RANKING: "its lines are those of a ranking with judgments",
-    LIKE: "its lines are like those of a run, with mistakes",
-    GUESS: "its lines are not those of a run, but nothing else looks more like one",
+_LOOKS: dict[int | None, tuple[str, str]] = {
+    RUN: ("run", "its lines are those of a run"),
+    MSMARCO: ("msmarco", "its lines are those of an MS MARCO run"),
+    RANKING: (JUDGED, "its lines are those of a ranking with judgments"),
+    LIKE: ("", "its lines are like those of a run, with mistakes"),
+    GUESS: ("", "its lines are not those of a run, but nothing else looks more like one"),
 }
-
-_KINDS: dict[int | None, str] = {RUN: "run", MSMARCO: "msmarco", RANKING: JUDGED}
+"""The kind of a run, and the evidence in words."""
 
 
 class RunFile(NamedTuple):
@@ -77,12 +76,12 @@ class RunFile(NamedTuple):
     @property
     def kind(self) -> str:
         """``run``, ``msmarco`` or ``judged-ranking``; empty if its lines fit none of them."""
-        return _KINDS.get(self.strength, "")
+        return _LOOKS.get(self.strength, ("", ""))[0]
 
     @property
     def why(self) -> str:
         """The evidence for a run, or what else it is; a sentence without a full stop."""
-        return self.fault or _LOOKS.get(self.strength, "")
+        return self.fault or _LOOKS.get(self.strength, ("", ""))[1]
 
     @property
     def name(self) -> str:
@@ -336,10 +335,10 @@ def _runs_of(files: Sequence[RunFile], roles: dict[str, FileRead]) -> list[RunFi
     sure = next((file.item.name for file in choices if file.strength in (RUN, MSMARCO)), "")
     chosen = []
     for file in choices:
-        why = EARLIER if file.item.attempt != last else ""
-        if not why and sure and file.strength == RANKING and not file.named and _NAME_OF_JUDGMENTS.search(file.name):
+        if file.item.attempt != last:
+            roles[file.item.name] = file.told("not used", EARLIER)
+        elif sure and file.strength == RANKING and not file.named and _NAME_OF_JUDGMENTS.search(file.name):
             why = f"these are judgments, by the name of the file, and {sure} is a run"
-        if why:
             roles[file.item.name] = file.told("not used", why)
         else:
             chosen.append(file)
@@ -388,13 +387,10 @@ def _version_of(item: Item) -> tuple[str, int]:
 
 def _turns(items: Sequence[Item]) -> list[tuple[int, int, str]]:
     """Return the order in which files were handed in, as far as known for all: see `RunFile`."""
-    known = [_version_of(item) for item in items]
-    often = Counter(stem for stem, _ in known)
+    known = [(item, *_version_of(item)) for item in items]
+    often = Counter(stem for _, stem, _ in known)
     timed = all(item.time for item in items)
-    return [
-        (item.number, number if often[stem] > 1 else 0, item.time if timed else "")
-        for item, (stem, number) in zip(items, known, strict=True)
-    ]
+    return [(item.number, (often[stem] > 1) * number, item.time if timed else "") for item, stem, number in known]
 
 
 def last_of(runs: Sequence[RunFile]) -> tuple[RunFile, str]:
@@ -415,11 +411,8 @@ def last_of(runs: Sequence[RunFile]) -> tuple[RunFile, str]:
     last = max(runs, key=lambda run: run.turn)
     before = max((run.turn for run in runs if run is not last), default=last.turn)
     known = next((at for at, (a, b) in enumerate(zip(last.turn, before, strict=True)) if a != b), None)
-    words = (
-        "it was uploaded last",
-        "its name has the highest number",
-        f"it was changed last, {last.item.time.replace('T', ' ')}",
-    )
+    changed = f"it was changed last, {last.item.time.replace('T', ' ')}"
+    words = ("it was uploaded last", "its name has the highest number", changed)
     return last, "" if known is None else words[known]
 
 

@@ -215,10 +215,11 @@ def archive_at(place: Place, name: str, limits: Limits) -> Archive:
     key = (os.getpid(), *place)  # a forked process shares the file position with its parent, so it opens its own
     archive = _kept.pop(key, None)
     if archive is None:
-        stream = opened_below(place.root, place.below, place.state, name) if not place.members else None
-        if stream is None:
+        if place.members:
             with opened_at(place, name, limits) as packed:
                 stream = copy_of(packed, limits.file_bytes)
+        else:
+            stream = opened_below(place.root, place.below, place.state, name)
         archive = archive_in(stream, name, limits)
     _kept[key] = archive
     if len(_kept) > 2:
@@ -277,8 +278,7 @@ def _entry(root: str, parts: tuple[str, ...]) -> Found:
     why = left_out(parts[-1]) or (OURS if ours else "")
     system = bool(why)
     if not why and kind not in {stat.S_IFREG, stat.S_IFDIR}:
-        why = f"it is {KINDS.get(kind, 'of another kind')}, not a file"
-        why = "it is a link: links are not followed" if kind == stat.S_IFLNK else why
+        why = f"it is {KINDS.get(kind, 'not a file')}"
     size = status.st_size if kind == stat.S_IFREG else 0
     return Found(parts, size, Place(root, parts, (), state_of(status)), why, system, folder)
 

@@ -188,8 +188,7 @@ def _listing(path: str, limits: Limits, without: Collection[str], others: list[F
 def _of_archive(path: str, limits: Limits, others: list[FileRead]) -> Listing:
     """Return what lists the entries of the folders of the archive of a class."""
     place = Place(path, (), (), state_of(_looked_at(path)))
-    with opened_at(place, path, limits) as stream:
-        kind = packed_as(stream.read(BEGINNING), path)
+    kind = packed_as(_beginning(Found((path,), 0, place), limits, BEGINNING), path)
     if not kind:
         raise IntakeError("is neither a folder nor an archive", "Give what the platform exported.", file=path)
     if kind not in (ZIP, TAR):
@@ -325,6 +324,7 @@ def _submission(student: str, where: str, parts: Sequence[_Part], limits: Limits
         for file in part.files
     ]
     names = [part.name for part in current]
+    number = max("" if _attempt(part) else part.named.attempt for part in current)
     attempts = len({_attempt(part) for part in parts})
     last = max((part.named for part in current), key=lambda named: named.handed_in)
     made = Submission(
@@ -335,9 +335,7 @@ def _submission(student: str, where: str, parts: Sequence[_Part], limits: Limits
         group=last.group,
         handed_in=last.handed_in,
         late=max((part.named.late for part in current if part.named.late is not None), default=None),
-        attempt=str(attempts)
-        if attempts > 1
-        else max("" if _attempt(part) else part.named.attempt for part in current),
+        attempt=str(attempts) if attempts > 1 else number,
     )
     return _within_limits(made, files, limits)
 
@@ -389,20 +387,15 @@ def _within_limits(made: Submission, files: Iterable[Found], limits: Limits) -> 
             refused.append(file._replace(why=why))
         else:
             total += file.size
-            name = _unlike(shown("/".join(file.parts)), names)
+            short = shown("/".join(file.parts))  # shortened names can collide, and so can names with escapes
+            others = (f"{short} ({number})" for number in count(2))
+            names.add(name := next(name for name in chain([short], others) if name not in names))
             items.append(Item(name, file.size, file.place, limits, file.attempt, file.number, file.time))
     reports = [file.told for file in refused[:LONGEST_LIST]]
     if more := refused[LONGEST_LIST:]:
         why = f"{len(more):,} more, for the same or other reasons"
         reports.append(FileRead("…", "refused", why, sum(file.size for file in more)))
     return made._replace(items=tuple(items), refused=tuple(reports))
-
-
-def _unlike(name: str, names: set[str]) -> str:
-    """Return a unique name for a file: shortened names can collide, and so can names with escapes."""
-    others = (f"{name} ({number})" for number in count(2))
-    names.add(made := next(made for made in chain([name], others) if made not in names))
-    return made
 
 
 def _unpacked(files: Iterable[Found], limits: Limits, *, inner: bool = False) -> Iterator[Found]:
@@ -414,22 +407,20 @@ def _unpacked(files: Iterable[Found], limits: Limits, *, inner: bool = False) ->
             continue
         looked += 1
         try:
-            packed = packed_as(_beginning(file, limits, BEGINNING), file.parts[-1])
+            packed, why = packed_as(_beginning(file, limits, BEGINNING), file.parts[-1]), ""
             if not inner and len("/".join(file.parts)) > limits.path:
-                yield file._replace(why=f"its path has more than {limits.path} characters")
+                why = f"its path has more than {limits.path} characters"
             elif inner and packed:
-                yield file._replace(why=f"it is {packed} in an archive: hand in the files themselves")
+                why = f"it is {packed} in an archive: hand in the files themselves"
             elif packed not in ("", ZIP, TAR):
                 why = f"it is {packed}, which cannot be read: hand in a zip archive or the files themselves"
-                yield file._replace(why=why)
             elif packed == TAR and tars == MOST_TARS:
                 why = f"no more than {MOST_TARS} tar archives are unpacked: hand in one, or the files themselves"
-                yield file._replace(why=why)
             elif packed:
                 tars += packed == TAR
                 yield from _unpacked(_members(file, packed, limits), limits, inner=True)
-            else:
-                yield file
+                continue
+            yield file._replace(why=why)
         except IntakeError as error:
             yield file._replace(why=error.what)
 
@@ -441,11 +432,8 @@ def _members(archive: Found, packed: str, limits: Limits) -> list[Found]:
     if not members:
         return [archive._replace(why=f"it is {packed} without files")]
     files = walked(entries_in(members), Found((), 0, archive.place, folder=True), limits)
-    made = [
-        file._replace(parts=archive.parts + file.parts, attempt=archive.attempt, number=archive.number)
-        for file in files
-    ]
-    return sorted(made, key=_by_depth)
+    own = {"attempt": archive.attempt, "number": archive.number}
+    return sorted((file._replace(parts=archive.parts + file.parts, **own) for file in files), key=_by_depth)
 
 
 def _by_depth(file: Found) -> tuple[int, tuple[str, ...]]:
