@@ -432,8 +432,9 @@ def _members(archive: Found, packed: str, limits: Limits) -> list[Found]:
     if not members:
         return [archive._replace(why=f"it is {packed} without files")]
     files = walked(entries_in(members), Found((), 0, archive.place, folder=True), limits)
-    own = {"attempt": archive.attempt, "number": archive.number}
-    return sorted((file._replace(parts=archive.parts + file.parts, **own) for file in files), key=_by_depth)
+    attempt, number = archive.attempt, archive.number
+    made = [file._replace(parts=archive.parts + file.parts, attempt=attempt, number=number) for file in files]
+    return sorted(made, key=_by_depth)
 
 
 def _by_depth(file: Found) -> tuple[int, tuple[str, ...]]:
