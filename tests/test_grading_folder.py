@@ -102,7 +102,7 @@ def test_what_stands_in_the_place_of_an_output_is_named(tmp_path: Path, snapshot
 
 
 def test_what_an_earlier_grading_wrote_and_this_one_does_not_is_removed_and_nothing_else(tmp_path: Path) -> None:
-    gone = ("feedback/gone.txt", "changes.csv", "board.html", "import-moodle.csv")
+    gone = ("feedback/gone.txt", "import-canvas.csv", "import-moodle.csv")
     others = ["notes.txt", "feedback/notes.md", "feedback/deeper/a.txt", "elsewhere/a.txt", ".grades/a.txt", "a.txt"]
     outside = ["outside.txt", "feedback.txt"]
     named = [*gone, "feedback/never.txt", *others, "../outside.txt", "../feedback.txt", "feedback/../../outside.txt"]

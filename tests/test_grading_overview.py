@@ -89,6 +89,14 @@ def test_students_are_in_the_order_of_the_first_measure_and_those_without_are_la
     assert "The baseline has 0.2500." in page
 
 
+def test_the_student_is_the_heading_of_a_row() -> None:
+    students = re.search(r"<tbody>(.*?)</tbody>", overview(GRADES), re.DOTALL)
+    assert students is not None
+    for row in students[1].split("<tr")[1:]:
+        assert row.count("<th") == 1
+        assert row.index('<th scope="row"') < row.index("<td")
+
+
 def test_verdicts_and_findings_are_counted() -> None:
     page = overview(GRADES)
     # correct, rounding, convention, mistake, not reproduced, unchecked, no claim; confirmed, explained, asked

@@ -92,8 +92,6 @@ FILES = (
     *("gradebook.csv", "gradebook.xlsx", "overview.html", CHANGES, GRADES),
     *("import-moodle.csv", "import-canvas.csv", "import-gradescope.zip"),
 )
-FORMER = ("changes.csv", "board.html", "board.csv")
-"""Files of earlier versions, which are removed."""
 
 RENEW = "delete it and repeat the command to get the new version"
 
@@ -249,4 +247,4 @@ def _write_manifest(target: str, names: Mapping[str, Sequence[str]]) -> None:
 
 def _is_ours(name: str) -> bool:
     folder, _, file = name.partition("/")
-    return name in (*FILES, *FORMER) or (folder == FEEDBACK and "/" not in file and file.endswith(".txt"))
+    return name in FILES or (folder == FEEDBACK and "/" not in file and file.endswith(".txt"))
