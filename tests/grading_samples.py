@@ -11,10 +11,18 @@ from treceval_py.checking.findings import Finding
 from treceval_py.errors import TrecevalError
 from treceval_py.grading import processes as workers
 from treceval_py.grading.attention import with_questions
+from treceval_py.grading.claims.claims import Claimed, claims_of
+from treceval_py.grading.claims.documents.reading import read_document
 from treceval_py.grading.grades import Change, Entry, Grades, Mark, Marks, Pair, Person, Question
 from treceval_py.grading.marking.marking import Grader
 from treceval_py.grading.records import AgainstBaseline, Checked, FileRead, Graded, Loss, LostDocument, RunRead
 from treceval_py.grading.rules import DEFAULT_RULES
+
+
+def claims_in(data: bytes, name: str) -> list[Claimed]:
+    """Return the numbers in a submitted file of any format."""
+    return claims_of(read_document(data, name), name)
+
 
 FORMULA = '=HYPERLINK("http://evil")'
 SCRIPT = "<script>alert(1)</script>"

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from grading_samples import claims_in
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.errors import InputError, MeasureError, UnknownMeasureError
-from treceval_py.grading.claims.claims import Claimed, claimed, claims_in, claims_of
+from treceval_py.grading.claims.claims import Claimed, claimed, claims_of
 from treceval_py.grading.claims.documents.reading import read_document
 from treceval_py.grading.claims.naming import measure_named
 from treceval_py.grading.exercise import claims_of_class

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from grading_samples import claims_in
 from syrupy.assertion import SnapshotAssertion
 
-from treceval_py.grading.claims.claims import claims_in
 from treceval_py.grading.people import Fit, Identity, fits, match_students
 
 

@@ -8,13 +8,13 @@ import re
 from typing import Any
 
 import pytest
+from grading_samples import claims_in
 from mistakes import AP_1, AP_2, LABELS, LISTS
 from syrupy.assertion import SnapshotAssertion
 from test_scoring_profiles import PROFILE_OF, QRELS, RUN, Row, expressible, label
 
 import treceval_py as te
 from treceval_py.grading.claims import reconciling
-from treceval_py.grading.claims.claims import claims_in
 from treceval_py.grading.claims.reconciling import Ways, reconcile
 from treceval_py.grading.records import Checked
 from treceval_py.io.judged_ranking import read_judged_ranking

@@ -15,7 +15,6 @@ from treceval_py.data.ids import LONGEST_SHOWN
 from treceval_py.errors import MeasureError, UnknownMeasureError, brief, visible
 from treceval_py.explaining.explanation import MOST_DIGITS, Claim
 from treceval_py.grading.claims.documents.document import Document
-from treceval_py.grading.claims.documents.reading import read_document
 from treceval_py.grading.claims.naming import LONGEST_NAME, measure_named
 from treceval_py.grading.claims.numbers import WHOLE, folded, numbers_in
 from treceval_py.measures import Measure
@@ -114,11 +113,6 @@ def _claim(measure: Measure, written: str) -> Claim:
 
 _FILE = re.compile(r"(?i)(^|/)claims\.(csv|tsv|json|toml)$")
 """Names of files in which every number is declared, except in words."""
-
-
-def claims_in(data: bytes, name: str) -> list[Claimed]:
-    """Find the numbers in a submitted file of any format that `read_document` reads; see `claims_of`."""
-    return claims_of(read_document(data, name), name)
 
 
 def claims_of(
