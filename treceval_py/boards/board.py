@@ -19,13 +19,13 @@ from treceval_py.boards.groups import BoardGroup, board_groups
 from treceval_py.boards.intervals import ranges_of, rounded, shared_ranks
 from treceval_py.boards.pseudonyms import pseudonyms_of
 from treceval_py.comparing.gathering import USUAL, comparable, fit
-from treceval_py.comparing.outcome import Settings
 from treceval_py.comparing.paired import mean_interval
 from treceval_py.comparing.saved.files import Unscored, passed_over, run_files
 from treceval_py.comparing.saved.naming import unique_names
 from treceval_py.comparing.saved.reading import is_saved
 from treceval_py.comparing.scores import MOST, Aligned, Scored, aligned
 from treceval_py.comparing.simultaneous import simultaneous
+from treceval_py.comparing.tests import RESAMPLES, SIMULTANEOUS
 from treceval_py.comparing.tuned import about_tuned
 from treceval_py.comparing.variance import letters
 from treceval_py.data.ids import encode, first_of, shown
@@ -763,8 +763,7 @@ def _groups(column: Aligned, settings: BoardSettings, threads: int | None) -> tu
     count, queries = column.values.shape
     if count < 2 or queries < 2:
         return float("nan"), ("",) * count
-    usual = Settings()
-    tests = simultaneous(column.values, resamples=usual.bootstrap, seed=usual.seed, threads=threads)
+    tests = simultaneous(column.values, resamples=RESAMPLES[SIMULTANEOUS], seed=1, threads=threads)
     return tests.critical(settings.alpha), letters(column.values.mean(axis=1), tests.p <= settings.alpha)
 
 

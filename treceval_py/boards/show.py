@@ -11,8 +11,7 @@ from treceval_py.boards.columns import highest, named_errors, rank_interval, ran
 from treceval_py.boards.show_over import document_over
 from treceval_py.comparing.show.paper import paper_name
 from treceval_py.comparing.show.sentences import abridged, noted
-from treceval_py.comparing.simultaneous import SIMULTANEOUS
-from treceval_py.comparing.tests import LETTERS
+from treceval_py.comparing.tests import SIMULTANEOUS, TESTS
 from treceval_py.errors import visible
 from treceval_py.io.digests import named
 from treceval_py.plots.images import Plot
@@ -179,7 +178,7 @@ def sentences(board: Board) -> list[str]:
         )
     if any(run.letters for run in board.runs):
         said.append(
-            f"Groups: runs that share a letter do not differ significantly in {first} ({LETTERS[SIMULTANEOUS].title}, "
+            f"Groups: runs that share a letter do not differ significantly in {first} ({TESTS[SIMULTANEOUS]}, "
             f"alpha = {exactly(settings.alpha)} for all pairs together: two runs differ if their paired t is beyond "
             f"±{number(board.critical, 2)})."
         )

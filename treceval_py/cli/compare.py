@@ -16,14 +16,13 @@ from treceval_py.cli.options import (
     NAMES,
     TWICE,
     flag,
-    number,
     option,
     output_options,
     scoring_options,
     statistics_options,
     within,
 )
-from treceval_py.cli.printing import Output, check_targets, note, put, say
+from treceval_py.cli.printing import Output, check_targets, note, say
 from treceval_py.cli.progress import progress
 from treceval_py.errors import EvaluationError
 from treceval_py.rendering import left_out, render
@@ -188,26 +187,18 @@ def _runs_of(gathering: Gathered) -> list[Run] | None:
 def _check(ctx: click.Context) -> dict[str, object]:
     """Return what is wrong: options that do not go together or have no effect, and a lack of files."""
     chosen = ctx.params
-    output_format, explain, groups = chosen["output_format"], chosen["explain"], chosen["groups"]
     by_query, agreement = chosen["per_query"] is not None, chosen["agreement"] is not None
     no_tables = by_query or agreement
-    latex = ("columns", "siunitx", "raw_names")
-    used = [name for name in (*latex, "sort", "rows") if chosen[name] not in (None, False)]
-    option = "--" + used[0].replace("_", "-") if used else ""
+    option = next((f"--{name}" for name in ("columns", "sort") if chosen[name] is not None), "")
     return {
-        "--documents needs --per-query.": chosen["documents"] is not None and not by_query,
         "--pairs compares every pair of runs; remove --baseline.": chosen["pairs"] and chosen["baseline"] is not None,
         "--per-query and --agreement print different things; remove one of them.": by_query and agreement,
-        "--groups adds to the tables, which --per-query and --agreement replace; remove one.": groups and no_tables,
+        "--groups adds to the tables, which --per-query and --agreement replace; remove one.": chosen["groups"]
+        and no_tables,
         "--queries needs --per-query.": chosen["queries"] is not None and not by_query,
-        "--explain needs the table format, without --per-query and --agreement.": explain
-        and (output_format != "table" or no_tables),
-        f"{option} does not go with --per-query and --agreement.": used and no_tables,
-        f"{option} needs --format latex.": option and used[0] in latex and output_format != "latex",
-        f"--rows needs a format for people; {output_format} has all runs.": "rows" in used
-        and output_format in ("csv", "tsv", "json"),
-        "--rows 1 leaves no pair of runs; --pairs needs two rows or more.": chosen["pairs"] and chosen["rows"] == 1,
-        **(file_faults(chosen["files"]) if chosen["files"] or not explain else {}),
+        f"{option} does not go with --per-query and --agreement.": option and no_tables,
+        "--columns needs --format latex.": option == "--columns" and chosen["output_format"] != "latex",
+        **file_faults(chosen["files"]),
     }
 
 
@@ -228,7 +219,6 @@ def _check(ctx: click.Context) -> dict[str, object]:
     flag_value=10,
     type=within(1),
 )
-@number("--documents", "With --per-query: show the N documents that changed the value most [5].")
 @option("--queries", "FILE", "With --per-query: file of query texts, qid<TAB>text.")
 @option(
     "--agreement",
@@ -239,16 +229,12 @@ def _check(ctx: click.Context) -> dict[str, object]:
     flag_value=100,
     type=within(1),
 )
-@flag("--explain", "Explain each test: what it does, what it assumes, its source.")
 @option(
     "--sort",
     "BY",
     "Order of the runs: a measure (highest first), name or given [the first measure; given in csv, tsv, json].",
 )
-@number("--rows", "Show N runs and the baseline in tables for people; tests stay those of all runs.", least=1)
 @COLUMNS
-@flag("--siunitx", "With --format latex: align numbers by the package siunitx.")
-@flag("--raw-names", "With --format latex: name measures as you do, not as papers do (MAP, nDCG@10).")
 @output_options()
 @click.pass_context
 def compare(
@@ -256,15 +242,10 @@ def compare(
     /,
     files: tuple[str, ...],
     per_query: int | None,
-    documents: int | None,
     queries: str | None,
     agreement: int | None,
-    explain: bool,
     sort: str | None,
-    rows: int | None,
     columns: str | None,
-    siunitx: bool,
-    raw_names: bool,
     output: Output,
     **how: Any,
 ) -> None:
@@ -278,34 +259,27 @@ def compare(
     treceval compare qrels.txt bm25.txt bge.txt
     treceval compare qrels.txt runs/ --baseline bm25 --format latex -o table.tex
     treceval compare old.json new.json             results of treceval -q --format json
-    treceval compare qrels.txt a.txt b.txt --test randomisation --interval bca -m nDCG@10
+    treceval compare qrels.txt a.txt b.txt --test t -m nDCG@10
     treceval compare qrels.txt a.txt b.txt --per-query 5 --queries queries.tsv
-    treceval compare --explain                     what each test does and assumes
     """
-    from treceval_py.comparing.tests import explanations
     from treceval_py.scoring.show import about_runs
 
-    if explain and not files:
-        put(explanations(None), output.path)
-        return
     tables = per_query is None and agreement is None
     gathering, comparison = compared(files, **how, outputs=[output.path], inputs=[queries], again=not tables)
-    style = output.style._replace(columns=int(columns or 1), siunitx=siunitx, raw_names=raw_names, rows=rows)
+    style = output.style._replace(columns=int(columns or 1))
     cut: list[str] = []
     if agreement is not None:
         from treceval_py.comparing.show.agreement import agreement_text
 
         text = agreement_text(comparison, _runs_of(gathering), agreement, output.format, style)
     elif per_query is not None:
-        document = _by_query(comparison, gathering, per_query, 5 if documents is None else documents, queries, style)
+        document = _by_query(comparison, gathering, per_query, queries, style)
         text = render(document, output.format, style)
     else:
         from treceval_py.comparing.show.tables import document_of
 
         document = document_of(comparison.sorted_for(output.format, sort), style)
         text, cut = render(document, output.format, style), left_out(document, output.format, style)
-        if explain:
-            text += "\n" + explanations(comparison.settings, groups=bool(comparison.groups))
     output.put(text)
     # Only now, so that output that cannot be written gives a single line.
     note(*about_runs(results for results in gathering.results if results is not None))
@@ -314,9 +288,7 @@ def compare(
     end(ctx, gathering)
 
 
-def _by_query(
-    comparison: Comparison, gathering: Gathered, count: int, documents: int, queries: str | None, style: Style
-) -> Document:
+def _by_query(comparison: Comparison, gathering: Gathered, count: int, queries: str | None, style: Style) -> Document:
     """Return the queries with the largest differences for each measure and pair of runs."""
     from treceval_py.comparing.documents import largest_differences, read_query_texts, with_documents
     from treceval_py.comparing.show.queries import Pair, document_of
@@ -338,6 +310,6 @@ def _by_query(
             alike = one is not None and other is not None and not one.differences(other)
             if alike and runs is not None and measure.signature is not None and qrels is not None:
                 tables = runs[pair.run], runs[pair.other]
-                largest = with_documents(largest, qrels, *tables, measure.signature, count=documents)
+                largest = with_documents(largest, qrels, *tables, measure.signature)
             pairs.append(Pair(largest, measure.measure, comparison.runs[pair.run], comparison.runs[pair.other]))
     return document_of(pairs, texts, made_of(comparison), style)

@@ -43,8 +43,6 @@ def names_of(kind: str, typed: str) -> list[CompletionItem]:
 TABLES = {
     "profile": ("scoring.profiles", "PROFILES"),
     "test": ("comparing.tests", "TESTS"),
-    "letters": ("comparing.tests", "LETTERS"),
-    "correction": ("comparing.corrections", "CORRECTIONS"),
     "code": ("checking.catalogue", "CODES"),
 }
 """Where the names of each kind are declared, with titles if they have any."""

@@ -337,52 +337,29 @@ STATISTICS: Mapping[str, Decorator] = {
     "tests": repeatable(
         "--test tests",
         "NAME",
-        "simultaneous (all pairs of runs), t, wilcoxon, sign, randomisation, or all. Repeatable; the first decides "
-        "what is marked [simultaneous].",
+        "simultaneous (all pairs of runs), t, wilcoxon, randomisation, or all. Repeatable; the first decides what is "
+        "marked [simultaneous].",
         "test",
     ),
-    "correction": option(
-        "--correction",
-        "NAME",
-        "Correction of tests other than simultaneous: holm, bonferroni, benjamini-hochberg or none [holm].",
-        shell_complete=named("correction"),
-    ),
-    "letters": option(
-        "--letters",
-        "NAME",
-        "Test for the letters: simultaneous, tukey, randomised-tukey or none [simultaneous if it decides the marks, "
-        "else none].",
-        shell_complete=named("letters"),
-    ),
-    "interval": option(
-        "--interval",
-        "NAME",
-        "Confidence interval of a difference: simultaneous (over all pairs), t, or bca (bootstrap) [simultaneous].",
-    ),
-    "alpha": decimal("--alpha", "Significance level [0.05].", 0.05),
-    "confidence": decimal("--confidence", "Confidence level of intervals [0.95].", 0.95),
-    "resamples": number("--resamples", "Resamples of randomisation tests [100000].", 100_000, least=1),
-    "bootstrap": number("--bootstrap", "Resamples of the simultaneous test and of bca [10000].", 10_000, least=1),
-    "seed": click.option("--seed", type=_seed, metavar="N", default=1, help="Random seed [1]."),
+    "alpha": decimal("--alpha", "Significance level; intervals have the confidence 1 - X [0.05].", 0.05),
+    "resamples": number("--resamples", "Resamples [10000 of the simultaneous test, 100000 of randomisation].", least=1),
     "margin": decimal("--margin", "Test for equivalence: differences smaller than X, by two one-sided tests."),
-    "power": decimal("--power", "Power for computing the number of queries needed [0.8].", 0.8),
 }
-"""How runs are compared: an option for each field of `Settings`."""
+"""How runs are compared: options of the fields of `Settings` that a command sets."""
 
 
 def _settings(tests: tuple[str, ...] = (), **fields: Any) -> Settings:
     """Return how runs are compared."""
     from treceval_py.comparing.comparing import checked
     from treceval_py.comparing.outcome import Settings
-    from treceval_py.comparing.simultaneous import SIMULTANEOUS
-    from treceval_py.comparing.tests import TESTS
+    from treceval_py.comparing.tests import SIMULTANEOUS, TESTS
 
     for name in tests:
         if name not in (*TESTS, "all"):
             raise click.UsageError(f"--test must be one of {', '.join(TESTS)} or all, not '{name}'.")
     marking = [name for name in tests if name != "all"] or [SIMULTANEOUS]
     every = dict.fromkeys((*marking, *(TESTS if "all" in tests else ())))
-    return checked(Settings(marking[0], tuple(every), **fields))
+    return checked(Settings(tuple(every), **fields))
 
 
 statistics_options = together(STATISTICS, _settings, "settings")

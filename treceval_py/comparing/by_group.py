@@ -8,16 +8,15 @@ real values, whose variances differ between groups, if groups differ in size; do
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from treceval_py._types import FloatArray
-from treceval_py.comparing.corrections import CORRECTIONS
+from treceval_py.comparing.corrections import bonferroni, holm
 from treceval_py.comparing.outcome import Compared, GroupDifference, Grouped, Interaction, Settings
-from treceval_py.comparing.paired import bca_interval, of_differences, paired_t, settled, t_interval
-from treceval_py.comparing.simultaneous import SIMULTANEOUS
+from treceval_py.comparing.paired import of_differences, paired_t, settled, t_interval
 from treceval_py.data.query_groups import QueryGroups
 
 LEAST = 2
@@ -43,22 +42,6 @@ class Welch(NamedTuple):
     degrees: int
     error_degrees: FloatArray
     p: FloatArray
-
-
-class Corrections(NamedTuple):
-    """How p-values of groups are corrected.
-
-    Attributes
-    ----------
-    within : str
-        Over the differences within groups. Bonferroni's instead of Holm's, which would mark more than the intervals
-        show.
-    between : str
-        Over the interactions.
-    """
-
-    within: str
-    between: str
 
 
 def welch_anova(groups: Sequence[FloatArray]) -> Welch:
@@ -115,17 +98,6 @@ def welch_anova(groups: Sequence[FloatArray]) -> Welch:
     return Welch(np.where(same, 0.0, statistic), count - 1, error, np.where(same, 1.0, p))
 
 
-def is_simultaneous(settings: Settings) -> bool:
-    """Return whether the intervals within groups hold simultaneously: if the correction is for any false finding."""
-    return settings.interval == SIMULTANEOUS and corrections(settings).within == "bonferroni"
-
-
-def corrections(settings: Settings) -> Corrections:
-    """Return how p-values of groups are corrected; the simultaneous test of all queries needs no correction itself."""
-    between = settings.correction or "holm"
-    return Corrections("bonferroni" if between == "holm" else between, between)
-
-
 def grouped(measures: Sequence[Compared], groups: Sequence[QueryGroups], settings: Settings) -> tuple[Grouped, ...]:
     """Compare the runs of a comparison in each group of queries.
 
@@ -136,20 +108,21 @@ def grouped(measures: Sequence[Compared], groups: Sequence[QueryGroups], setting
     groups : sequence of QueryGroups
         The groups by each attribute.
     settings : Settings
-        The correction, and the confidence of intervals.
+        The confidence of intervals.
 
     Returns
     -------
     tuple of Grouped
-        For each measure, the groups of each attribute. p-values are corrected over everything returned: those within
-        groups together, and those of interactions together.
+        For each measure, the groups of each attribute. p-values are corrected over everything returned: all within
+        groups together by Bonferroni's method, so that an interval leaves out 0 exactly where p is at most alpha; and
+        all interactions together by Holm's.
     """
     crossed = [_Cells(compared, grouping) for compared in measures for grouping in groups]
     within = [outcome.p for cells in crossed for outcome in cells.tested.values()]
     between = [cells.welch.p for cells in crossed]
     count = int(sum(np.isfinite(p).sum() for p in within))
-    how = corrections(settings)
-    adjusted, interactions = iter(_corrected(within, how.within)), iter(_corrected(between, how.between))
+    confidence = 1 - settings.alpha / max(count, 1)
+    adjusted, interactions = iter(_corrected(within, bonferroni)), iter(_corrected(between, holm))
     return tuple(
         Grouped(
             cells.measure,
@@ -157,21 +130,16 @@ def grouped(measures: Sequence[Compared], groups: Sequence[QueryGroups], setting
             tuple(cells.columns),
             tuple(map(len, cells.columns.values())),
             cells.means,
-            tuple(cells.differences([next(adjusted) for _ in cells.tested], _confidence(settings, count), settings)),
+            tuple(cells.differences([next(adjusted) for _ in cells.tested], confidence)),
             tuple(cells.interactions(next(interactions))),
         )
         for cells in crossed
     )
 
 
-def _confidence(settings: Settings, count: int) -> float:
-    """Return the confidence of each of several intervals; simultaneous ones together have that of the settings."""
-    return 1 - (1 - settings.confidence) / max(count, 1) if is_simultaneous(settings) else settings.confidence
-
-
-def _corrected(parts: Sequence[FloatArray], correction: str) -> list[FloatArray]:
+def _corrected(parts: Sequence[FloatArray], correct: Callable[[FloatArray], FloatArray]) -> list[FloatArray]:
     """Correct p-values in several arrays together."""
-    flat = CORRECTIONS[correction](np.concatenate([np.empty(0), *parts]))
+    flat = correct(np.concatenate([np.empty(0), *parts]))
     return np.split(flat, np.cumsum([len(part) for part in parts])[:-1])
 
 
@@ -192,18 +160,11 @@ class _Cells:
         self.compared = tuple(label for label, column in self.columns.items() if len(column) >= LEAST)
         self.welch = welch_anova([self.columns[label] for label in self.compared])
 
-    def differences(
-        self, adjusted: Sequence[FloatArray], confidence: float, settings: Settings
-    ) -> Iterator[GroupDifference]:
+    def differences(self, adjusted: Sequence[FloatArray], confidence: float) -> Iterator[GroupDifference]:
         """Yield the differences, group by group, with corrected p-values and intervals of this confidence."""
         for (label, outcome), corrected in zip(self.tested.items(), adjusted, strict=True):
             column = self.columns[label]
-            limits = (
-                bca_interval(column, confidence, resamples=settings.bootstrap, seed=settings.seed)
-                if settings.interval == "bca"
-                else t_interval(column, confidence)
-            )
-            low, high = (np.clip(limit, *self.bounds) for limit in limits)
+            low, high = (np.clip(limit, *self.bounds) for limit in t_interval(column, confidence))
             numbers = (column.mean(axis=0), low, high, outcome.statistic, outcome.p, corrected)
             for (run, other), row in zip(self.pairs, np.column_stack(numbers).tolist(), strict=True):
                 yield GroupDifference(run, other, label, len(column), *row)

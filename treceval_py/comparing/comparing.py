@@ -10,32 +10,30 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from treceval_py._types import FloatArray, IntArray
-from treceval_py.comparing.by_group import grouped
+from treceval_py.comparing.by_group import grouped as by_groups
 from treceval_py.comparing.comparison import Comparison
-from treceval_py.comparing.corrections import CORRECTIONS
+from treceval_py.comparing.corrections import holm
 from treceval_py.comparing.gathering import Compares, Gathered, gather
 from treceval_py.comparing.notes import about_groups, about_queries, about_resamples, about_tests
 from treceval_py.comparing.outcome import Compared, Difference, Settings, Tested
 from treceval_py.comparing.paired import (
     Outcome,
-    bca_interval,
     effect_size,
     equivalence,
     mean_interval,
     of_differences,
+    paired_t,
     queries_needed,
     signed_ranks,
-    t_interval,
     two_sided_t,
+    wilcoxon,
     wins_ties_losses,
 )
-from treceval_py.comparing.resampling import randomisation, randomised_tukey
+from treceval_py.comparing.resampling import randomisation
 from treceval_py.comparing.scores import Aligned, aligned
-from treceval_py.comparing.simultaneous import SIMULTANEOUS, Simultaneous, simultaneous
-from treceval_py.comparing.tests import INTERVALS, LETTERS, TESTS
-from treceval_py.comparing.variance import letters as lettered
-from treceval_py.comparing.variance import tukey, two_way_anova
+from treceval_py.comparing.simultaneous import Simultaneous, simultaneous
+from treceval_py.comparing.tests import SIMULTANEOUS, TESTS
+from treceval_py.comparing.variance import letters, two_way_anova
 from treceval_py.data.ids import shown
 from treceval_py.data.query_groups import QueryGroups
 from treceval_py.data.run import Run
@@ -63,16 +61,10 @@ def compare(
     *,
     baseline: str | int | None = None,
     pairs: bool = False,
-    test: str | Sequence[str] = "simultaneous",
-    tests: Sequence[str] = (),
-    correction: str | None = None,
+    test: str | Sequence[str] = SIMULTANEOUS,
     alpha: float = 0.05,
-    confidence: float = 0.95,
-    interval: str | None = None,
-    letters: str | None = None,
     groups: AnyGroups | None = None,
-    resamples: int = 100_000,
-    bootstrap: int = 10_000,
+    resamples: int | None = None,
     seed: int = 1,
     margin: float | None = None,
     power: float = 0.8,
@@ -96,26 +88,19 @@ def compare(
         Run to compare the others with, by name or by number from 0. Default: the first.
     pairs : bool
         Compare every pair of runs, not only with the baseline.
-    test : {"simultaneous", "t", "wilcoxon", "sign", "randomisation"}, or sequence of them
+    test : {"simultaneous", "t", "wilcoxon", "randomisation"}, or sequence of them
         The test that decides which differences are marked; of several, the first does. The simultaneous test corrects
-        over all pairs of runs of a measure.
-    tests : sequence of str
-        Further tests to compute.
-    correction : {"holm", "bonferroni", "benjamini-hochberg", "none"}, optional
-        Correction of the p-values of the other tests over all compared differences and measures. Default: Holm's.
-    alpha, confidence : float
-        Significance level, and confidence level of intervals; between 0 and 1.
-    interval : {"simultaneous", "t", "bca"}, optional
-        Interval of the difference: simultaneous over all pairs of a measure; or of each difference by itself, by
-        Student's t or the bias-corrected and accelerated bootstrap. Default: simultaneous, or "t" if p-values are not
-        corrected.
-    letters : {"simultaneous", "tukey", "randomised-tukey", "none"}, optional
-        The test behind the letters. Default: the simultaneous test if it decides the marks, else none.
+        over all pairs of runs of a measure, and gives letters too; p-values of the others are corrected by Holm's
+        method over all compared differences and measures.
+    alpha : float
+        Significance level, between 0 and 1. Intervals have the confidence 1 - alpha; that of a difference is
+        simultaneous over all pairs of a measure.
     groups : path, mapping, frame, QueryGroups, or a sequence of paths or QueryGroups, optional
         Groups of queries, as of `read_query_groups`: compare the runs in each group too, and test whether their
         difference differs between groups.
-    resamples, bootstrap : int
-        Resamples of randomisation tests; and of the simultaneous test and the BCa interval.
+    resamples : int, optional
+        Resamples of each test that draws them. Default: 10,000 of the simultaneous test, 100,000 of the randomisation
+        test.
     seed : int
         Random seed; the same seed gives the same values with any number of threads.
     margin : float, optional
@@ -162,12 +147,9 @@ def compare(
     qrels, given = _runs_given(qrels, runs)
     there = f"There are {', '.join(TESTS)}."
     named = several(test, (str,), "test must be a name, or several", there)
-    every = tuple(dict.fromkeys([*named, *several(tests, (str,), "tests must be names", there)]))
     if not named:
         raise MeasureError("no test decides which differences are marked", there)
-    settings = Settings(
-        every[0], every, correction, alpha, confidence, interval, letters, resamples, bootstrap, seed, margin, power
-    )
+    settings = Settings(tuple(dict.fromkeys(named)), alpha, resamples, seed, margin, power)
     scoring, reading = settled(measures, options)
     threads = reading.threads
     settings = checked(settings, threads)
@@ -198,59 +180,31 @@ def _runs_given(qrels: Any, runs: Any) -> tuple[Any, Any]:
 
 
 def checked(settings: Settings, threads: int | None = None) -> Settings:
-    """Return settings as plain numbers and with all defaults filled in; refuse those out of range.
+    """Return settings as plain numbers; refuse those out of range.
 
     Raises
     ------
     MeasureError
         A setting is out of range; the message has the range.
     """
-    settings = settings._replace(
-        resamples=_whole("resamples", settings.resamples),
-        bootstrap=_whole("bootstrap", settings.bootstrap),
-        seed=_whole("seed", settings.seed),
-        alpha=_real("alpha", settings.alpha),
-        confidence=_real("confidence", settings.confidence),
-        power=_real("power", settings.power),
-        margin=None if settings.margin is None else _real("margin", settings.margin),
-    )
-    threads = None if threads is None else _whole("threads", threads)
-    for name in settings.tests:
-        _one_of("test", name, [*TESTS])
-    if settings.correction is not None:
-        _one_of("correction", settings.correction, [*CORRECTIONS])
-    settings = _chosen(settings)
-    _one_of("interval", settings.interval, [*INTERVALS])
-    _one_of("letters", settings.letters, [*LETTERS, "none"])
-    for name in ("alpha", "confidence", "power"):
-        value = getattr(settings, name)
+    wrong = next((name for name in settings.tests if name not in TESTS), None)
+    if wrong is not None:
+        raise MeasureError(f"test must be one of {', '.join(TESTS)}, not {shown(wrong)}")
+    alpha, power = (_real(name, getattr(settings, name)) for name in ("alpha", "power"))
+    for name, value in (("alpha", alpha), ("power", power)):
         if not 0 < value < 1:
             raise MeasureError(f"{name} must be between 0 and 1, not {value:g}")
-    for name in ("resamples", "bootstrap"):
-        if not 1 <= getattr(settings, name) <= MOST_RESAMPLES:
-            raise MeasureError(f"{name} must be 1 to {MOST_RESAMPLES}, not {getattr(settings, name)}")
-    if settings.seed < 0:
-        raise MeasureError(f"seed must be 0 or more, not {settings.seed}")
-    if settings.margin is not None and not 0 < settings.margin < np.inf:
-        raise MeasureError(f"margin must be above 0, not {settings.margin:g}")
-    if threads is not None and not 1 <= threads <= MOST_THREADS:
-        raise MeasureError(f"threads must be 1 to {MOST_THREADS}, not {threads}")
-    return settings
-
-
-def _chosen(settings: Settings) -> Settings:
-    """Fill in defaults that match the test: tests, intervals and letters come from one procedure."""
-    others = any(name != SIMULTANEOUS for name in settings.tests)
-    if settings.correction is not None and not others:
-        conflict = f"the {SIMULTANEOUS} test is already corrected over all pairs of runs"
-        raise MeasureError(conflict, "Remove correction, or name another test, such as t.")
-    correction = settings.correction or ("holm" if others else None)
-    uncorrected = settings.test != SIMULTANEOUS and correction == "none"
-    return settings._replace(
-        correction=correction,
-        interval=settings.interval or ("t" if uncorrected else SIMULTANEOUS),
-        letters=settings.letters or (SIMULTANEOUS if settings.test == SIMULTANEOUS else "none"),
-    )
+    margin = None if settings.margin is None else _real("margin", settings.margin)
+    if margin is not None and not 0 < margin < np.inf:
+        raise MeasureError(f"margin must be above 0, not {margin:g}")
+    resamples = None if settings.resamples is None else _whole("resamples", settings.resamples)
+    seed = _whole("seed", settings.seed)
+    if seed < 0:
+        raise MeasureError(f"seed must be 0 or more, not {seed}")
+    for name, count, most in (("resamples", resamples, MOST_RESAMPLES), ("threads", threads, MOST_THREADS)):
+        if count is not None and not 1 <= _whole(name, count) <= most:
+            raise MeasureError(f"{name} must be 1 to {most}, not {count}")
+    return Settings(settings.tests, alpha, resamples, seed, margin, power)
 
 
 def _whole(name: str, value: object) -> int:
@@ -267,11 +221,6 @@ def _real(name: str, value: object) -> float:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise MeasureError(f"{name} must be a number, not {shown(value)}") from None
-
-
-def _one_of(option: str, name: str | None, known: Sequence[str]) -> None:
-    if name not in known:
-        raise MeasureError(f"{option} must be one of {', '.join(known)}, not {shown(name)}")
 
 
 def compare_gathered(
@@ -306,7 +255,7 @@ def compare_gathered(
     measures = _corrected([_compared(column, which, settings, tested, threads) for column in columns], settings)
     family = len(runs) * (len(runs) - 1) // 2 if settings.test == SIMULTANEOUS else tested
     said = [*about_tests(measures, names, settings), *about_resamples(settings, family)]
-    by_group = grouped(measures, groups, settings)
+    by_group = by_groups(measures, groups, settings)
     said += about_groups(measures, groups, by_group)
     said += given.tuned(list(dict.fromkeys(qid for column in columns for qid in column.qids)))
     return Comparison(
@@ -350,9 +299,11 @@ def _compared(
     means = values.mean(axis=1)
     low, high = mean_interval(values, settings.confidence, column.bounds)
     best = tuple(int(run) for run in np.flatnonzero(means >= means.max() - EXACT))
-    together = simultaneous(values, resamples=settings.bootstrap, seed=settings.seed, threads=threads)
+    resamples = settings.drawn(SIMULTANEOUS)
+    together = simultaneous(values, resamples=resamples, seed=settings.seed, threads=threads)
     level = _level(together, values.shape[1], settings, tested)
-    grouped = _letters(values, means, together, settings, threads)
+    by_letters = settings.test == SIMULTANEOUS and len(column.qids) > 1
+    grouped = letters(means, together.p <= settings.alpha) if by_letters else ("",) * len(values)
     rows = _differences(column, which, together, level, settings, threads)
     return Compared(
         column.measure, column.signature, column.qids, values, means, low, high, best, grouped, two_way_anova(values),
@@ -366,7 +317,7 @@ def _level(together: Simultaneous, queries: int, settings: Settings, tested: int
         return float("nan")
     if settings.test == SIMULTANEOUS:
         return two_sided_t(together.critical(settings.alpha), queries)
-    return settings.alpha if settings.correction == "none" else settings.alpha / tested
+    return settings.alpha / tested
 
 
 def _differences(
@@ -381,31 +332,31 @@ def _differences(
     columns = np.column_stack([column.values[run] - column.values[other] for run, other in which])
     columns[np.abs(columns) <= EXACT] = 0.0
     of_pair = tuple(np.array(which).T)
-    limits = _intervals(columns, together.error[of_pair], together, settings)
-    low, high = (np.clip(limit, *of_differences(column.bounds)) for limit in limits)
-    outcomes = {}
+    means, error = columns.mean(axis=0), together.error[of_pair]
+    reach = np.zeros_like(error)
+    np.multiply(together.critical(settings.alpha), error, out=reach, where=error != 0)  # 0 of what does not vary
+    low, high = (np.clip(limit, *of_differences(column.bounds)) for limit in (means - reach, means + reach))
+    outcomes, directions = {}, {}
     for name in settings.tests:
+        directions[name] = np.sign(means).astype(np.int64)
         if name == SIMULTANEOUS:
             outcomes[name] = Outcome(together.t[of_pair], together.p[of_pair])
         elif name == "randomisation":
-            outcomes[name] = randomisation(columns, resamples=settings.resamples, seed=settings.seed, threads=threads)
+            drawn = settings.drawn(name)
+            outcomes[name] = randomisation(columns, resamples=drawn, seed=settings.seed, threads=threads)
+        elif name == "wilcoxon":
+            outcomes[name], directions[name] = wilcoxon(columns), signed_ranks(columns)
         else:
-            outcomes[name] = TESTS[name].function(columns)
+            outcomes[name] = paired_t(columns)
     effect = effect_size(columns, settings.confidence)
     counts = wins_ties_losses(columns)
-    above: IntArray = np.sign(columns.mean(axis=0)).astype(np.int64)
-    directions = {
-        name: np.sign(counts[:, 0] - counts[:, 2]) if name == "sign" else signed_ranks(columns)
-        for name in settings.tests
-        if name in ("sign", "wilcoxon")
-    }
     equal = np.full(len(which), np.nan) if settings.margin is None else equivalence(columns, settings.margin).p
     needed = queries_needed(effect.d, alpha=level, power=settings.power)
     differences = []
     for at, (run, other) in enumerate(which):
         tests = {
             name: Tested(float(outcome.statistic[at]), float(outcome.p[at]), float(outcome.p[at]),
-                         int(directions.get(name, above)[at]))
+                         int(directions[name][at]))
             for name, outcome in outcomes.items()
         }  # fmt: skip
         wins, ties, losses = counts[at].tolist()
@@ -430,27 +381,12 @@ def _differences(
     return differences
 
 
-def _intervals(
-    columns: FloatArray, error: FloatArray, together: Simultaneous, settings: Settings
-) -> tuple[FloatArray, FloatArray]:
-    """Return the limits of the intervals of mean differences."""
-    if settings.interval == "bca":
-        return bca_interval(columns, settings.confidence, resamples=settings.bootstrap, seed=settings.seed)
-    if settings.interval == "t":
-        return t_interval(columns, settings.confidence)
-    means = columns.mean(axis=0)
-    critical = together.critical(1 - settings.confidence)
-    reach = np.zeros_like(error)
-    np.multiply(critical, error, out=reach, where=error != 0)  # of differences that do not vary it is 0
-    return means - reach, means + reach
-
-
 def _corrected(measures: Sequence[Compared], settings: Settings) -> tuple[Compared, ...]:
     """Correct the p-values of each test over all differences of all measures, except those already corrected."""
     flat = [pair for compared in measures for pair in compared.differences]
     for name in settings.tests:
-        if name != SIMULTANEOUS and settings.correction is not None:
-            adjusted = CORRECTIONS[settings.correction](np.array([pair.tests[name].p for pair in flat])).tolist()
+        if name != SIMULTANEOUS:
+            adjusted = holm(np.array([pair.tests[name].p for pair in flat])).tolist()
             flat = [
                 pair._replace(tests=pair.tests | {name: pair.tests[name]._replace(adjusted=p)})
                 for pair, p in zip(flat, adjusted, strict=True)
@@ -459,21 +395,6 @@ def _corrected(measures: Sequence[Compared], settings: Settings) -> tuple[Compar
     return tuple(
         compared._replace(differences=tuple(itertools.islice(rows, len(compared.differences)))) for compared in measures
     )
-
-
-def _letters(
-    values: FloatArray, means: FloatArray, together: Simultaneous, settings: Settings, threads: int | None
-) -> tuple[str, ...]:
-    """Return the letters of the runs."""
-    if settings.letters == "none" or values.shape[1] < 2:
-        return ("",) * len(values)
-    if settings.letters == SIMULTANEOUS:
-        p = together.p
-    elif settings.letters == "tukey":
-        p = tukey(values)
-    else:
-        p = randomised_tukey(values, resamples=settings.resamples, seed=settings.seed, threads=threads)
-    return lettered(means, p <= settings.alpha)
 
 
 def _once(columns: Sequence[Aligned]) -> tuple[list[Aligned], list[str]]:

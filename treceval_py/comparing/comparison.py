@@ -116,7 +116,6 @@ class Comparison(Outcome):
         colour: bool = False,
         width: int | None = None,
         sort: str | None = None,
-        rows: int | None = None,
     ) -> str:
         """Return the comparison as text.
 
@@ -133,8 +132,6 @@ class Comparison(Outcome):
         sort : str, optional
             Order of the runs, as of `sorted`. Default: by the first measure in table, markdown, latex and html, and as
             given in csv, tsv and json.
-        rows : int, optional
-            Show only this number of runs, and the baseline, in table, markdown, latex and html.
 
         Raises
         ------
@@ -143,7 +140,7 @@ class Comparison(Outcome):
         """
         if digits is not None and (not isinstance(digits, int) or digits < 0):
             raise MeasureError(f"digits must be 0 or more, not {shown(digits)}")
-        style = Style(digits=digits, colour=colour, width=width, rows=rows)
+        style = Style(digits=digits, colour=colour, width=width)
         return render(document_of(self.sorted_for(format, sort), style), format, style)
 
     def sorted_for(self, format: str, by: str | None = None) -> Comparison:
@@ -158,7 +155,6 @@ class Comparison(Outcome):
         siunitx: bool = False,
         raw_names: bool = False,
         sort: str | None = None,
-        rows: int | None = None,
     ) -> str:
         """Return LaTeX tables for booktabs, with captions that state the test, and a paragraph for the text.
 
@@ -172,7 +168,7 @@ class Comparison(Outcome):
             Align numbers by the package siunitx.
         raw_names : bool
             Name measures as requested, not as papers do (MAP, nDCG@10).
-        sort, rows
+        sort
             As of `to_text`.
 
         Raises
@@ -182,7 +178,7 @@ class Comparison(Outcome):
         """
         if columns not in (1, 2):
             raise MeasureError(f"columns must be 1 or 2, not {shown(columns)}")
-        style = Style(digits=digits, columns=columns, siunitx=siunitx, raw_names=raw_names, rows=rows)
+        style = Style(digits=digits, columns=columns, siunitx=siunitx, raw_names=raw_names)
         return render(document_of(self.sorted_for("latex", sort), style), "latex", style)
 
     def to_markdown(self, *, digits: int | None = None) -> str:

@@ -75,54 +75,6 @@ def bonferroni(p: FloatArray) -> FloatArray:
     return _counted(p, lambda values: np.minimum(1.0, values * len(values)))
 
 
-def benjamini_hochberg(p: FloatArray) -> FloatArray:
-    """Correct p-values by Benjamini and Hochberg's method: the share of false findings stays below the level.
-
-    Parameters
-    ----------
-    p : (N,) float array
-        The p-values; NaN does not count.
-
-    Returns
-    -------
-    (N,) float array
-        As `scipy.stats.false_discovery_control` has them.
-
-    Notes
-    -----
-    Controls the false discovery rate: on average, at most that share of the findings is false. This is a weaker
-    guarantee than Holm's, with more findings. Assumes tests that are independent, or positively dependent in a certain
-    way.
-
-    References
-    ----------
-    Yoav Benjamini and Yosef Hochberg. Controlling the false discovery rate: a practical and powerful approach to
-    multiple testing. Journal of the Royal Statistical Society, Series B 57(1), 289-300, 1995.
-
-    Examples
-    --------
-    >>> benjamini_hochberg(np.array([0.01, 0.04, 0.03])).round(4).tolist()  # 0.01 × 3 / 1; 0.03 × 3 / 2 > 0.04 × 3 / 3
-    [0.03, 0.04, 0.04]
-    """
-    return _counted(p, _false_discovery)
-
-
-def uncorrected(p: FloatArray) -> FloatArray:
-    """Return p-values as they are; for one test that was chosen beforehand.
-
-    Parameters
-    ----------
-    p : (N,) float array
-        The p-values.
-
-    Returns
-    -------
-    (N,) float array
-        A copy.
-    """
-    return np.array(p, dtype=np.float64)
-
-
 def _counted(p: FloatArray, correct: Callable[[FloatArray], FloatArray]) -> FloatArray:
     """Correct those p-values that are numbers."""
     adjusted = np.array(p, dtype=np.float64)
@@ -138,18 +90,3 @@ def _step_down(p: FloatArray) -> FloatArray:
     adjusted = np.empty_like(p)
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * factors))
     return adjusted
-
-
-def _false_discovery(p: FloatArray) -> FloatArray:
-    from scipy import stats  # type: ignore[import-untyped,import-not-found,unused-ignore]
-
-    return np.asarray(stats.false_discovery_control(p), dtype=np.float64)
-
-
-CORRECTIONS: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "holm": holm,
-    "bonferroni": bonferroni,
-    "benjamini-hochberg": benjamini_hochberg,
-    "none": uncorrected,
-}
-"""How p-values can be corrected, by the names that users write."""

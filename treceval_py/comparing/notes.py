@@ -10,7 +10,7 @@ import numpy as np
 
 from treceval_py.comparing.outcome import Compared, Grouped, Settings
 from treceval_py.comparing.scores import Aligned
-from treceval_py.comparing.simultaneous import SIMULTANEOUS
+from treceval_py.comparing.tests import RESAMPLES, SIMULTANEOUS
 from treceval_py.data.ids import first_of
 from treceval_py.data.query_groups import QueryGroups
 
@@ -78,26 +78,19 @@ def about_tests(measures: Sequence[Compared], names: Sequence[str], settings: Se
 
 def about_resamples(settings: Settings, family: int) -> list[str]:
     """Yield notes about tests with too few resamples for any significance."""
-    notes = []
-    least = 1 / (settings.resamples + 1)
-    factor = family if settings.correction in ("holm", "bonferroni") else 1
-    if settings.test == "randomisation" and family and least * factor > settings.alpha:
-        notes.append(
-            f"with {settings.resamples:,} resamples and {family:,} p-values corrected together, nothing drawn can be "
-            f"significant at {settings.alpha:g}: that takes {math.ceil(factor / settings.alpha):,} resamples or more."
-        )
-    least_together = 1 / (settings.bootstrap + 1)
-    if SIMULTANEOUS in (settings.test, settings.letters) and least_together > settings.alpha:
-        notes.append(
-            f"with {settings.bootstrap:,} resamples of the bootstrap nothing can be significant at {settings.alpha:g}: "
-            f"that takes {math.ceil(1 / settings.alpha):,} or more."
-        )
-    if settings.letters == "randomised-tukey" and least > settings.alpha:
-        notes.append(
-            f"with {settings.resamples:,} resamples no two runs can have different letters at {settings.alpha:g}: that "
-            f"takes {math.ceil(1 / settings.alpha):,} or more."
-        )
-    return notes
+    drawn, alpha = settings.drawn(settings.test) if settings.test in RESAMPLES else 0, settings.alpha
+    factor = 1 if settings.test == SIMULTANEOUS else family
+    if not drawn or factor <= alpha * (drawn + 1):
+        return []
+    if settings.test == SIMULTANEOUS:
+        before, after = " of the bootstrap", " or more"
+    else:
+        before, after = f" and {family:,} p-values corrected together,", " resamples or more"
+    drawn_all = "nothing" if settings.test == SIMULTANEOUS else "nothing drawn"
+    least = math.ceil(factor / alpha)
+    return [
+        f"with {drawn:,} resamples{before} {drawn_all} can be significant at {alpha:g}: that takes {least:,}{after}."
+    ]
 
 
 def about_groups(measures: Sequence[Compared], groups: Sequence[QueryGroups], by_group: Sequence[Grouped]) -> list[str]:

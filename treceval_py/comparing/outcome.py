@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treceval_py._types import FloatArray
 from treceval_py.comparing.paired import UNBOUNDED
+from treceval_py.comparing.tests import RESAMPLES, SIMULTANEOUS
 from treceval_py.errors import brief, listed
 from treceval_py.io.digests import short
 from treceval_py.scoring.signatures import Signature
@@ -24,26 +25,12 @@ class Settings(NamedTuple):
 
     Attributes
     ----------
-    test : str
-        The test that decides which differences are marked, one of `TESTS`.
     tests : tuple of str
-        All tests that are computed, `test` first.
-    correction : str or None
-        How the p-values of other tests than the simultaneous one are corrected for the number of them, one of
-        `CORRECTIONS`; None: by Holm's method, if there are any.
+        The tests that are computed, of `TESTS`; the first decides which differences are marked.
     alpha : float
         Level of significance, between 0 and 1.
-    confidence : float
-        Of intervals, between 0 and 1.
-    interval : {"simultaneous", "t", "bca"} or None
-        Which confidence interval of the difference is shown. None: the simultaneous one, or Student's where p-values
-        are not corrected.
-    letters : {"simultaneous", "tukey", "randomised-tukey", "none"} or None
-        The test of the letters. None: the simultaneous one if that decides the marks, else no letters.
-    resamples : int
-        Of randomisation tests.
-    bootstrap : int
-        Resamples of the simultaneous test, and of the BCa interval.
+    resamples : int or None
+        Resamples of each test that draws them; None: the usual number, `RESAMPLES`.
     seed : int
         Of everything that is drawn at random.
     margin : float or None
@@ -52,18 +39,46 @@ class Settings(NamedTuple):
         For which the number of queries needed is computed.
     """
 
-    test: str = "simultaneous"
-    tests: tuple[str, ...] = ("simultaneous",)
-    correction: str | None = None
+    tests: tuple[str, ...] = (SIMULTANEOUS,)
     alpha: float = 0.05
-    confidence: float = 0.95
-    interval: str | None = None
-    letters: str | None = None
-    resamples: int = 100_000
-    bootstrap: int = 10_000
+    resamples: int | None = None
     seed: int = 1
     margin: float | None = None
     power: float = 0.8
+
+    @property
+    def test(self) -> str:
+        """The test that decides which differences are marked."""
+        return self.tests[0]
+
+    @property
+    def correction(self) -> str | None:
+        """The correction of the p-values of other tests than the simultaneous one; None if there are none."""
+        return "holm" if {*self.tests} - {SIMULTANEOUS} else None
+
+    @property
+    def confidence(self) -> float:
+        """The confidence of intervals, so that those of differences leave out 0 where these are significant."""
+        return round(1 - self.alpha, 12)
+
+    def drawn(self, test: str) -> int:
+        """Return the number of resamples of a test."""
+        return RESAMPLES[test] if self.resamples is None else self.resamples
+
+    def described(self) -> dict[str, Any]:
+        """Return all that decides the statistics, for programs."""
+        return {
+            "test": self.test,
+            "tests": self.tests,
+            "correction": self.correction,
+            "alpha": self.alpha,
+            "confidence": self.confidence,
+            "interval": SIMULTANEOUS,
+            "letters": SIMULTANEOUS if self.test == SIMULTANEOUS else "none",
+            "resamples": self.drawn("randomisation"),
+            "bootstrap": self.drawn(SIMULTANEOUS),
+            **{name: getattr(self, name) for name in ("seed", "margin", "power")},
+        }
 
 
 class Tested(NamedTuple):
@@ -78,8 +93,8 @@ class Tested(NamedTuple):
     adjusted : float
         The p-value corrected over the family that is compared.
     direction : int
-        1 if the test favours the run, -1 if it favours the other, else 0. The sign test counts queries and Wilcoxon's
-        test adds ranks, so they can favour the run with the lower mean.
+        1 if the test favours the run, -1 if it favours the other, else 0. Wilcoxon's test adds ranks, so it can favour
+        the run with the lower mean.
     """
 
     statistic: float
@@ -98,7 +113,7 @@ class Difference(NamedTuple):
     mean : float
         The mean difference.
     low, high : float
-        Its confidence interval, of the kind that the settings name.
+        Its confidence interval, simultaneous over all pairs of runs.
     tests : dict of str to Tested
         The result of each test, by its name.
     effect, effect_low, effect_high : float

@@ -12,9 +12,7 @@ are NaN.
 
 from __future__ import annotations
 
-import functools
 import math
-import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -33,14 +31,8 @@ UNBOUNDED = (-math.inf, math.inf)
 FEW = 13
 """Queries up to which `scipy.stats.wilcoxon` goes through all signs where there are ties."""
 
-NODES = 128
-"""Nodes of the quadrature of the noncentral t distribution; its error is then below 1e-13."""
-
 MOST_QUERIES = 1e8
 """Numbers of queries above this are approximate, because their last digits mean nothing."""
-
-BATCH = 2**20
-"""Most numbers that the bootstrap holds in memory at once."""
 
 
 class Outcome(NamedTuple):
@@ -210,47 +202,6 @@ def signed_ranks(differences: FloatArray) -> IntArray:
     return balance
 
 
-def sign_test(differences: FloatArray) -> Outcome:
-    """Test with the exact sign test whether one run is better as often as the other.
-
-    Parameters
-    ----------
-    differences : (Q, P) float array
-        The differences; those of at most 1e-12 are ties, and left out.
-
-    Returns
-    -------
-    Outcome
-        The number of positive differences, and the two-sided p-value of the binomial distribution with probability 1/2.
-
-    Notes
-    -----
-    Assumes only that queries are independent. It does not see how large differences are: it has the least power of the
-    tests here, and tests the median. Where this is not the mean, it can find a difference that the means do not have,
-    the more so the more queries there are (Urbano et al.). Equal to `scipy.stats.binomtest`.
-
-    References
-    ----------
-    William J. Conover. Practical Nonparametric Statistics. 3rd edition, Wiley, 1999, section 3.4.
-
-    Julián Urbano, Harlley Lima and Alan Hanjalic. Statistical significance testing in information retrieval: an
-    empirical analysis of type I, type II and type III errors. In Proceedings of the 42nd International ACM SIGIR
-    Conference, 505-514, 2019.
-
-    Examples
-    --------
-    >>> sign_test(np.array([[0.1], [0.2], [0.5], [0.0]])).p.tolist()  # 2 / 2 ** 3
-    [0.25]
-    """
-    from scipy import stats
-
-    wins, _, losses = wins_ties_losses(differences).T
-    p = _unknown(differences)
-    if len(differences) > 1:
-        p = np.minimum(1.0, 2 * stats.binom.cdf(np.minimum(wins, losses), wins + losses, 0.5))
-    return Outcome(wins.astype(np.float64), p)
-
-
 def wins_ties_losses(differences: FloatArray) -> IntArray:
     """Count the queries in which a run is better than the other, equal, and worse.
 
@@ -356,63 +307,6 @@ def mean_interval(
     """
     low, high = t_interval(values.T, confidence)
     return np.clip(low, *bounds), np.clip(high, *bounds)
-
-
-def bca_interval(
-    differences: FloatArray, confidence: float, *, resamples: int, seed: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return the bias-corrected and accelerated bootstrap interval of the mean difference.
-
-    Parameters
-    ----------
-    differences : (Q, P) float array
-        The differences.
-    confidence : float
-        Between 0 and 1.
-    resamples : int
-        B, how many times the queries are drawn with replacement.
-    seed : int
-        The same seed gives the same interval. Each pair starts from it, so its interval does not depend on other pairs.
-
-    Returns
-    -------
-    low, high : (P,) float arrays
-        The limits; NaN for a single query, and if B is so small that all resampled means are on one side of the mean.
-
-    Notes
-    -----
-    Assumes that queries are independent and are a fair sample of those that matter, but no form of their distribution;
-    it follows skewed differences, which Student's interval cannot. With fewer than about 20 queries it is too narrow.
-    Computed by `scipy.stats.bootstrap` with ``rng=numpy.random.default_rng(seed)``.
-
-    References
-    ----------
-    Bradley Efron. Better bootstrap confidence intervals. Journal of the American Statistical Association 82(397),
-    171-185, 1987.
-    """
-    from scipy import stats
-
-    differences = settled(differences)
-    low, high = _unknown(differences), _unknown(differences)
-    if len(differences) > 1:
-        same = constant(differences)
-        low[same] = high[same] = differences[:, same].mean(axis=0)
-        batch = max(1, BATCH // len(differences))
-        for number in np.flatnonzero(~same).tolist():
-            with warnings.catch_warnings():
-                # Of few resamples, which may all lie on one side of the mean: the NaN says so.
-                warnings.simplefilter("ignore", RuntimeWarning)
-                interval = stats.bootstrap(
-                    (differences[:, number],),
-                    np.mean,
-                    n_resamples=resamples,
-                    batch=batch,
-                    confidence_level=confidence,
-                    method="BCa",
-                    rng=np.random.default_rng(seed),
-                ).confidence_interval
-            low[number], high[number] = interval
-    return low, high
 
 
 def effect_size(differences: FloatArray, confidence: float) -> Effect:
@@ -657,47 +551,8 @@ def _chi(p: float, df: int) -> float:
 
 
 def _above(t: FloatArray, df: FloatArray, shift: FloatArray) -> FloatArray:
-    """Return the probability that a noncentral t with noncentrality ``shift`` exceeds t, for t >= 0.
-
-    `scipy.stats.nct` has it too, but is off by 4e-10 at t = 100000 with 3 degrees of freedom. It is the probability of
-    Z + shift > t·S, where Z is normal and S² is χ² / df. Of the two integrals for it, over S and over Z, one at least
-    is smooth enough for a few nodes: that over S, unless t·S varies much more than Z.
-    """
-    wide = t / np.sqrt(2 * df) > 2
-    p = np.empty_like(shift)
-    p[wide] = _over_z(t[wide], df[wide], shift[wide])
-    p[~wide] = _over_s(t[~wide], df[~wide], shift[~wide])
-    return p
-
-
-@functools.cache
-def _nodes() -> tuple[FloatArray, FloatArray]:
-    """Return the nodes and weights of Gauss and Legendre on 0 to 1."""
-    nodes, weights = np.polynomial.legendre.leggauss(NODES)
-    return (nodes + 1) / 2, weights / 2
-
-
-def _over_s(t: FloatArray, df: FloatArray, shift: FloatArray) -> FloatArray:
+    """Return the probability that a noncentral t with noncentrality ``shift`` exceeds t, for t >= 0."""
     from scipy import special
 
-    nodes, weights = _nodes()
-    spread = 10 / np.sqrt(2 * df)
-    low = np.maximum(-1.0, -spread)
-    off = low[:, None] + (spread - low)[:, None] * nodes  # S - 1, which keeps its digits where df is large
-    density = weights * np.exp((df[:, None] - 1) * np.log1p(off) - df[:, None] * (off + off * off / 2))
-    integrand = density * special.ndtr(shift[:, None] - t[:, None] * (1 + off))
-    p: FloatArray = integrand.sum(axis=1) / density.sum(axis=1)
-    return p
-
-
-def _over_z(t: FloatArray, df: FloatArray, shift: FloatArray) -> FloatArray:
-    from scipy import special
-
-    nodes, weights = _nodes()
-    end = np.clip(shift, -10.0, 10.0)  # Z + shift is negative below -shift; the sign of Z is turned
-    z = -10 + (end + 10)[:, None] * nodes
-    density = weights * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
-    s = np.maximum(0.0, (shift[:, None] - z) / t[:, None])
-    integrand = density * special.gammainc(df[:, None] / 2, df[:, None] * s * s / 2)
-    p: FloatArray = (end + 10) * integrand.sum(axis=1)
-    return p
+    # Below 1e-16, scipy has no number for a shift below 0.
+    return np.nan_to_num(1 - special.nctdtr(df, shift, t))

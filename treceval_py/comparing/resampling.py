@@ -26,9 +26,6 @@ ROOM = 1e-12
 SIGNS = 2**19
 """Numbers in a block of signs, and in a block of sums."""
 
-SHUFFLED = 2**16
-"""Numbers shuffled at once; they fit in the cache of a core."""
-
 DOUBLED = 16
 """Most differences whose sums under all signs are held at once: half a megabyte."""
 
@@ -88,51 +85,6 @@ def randomisation(differences: FloatArray, *, resamples: int, seed: int, threads
         if drawn.size:
             p[~exact] = (_as_far(drawn, resamples, seed, threads) + 1) / (resamples + 1)
     return Outcome(differences.mean(axis=0), p)
-
-
-def randomised_tukey(values: FloatArray, *, resamples: int, seed: int, threads: int | None = None) -> FloatArray:
-    """Test each pair of runs with the randomised Tukey HSD test, which keeps its level over all of them together.
-
-    Parameters
-    ----------
-    values : (S, Q) float array
-        The values, a row for each run; no NaN.
-    resamples : int
-        B, at least 1.
-    seed : int
-        At least 0; the same seed gives the same p-values, whatever the number of threads.
-    threads : int, optional
-        By default as many as there are cores for this process.
-
-    Returns
-    -------
-    (S, S) float array
-        p-values: (count + 1) / (B + 1), where count is the number of resamples in which the highest and the lowest mean
-        are at least as far apart as the means of these two runs. The diagonal is 1; all others are NaN for a single
-        query.
-
-    Notes
-    -----
-    In each resample, the values of each query are shuffled among the runs. Assumes that under the null hypothesis that
-    all runs are equally good, they are exchangeable in each query. The p-values need no further correction.
-
-    References
-    ----------
-    Benjamin A. Carterette. Multiple testing in statistical analysis of systems-based information retrieval
-    experiments. ACM Transactions on Information Systems 30(1), article 4, 2012.
-    """
-    count, queries = values.shape
-    p = np.full((count, count), np.nan)
-    if queries > 1 and count > 1:
-        ranges = _shuffled_ranges(values, resamples, seed, threads)
-        ranges.sort()
-        sums = values.sum(axis=1)
-        # Each sum is off by no more than its share of all values of its queries.
-        room = ROOM * np.abs(values).max(axis=0).sum()
-        observed = np.abs(sums[:, None] - sums[None, :]) - room
-        p = (resamples - np.searchsorted(ranges, observed) + 1) / (resamples + 1)
-    np.fill_diagonal(p, 1.0)
-    return p
 
 
 def generator_of(seed: int, block: int) -> np.random.Generator:
@@ -198,21 +150,3 @@ def _as_far(differences: FloatArray, resamples: int, seed: int, threads: int | N
 
     counts: IntArray = np.sum(blocks(resamples, size, threads, count), axis=0, dtype=np.int64)
     return counts
-
-
-def _shuffled_ranges(values: FloatArray, resamples: int, seed: int, threads: int | None) -> FloatArray:
-    """Return the distance between the highest and the lowest sum in each resample."""
-    columns = np.ascontiguousarray(values.T)
-
-    def ranges(block: int, rows: int) -> FloatArray:
-        generator = generator_of(seed, block)
-        sums = np.zeros((rows, len(values)))
-        shuffled = np.empty_like(sums)
-        for column in columns:
-            shuffled[:] = column
-            generator.permuted(shuffled, axis=1, out=shuffled)
-            sums += shuffled
-        spread: FloatArray = sums.max(axis=1) - sums.min(axis=1)
-        return spread
-
-    return np.concatenate(blocks(resamples, max(1, SHUFFLED // len(values)), threads, ranges)).astype(np.float64)

@@ -16,9 +16,6 @@ from treceval_py._types import FloatArray
 from treceval_py.comparing.paired import SAME, constant, settled
 from treceval_py.comparing.resampling import blocks, generator_of
 
-SIMULTANEOUS = "simultaneous"
-"""The name of this test for users; the default for marks, intervals and letters."""
-
 ADDED = 2
 """Queries with the observed variance that are added to each resample when its variance is estimated."""
 

@@ -1,4 +1,4 @@
-"""Several runs at once: analysis of variance over queries and systems, Tukey's test, and letters for groups of runs.
+"""Several runs at once: analysis of variance over queries and systems, and letters for groups of runs.
 
 The model is v(s, q) = mean + system(s) + query(q) + error(s, q), one value for each run and query. What makes a query
 hard for all runs is taken out before runs are compared, so the tests are paired, as the t-test of two runs is.
@@ -6,7 +6,6 @@ hard for all runs is taken out before runs are compared, so the tests are paired
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,15 +13,6 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray
 from treceval_py.comparing.paired import SAME
-
-MOST_DIRECT = 128
-"""How many different statistics have their p-value integrated one by one; each takes some milliseconds."""
-
-DEGREES = (96, 192)
-"""Of the polynomials that stand for the distribution where there are more; the first that is good enough is taken."""
-
-NEGLIGIBLE = 1e-13
-"""A probability, or an error of one, below which scipy's own integration cannot tell a number from 0."""
 
 
 class Anova(NamedTuple):
@@ -132,114 +122,6 @@ def _f_test(effect_ms: float, effect_df: int, error_ms: float, error_df: int) ->
         return (np.inf, 0.0) if effect_ms > 0 else (0.0, 1.0)
     statistic = effect_ms / error_ms
     return statistic, float(f.sf(statistic, effect_df, error_df))
-
-
-def tukey(values: FloatArray) -> FloatArray:
-    r"""Compare each pair of runs by Tukey's test of honestly significant differences, over the same queries.
-
-    .. math:: q = \frac{|\bar v_s - \bar v_t|}{\sqrt{MS_\text{error} / Q}}
-
-    with the mean square of the error of the two-way analysis of variance, and its (S - 1)(Q - 1) degrees of freedom.
-    The p-value is the probability that the studentised range of S means is at least q: no correction for the number of
-    pairs is needed. For two runs it is the paired t-test.
-
-    Parameters
-    ----------
-    values : (S, Q) float array
-        The value of each run and query, without NaN.
-
-    Returns
-    -------
-    (S, S) float array
-        The p-value of each pair, symmetric, with 1 in the diagonal. NaN elsewhere of one query. Where there is no
-        error, since all runs differ by constants: 1 for equal means, else 0.
-
-    Notes
-    -----
-    Assumes what the analysis of variance assumes.
-
-    P-values are those of `scipy.stats.studentized_range`; where there are more than 128 different statistics they are
-    interpolated between its values by a polynomial that is within 1e-11 of them. From 100,000 degrees of freedom on,
-    scipy takes their number as infinite, which can move the sixth decimal. Below 1e-12 a p-value only says that it is
-    that small; of two runs, it is exact.
-
-    References
-    ----------
-    John W. Tukey. The problem of multiple comparisons. Mimeographed manuscript, Princeton University, 1953; in The
-    Collected Works of John W. Tukey, volume VIII, Chapman and Hall, 1994.
-
-    Benjamin A. Carterette. Multiple testing in statistical analysis of systems-based information retrieval
-    experiments. ACM Transactions on Information Systems 30(1), article 4, 2012.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> p = tukey(np.array([[0.3, 0.5, 0.2, 0.6], [0.4, 0.5, 0.4, 0.8], [0.1, 0.3, 0.1, 0.2]]))
-    >>> [f"{p[0, 1]:.4f}", f"{p[0, 2]:.4f}", f"{p[1, 2]:.4f}"]
-    ['0.2339', '0.0367', '0.0050']
-    """
-    runs, queries = values.shape
-    p = np.ones((runs, runs))
-    anova = two_way_anova(values)
-    if anova is None:
-        p[~np.eye(runs, dtype=bool)] = np.nan
-        return p
-    first, second = np.triu_indices(runs, 1)
-    means = values.mean(axis=1)
-    differences = np.abs(means[first] - means[second])
-    if anova.error_ms == 0:
-        p_values = np.where(differences > _rounding(values), 0.0, 1.0)
-    else:
-        p_values = _range_p(differences / np.sqrt(anova.error_ms / queries), runs, anova.error_df)
-    p[first, second] = p[second, first] = p_values
-    return p
-
-
-def _range_p(statistics: FloatArray, runs: int, df: int) -> FloatArray:
-    """Return the probability that the studentised range of S means is at least that; statistics and result are (N,)."""
-    if runs == 2:
-        from scipy.stats import t  # type: ignore[import-untyped,import-not-found,unused-ignore]
-
-        # The range of two means is their difference: the same number, and exact where it is small.
-        return np.asarray(2 * t.sf(statistics / np.sqrt(2), df), dtype=np.float64)
-    distinct, places = np.unique(statistics, return_inverse=True)
-    if len(distinct) <= MOST_DIRECT:
-        return _integrated(distinct, runs, df)[places]
-    return _interpolated(distinct, runs, df)[places]
-
-
-def _integrated(statistics: FloatArray, runs: int, df: int) -> FloatArray:
-    from scipy.integrate import IntegrationWarning  # type: ignore[import-untyped,import-not-found,unused-ignore]
-    from scipy.stats import studentized_range  # type: ignore[import-untyped,import-not-found,unused-ignore]
-
-    with warnings.catch_warnings():
-        # Its integrals ask for more digits than there are and then say so, now and then; twelve of them are right.
-        warnings.simplefilter("ignore", IntegrationWarning)
-        return np.asarray(studentized_range.sf(statistics, runs, df), dtype=np.float64)
-
-
-def _interpolated(statistics: FloatArray, runs: int, df: int) -> FloatArray:
-    """Return the probabilities of many statistics from those at the nodes of a Chebyshev polynomial."""
-    from numpy.polynomial import Chebyshev
-
-    most = float(statistics[-1])
-    top = min(4.0, most)
-    while top < most and _integrated(np.array([top]), runs, df)[0] > NEGLIGIBLE:
-        top *= 1.25  # behind it all is 0, and would only make the polynomial worse
-    within = statistics <= top
-
-    def at(logarithm: FloatArray) -> FloatArray:
-        return _integrated(np.expm1(logarithm), runs, df)
-
-    p = np.zeros(len(statistics))
-    for degree in DEGREES:
-        # Over the logarithm, as the tail is long where there are few degrees of freedom.
-        polynomial = Chebyshev.interpolate(at, degree, domain=[0.0, np.log1p(top)])
-        if np.abs(polynomial.coef[-8:]).max() < NEGLIGIBLE:
-            p[within] = np.clip(polynomial(np.log1p(statistics[within])), 0.0, 1.0)
-            return p
-    p[within] = _integrated(statistics[within], runs, df)
-    return p
 
 
 def letters(means: FloatArray, different: BoolArray) -> tuple[str, ...]:

@@ -23,8 +23,6 @@ class Style(NamedTuple):
         Align numbers in LaTeX with the package siunitx.
     raw_names : bool
         Name measures in LaTeX as requested, not as papers name them.
-    rows : int or None
-        Number of runs in a comparison that people see. None: all.
     """
 
     digits: int | None = None
@@ -33,4 +31,3 @@ class Style(NamedTuple):
     columns: int = 1
     siunitx: bool = False
     raw_names: bool = False
-    rows: int | None = None

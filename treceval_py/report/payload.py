@@ -267,16 +267,13 @@ def payload_of(
 def _by_page(comparison: Comparison) -> Comparison:
     """Return a comparison with the settings of the page, which tests all pairs, whatever test sets the marks."""
     from treceval_py.comparing.paired import two_sided_t
-    from treceval_py.comparing.simultaneous import SIMULTANEOUS
+    from treceval_py.comparing.tests import SIMULTANEOUS
 
-    alpha, runs = comparison.settings.alpha, len(comparison.runs)
-    settings = comparison.settings._replace(
-        test=SIMULTANEOUS, tests=(SIMULTANEOUS,), interval=SIMULTANEOUS, confidence=1 - alpha
-    )
+    settings, runs = comparison.settings._replace(tests=(SIMULTANEOUS,)), len(comparison.runs)
     measures = []
     for measure in comparison.measures:
         together = measure.together
-        level = math.nan if together is None else two_sided_t(together.critical(alpha), len(measure.qids))
+        level = math.nan if together is None else two_sided_t(together.critical(settings.alpha), len(measure.qids))
         measures.append(measure._replace(level=level))
     return replace(comparison, settings=settings, measures=tuple(measures), family=runs * (runs - 1) // 2)
 

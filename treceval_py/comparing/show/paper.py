@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from treceval_py.comparing.show.sentences import ABOVE, BELOW, finding, procedure
+from treceval_py.comparing.show.cells import ABOVE, BELOW
+from treceval_py.comparing.show.sentences import finding, procedure
 from treceval_py.errors import MeasureError, visible
 from treceval_py.measures import parse_measures
 

@@ -8,23 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treceval_py.comparing.simultaneous import SIMULTANEOUS
+from treceval_py.comparing.show.cells import ABOVE, BELOW
+from treceval_py.comparing.tests import SIMULTANEOUS, TESTS
 from treceval_py.errors import visible
 from treceval_py.io.digests import named
 from treceval_py.rendering.numbers import exactly, number, p_value, percent
 from treceval_py.rendering.tables import DIGITS
 
 if TYPE_CHECKING:
-    from treceval_py.comparing.outcome import Compared, Outcome, Settings
+    from treceval_py.comparing.outcome import Compared, Outcome
     from treceval_py.comparing.variance import Anova
-
-ABOVE, BELOW = "▲", "▼"
-"""The marks of a significant difference: of a mean above, and below, that of the other run."""
 
 FEW_LETTERS = 4
 """So many letters in a row are written as the first and the last."""
-
-_POINTWISE = {"t": "Student's t", "bca": "BCa bootstrap"}
 
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 """Numbers that are written as words."""
@@ -63,17 +59,17 @@ def methods(comparison: Outcome) -> dict[str, str]:
     confidence = percent(settings.confidence)
     said = {"finding": " ".join(finding(comparison, comparison.measures[0]))}
     said |= {"queries": _queries(comparison), "test": _test(comparison)}
-    others = [f"{_title(name)} ({name})" for name in settings.tests if name != settings.test]
+    others = [f"{TESTS[name]} ({name})" for name in settings.tests if name != settings.test]
     if others:
         said["tests"] = f"Also computed: {', '.join(others)}; p-values shown as they are."
     if "randomisation" in settings.tests:
         said["randomisation"] = (
-            f"Randomisation: {_drawn(settings.resamples, 'random sign flip')}, seed {settings.seed}; "
+            f"Randomisation: {_drawn(settings.drawn('randomisation'), 'random sign flip')}, seed {settings.seed}; "
             "all sign flips where there are no more than that."
         )
     said["interval"] = f"Intervals of differences: {confidence}, {_interval(comparison)}."
     if any(any(compared.letters) for compared in comparison.measures):
-        said["groups"] = _letters(comparison)
+        said["groups"] = "Letters: runs that share one do not differ significantly, by the same test."
     said["effect"] = (
         "d: mean of the differences over their standard deviation (Cohen's d_z), "
         f"with the pointwise {confidence} interval of the noncentral t distribution."
@@ -144,11 +140,6 @@ def _word(count: int) -> str:
     return WORDS[count] if count < len(WORDS) else str(count)
 
 
-def interval_kind(settings: Settings) -> str:
-    """Say whether the intervals of differences hold together, or each by itself."""
-    return "pointwise" if settings.interval in _POINTWISE else SIMULTANEOUS
-
-
 def analyses(comparison: Outcome) -> list[str]:
     """Say what the analysis of variance found, a sentence for each measure that has one."""
     return [
@@ -177,28 +168,16 @@ def signatures(comparison: Outcome) -> list[str]:
     ]
 
 
-def _title(name: str | None) -> str:
-    """Return what a test, or a correction, is called in a sentence."""
-    from treceval_py.comparing.tests import LETTERS, METHODS, TESTS
-
-    return {**TESTS, **LETTERS, **METHODS}[str(name)].title
-
-
 def procedure(comparison: Outcome) -> str:
     """Say by which test differences are significant."""
     settings = comparison.settings
     if settings.test == SIMULTANEOUS:
         return (
-            f"{_title(SIMULTANEOUS)} ({_bootstrapped(comparison)}), {_significant(settings.alpha)} "
+            f"{TESTS[SIMULTANEOUS]} ({_bootstrapped(comparison)}), {_significant(settings.alpha)} "
             f"over {_count(comparison.family, 'pair', 'pairs')}{_by_measure(comparison)}"
         )
     family = _count(comparison.family, "p-value", "p-values")
-    corrected = (
-        f"{family}, not corrected"
-        if settings.correction in (None, "none")
-        else f"{_title(settings.correction)} over {family}"
-    )
-    return f"{_title(settings.test)}, {_significant(settings.alpha)}, {corrected}"
+    return f"{TESTS[settings.test]}, {_significant(settings.alpha)}, Holm's correction over {family}"
 
 
 def _queries(comparison: Outcome) -> str:
@@ -241,18 +220,13 @@ def _by_measure(comparison: Outcome) -> str:
 def _interval(comparison: Outcome) -> str:
     """Say of what kind the intervals of differences are."""
     settings = comparison.settings
-    if settings.interval in _POINTWISE:
-        drawn = (
-            f", {_drawn(settings.bootstrap, 'resample')}, seed {settings.seed}" if settings.interval == "bca" else ""
-        )
-        return f"pointwise (each by itself), {_POINTWISE[settings.interval]}{drawn}"
     criticals = [
-        (compared.measure, compared.together.critical(1 - settings.confidence))
+        (compared.measure, compared.together.critical(settings.alpha))
         for compared in comparison.measures
         if compared.together is not None
     ]
     values = ", ".join(f"{number(value, 2)} ({visible(measure)})" for measure, value in criticals)
-    drawn = "" if settings.test == SIMULTANEOUS else f", {_title(SIMULTANEOUS)} ({_bootstrapped(comparison)})"
+    drawn = "" if settings.test == SIMULTANEOUS else f", {TESTS[SIMULTANEOUS]} ({_bootstrapped(comparison)})"
     reach = f": ± the critical t times the standard error; critical t {values}" if criticals else ""
     return f"simultaneous over all pairs of runs{_by_measure(comparison)}{drawn}{reach}"
 
@@ -263,25 +237,13 @@ def _level(comparison: Outcome) -> str:
     levels = {compared.level for compared in comparison.measures if not math.isnan(compared.level)}
     if settings.test == SIMULTANEOUS:
         return f"at the level whose critical t is that of all pairs ({' to '.join(_ends(levels))})"
-    if settings.correction in (None, "none") or comparison.family < 2:
+    if comparison.family < 2:
         return f"at {exactly(settings.alpha)}"
     return f"at {_ends(levels)[0]}, which is {exactly(settings.alpha)} over the number of p-values"
 
 
 def _ends(levels: set[float]) -> list[str]:
     return list(dict.fromkeys(f"{level:.2g}" for level in (min(levels), max(levels))))
-
-
-def _letters(comparison: Outcome) -> str:
-    settings = comparison.settings
-    said = "Letters: runs that share one do not differ significantly"
-    if settings.letters == settings.test:
-        return f"{said}, by the same test."
-    drawn = {
-        SIMULTANEOUS: f", {_bootstrapped(comparison)}",
-        "randomised-tukey": f", {_drawn(settings.resamples, 'resample')}, seed {settings.seed}",
-    }.get(str(settings.letters), "")
-    return f"{said}: {_title(settings.letters)} at {exactly(settings.alpha)}{drawn}{_by_measure(comparison)}."
 
 
 def _anova(anova: Anova) -> str:

@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from treceval_py.comparing.show.cells import EXACT, VALUES, interval, mark, naming, of_baseline, p_values, shown
 from treceval_py.comparing.show.groups import group_payload, group_sentences, group_tables
 from treceval_py.comparing.show.paper import in_paper, significance
 from treceval_py.comparing.show.sentences import (
-    ABOVE,
-    BELOW,
     abridged,
     analyses,
     finding,
-    interval_kind,
     methods,
     notes,
     sentences,
     signatures,
 )
-from treceval_py.comparing.simultaneous import SIMULTANEOUS
-from treceval_py.errors import visible
+from treceval_py.comparing.tests import SIMULTANEOUS
 from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.escaping import typeset
-from treceval_py.rendering.numbers import NONE, needed, number, p_value, percent
+from treceval_py.rendering.numbers import needed, p_value, percent
 from treceval_py.rendering.style import Style
-from treceval_py.rendering.tables import DIGITS, Column, Document, Table, records_table
+from treceval_py.rendering.tables import DIGITS, Document, Table, records_table
 
 if TYPE_CHECKING:
-    from treceval_py.comparing.outcome import Compared, Difference, Outcome, Settings
-
-EXACT = 1e-12
-"""Means closer than this are equal."""
-
-VALUES = ("mean_run", "mean_other", "difference", "low", "high", "effect", "effect_low", "effect_high")
-"""The fields that a number of decimals is meant for; p-values and statistics keep theirs."""
+    from treceval_py.comparing.outcome import Compared, Difference, Outcome
 
 UNCAPTIONED = {"finding", "queries", "groups", "needed"}
 """Sentences that the caption of differences does without: others have them, or their column is not there."""
@@ -53,39 +43,27 @@ def document_of(comparison: Outcome, style: Style) -> Document:
     return Document(
         "comparison",
         (
-            _means_table(comparison, paper, style),
+            _means_table(comparison, paper),
             _differences_table(comparison, paper, style),
             programs,
-            *group_tables(comparison, paper, _shown(comparison, style), style),
+            *group_tables(comparison, paper, style),
         ),
         lambda asked: made_of(comparison)._replace(payload=_payload(comparison, asked.digits)),
         tuple(significance(paper, _marks(comparison))),
     )
 
 
-def _shown(comparison: Outcome, style: Style) -> list[int]:
-    """Return the numbers of the runs that people see: all, or as many as asked for and the baseline."""
-    runs = range(len(comparison.runs))
-    return [run for run in runs if style.rows is None or run < style.rows or run == comparison.baseline]
-
-
-def _about_rows(comparison: Outcome, style: Style) -> list[str]:
-    """Say that not all runs are shown."""
-    shown, runs = len(_shown(comparison, style)), len(comparison.runs)
-    return [] if shown == runs else [f"Shown: {shown} of {runs} runs; everything is computed from all of them."]
-
-
 def mark_of(comparison: Outcome, difference: Difference) -> str:
     """Return `ABOVE` or `BELOW` where a difference is significant after correction, else an empty text.
 
-    A test that speaks for the run with the lower mean, as the sign test can, marks neither.
+    A test that speaks for the run with the lower mean, as Wilcoxon's can, marks neither.
     """
     tested = difference.tests[comparison.settings.test]
-    if not tested.adjusted <= comparison.settings.alpha or difference.mean == 0:  # NaN is not significant
-        return ""
-    if tested.direction * difference.mean < 0:
-        return ""
-    return ABOVE if difference.mean > 0 else BELOW
+    return (
+        ""
+        if tested.direction * difference.mean < 0
+        else mark(difference.mean, tested.adjusted, comparison.settings.alpha)
+    )
 
 
 def _marks(comparison: Outcome) -> list[dict[int, str]]:
@@ -96,26 +74,24 @@ def _marks(comparison: Outcome) -> list[dict[int, str]]:
     ]
 
 
-def _means_table(comparison: Outcome, paper: Outcome, style: Style) -> Table:
+def _means_table(comparison: Outcome, paper: Outcome) -> Table:
     """Return the table of means; `paper` is the comparison with the names that measures have in LaTeX."""
     marks = _marks(comparison)
-    runs = _shown(comparison, style)
+    runs = range(len(comparison.runs))
     marked = any(any(marks_of.values()) for marks_of in marks)
     grouped = any(any(compared.letters) for compared in comparison.measures)
     behind = ["(baseline)" if run == comparison.baseline else "" for run in runs]
-    called = [comparison.runs[run] for run in runs]
-    names = Column("run", called, text=True, head=True, behind=behind, programs=False, tex="Run")
+    names = shown("run", comparison.runs, text=True, head=True, behind=behind, tex="Run")
     said = methods(paper)
     best = [_best(compared) for compared in comparison.measures]
     columns = [
-        Column(
+        shown(
             compared.measure,
-            compared.means[runs].tolist(),
-            programs=False,
-            best=frozenset(at for at, run in enumerate(runs) if run in first),
-            second=frozenset(at for at, run in enumerate(runs) if run in second),
+            compared.means.tolist(),
+            best=first,
+            second=second,
             marks=[marks_of.get(run, "") for run in runs] if marked else (),
-            letters=[abridged(compared.letters[run]) for run in runs] if grouped else (),
+            letters=list(map(abridged, compared.letters)) if grouped else (),
             tex=typeset(named.measure),
             note=said.get("groups", ""),
         )
@@ -137,7 +113,6 @@ def _means_table(comparison: Outcome, paper: Outcome, style: Style) -> Table:
             said["queries"],
             *_about_best(best),
             *described,
-            *_about_rows(comparison, style),
             *notes(comparison),
         ),
         label="tab:comparison",
@@ -173,70 +148,49 @@ def _differences_table(comparison: Outcome, paper: Outcome, style: Style) -> Tab
     """
     settings = comparison.settings
     digits = DIGITS if style.digits is None else style.digits
-    runs = frozenset(_shown(comparison, style))
-    of_measures = [[pair for pair in compared.differences if pair.run in runs and pair.other in runs]
-                   for compared in comparison.measures]  # fmt: skip
-    rows = [
-        (compared.measure, pair)
-        for compared, of_measure in zip(comparison.measures, of_measures, strict=True)
-        for pair in of_measure
-    ]
+    rows = [(compared.measure, pair) for compared in comparison.measures for pair in compared.differences]
     pairs = [pair for _, pair in rows]
     confidence = percent(settings.confidence)
-
-    def column(key: str, title: str, cells: Sequence[str | float], **how: Any) -> Column:
-        return Column(key, cells, title, programs=False, **how)
-
-    def named(key: str, title: str, cells: Sequence[str], **how: Any) -> Column:
-        return column(key, title, cells, text=True, tex=title.capitalize(), **how)
-
-    columns = [
-        named("measure", "measure", [measure for measure, _ in rows], paper=False),
-        named("run", "run", [comparison.runs[pair.run] for pair in pairs], head=True),
-    ]
-    if comparison.baseline is None:
-        columns.append(named("other", "minus", [comparison.runs[pair.other] for pair in pairs]))
-    naming = len(columns)
     said = methods(comparison)
     captioned = methods(paper)
+    columns = naming(comparison, rows)
+    names = len(columns)
     marks = [mark_of(comparison, pair) for pair in pairs]
-    intervals = [_interval(pair.low, pair.high, digits) for pair in pairs]
+    intervals = [interval(pair.low, pair.high, digits) for pair in pairs]
     columns += [
-        column("difference", "difference", [pair.mean for pair in pairs], signed=True, marks=marks, apart=True),
-        column("interval", f"{confidence} {interval_kind(settings)}", intervals, joint=", "),
+        shown("difference", [pair.mean for pair in pairs], signed=True, marks=marks, apart=True),
+        shown("interval", intervals, f"{confidence} {SIMULTANEOUS}", joint=", "),
     ]
     for name in settings.tests:
-        corrected = name == settings.test != SIMULTANEOUS and settings.correction != "none"
-        uncorrected = [p_value(pair.tests[name].p) for pair in pairs]
+        tested = [pair.tests[name] for pair in pairs]
+        corrected = name == settings.test != SIMULTANEOUS
+        several = len(settings.tests) > 1
         # The caption names the one test that there is.
-        tex = "" if len(settings.tests) > 1 else "$p$"
-        columns.append(column("p", f"p ({name})", uncorrected, paper=not corrected, tex=tex))
-        if corrected:
-            adjusted = [p_value(pair.tests[name].adjusted) for pair in pairs]
-            columns.append(column("adjusted", _corrected(settings), adjusted))
-    intervals = [_interval(pair.effect_low, pair.effect_high, 2) for pair in pairs]
+        of_test = p_values(
+            [each.p for each in tested], [each.adjusted for each in tested], f"{name}, Holm" if several else "Holm",
+            f"p ({name})", "" if several else "$p$",
+        )  # fmt: skip
+        columns += of_test if corrected else [of_test[0]._replace(paper=True)]
+    intervals = [interval(pair.effect_low, pair.effect_high, 2) for pair in pairs]
     columns += [
-        column("effect", "d", [pair.effect for pair in pairs], signed=True, digits=2, spare=1, note=said["effect"]),
-        column("effect_interval", f"{confidence} of d", intervals, joint=", ", spare=3),
-        column(
+        shown("effect", [pair.effect for pair in pairs], "d", signed=True, digits=2, spare=1, note=said["effect"]),
+        shown("effect_interval", intervals, f"{confidence} of d", joint=", ", spare=3),
+        shown(
             "counts",
-            "w/t/l",
             [f"{pair.wins}/{pair.ties}/{pair.losses}" for pair in pairs],
+            "w/t/l",
             spare=2,
             note=said["counts"],
         ),
     ]
     if settings.margin is not None:
-        columns.append(column("equivalence", "p (equal)", [p_value(pair.equivalence) for pair in pairs]))
-    columns.append(column("needed", "needed", [needed(pair.needed) for pair in pairs], paper=False))
+        columns.append(shown("equivalence", [p_value(pair.equivalence) for pair in pairs], "p (equal)"))
+    columns.append(shown("needed", [needed(pair.needed) for pair in pairs], paper=False))
     starts, start = {}, 0
-    for of_measure, named_so in zip(of_measures, paper.measures, strict=True):
-        if of_measure:
-            starts[start] = named_so.measure
-        start += len(of_measure)
-    title = "Differences of all pairs of runs"
-    if comparison.baseline is not None:
-        title = f"Differences from {visible(comparison.runs[comparison.baseline])} (baseline)"
+    for named in paper.measures:
+        starts[start] = named.measure
+        start += len(named.differences)
+    title = f"Differences{of_baseline(comparison, ' from ') or ' of all pairs of runs'}"
     return Table(
         tuple(columns),
         name="differences",
@@ -244,7 +198,6 @@ def _differences_table(comparison: Outcome, paper: Outcome, style: Style) -> Tab
         notes=(
             *(said[key] for key in said if key != "finding"),
             *analyses(comparison),
-            *_about_rows(comparison, style),
             *notes(comparison),
         ),
         made=tuple(signatures(comparison)),
@@ -253,24 +206,11 @@ def _differences_table(comparison: Outcome, paper: Outcome, style: Style) -> Tab
         breaks=dict.fromkeys(starts, ""),
         above=starts,
         best="highest mean" if any(first for first, _ in map(_best, comparison.measures)) else "",
-        naming=naming,
+        naming=names,
         label="tab:comparison-differences",
         tight=True,
         folds=True,
     )
-
-
-def _interval(low: float, high: float, digits: int) -> str:
-    if math.isnan(low) and math.isnan(high):
-        return NONE
-    return f"[{number(low, digits, signed=True)}, {number(high, digits, signed=True)}]"
-
-
-def _corrected(settings: Settings) -> str:
-    """Return the title of corrected p-values, which names their test where there are several."""
-    test = f"{settings.test}, " if len(settings.tests) > 1 else ""
-    correction = {"benjamini-hochberg": "BH"}.get(str(settings.correction), str(settings.correction).capitalize())
-    return f"p ({test}{correction})"
 
 
 def records(comparison: Outcome) -> list[dict[str, Any]]:
@@ -305,7 +245,7 @@ def _record(comparison: Outcome, compared: Compared, pair: Difference) -> dict[s
         "difference": pair.mean,
         "low": pair.low,
         "high": pair.high,
-        "interval": settings.interval,
+        "interval": SIMULTANEOUS,
         "confidence": settings.confidence,
     }
     for name in settings.tests:
@@ -343,7 +283,7 @@ def _payload(comparison: Outcome, digits: int | None) -> dict[str, Any]:
     return {
         "judgments_sha256": comparison.judgments_digest or None,
         "baseline": None if comparison.baseline is None else comparison.runs[comparison.baseline],
-        "settings": comparison.settings._asdict(),
+        "settings": comparison.settings.described(),
         "family": comparison.family,
         "measures": [_measure(comparison, compared, digits) for compared in comparison.measures],
         "sentences": [*sentences(comparison), *group_sentences(comparison)],
