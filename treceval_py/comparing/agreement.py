@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from treceval_py._types import AnyArray, BoolArray, FloatArray, IntArray
+from treceval_py._types import AnyArray, FloatArray, IntArray
 from treceval_py.data.ids import encode
 from treceval_py.data.ranking import PLAIN, Ranking, arranged, limit_of, order_of
 from treceval_py.data.run import Run
@@ -187,25 +187,7 @@ def _concordant_above(truth: FloatArray, tested: FloatArray) -> float:
     return float(2 * (agree.sum(axis=1)[outside] / count[outside]).mean() - 1)
 
 
-class Rbo(NamedTuple):
-    """Rank-biased overlap of two lists.
-
-    Attributes
-    ----------
-    extrapolated : float
-        The point estimate, which assumes that the observed agreement continues. NaN if a list is empty.
-    lowest : float
-        The lowest value over all continuations of the lists.
-    residual : float
-        The highest value minus the lowest.
-    """
-
-    extrapolated: float
-    lowest: float
-    residual: float
-
-
-def rbo(a: Sequence[Hashable], b: Sequence[Hashable], p: float = 0.9) -> Rbo:
+def rbo(a: Sequence[Hashable], b: Sequence[Hashable], p: float = 0.9) -> float:
     r"""Return the rank-biased overlap of two lists, which may differ in length and in their items.
 
     .. math:: RBO = (1-p) \sum_{d=1}^{\infty} p^{d-1} \frac{X_d}{d}
@@ -227,9 +209,8 @@ def rbo(a: Sequence[Hashable], b: Sequence[Hashable], p: float = 0.9) -> Rbo:
 
     Returns
     -------
-    Rbo
-        The point estimate, the lowest value and the residual. Two equal lists have the estimate 1, two that share
-        nothing 0.
+    float
+        The point estimate: two equal lists have 1, two that share nothing 0. NaN if a list is empty.
 
     Raises
     ------
@@ -247,7 +228,7 @@ def rbo(a: Sequence[Hashable], b: Sequence[Hashable], p: float = 0.9) -> Rbo:
     --------
     (a, b) and (b, a) share nothing at depth 1 and everything from depth 2 on: with p = 0.5 the sum is 1/4 + 1/8 + …
 
-    >>> rbo("ab", "ba", p=0.5).extrapolated
+    >>> rbo("ab", "ba", p=0.5)
     0.5
     """
     _check_persistence(p)
@@ -255,15 +236,12 @@ def rbo(a: Sequence[Hashable], b: Sequence[Hashable], p: float = 0.9) -> Rbo:
         if len(set(items)) < len(items):
             twice = next(item for place, item in enumerate(items) if item in items[:place])
             raise EvaluationError(f"{twice!r} occurs twice in a list", "Give lists without repetitions.")
-    ranks = {item: rank for rank, item in enumerate(a, 1)}
-    met = [max(ranks[item], rank) for rank, item in enumerate(b, 1) if item in ranks]
-    seen = np.cumsum(np.bincount(np.array(met, dtype=np.int64), minlength=max(len(a), len(b)) + 1))
+    ranks = {item: rank for rank, item in enumerate(a)}
+    met = [max(ranks[item], rank) for rank, item in enumerate(b) if item in ranks]
     short, long = sorted((len(a), len(b)))
-    lowest, residual = _bounds(seen, short, long, p)
-    if short == 0:
-        return Rbo(float("nan"), lowest, residual)
-    (extrapolated,) = rbo_of_pairs(np.array([met], np.int64) - 1, long, np.array([short]), np.array([long]), p)
-    return Rbo(float(extrapolated), lowest, residual)
+    if not short:
+        return float("nan")
+    return float(rbo_of_pairs(np.array([met], np.int64), long, np.array([short]), np.array([long]), p)[0])
 
 
 def _check_persistence(p: float) -> None:
@@ -316,8 +294,7 @@ def rbo_of_pairs(
     shared = (met < depth).sum(axis=1)
     total = shared * weights[long] - before[met].sum(axis=1)  # the sum of X_d / d · p^d
     if not extrapolated:
-        overlap = np.divide(total, whole[long], out=np.zeros(len(met)), where=long > 0)
-        return overlap
+        return np.divide(total, whole[long], out=np.zeros(len(met)), where=long > 0)
     rate = (met < short[:, None]).sum(axis=1) / short
     # Beyond its end, the shorter list would continue to share items.
     total += rate * (whole[long] - whole[short] - short * (weights[long] - weights[short]))
@@ -379,25 +356,6 @@ def rbo_of_lists(lists: IntArray, p: float) -> FloatArray:
     return np.maximum(overlap, overlap.T)
 
 
-def _bounds(seen: IntArray, short: int, long: int, p: float) -> tuple[float, float]:
-    """Return RBO_min and the residual: no more items are shared, or as many as possible.
-
-    At most, each new item of one list is among those of the other: one at each depth up to the end of the longer list,
-    and then two at each depth, until the lists share all items.
-    """
-    shared = int(seen[-1])
-    full = short + long - shared
-    depth = np.arange(1, full + 1)
-    weight = p**depth / depth
-    low = np.append(seen[1:], np.full(full - long, shared))
-    # Of all depths behind: Σ p^d = p^(full + 1) / (1 - p), and Σ p^d / d is what is left of -ln(1 - p).
-    behind = max(0.0, -np.log1p(-p) - float(weight.sum()))
-    lowest = float(weight @ low) + shared * behind
-    more = np.maximum(depth - short, 0) + np.maximum(depth - long, 0)
-    residual = float(weight @ more) + p ** (full + 1) / (1 - p) - shared * behind
-    return float((1 - p) / p * lowest), float((1 - p) / p * residual)
-
-
 class Orders(NamedTuple):
     """Whether measures order the systems alike.
 
@@ -437,7 +395,7 @@ def system_orders(comparison: Outcome) -> Orders:
     of_ap = np.array([[tau_ap_b(one, other) for other in means] for one in means])
     lists = [sorted(zip((-one).tolist(), comparison.runs, strict=True)) for one in means]
     orders = [[name for _, name in pairs] for pairs in lists]
-    overlaps = np.array([[rbo(one, other).extrapolated for other in orders] for one in orders])
+    overlaps = np.array([[rbo(one, other) for other in orders] for one in orders])
     return Orders(tuple(compared.measure for compared in comparison.measures), tau, of_ap, overlaps)
 
 
@@ -586,19 +544,16 @@ def _compared(lists: IntArray, ranks: IntArray, first: IntArray, second: IntArra
     depth = lists.shape[1]
     other = ranks[second[:, None], lists[first]]  # (P, L): where the other run has the documents of the first
     shared = other < depth
-    pair, place = np.nonzero(shared)
-    rank = other[pair, place]
     lengths = (lists < ranks.shape[1] - 1).sum(axis=1)
     short, long = np.minimum(lengths[first], lengths[second]), np.maximum(lengths[first], lengths[second])
     count = shared.sum(axis=1)
-    pairs = count * (count - 1) / 2
-    tau = np.where(count > 1, 1 - 2 * _inversions(pair, rank, count) / np.maximum(pairs, 1), np.nan)
     overlap = rbo_of_pairs(np.maximum(other, np.arange(depth)), depth, short, long, p)
-    return np.stack([overlap, tau, count / long, _ap_correlations(rank, count)])
+    tau, tau_ap = _correlations(other[shared], count)
+    return np.stack([overlap, tau, count / long, tau_ap])
 
 
-def _ap_correlations(ranks: IntArray, counts: IntArray) -> FloatArray:
-    """Return the AP correlation of each pair of runs, over the documents that both have.
+def _correlations(ranks: IntArray, counts: IntArray) -> FloatArray:
+    """Return Kendall's tau and the AP correlation of each pair of runs, over the documents that both have.
 
     Parameters
     ----------
@@ -609,67 +564,21 @@ def _ap_correlations(ranks: IntArray, counts: IntArray) -> FloatArray:
 
     Returns
     -------
-    (P,) float array
-        The mean of both directions; NaN for fewer than two documents.
+    (2, P) float array
+        The coefficients, that of AP as the mean of both directions; NaN for fewer than two documents.
     """
-    correlations = np.full(len(counts), np.nan)
+    correlations = np.full((2, len(counts)), np.nan)
     ends = np.cumsum(counts)
     for pair in np.flatnonzero(counts > 1).tolist():
         there = np.argsort(ranks[ends[pair] - counts[pair] : ends[pair]])
-        back = np.argsort(there)
-        correlations[pair] = (_above(there) + _above(back)) / 2
+        above, back = _above(there), _above(np.argsort(there))
+        of_all = np.arange(1, len(above) + 1)
+        correlations[0, pair] = 2 * above.sum() / of_all.sum() - 1
+        correlations[1, pair] = ((above / of_all).mean() + (back / of_all).mean()) - 1
     return correlations
 
 
-def _above(places: IntArray) -> float:
-    """Return tau_AP of an order from, for each item but the first, the number of earlier items with a lower rank."""
-    before = np.tril(places[None, :] < places[:, None], -1).sum(axis=1)[1:]
-    return float(2 * (before / np.arange(1, len(places))).mean() - 1)
-
-
-def _inversions(segment: IntArray, values: IntArray, counts: IntArray) -> IntArray:
-    """Count the inversions of several lists: pairs in which the earlier value is larger.
-
-    Parameters
-    ----------
-    segment : (N,) int array
-        The list of each value, ascending.
-    values : (N,) int array
-        The values; none occurs twice in a list.
-    counts : (P,) int array
-        Number of values in each list.
-
-    Returns
-    -------
-    (P,) int array
-        The number of inversions.
-
-    Notes
-    -----
-    Bit by bit, from the highest: among values that are equal so far, each pair of an earlier 1 and a later 0 is an
-    inversion. Zeros are then moved before ones, so that values that are still equal stay adjacent and in order.
-    """
-    inversions = np.zeros(len(counts), dtype=np.int64)
-    starts = np.repeat(np.cumsum(counts) - counts, counts)  # where the group of each value begins
-    bits = int(values.max(initial=0)).bit_length()
-    for bit in range(bits - 1, -1, -1):
-        ones = (values >> bit & 1).astype(bool)
-        before = np.cumsum(ones) - ones
-        within = before - before[starts]  # ones of the group before each value
-        inversions += _added(segment, within, ~ones, len(counts))
-        zeros = np.arange(len(values)) - starts - within
-        begins = np.flatnonzero(starts == np.arange(len(values)))
-        sizes = np.diff(np.append(begins, len(values)))
-        group_zeros = np.repeat(np.add.reduceat((~ones).astype(np.int64), begins), sizes)
-        target = starts + np.where(ones, group_zeros + within, zeros)
-        moved = np.empty_like(values)
-        moved[target] = values
-        next_starts = np.empty_like(starts)
-        next_starts[target] = starts + np.where(ones, group_zeros, 0)
-        values, starts = moved, next_starts
-    return inversions
-
-
-def _added(segment: IntArray, numbers: IntArray, chosen: BoolArray, count: int) -> IntArray:
-    """Add up the chosen numbers of each list; exact, as sums stay far below 2^53."""
-    return np.bincount(segment[chosen], numbers[chosen], minlength=count).astype(np.int64)
+def _above(places: IntArray) -> IntArray:
+    """Return, for each item of an order but the first, the number of earlier items with a lower rank."""
+    counts: IntArray = np.tril(places[None, :] < places[:, None], -1).sum(axis=1)[1:]
+    return counts

@@ -26,7 +26,8 @@ _OTHERS = {
     "comparison": _Other("this is a comparison, not results of runs", _SAVE),
     "board": _Other("this is a board, not results of runs", _SAVE),
     "other": _Other("this is JSON of another command, not results of runs", _SAVE),
-    "table": _Other("this is a table for people", "Save results with --format json, csv or trec."),
+    "csv": _Other("results in CSV and TSV are not read", _SAVE),
+    "table": _Other("this is a table for people", "Save results with --format json or trec."),
 }
 
 # A comparison and a gate begin with their result, followed by an empty line.
@@ -38,8 +39,13 @@ _HTML = re.compile(rb'\s*<section class="treceval-')
 _LATEX = re.compile(rb"\s*(%[^\n]*\n\s*)*(% ?\\usepackage\{|\\begin\{(tabular|table|longtable)\})")
 
 
+_SEPARATED = re.compile(rb'"?query"?([,\t])"?measure"?\1')
+
+
 def other_kind(head: bytes) -> str:
     """Return the kind of a file that only looks like results, by its beginning; empty for any other file."""
+    if _SEPARATED.match(head):
+        return "csv"
     return "table" if any(form.match(head) for form in (_DRAWN, _MARKDOWN, _LATEX, _HTML)) else ""
 
 

@@ -8,7 +8,6 @@ import re
 from treceval_py.comparing.saved.json_file import read_json_results
 from treceval_py.comparing.saved.measures import is_standardised, shows_value
 from treceval_py.comparing.saved.others import other_kind, refusal
-from treceval_py.comparing.saved.separated import read_separated
 from treceval_py.comparing.saved.trec import read_trec_results
 from treceval_py.comparing.scores import Scored, known_measure
 from treceval_py.data.ids import decode
@@ -25,8 +24,6 @@ ROWS = 8
 # program has sorted the keys.
 _JSON = re.compile(rb'\s*\{\s*("treceval_py"\s*:\s*"|"complete"\s*:\s*(true|false)\b)')
 
-_HEADER = re.compile(rb'"?query"?([,\t])"?measure"?\1')
-
 
 def is_saved(path: str | os.PathLike[str]) -> bool:
     """Tell whether a file has saved results, by its beginning.
@@ -39,8 +36,8 @@ def is_saved(path: str | os.PathLike[str]) -> bool:
     Returns
     -------
     bool
-        Whether to pass the file to `read_saved`, even if only to be refused: treceval's tables for people, ranges,
-        comparisons and boards. False also for an unreadable file, for which the reader of runs reports the reason.
+        Whether to pass the file to `read_saved`, even if only to be refused: treceval's tables, ranges, comparisons and
+        boards. False also for an unreadable file, for which the reader of runs reports the reason.
 
     Notes
     -----
@@ -67,9 +64,8 @@ def read_saved(path: str | os.PathLike[str]) -> list[Scored]:
     Parameters
     ----------
     path : str or path
-        Lines of ``measure qid value``, as ``trec_eval -q`` and ``treceval -q`` print them; the CSV, TSV or JSON of
-        ``treceval -q``; or lines of ``qid measure value``, as ``ir_measures -q`` prints them. Plain, gzip, bzip2, xz
-        or zstd.
+        Lines of ``measure qid value``, as ``trec_eval -q`` and ``treceval -q`` print them; the JSON of ``treceval -q``;
+        or lines of ``qid measure value``, as ``ir_measures -q`` prints them. Plain, gzip, bzip2, xz or zstd.
 
     Returns
     -------
@@ -100,19 +96,15 @@ def read_saved(path: str | os.PathLike[str]) -> list[Scored]:
     kind = _kind(start[:GLANCE], ended=True) or ("json" if start.lstrip().startswith(b"{") else "trec")
     if kind == "json":
         return read_json_results(path, raw)
-    if kind == "separated":
-        return read_separated(path, decode(raw))
     return read_trec_results(path, decode(raw))
 
 
 def _kind(head: bytes, *, ended: bool) -> str | None:
-    """Return ``json``, ``separated``, ``trec`` or a refused kind; empty for none; None to read more."""
+    """Return ``json``, ``trec`` or a refused kind; empty for none; None to read more."""
     if other := other_kind(head):
         return other
     if _JSON.match(head):
         return "json"
-    if _HEADER.match(head):
-        return "separated"
     if head.lstrip().startswith(b"{"):
         return ""
     lines = [line for line in head.split(b"\n")[: None if ended else -1] if line.split()]
