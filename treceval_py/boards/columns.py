@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,9 +10,6 @@ from treceval_py.rendering.tables import Column
 
 if TYPE_CHECKING:
     from treceval_py.comparing.saved.files import Unscored
-
-EXACT = 1e-12
-"""Means that differ by less are equal."""
 
 
 def rank_interval(ranks: Sequence[tuple[int, int] | None], confidence: str) -> Column:
@@ -30,14 +26,6 @@ def ranks_for_programs(ranks: Sequence[tuple[int, int] | None]) -> tuple[Column,
     """Return the intervals of ranks for programs."""
     low = Column("rank_low", [None if interval is None else interval[0] for interval in ranks], people=False)
     return low, Column("rank_high", [None if interval is None else interval[1] for interval in ranks], people=False)
-
-
-def highest(values: Sequence[float]) -> frozenset[int]:
-    """Return the rows with the highest value; none if all are equal, or there is only one. NaN does not count."""
-    known = [value for value in values if not math.isnan(value)]
-    most = max(known, default=0.0)
-    rows = frozenset(row for row, value in enumerate(values) if value >= most - EXACT * max(1.0, abs(most)))
-    return rows if len(rows) < len(known) else frozenset()
 
 
 def named_errors(errors: Sequence[Unscored]) -> list[tuple[str, str]]:

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from treceval_py.boards.board import Board, BoardRun
-from treceval_py.boards.columns import highest, named_errors, rank_interval, ranks_for_programs
+from treceval_py.boards.columns import named_errors, rank_interval, ranks_for_programs
 from treceval_py.boards.show_over import document_over
+from treceval_py.comparing.show.cells import highest
 from treceval_py.comparing.show.paper import paper_name
 from treceval_py.comparing.show.sentences import abridged, noted
 from treceval_py.comparing.tests import SIMULTANEOUS, TESTS

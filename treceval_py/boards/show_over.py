@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from treceval_py.boards.columns import highest, named_errors, rank_interval, ranks_for_programs
+from treceval_py.boards.columns import named_errors, rank_interval, ranks_for_programs
+from treceval_py.comparing.show.cells import highest
 from treceval_py.comparing.show.sentences import noted
 from treceval_py.errors import visible
 from treceval_py.io.digests import named

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,9 +17,6 @@ from treceval_py.errors import EvaluationError, MeasureError
 
 if TYPE_CHECKING:
     from treceval_py.comparing.outcome import Outcome
-
-CELLS = 1 << 20
-"""Most documents of pairs of lists that are compared at once."""
 
 
 def kendall_tau(a: FloatArray, b: FloatArray) -> float:
@@ -356,29 +354,41 @@ def rbo_of_lists(lists: IntArray, p: float) -> FloatArray:
     return np.maximum(overlap, overlap.T)
 
 
-class Orders(NamedTuple):
-    """Whether measures order the systems alike.
+class Agreement(NamedTuple):
+    """How far orders agree, each pair of them.
 
     Attributes
     ----------
-    measures : tuple of str, length M
-        The measures.
-    tau : (M, M) float array
-        Kendall's tau-b of the systems' means; NaN where all systems have the same mean.
-    tau_ap : (M, M) float array
-        AP correlation, symmetric (`tau_ap_b`).
-    rbo : (M, M) float array
-        Rank-biased overlap of the orders, extrapolated; systems with equal means in the order of their names.
+    names : tuple of str, length N
+        What orders: measures, or runs.
+    tau : (N, N) float array
+        Kendall's tau; NaN where there is none.
+    tau_ap : (N, N) float array
+        AP correlation, symmetric; NaN if `tau` is.
+    rbo : (N, N) float array
+        Rank-biased overlap, extrapolated.
+    shared : (N, N) float array
+        Of lists of documents: their number in both lists divided by the length of the longer one; 1 of systems.
+    queries : int
+        The number of queries that values of lists are means over, those that all runs have.
+    depth : int or None
+        How many documents of each list count; None for all.
     """
 
-    measures: tuple[str, ...]
+    names: tuple[str, ...]
     tau: FloatArray
     tau_ap: FloatArray
     rbo: FloatArray
+    shared: FloatArray
+    queries: int = 0
+    depth: int | None = None
 
 
-def system_orders(comparison: Outcome) -> Orders:
+def system_orders(comparison: Outcome) -> Agreement:
     """Compare how the measures of a comparison order its systems, by their means.
+
+    The tau is `kendall_tau`, AP correlation `tau_ap_b`; for overlap, systems with equal means are in the order of their
+    names.
 
     Raises
     ------
@@ -391,46 +401,13 @@ def system_orders(comparison: Outcome) -> Orders:
             "Compare at least three runs.",
         )
     means = [compared.means for compared in comparison.measures]
+    lists = [[name for _, name in sorted(zip((-one).tolist(), comparison.runs, strict=True))] for one in means]
     tau = np.array([[kendall_tau(one, other) for other in means] for one in means])
     of_ap = np.array([[tau_ap_b(one, other) for other in means] for one in means])
-    lists = [sorted(zip((-one).tolist(), comparison.runs, strict=True)) for one in means]
-    orders = [[name for _, name in pairs] for pairs in lists]
-    overlaps = np.array([[rbo(one, other) for other in orders] for one in orders])
-    return Orders(tuple(compared.measure for compared in comparison.measures), tau, of_ap, overlaps)
-
-
-class Overlap(NamedTuple):
-    """Similarity of the document lists of each pair of runs: means over queries.
-
-    Attributes
-    ----------
-    runs : tuple of str, length S
-        The names of the runs.
-    rbo : (S, S) float array
-        Rank-biased overlap, extrapolated.
-    tau : (S, S) float array
-        Kendall's tau of the documents in both lists, over the queries with two or more such documents; NaN if there is
-        no such query.
-    shared : (S, S) float array
-        The share of documents in both lists: their number divided by the length of the longer list.
-    queries : int
-        The number of queries, those that all runs have.
-    depth : int or None
-        How many documents of each list count; None for all.
-    p : float
-        The persistence of the rank-biased overlap.
-    tau_ap : (S, S) float array
-        AP correlation of the documents in both lists, the mean of both directions; NaN if `tau` is.
-    """
-
-    runs: tuple[str, ...]
-    rbo: FloatArray
-    tau: FloatArray
-    shared: FloatArray
-    queries: int
-    depth: int | None
-    p: float
-    tau_ap: FloatArray
+    overlaps = np.array([[rbo(one, other) for other in lists] for one in lists])
+    return Agreement(
+        tuple(compared.measure for compared in comparison.measures), tau, of_ap, overlaps, np.ones_like(tau)
+    )
 
 
 def overlap_of_runs(
@@ -441,7 +418,7 @@ def overlap_of_runs(
     p: float = 0.9,
     ranking: Ranking = PLAIN,
     qids: Sequence[str] | None = None,
-) -> Overlap:
+) -> Agreement:
     """Compare the document lists of runs for the same queries.
 
     Parameters
@@ -461,8 +438,9 @@ def overlap_of_runs(
 
     Returns
     -------
-    Overlap
-        The means over the queries.
+    Agreement
+        The means over the queries; those of tau and of AP correlation, of the documents in both lists, over the queries
+        with two or more such documents.
 
     Raises
     ------
@@ -493,22 +471,15 @@ def overlap_of_runs(
     common = _queries_of_all(ranked, qids)
     if not common:
         raise EvaluationError("no query has documents of all runs", "Check that the runs are for the same queries.")
-    first, second = np.triu_indices(len(runs), 1)
-    sums = np.zeros((4, len(first)))
-    counts = np.zeros((4, len(first)), dtype=np.int64)
+    sums = np.zeros((4, len(runs), len(runs)))
+    counts = np.zeros_like(sums)
     for qid in common:
-        lists, ranks = _coded([_documents(run, qid, limit) for run in ranked])
-        step = max(1, CELLS // lists.shape[1])
-        for start in range(0, len(first), step):
-            some = slice(start, start + step)
-            overlaps = _compared(lists, ranks, first[some], second[some], p)
-            there = ~np.isnan(overlaps)
-            sums[:, some] += np.where(there, overlaps, 0.0)
-            counts[:, some] += there
-    matrices = np.ones((4, len(runs), len(runs)))
+        agreements = _agreements([_documents(run, qid, limit) for run in ranked], p)
+        known = ~np.isnan(agreements)
+        sums += np.where(known, agreements, 0.0)
+        counts += known
     means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-    matrices[:, first, second] = matrices[:, second, first] = means
-    return Overlap(tuple(names), matrices[0], matrices[1], matrices[2], len(common), depth, p, matrices[3])
+    return Agreement(tuple(names), *means, len(common), depth)
 
 
 def _queries_of_all(runs: Sequence[Run], qids: Sequence[str] | None) -> list[str]:
@@ -529,53 +500,33 @@ def _documents(run: Run, qid: str, limit: int) -> list[bytes]:
     return [docids[place] for place in order_of(docids, run.scores[start:stop])[:limit].tolist()]
 
 
-def _coded(documents: Sequence[list[bytes]]) -> tuple[IntArray, IntArray]:
-    """Return the documents of a query by number in each list (S, L), best first, and their ranks from `ranks_of`."""
+def _agreements(documents: Sequence[list[bytes]], p: float) -> FloatArray:
+    """Return tau, AP correlation, overlap and share (4, S, S) of the lists of a query; NaN where there is no tau."""
     codes: dict[bytes, int] = {}
-    coded = [[codes.setdefault(docid, len(codes)) for docid in docids] for docids in documents]
-    lists = np.full((len(coded), max(map(len, coded))), len(codes), dtype=np.int64)
+    coded = [np.array([codes.setdefault(docid, len(codes)) for docid in docids]) for docids in documents]
+    lists = np.full((len(coded), max(map(len, coded))), -1)
+    ranks = np.full((len(coded), len(codes)), len(codes))
     for number, row in enumerate(coded):
         lists[number, : len(row)] = row
-    return lists, ranks_of(lists, len(codes))
+        ranks[number, row] = np.arange(len(row))
+    agreements = np.ones((4, len(coded), len(coded)))
+    agreements[2] = rbo_of_lists(lists, p)
+    for one, other in itertools.combinations(range(len(coded)), 2):
+        there = ranks[other, coded[one]]
+        both = there[there < len(codes)]
+        share = len(both) / max(len(coded[one]), len(coded[other]))
+        agreements[:, one, other] = *_correlations(both), agreements[2, one, other], share
+    return np.triu(agreements) + np.triu(agreements, 1).swapaxes(1, 2)
 
 
-def _compared(lists: IntArray, ranks: IntArray, first: IntArray, second: IntArray, p: float) -> FloatArray:
-    """Return overlap, tau, share and tau_AP (4, P) of pairs of runs in a query; NaN if they share fewer than two."""
-    depth = lists.shape[1]
-    other = ranks[second[:, None], lists[first]]  # (P, L): where the other run has the documents of the first
-    shared = other < depth
-    lengths = (lists < ranks.shape[1] - 1).sum(axis=1)
-    short, long = np.minimum(lengths[first], lengths[second]), np.maximum(lengths[first], lengths[second])
-    count = shared.sum(axis=1)
-    overlap = rbo_of_pairs(np.maximum(other, np.arange(depth)), depth, short, long, p)
-    tau, tau_ap = _correlations(other[shared], count)
-    return np.stack([overlap, tau, count / long, tau_ap])
-
-
-def _correlations(ranks: IntArray, counts: IntArray) -> FloatArray:
-    """Return Kendall's tau and the AP correlation of each pair of runs, over the documents that both have.
-
-    Parameters
-    ----------
-    ranks : (N,) int array
-        The ranks in the second run of the documents of the first, in its order, pair after pair.
-    counts : (P,) int array
-        Number of documents that each pair shares.
-
-    Returns
-    -------
-    (2, P) float array
-        The coefficients, that of AP as the mean of both directions; NaN for fewer than two documents.
-    """
-    correlations = np.full((2, len(counts)), np.nan)
-    ends = np.cumsum(counts)
-    for pair in np.flatnonzero(counts > 1).tolist():
-        there = np.argsort(ranks[ends[pair] - counts[pair] : ends[pair]])
-        above, back = _above(there), _above(np.argsort(there))
-        of_all = np.arange(1, len(above) + 1)
-        correlations[0, pair] = 2 * above.sum() / of_all.sum() - 1
-        correlations[1, pair] = ((above / of_all).mean() + (back / of_all).mean()) - 1
-    return correlations
+def _correlations(ranks: IntArray) -> tuple[float, float]:
+    """Return Kendall's tau and the mean AP correlation of an order, from the ranks of its items in another one."""
+    if len(ranks) < 2:
+        return float("nan"), float("nan")
+    there = np.argsort(ranks)
+    above, back = _above(there), _above(np.argsort(there))
+    before = np.arange(1, len(ranks))
+    return 2 * above.sum() / before.sum() - 1, (above / before).mean() + (back / before).mean() - 1
 
 
 def _above(places: IntArray) -> IntArray:

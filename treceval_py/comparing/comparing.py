@@ -17,6 +17,7 @@ from treceval_py.comparing.gathering import Compares, Gathered, gather
 from treceval_py.comparing.notes import about_groups, about_queries, about_resamples, about_tests
 from treceval_py.comparing.outcome import Compared, Difference, Settings, Tested
 from treceval_py.comparing.paired import (
+    SAME,
     Outcome,
     effect_size,
     equivalence,
@@ -46,9 +47,6 @@ from treceval_py.scoring.opening import AnyJudgments
 from treceval_py.scoring.planning import Options, settled, takes_options
 from treceval_py.scoring.results import Results
 from treceval_py.threads import MOST_THREADS
-
-EXACT = 1e-12
-"""Means closer than this are equal: sums in other orders differ in their last digits."""
 
 MOST_RESAMPLES = 100_000_000
 
@@ -298,7 +296,7 @@ def _compared(
     values = column.values
     means = values.mean(axis=1)
     low, high = mean_interval(values, settings.confidence, column.bounds)
-    best = tuple(int(run) for run in np.flatnonzero(means >= means.max() - EXACT))
+    best = tuple(int(run) for run in np.flatnonzero(means >= means.max() - SAME))
     resamples = settings.drawn(SIMULTANEOUS)
     together = simultaneous(values, resamples=resamples, seed=settings.seed, threads=threads)
     level = _level(together, values.shape[1], settings, tested)
@@ -330,7 +328,7 @@ def _differences(
 ) -> list[Difference]:
     """Return the differences of pairs of runs, of one measure."""
     columns = np.column_stack([column.values[run] - column.values[other] for run, other in which])
-    columns[np.abs(columns) <= EXACT] = 0.0
+    columns[np.abs(columns) <= SAME] = 0.0
     of_pair = tuple(np.array(which).T)
     means, error = columns.mean(axis=0), together.error[of_pair]
     reach = np.zeros_like(error)
@@ -350,7 +348,7 @@ def _differences(
             outcomes[name] = paired_t(columns)
     effect = effect_size(columns, settings.confidence)
     counts = wins_ties_losses(columns)
-    equal = np.full(len(which), np.nan) if settings.margin is None else equivalence(columns, settings.margin).p
+    equal = np.full(len(which), np.nan) if settings.margin is None else equivalence(columns, settings.margin)
     needed = queries_needed(effect.d, alpha=level, power=settings.power)
     differences = []
     for at, (run, other) in enumerate(which):

@@ -69,15 +69,13 @@ class Settings(NamedTuple):
         """Return all that decides the statistics, for programs."""
         return {
             "test": self.test,
-            "tests": self.tests,
+            **self._asdict(),
             "correction": self.correction,
-            "alpha": self.alpha,
             "confidence": self.confidence,
             "interval": SIMULTANEOUS,
             "letters": SIMULTANEOUS if self.test == SIMULTANEOUS else "none",
             "resamples": self.drawn("randomisation"),
             "bootstrap": self.drawn(SIMULTANEOUS),
-            **{name: getattr(self, name) for name in ("seed", "margin", "power")},
         }
 
 

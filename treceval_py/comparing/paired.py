@@ -82,6 +82,28 @@ def settled(differences: FloatArray) -> FloatArray:
     return np.where(np.abs(differences) <= SAME, 0.0, differences)
 
 
+def student(differences: FloatArray, around: float = 0.0) -> tuple[FloatArray, FloatArray]:
+    """Return Student's t of the mean differences, and their standard errors.
+
+    Parameters
+    ----------
+    differences : (Q, P) float array
+        The differences, two queries or more.
+    around : float
+        The mean that t is about.
+
+    Returns
+    -------
+    t, error : (P,) float arrays
+        Mean minus `around` divided by the error; of a column that does not vary, whose error is 0, t is infinite, or 0.
+    """
+    means = differences.mean(axis=0) - around
+    error = np.where(constant(differences), 0.0, np.sqrt(differences.var(axis=0, ddof=1) / len(differences)))
+    t = np.where(np.abs(means) <= SAME, 0.0, np.copysign(np.inf, means))
+    np.divide(means, error, out=t, where=error > 0)
+    return t, error
+
+
 def paired_t(differences: FloatArray) -> Outcome:
     """Test with Student's paired t-test whether the mean difference is 0.
 
@@ -114,18 +136,13 @@ def paired_t(differences: FloatArray) -> Outcome:
     >>> paired_t(np.array([[0.1], [0.3], [0.2]])).statistic.round(4).tolist()  # 0.2 / (0.1 / sqrt(3))
     [3.4641]
     """
-    from scipy import stats  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    from scipy import special  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     differences = settled(differences)
-    statistic, p = _unknown(differences), _unknown(differences)
-    if len(differences) > 1:
-        same = constant(differences)
-        means = differences[:, same].mean(axis=0)
-        statistic[same] = np.where(means == 0, 0.0, np.copysign(np.inf, means))
-        p[same] = np.where(means == 0, 1.0, 0.0)
-        tested = stats.ttest_1samp(differences[:, ~same], 0.0)
-        statistic[~same], p[~same] = tested.statistic, tested.pvalue
-    return Outcome(statistic, p)
+    if len(differences) < 2:
+        return Outcome(_unknown(differences), _unknown(differences))
+    t, _ = student(differences)
+    return Outcome(t, 2 * special.stdtr(len(differences) - 1, -np.abs(t)))
 
 
 def wilcoxon(differences: FloatArray) -> Outcome:
@@ -166,7 +183,7 @@ def wilcoxon(differences: FloatArray) -> Outcome:
     >>> wilcoxon(np.array([[1.0], [2.0], [-3.0], [4.0], [5.0]])).statistic.tolist()  # the rank of -3
     [3.0]
     """
-    from scipy import stats
+    from scipy import stats  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
     differences = np.round(differences, DECIMALS)
     statistic, p = _unknown(differences), _unknown(differences)
@@ -248,16 +265,14 @@ def t_interval(differences: FloatArray, confidence: float) -> tuple[FloatArray, 
     ----------
     Student. The probable error of a mean. Biometrika 6(1), 1-25, 1908.
     """
-    from scipy import stats
+    from scipy import special
 
     differences = settled(differences)
-    low, high = _unknown(differences), _unknown(differences)
-    if len(differences) > 1:
-        same = constant(differences)
-        low[same] = high[same] = differences[:, same].mean(axis=0)
-        interval = stats.ttest_1samp(differences[:, ~same], 0.0).confidence_interval(confidence)
-        low[~same], high[~same] = interval.low, interval.high
-    return low, high
+    if len(differences) < 2:
+        return _unknown(differences), _unknown(differences)
+    means, reach = differences.mean(axis=0), student(differences)[1]
+    reach *= -special.stdtrit(len(differences) - 1, (1 - confidence) / 2)
+    return means - reach, means + reach
 
 
 def of_differences(bounds: tuple[float, float]) -> tuple[float, float]:
@@ -338,21 +353,16 @@ def effect_size(differences: FloatArray, confidence: float) -> Effect:
     based on central and noncentral distributions. Educational and Psychological Measurement 61(4), 532-574, 2001.
     """
     differences = settled(differences)
-    effects = [_unknown(differences) for _ in range(3)]
-    if len(differences) > 1:
-        same = constant(differences)
-        means = differences[:, same].mean(axis=0)
-        varied = differences[:, ~same]
-        d = varied.mean(axis=0) / varied.std(axis=0, ddof=1)
-        root = np.sqrt(len(differences))
-        limits = [limit / root for limit in _noncentralities(d * root, len(differences) - 1, confidence)]
-        for effect, values in zip(effects, [d, *limits], strict=True):
-            effect[same] = np.where(means == 0, 0.0, np.copysign(np.inf, means))
-            effect[~same] = values
-    return Effect(*effects)
+    if len(differences) < 2:
+        return Effect(*(_unknown(differences) for _ in range(3)))
+    t, error = student(differences)
+    varied, low, high = error > 0, t.copy(), t.copy()
+    low[varied], high[varied] = _noncentralities(t[varied], len(differences) - 1, confidence)
+    root = np.sqrt(len(differences))
+    return Effect(t / root, low / root, high / root)
 
 
-def equivalence(differences: FloatArray, margin: float) -> Outcome:
+def equivalence(differences: FloatArray, margin: float) -> FloatArray:
     """Test whether the mean difference is smaller than a margin: two one-sided t-tests (TOST).
 
     Parameters
@@ -364,8 +374,8 @@ def equivalence(differences: FloatArray, margin: float) -> Outcome:
 
     Returns
     -------
-    Outcome
-        The t and p-value of the test with the larger p-value. If p is small, the runs are equivalent within the margin.
+    (P,) float array
+        The larger p-value of the two. If it is small, the runs are equivalent within the margin. NaN of one query.
 
     Notes
     -----
@@ -378,22 +388,14 @@ def equivalence(differences: FloatArray, margin: float) -> Outcome:
     Donald J. Schuirmann. A comparison of the two one-sided tests procedure and the power approach for assessing the
     equivalence of average bioavailability. Journal of Pharmacokinetics and Biopharmaceutics 15(6), 657-680, 1987.
     """
-    from scipy import stats
+    from scipy import special
 
     differences = settled(differences)
-    statistic, p = _unknown(differences), _unknown(differences)
-    if len(differences) > 1:
-        same = constant(differences)
-        means = differences[:, same].mean(axis=0)
-        within = margin - np.abs(means)
-        statistic[same] = np.where(means > 0, -1, 1) * np.copysign(np.inf, within)
-        p[same] = np.where(within > SAME, 0.0, 1.0)
-        above = stats.ttest_1samp(differences[:, ~same], -margin, alternative="greater")
-        below = stats.ttest_1samp(differences[:, ~same], margin, alternative="less")
-        upper = below.pvalue >= above.pvalue
-        statistic[~same] = np.where(upper, below.statistic, above.statistic)
-        p[~same] = np.maximum(below.pvalue, above.pvalue)
-    return Outcome(statistic, p)
+    if len(differences) < 2:
+        return _unknown(differences)
+    above, below = -student(differences, -margin)[0], student(differences, margin)[0]
+    p: FloatArray = special.stdtr(len(differences) - 1, np.maximum(above, below))
+    return np.where((p == 0.5) & constant(differences), 1.0, p)  # a difference as large as the margin
 
 
 def queries_needed(effect: FloatArray, *, alpha: float, power: float, sides: int = 2) -> FloatArray:

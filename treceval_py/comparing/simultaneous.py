@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treceval_py._types import FloatArray
-from treceval_py.comparing.paired import SAME, constant, settled
+from treceval_py.comparing.paired import SAME, settled, student
 from treceval_py.comparing.resampling import blocks, generator_of
 
 ADDED = 2
@@ -211,11 +211,7 @@ def _observed(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     t, error = np.zeros((runs, runs)), np.zeros((runs, runs))
     for run in range(runs - 1):
         differences = settled((values[run] - values[run + 1 :]).T)
-        means = differences.mean(axis=0)
-        errors = np.where(constant(differences), 0.0, differences.std(axis=0, ddof=1) / np.sqrt(queries))
-        statistic = np.where(means == 0, 0.0, np.copysign(np.inf, means))
-        np.divide(means, errors, out=statistic, where=errors > 0)
-        t[run, run + 1 :], error[run, run + 1 :] = statistic, errors
+        t[run, run + 1 :], error[run, run + 1 :] = student(differences)
     return t - t.T, error + error.T
 
 

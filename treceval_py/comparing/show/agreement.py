@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from treceval_py.comparing.agreement import Overlap, overlap_of_runs, system_orders
+from treceval_py._types import FloatArray
+from treceval_py.comparing.agreement import Agreement, overlap_of_runs, system_orders
 from treceval_py.comparing.show.tables import made_of
 from treceval_py.data.ranking import PLAIN
 from treceval_py.errors import EvaluationError
@@ -61,9 +62,12 @@ def agreement_text(comparison: Comparison, runs: Sequence[Run] | None, depth: in
     EvaluationError
         There is nothing to say: fewer than three runs or one measure, and no lists.
     """
-    orders = agreement_records(comparison, None, depth)
+    several = len(comparison.runs) > 2 and len(comparison.measures) > 1
+    orders = _records("measures", system_orders(comparison)) if several else []
     overlap = None if runs is None else _overlap(comparison, runs, depth)
-    lists = [] if overlap is None else _of_lists(overlap)
+    lists = []
+    if overlap is not None:
+        lists = [row | {"queries": overlap.queries} for row in _records("runs", overlap, shared=overlap.shared)]
     if not orders and not lists:
         raise EvaluationError(
             "agreement of measures needs three runs and two measures, and agreement of lists needs run files",
@@ -79,33 +83,7 @@ def agreement_text(comparison: Comparison, runs: Sequence[Run] | None, depth: in
     return render(Document("agreement", tables, lambda _: made_of(comparison)), format, style)
 
 
-def agreement_records(comparison: Comparison, runs: Sequence[Run] | None, depth: int) -> list[Record]:
-    """Return a record for each pair of measures, given three runs, and for each pair of given runs.
-
-    Returns
-    -------
-    list of dict
-        ``kind`` "measures" with Kendall's tau-b, tau_AP,b and rank-biased overlap of the orders of the runs, or "runs"
-        with those of their lists of documents and the share of documents in both.
-    """
-    records: list[Record] = []
-    if len(comparison.runs) > 2 and len(comparison.measures) > 1:
-        orders = system_orders(comparison)
-        for first, second in itertools.combinations(range(len(orders.measures)), 2):
-            records.append(
-                {
-                    "kind": "measures",
-                    "first": orders.measures[first],
-                    "second": orders.measures[second],
-                    "tau": float(orders.tau[first, second]),
-                    "tau_ap": float(orders.tau_ap[first, second]),
-                    "rbo": float(orders.rbo[first, second]),
-                }
-            )
-    return records if runs is None else records + _of_lists(_overlap(comparison, runs, depth))
-
-
-def _overlap(comparison: Comparison, runs: Sequence[Run], depth: int) -> Overlap:
+def _overlap(comparison: Comparison, runs: Sequence[Run], depth: int) -> Agreement:
     compared = comparison.measures[0]
     ranking = PLAIN
     if compared.signature is not None:
@@ -115,19 +93,13 @@ def _overlap(comparison: Comparison, runs: Sequence[Run], depth: int) -> Overlap
     )
 
 
-def _of_lists(overlap: Overlap) -> list[Record]:
+def _records(kind: str, orders: Agreement, **more: FloatArray) -> list[Record]:
+    """Return a record for each pair of measures, or of runs."""
+    fields = {"tau": orders.tau, "tau_ap": orders.tau_ap, "rbo": orders.rbo, **more}
     return [
-        {
-            "kind": "runs",
-            "first": overlap.runs[first],
-            "second": overlap.runs[second],
-            "tau": float(overlap.tau[first, second]),
-            "tau_ap": float(overlap.tau_ap[first, second]),
-            "rbo": float(overlap.rbo[first, second]),
-            "shared": float(overlap.shared[first, second]),
-            "queries": overlap.queries,
-        }
-        for first, second in itertools.combinations(range(len(overlap.runs)), 2)
+        {"kind": kind, "first": orders.names[first], "second": orders.names[second]}
+        | {name: matrix[first, second].item() for name, matrix in fields.items()}
+        for first, second in itertools.combinations(range(len(orders.names)), 2)
     ]
 
 

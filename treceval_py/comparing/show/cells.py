@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from treceval_py.comparing.paired import SAME
+from treceval_py.comparing.tests import SIMULTANEOUS
 from treceval_py.errors import visible
-from treceval_py.rendering.numbers import NONE, number, p_value
-from treceval_py.rendering.tables import Column
+from treceval_py.rendering.envelope import plain
+from treceval_py.rendering.numbers import NONE, number, p_value, percent
+from treceval_py.rendering.style import Style
+from treceval_py.rendering.tables import DIGITS, Column
 
 if TYPE_CHECKING:
     from treceval_py.comparing.outcome import Difference, GroupDifference, Interaction, Outcome
 
 ABOVE, BELOW = "▲", "▼"
 """The marks of a significant difference: of a mean above, and below, that of the other run."""
-
-EXACT = 1e-12
-"""Means closer than this are equal: sums in other orders differ in their last digits."""
 
 VALUES = ("mean_run", "mean_other", "difference", "low", "high", "effect", "effect_low", "effect_high")
 """The fields that a number of decimals is meant for; p-values and statistics keep theirs."""
@@ -52,11 +53,42 @@ def mark(mean: float, adjusted: float, alpha: float) -> str:
     return ABOVE if mean > 0 else BELOW
 
 
-def interval(low: float, high: float, digits: int) -> str:
-    """Return an interval in brackets."""
-    if math.isnan(low) and math.isnan(high):
-        return NONE
-    return f"[{number(low, digits, signed=True)}, {number(high, digits, signed=True)}]"
+def highest(values: Sequence[float]) -> frozenset[int]:
+    """Return the rows with the highest value; none if all are equal, or there is only one. NaN does not count."""
+    known = [value for value in values if not math.isnan(value)]
+    most = max(known, default=0.0)
+    rows = frozenset(row for row, value in enumerate(values) if value >= most - SAME * max(1.0, abs(most)))
+    return rows if len(rows) < len(known) else frozenset()
+
+
+def intervals(
+    low: Sequence[float], high: Sequence[float], digits: int, title: str, key: str = "interval", spare: int = 0
+) -> Column:
+    """Return a column of intervals in brackets."""
+    cells = [
+        NONE
+        if math.isnan(a) and math.isnan(b)
+        else f"[{number(a, digits, signed=True)}, {number(b, digits, signed=True)}]"
+        for a, b in zip(low, high, strict=True)
+    ]
+    return shown(key, cells, title, joint=", ", spare=spare)
+
+
+def differences(
+    comparison: Outcome, pairs: Sequence[Difference | GroupDifference], marks: Sequence[str], style: Style
+) -> list[Column]:
+    """Return the columns of differences with their marks, and of their intervals."""
+    digits = DIGITS if style.digits is None else style.digits
+    title = f"{percent(comparison.settings.confidence)} {SIMULTANEOUS}"
+    return [
+        shown("difference", [pair.mean for pair in pairs], signed=True, marks=marks, apart=True),
+        intervals([pair.low for pair in pairs], [pair.high for pair in pairs], digits, title),
+    ]
+
+
+def rounded(record: Mapping[str, Any], digits: int | None) -> dict[str, Any]:
+    """Return a record with a number of decimals in its `VALUES`."""
+    return {key: plain(value, digits) if key in VALUES else value for key, value in record.items()}
 
 
 def p_values(

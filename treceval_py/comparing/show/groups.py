@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from treceval_py.comparing.show.cells import (
     ABOVE,
     BELOW,
-    EXACT,
     VALUES,
-    interval,
+    differences,
+    highest,
     mark,
     naming,
     of_baseline,
     p_values,
+    rounded,
     shown,
 )
 from treceval_py.comparing.tests import SIMULTANEOUS
@@ -25,7 +26,7 @@ from treceval_py.rendering.envelope import plain
 from treceval_py.rendering.escaping import typeset
 from treceval_py.rendering.numbers import NONE, exactly, number, percent
 from treceval_py.rendering.style import Style
-from treceval_py.rendering.tables import DIGITS, Table, records_table
+from treceval_py.rendering.tables import Table, records_table
 
 if TYPE_CHECKING:
     from treceval_py.comparing.outcome import Grouped, Interaction, Outcome
@@ -71,13 +72,11 @@ def _means(comparison: Outcome, papers: Mapping[str, str], groups: QueryGroups, 
     for part in parts:
         for at, (label, count) in enumerate(zip(part.labels, part.queries, strict=True)):
             means = part.means[:, at].tolist()
-            best = [row for row, mean in enumerate(means) if mean >= max(means) - EXACT]
-            best = [] if min(means) >= max(means) - EXACT else best
             title, tex = (
                 f"{measure}, {label} ({count})" if len(parts) > 1 else f"{label} ({count})"
                 for measure in (part.measure, papers[part.measure])
             )
-            columns.append(shown(title, means, best=frozenset(best), tex=typeset(tex)))
+            columns.append(shown(title, means, best=highest(means), tex=typeset(tex)))
     title = f"{parts[0].measure if len(parts) == 1 else 'Means'} by {groups.attribute} (number of queries)"
     return Table(
         tuple(columns),
@@ -94,8 +93,6 @@ def _differences(
     comparison: Outcome, papers: Mapping[str, str], groups: QueryGroups, parts: list[Grouped], style: Style
 ) -> Table:
     """Lay out differences: a row for each measure, pair of runs and group."""
-    settings = comparison.settings
-    digits = DIGITS if style.digits is None else style.digits
     rows = [
         (part.measure, one)
         for part in parts
@@ -103,17 +100,15 @@ def _differences(
         for one in part.differences
         if (one.run, one.other) == pair
     ]
-    differences = [one for _, one in rows]
+    within = [one for _, one in rows]
     columns = naming(comparison, rows)
     names = len(columns) + 1
-    intervals = [interval(one.low, one.high, digits) for one in differences]
-    marks = [mark(one.mean, one.adjusted, settings.alpha) for one in differences]
+    marks = [mark(one.mean, one.adjusted, comparison.settings.alpha) for one in within]
     columns += [
-        shown("group", [one.group for one in differences], groups.attribute, text=True),
-        shown("queries", [one.queries for one in differences]),
-        shown("difference", [one.mean for one in differences], signed=True, marks=marks, apart=True),
-        shown("interval", intervals, f"{percent(settings.confidence)} {SIMULTANEOUS}", joint=", "),
-        *p_values([one.p for one in differences], [one.adjusted for one in differences], "Bonferroni"),
+        shown("group", [one.group for one in within], groups.attribute, text=True),
+        shown("queries", [one.queries for one in within]),
+        *differences(comparison, within, marks, style),
+        *p_values([one.p for one in within], [one.adjusted for one in within], "Bonferroni"),
     ]
     of_pairs = [(measure, one.run, one.other) for measure, one in rows]
     starts = {at: "" for at, row in enumerate(of_pairs) if not at or of_pairs[at - 1] != row}
@@ -189,12 +184,10 @@ def _about_interactions(comparison: Outcome, groups: QueryGroups) -> str:
 
 def group_sentences(comparison: Outcome) -> list[str]:
     """Say how runs were compared in groups; nothing if they were not."""
-    about = [
-        sentence
-        for groups in comparison.groups
-        for sentence in (*_about_file(groups), _about_interactions(comparison, groups))
-    ]
-    return [_about_differences(comparison), *about] if about else []
+    said = [_about_differences(comparison)] if comparison.groups else []
+    for groups in comparison.groups:
+        said += [*_about_file(groups), _about_interactions(comparison, groups)]
+    return said
 
 
 def _over(correction: str, p: Sequence[float]) -> str:
@@ -241,12 +234,8 @@ def _interaction_records(comparison: Outcome) -> list[dict[str, Any]]:
             "groups": one.groups,
             "run": comparison.runs[one.run],
             "other": comparison.runs[one.other],
-            "statistic_welch": one.statistic,
-            "degrees": one.degrees,
-            "error_degrees": one.error_degrees,
-            "p_welch": one.p,
-            "adjusted_welch": one.adjusted,
         }
+        | dict(zip(("statistic_welch", "degrees", "error_degrees", "p_welch", "adjusted_welch"), one[3:], strict=True))
         for part in comparison.by_group
         for one in part.interactions
     ]
@@ -278,9 +267,6 @@ def group_payload(comparison: Outcome, digits: int | None) -> dict[str, Any]:
             for part in comparison.by_group
             for at, (label, count) in enumerate(zip(part.labels, part.queries, strict=True))
         ],
-        "by_group": [
-            {key: plain(value, digits) if key in VALUES else value for key, value in row.items()}
-            for row in _records(comparison)
-        ],
+        "by_group": [rounded(row, digits) for row in _records(comparison)],
         "interactions": _interaction_records(comparison),
     }

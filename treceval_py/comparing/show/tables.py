@@ -5,24 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from treceval_py.comparing.show.cells import EXACT, VALUES, interval, mark, naming, of_baseline, p_values, shown
+from treceval_py.comparing.paired import SAME
+from treceval_py.comparing.show.cells import (
+    VALUES,
+    differences,
+    intervals,
+    mark,
+    naming,
+    of_baseline,
+    p_values,
+    rounded,
+    shown,
+)
 from treceval_py.comparing.show.groups import group_payload, group_sentences, group_tables
 from treceval_py.comparing.show.paper import in_paper, significance
-from treceval_py.comparing.show.sentences import (
-    abridged,
-    analyses,
-    finding,
-    methods,
-    notes,
-    sentences,
-    signatures,
-)
+from treceval_py.comparing.show.sentences import abridged, analyses, finding, methods, notes, sentences, signatures
 from treceval_py.comparing.tests import SIMULTANEOUS
 from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.escaping import typeset
 from treceval_py.rendering.numbers import needed, p_value, percent
 from treceval_py.rendering.style import Style
-from treceval_py.rendering.tables import DIGITS, Document, Table, records_table
+from treceval_py.rendering.tables import Document, Table, records_table
 
 if TYPE_CHECKING:
     from treceval_py.comparing.outcome import Compared, Difference, Outcome
@@ -99,22 +102,14 @@ def _means_table(comparison: Outcome, paper: Outcome) -> Table:
             comparison.measures, paper.measures, marks, best, strict=True
         )
     ]
-    subjects = ["test", "groups"] if comparison.baseline is not None else ["groups"]
-    if "test" in subjects and comparison.settings.test == "randomisation":
-        subjects.append("randomisation")
-    described = [said[key] for key in subjects if key in said]
+    subjects = ("test", "groups", *(("randomisation",) if comparison.settings.test == "randomisation" else ()))
+    described = [said[key] for key in subjects if key in said and (key == "groups" or comparison.baseline is not None)]
     return Table(
         (names, *columns),
         name="means",
         heading=said["queries"].rstrip("."),
         lead=" ".join(finding(comparison, comparison.measures[0])),
-        caption=(
-            said["finding"],
-            said["queries"],
-            *_about_best(best),
-            *described,
-            *notes(comparison),
-        ),
+        caption=(said["finding"], said["queries"], *_about_best(best), *described, *notes(comparison)),
         label="tab:comparison",
     )
 
@@ -128,7 +123,7 @@ def _best(compared: Compared) -> tuple[frozenset[int], frozenset[int]]:
     others = [run for run in range(len(means)) if run not in best]
     if not others:
         return frozenset(), frozenset()
-    second = frozenset(run for run in others if means[run] >= max(means[others]) - EXACT)
+    second = frozenset(run for run in others if means[run] >= max(means[others]) - SAME)
     return best, second if len(means) > 2 and len(second) < len(others) else frozenset()
 
 
@@ -147,20 +142,13 @@ def _differences_table(comparison: Outcome, paper: Outcome, style: Style) -> Tab
     comparison with the names that measures have there.
     """
     settings = comparison.settings
-    digits = DIGITS if style.digits is None else style.digits
     rows = [(compared.measure, pair) for compared in comparison.measures for pair in compared.differences]
     pairs = [pair for _, pair in rows]
-    confidence = percent(settings.confidence)
     said = methods(comparison)
     captioned = methods(paper)
     columns = naming(comparison, rows)
     names = len(columns)
-    marks = [mark_of(comparison, pair) for pair in pairs]
-    intervals = [interval(pair.low, pair.high, digits) for pair in pairs]
-    columns += [
-        shown("difference", [pair.mean for pair in pairs], signed=True, marks=marks, apart=True),
-        shown("interval", intervals, f"{confidence} {SIMULTANEOUS}", joint=", "),
-    ]
+    columns += differences(comparison, pairs, [mark_of(comparison, pair) for pair in pairs], style)
     for name in settings.tests:
         tested = [pair.tests[name] for pair in pairs]
         corrected = name == settings.test != SIMULTANEOUS
@@ -171,17 +159,12 @@ def _differences_table(comparison: Outcome, paper: Outcome, style: Style) -> Tab
             f"p ({name})", "" if several else "$p$",
         )  # fmt: skip
         columns += of_test if corrected else [of_test[0]._replace(paper=True)]
-    intervals = [interval(pair.effect_low, pair.effect_high, 2) for pair in pairs]
+    limits = [pair.effect_low for pair in pairs], [pair.effect_high for pair in pairs]
+    counts = [f"{pair.wins}/{pair.ties}/{pair.losses}" for pair in pairs]
     columns += [
         shown("effect", [pair.effect for pair in pairs], "d", signed=True, digits=2, spare=1, note=said["effect"]),
-        shown("effect_interval", intervals, f"{confidence} of d", joint=", ", spare=3),
-        shown(
-            "counts",
-            [f"{pair.wins}/{pair.ties}/{pair.losses}" for pair in pairs],
-            "w/t/l",
-            spare=2,
-            note=said["counts"],
-        ),
+        intervals(*limits, 2, f"{percent(settings.confidence)} of d", "effect_interval", 3),
+        shown("counts", counts, "w/t/l", spare=2, note=said["counts"]),
     ]
     if settings.margin is not None:
         columns.append(shown("equivalence", [p_value(pair.equivalence) for pair in pairs], "p (equal)"))
@@ -195,11 +178,7 @@ def _differences_table(comparison: Outcome, paper: Outcome, style: Style) -> Tab
         tuple(columns),
         name="differences",
         title=title,
-        notes=(
-            *(said[key] for key in said if key != "finding"),
-            *analyses(comparison),
-            *notes(comparison),
-        ),
+        notes=(*(said[key] for key in said if key != "finding"), *analyses(comparison), *notes(comparison)),
         made=tuple(signatures(comparison)),
         version=f"treceval_py {comparison.version}",
         caption=(f"{title}.", *(captioned[key] for key in captioned if key not in UNCAPTIONED)),
@@ -223,7 +202,7 @@ def records(comparison: Outcome) -> list[dict[str, Any]]:
     list of dict
         ``measure``, ``run``, ``other``, ``mean_run``, ``mean_other``, ``difference`` (of `run` minus `other`), its
         interval ``low``, ``high`` with its kind ``interval`` and ``confidence``; of each test ``p_TEST``,
-        ``adjusted_TEST``, ``statistic_TEST`` (dashes of its name as underscores); ``effect``, ``effect_low``,
+        ``adjusted_TEST``, ``statistic_TEST``; ``effect``, ``effect_low``,
         ``effect_high``; ``wins``, ``ties``, ``losses``; ``p_equivalence`` where there is a margin; ``needed``,
         ``queries``, ``correction``, ``letters_run``, ``letters_other``.
     """
@@ -249,10 +228,10 @@ def _record(comparison: Outcome, compared: Compared, pair: Difference) -> dict[s
         "confidence": settings.confidence,
     }
     for name in settings.tests:
-        key, tested = name.replace("-", "_"), pair.tests[name]
-        record |= {f"p_{key}": tested.p, f"adjusted_{key}": tested.adjusted, f"statistic_{key}": tested.statistic}
-    record |= {"effect": pair.effect, "effect_low": pair.effect_low, "effect_high": pair.effect_high}
-    record |= {"wins": pair.wins, "ties": pair.ties, "losses": pair.losses}
+        tested = pair.tests[name]
+        record |= {f"p_{name}": tested.p, f"adjusted_{name}": tested.adjusted, f"statistic_{name}": tested.statistic}
+    own = ("effect", "effect_low", "effect_high", "wins", "ties", "losses")
+    record |= {name: getattr(pair, name) for name in own}
     if settings.margin is not None:
         record["p_equivalence"] = pair.equivalence
     record |= {"needed": pair.needed, "queries": len(compared.qids), "correction": settings.correction}
@@ -294,7 +273,7 @@ def _payload(comparison: Outcome, digits: int | None) -> dict[str, Any]:
 def _measure(comparison: Outcome, compared: Compared, digits: int | None) -> dict[str, Any]:
     runs = comparison.runs
     signature = compared.signature
-    said_above = {"measure", "interval", "confidence", "correction", "queries"}
+    above = {"measure", "interval", "confidence", "correction", "queries"}
     return {
         "measure": compared.measure,
         "signature": None if signature is None else {"short": signature.short, "long": signature.long},
@@ -324,9 +303,9 @@ def _measure(comparison: Outcome, compared: Compared, digits: int | None) -> dic
         ],
         "differences": [
             {
-                key: plain(value, digits) if key in VALUES else value
-                for key, value in _record(comparison, compared, pair).items()
-                if key not in said_above
+                key: value
+                for key, value in rounded(_record(comparison, compared, pair), digits).items()
+                if key not in above
             }
             for pair in compared.differences
         ],
