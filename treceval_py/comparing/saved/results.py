@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from treceval_py.comparing.saved.block import shown
+from treceval_py.comparing.saved.block import Block, shown
 from treceval_py.comparing.saved.json_file import Fields, Reader, read_document
 from treceval_py.comparing.scores import known_measure
 from treceval_py.data.ids import encode
@@ -68,99 +67,86 @@ def read_results(path: str | os.PathLike[str], run: str | None = None) -> Result
     if run is not None and run not in names:
         raise InputError(f"it has no run {shown(run)}", f"It has {listed(names)}.", file=file)
     place = 0 if run is None else names.index(run)
-    reader.block(document["runs"][place], f"run {place + 1}", []).scored(())  # refuses a run without values
-    return _Saved(reader, document, runs[place], file).results()
+    block = reader.block(document["runs"][place], f"run {place + 1}", [])
+    block.scored(())  # refuses a run without values
+    return _results(reader, document, runs[place], block)
 
 
-class _Saved:
-    """A run in a file of results whose form has been checked."""
+def _results(reader: Reader, document: Fields, run: Fields, block: Block) -> Results:
+    """Return the results of a run in a file whose form has been checked."""
+    of_queries = {qid: dict(values) for qid, values in run["per_query"]}
+    notation = reader.fields(document.get("measures", ()), "'measures'")
+    measures = [_measure(name, block.file) for name in notation]
+    usual = Conventions(missing="empty" if document.get("complete") else "out")
+    made = [_signature(reader, run, each.name) for each in measures]
+    first = next((each for each in made if each is not None), None)
+    tasks = []
+    for measure, signature in zip(measures, made, strict=True):
+        resolved = _measure(str(notation[measure.name]), block.file)
+        if signature is None:
+            tasks.append(Task(measure, resolved, first.conventions if first else usual, ""))
+            continue
+        resolved = resolved if explicit(resolved) == signature.measure else signature.measure
+        tasks.append(Task(measure, resolved, signature.conventions, signature.profile))
+    zeros = block.missing if any(task.conventions.missing == "zero" for task in tasks) else ()
+    qids = sorted({*of_queries, *zeros}, key=encode)
+    averages = dict(run.get("mean", ()))
+    matrix = np.full((len(qids), len(measures)), np.nan)
+    counted = np.zeros((len(qids), len(measures)), dtype=bool)
+    texts: dict[int, tuple[str, ...]] = {}
+    for number, (measure, signature) in enumerate(zip(measures, made, strict=True)):
+        name = measure.name
+        column = [of_queries.get(qid, {}).get(name) for qid in qids]
+        there = np.array([value is not None for value in column], dtype=bool)
+        if measure.family.kind == TEXT:
+            texts[number] = tuple(str(averages.get(name, "") if value is None else value) for value in column)
+            counted[:, number] = there if measure.family.per_query else True
+            continue
+        matrix[there, number] = [value for value in column if value is not None]
+        if signature is not None and signature.queries > there.sum():
+            # Queries that count 0 are not listed; a measure without values per query still counts queries.
+            missing = np.array([qid in block.missing for qid in qids], dtype=bool)
+            if measure.family.per_query and not measure.family.of_judgments:
+                matrix[missing & ~there, number] = 0.0
+            there |= missing if measure.family.per_query else ~missing | (signature.queries == len(qids))
+        counted[:, number] = there
+    signs = [
+        Sign(*(reader.word(dict(reader.fields(given, "a sign")), key, "a sign") for key in Sign._fields))
+        for given in run.get("signs", ())
+    ]
+    return Results(
+        tasks=tuple(tasks),
+        qids=tuple(qids),
+        matrix=matrix,
+        counted=counted,
+        texts=texts,
+        averages=np.array([_number(averages.get(each.name)) for each in measures]),
+        listed=np.array([qid in of_queries for qid in qids], dtype=bool),
+        missing=block.missing,
+        unjudged=tuple(run.get("unjudged", ())),
+        profile=document.get("profile") or "",
+        judgments_name=document.get("judgments") or "",
+        run_name=reader.word(run, "file", "the run"),
+        tag=reader.word(run, "tag", "the run"),
+        fingerprint=Fingerprint("" if first is None else first.judgments),
+        version=reader.word(document, "treceval_py", "the file"),
+        signs=tuple(signs),
+    )
 
-    def __init__(self, reader: Reader, document: Fields, run: Fields, file: str) -> None:
-        self._reader, self._document, self._run, self._file = reader, document, run, file
-        self._of_queries = {qid: dict(values) for qid, values in run["per_query"]}
-        self._missing = tuple(run.get("missing", ()))
 
-    def results(self) -> Results:
-        document, run, reader = self._document, self._run, self._reader
-        notation = reader.fields(document.get("measures", ()), "'measures'")
-        measures = [self._measure(name) for name in notation]
-        signatures = {name: self._signature(name, dict(form)) for name, form in run.get("signatures", ())}
-        made = [signatures.get(each.name) for each in measures]
-        first = next((each for each in made if each is not None), None)
-        usual = first.conventions if first else Conventions(missing="empty" if document.get("complete") else "out")
-        tasks = tuple(
-            [
-                Task(measure, self._resolved(str(notation[measure.name]), signature), usual, "")
-                if signature is None
-                else Task(
-                    measure,
-                    self._resolved(str(notation[measure.name]), signature),
-                    signature.conventions,
-                    signature.profile,
-                )
-                for measure, signature in zip(measures, made, strict=True)
-            ]
-        )
-        zeros = self._missing if any(task.conventions.missing == "zero" for task in tasks) else ()
-        qids = sorted({*self._of_queries, *zeros}, key=encode)
-        averages = dict(run.get("mean", ()))
-        matrix = np.full((len(qids), len(measures)), np.nan)
-        counted = np.zeros((len(qids), len(measures)), dtype=bool)
-        texts: dict[int, tuple[str, ...]] = {}
-        for number, (measure, signature) in enumerate(zip(measures, made, strict=True)):
-            name = measure.name
-            column = [self._of_queries.get(qid, {}).get(name) for qid in qids]
-            there = np.array([value is not None for value in column], dtype=bool)
-            if measure.family.kind == TEXT:
-                texts[number] = tuple(str(averages.get(name, "") if value is None else value) for value in column)
-                counted[:, number] = there if measure.family.per_query else True
-                continue
-            matrix[there, number] = [value for value in column if value is not None]
-            if signature is not None and signature.queries > there.sum():
-                # Queries that count 0 are not listed; a measure without values per query still counts queries.
-                missing = np.array([qid in self._missing for qid in qids], dtype=bool)
-                if measure.family.per_query and not measure.family.of_judgments:
-                    matrix[missing & ~there, number] = 0.0
-                there |= missing if measure.family.per_query else ~missing | (signature.queries == len(qids))
-            counted[:, number] = there
-        return Results(
-            tasks=tasks,
-            qids=tuple(qids),
-            matrix=matrix,
-            counted=counted,
-            texts=texts,
-            averages=np.array([_number(averages.get(each.name)) for each in measures]),
-            listed=np.array([qid in self._of_queries for qid in qids], dtype=bool),
-            missing=self._missing,
-            unjudged=tuple(run.get("unjudged", ())),
-            profile=document.get("profile") or "",
-            judgments_name=document.get("judgments") or "",
-            run_name=reader.word(run, "file", "the run"),
-            tag=reader.word(run, "tag", "the run"),
-            fingerprint=Fingerprint("" if first is None else first.judgments),
-            version=reader.word(document, "treceval_py", "the file"),
-            signs=self._signs(),
-        )
+def _measure(name: str, file: str) -> Measure:
+    measure = known_measure(name)
+    if measure is None:
+        raise MeasureError(f"measure {shown(name)} is not known", "Declare it first.", file=file)
+    return measure if measure.name == name else replace(measure, asked=name)
 
-    def _signs(self) -> tuple[Sign, ...]:
-        signs = [dict(self._reader.fields(given, "a sign")) for given in self._run.get("signs", ())]
-        return tuple([Sign(*(self._reader.word(sign, key, "a sign") for key in Sign._fields)) for sign in signs])
 
-    def _measure(self, name: str) -> Measure:
-        measure = known_measure(name)
-        if measure is None:
-            raise MeasureError(f"measure {shown(name)} is not known", "Declare it first.", file=self._file)
-        return measure if measure.name == name else replace(measure, asked=name)
-
-    def _signature(self, name: str, forms: dict[str, Any]) -> Signature:
-        try:
-            return Signature.parse(forms["long"])
-        except (MeasureError, KeyError, TypeError):
-            self._reader.refuse(f"the signature of {shown(name)} cannot be read")
-
-    def _resolved(self, notation: str, signature: Signature | None) -> Measure:
-        measure = self._measure(notation)
-        return measure if signature is None or explicit(measure) == signature.measure else signature.measure
+def _signature(reader: Reader, run: Fields, name: str) -> Signature | None:
+    forms = dict(run.get("signatures", ())).get(name)
+    try:
+        return None if forms is None else Signature.parse(dict(forms)["long"])
+    except (MeasureError, KeyError, TypeError):
+        reader.refuse(f"the signature of {shown(name)} cannot be read")
 
 
 def _number(value: object) -> float:

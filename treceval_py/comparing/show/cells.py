@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from treceval_py.comparing.paired import SAME
@@ -65,12 +65,10 @@ def intervals(
     low: Sequence[float], high: Sequence[float], digits: int, title: str, key: str = "interval", spare: int = 0
 ) -> Column:
     """Return a column of intervals in brackets."""
-    cells = [
-        NONE
-        if math.isnan(a) and math.isnan(b)
-        else f"[{number(a, digits, signed=True)}, {number(b, digits, signed=True)}]"
-        for a, b in zip(low, high, strict=True)
-    ]
+    cells = []
+    for limits in zip(low, high, strict=True):
+        texts = [number(limit, digits, signed=True) for limit in limits]
+        cells.append(NONE if all(map(math.isnan, limits)) else f"[{', '.join(texts)}]")
     return shown(key, cells, title, joint=", ", spare=spare)
 
 
@@ -86,9 +84,11 @@ def differences(
     ]
 
 
-def rounded(record: Mapping[str, Any], digits: int | None) -> dict[str, Any]:
-    """Return a record with a number of decimals in its `VALUES`."""
-    return {key: plain(value, digits) if key in VALUES else value for key, value in record.items()}
+def rounded(record: Mapping[str, Any], digits: int | None, without: Container[str] = ()) -> dict[str, Any]:
+    """Return a record with a number of decimals in its `VALUES`, and without some keys."""
+    return {
+        key: plain(value, digits) if key in VALUES else value for key, value in record.items() if key not in without
+    }
 
 
 def p_values(

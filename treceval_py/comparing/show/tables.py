@@ -301,12 +301,5 @@ def _measure(comparison: Outcome, compared: Compared, digits: int | None) -> dic
             }
             for run, name in enumerate(runs)
         ],
-        "differences": [
-            {
-                key: value
-                for key, value in rounded(_record(comparison, compared, pair), digits).items()
-                if key not in above
-            }
-            for pair in compared.differences
-        ],
+        "differences": [rounded(_record(comparison, compared, pair), digits, above) for pair in compared.differences],
     }
