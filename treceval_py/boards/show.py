@@ -11,10 +11,9 @@ from treceval_py.boards.columns import named_errors, rank_interval, ranks_for_pr
 from treceval_py.boards.show_over import document_over
 from treceval_py.comparing.show.cells import highest
 from treceval_py.comparing.show.paper import paper_name
-from treceval_py.comparing.show.sentences import abridged, noted
+from treceval_py.comparing.show.sentences import abridged, means_over, noted
 from treceval_py.comparing.tests import SIMULTANEOUS, TESTS
 from treceval_py.errors import visible
-from treceval_py.io.digests import named
 from treceval_py.plots.images import Plot
 from treceval_py.plots.specs import means_plot
 from treceval_py.rendering import render
@@ -168,7 +167,9 @@ def _interval(run: BoardRun, digits: int) -> str:
 def sentences(board: Board) -> list[str]:
     """Describe how a board was made and what its columns mean, as plain text without control characters."""
     first, settings = visible(board.measures[0]), board.settings
-    said = [_over(board)] if board.runs else ["No run could be scored."]
+    queries = zip(board.measures, board.queries, strict=True)
+    over = means_over(queries, board.judgments_name, board.judgments_digest)
+    said = [over] if board.runs else ["No run could be scored."]
     said += [f"Ranked by {first}; runs with equal means share a rank."] if len(board.runs) > 1 else []
     if any(not math.isnan(run.low) for run in board.runs):
         said.append(f"Intervals: {percent(settings.confidence)}, pointwise, Student's t, of each run's {first}.")
@@ -193,16 +194,6 @@ def sentences(board: Board) -> list[str]:
 def _errors(board: Board) -> list[tuple[str, str]]:
     """Return the files that could not be scored and why, unless names are hidden."""
     return [] if board.pseudonyms is not None else named_errors(board.errors)
-
-
-def _over(board: Board) -> str:
-    by_count: dict[int, list[str]] = {}
-    for measure, count in zip(board.measures, board.queries, strict=True):
-        by_count.setdefault(count, []).append(visible(measure))
-    parts = [f"{count} {'query' if count == 1 else 'queries'}" for count in by_count]
-    if len(parts) > 1:
-        parts = [f"{part} ({', '.join(names)})" for part, names in zip(parts, by_count.values(), strict=True)]
-    return f"Means over {', '.join(parts)}, judged by {visible(named(board.judgments_name, board.judgments_digest))}."
 
 
 def _signatures(board: Board) -> tuple[str, ...]:

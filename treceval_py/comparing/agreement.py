@@ -13,7 +13,7 @@ from treceval_py._types import AnyArray, FloatArray, IntArray
 from treceval_py.data.ids import encode
 from treceval_py.data.ranking import PLAIN, Ranking, arranged, limit_of, order_of
 from treceval_py.data.run import Run
-from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.errors import EvaluationError
 
 if TYPE_CHECKING:
     from treceval_py.comparing.outcome import Outcome
@@ -34,11 +34,6 @@ def kendall_tau(a: FloatArray, b: FloatArray) -> float:
     -------
     float
         Between -1 and 1; NaN where all values of `a`, or of `b`, are equal, or there are fewer than two.
-
-    Raises
-    ------
-    EvaluationError
-        The lengths differ.
 
     References
     ----------
@@ -61,10 +56,6 @@ def kendall_tau(a: FloatArray, b: FloatArray) -> float:
 
 def _says_nothing(a: FloatArray, b: FloatArray) -> bool:
     """Return whether one of two lists has no order: all its values are equal."""
-    if len(a) != len(b):
-        raise EvaluationError(
-            f"the orders of {len(a)} and {len(b)} values cannot be compared", "Give both lists the same length."
-        )
     return len(a) < 2 or bool((a == a[0]).all()) or bool((b == b[0]).all())
 
 
@@ -85,11 +76,6 @@ def tau_ap(truth: FloatArray, tested: FloatArray) -> float:
     float
         Between -1 and 1; 0 is expected of a random order. NaN where all values of `truth`, or of `tested`, are equal,
         or there are fewer than two. It is not symmetric.
-
-    Raises
-    ------
-    EvaluationError
-        The lengths differ.
 
     Notes
     -----
@@ -153,11 +139,6 @@ def tau_ap_b(one: FloatArray, two: FloatArray) -> float:
         Between -1 and 1; 1 for two equal orders, with ties or without. NaN where all values of one order are equal, or
         there are fewer than two.
 
-    Raises
-    ------
-    EvaluationError
-        The lengths differ.
-
     References
     ----------
     Julián Urbano and Mónica Marrero. The treatment of ties in AP correlation. In Proceedings of the ACM SIGIR
@@ -210,13 +191,6 @@ def rbo(a: Sequence[Hashable], b: Sequence[Hashable], p: float = 0.9) -> float:
     float
         The point estimate: two equal lists have 1, two that share nothing 0. NaN if a list is empty.
 
-    Raises
-    ------
-    MeasureError
-        p is not between 0 and 1.
-    EvaluationError
-        An item occurs twice in a list.
-
     References
     ----------
     William Webber, Alistair Moffat and Justin Zobel. A similarity measure for indefinite rankings. ACM Transactions on
@@ -229,22 +203,12 @@ def rbo(a: Sequence[Hashable], b: Sequence[Hashable], p: float = 0.9) -> float:
     >>> rbo("ab", "ba", p=0.5)
     0.5
     """
-    _check_persistence(p)
-    for items in (a, b):
-        if len(set(items)) < len(items):
-            twice = next(item for place, item in enumerate(items) if item in items[:place])
-            raise EvaluationError(f"{twice!r} occurs twice in a list", "Give lists without repetitions.")
     ranks = {item: rank for rank, item in enumerate(a)}
     met = [max(ranks[item], rank) for rank, item in enumerate(b) if item in ranks]
     short, long = sorted((len(a), len(b)))
     if not short:
         return float("nan")
     return float(rbo_of_pairs(np.array([met], np.int64), long, np.array([short]), np.array([long]), p)[0])
-
-
-def _check_persistence(p: float) -> None:
-    if not 0 < p < 1:
-        raise MeasureError(f"p of rank-biased overlap must be between 0 and 1, not {p}", "Choose p=0.9, for example.")
 
 
 @functools.lru_cache(maxsize=8)
@@ -444,8 +408,6 @@ def overlap_of_runs(
 
     Raises
     ------
-    MeasureError
-        p is not between 0 and 1.
     EvaluationError
         No query has documents of all runs.
     DataError
@@ -463,7 +425,6 @@ def overlap_of_runs(
     >>> overlap_of_runs([one, other], names=["one", "other"]).shared.tolist()
     [[1.0, 0.5], [0.5, 1.0]]
     """
-    _check_persistence(p)
     limit = limit_of(depth) if ranking.depth is None else min(limit_of(depth), limit_of(ranking.depth))
     if limit == 0:
         raise EvaluationError("lists of 0 documents cannot be compared", "Choose a depth of 1 or more.")

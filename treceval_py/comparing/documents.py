@@ -10,7 +10,7 @@ from treceval_py.comparing.comparison import Comparison
 from treceval_py.data.ids import encode
 from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
-from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.errors import EvaluationError
 from treceval_py.explaining.terms import Dissection, dissected, task_of_signature
 from treceval_py.scoring.planning import Task
 from treceval_py.scoring.signatures import Signature
@@ -107,10 +107,7 @@ def largest_differences(
     ------
     KeyError
         The comparison has no such measure.
-    MeasureError
-        The count is negative.
     """
-    _check_count(count, "queries")
     compared = comparison[measure]
     rows = zip(compared.qids, compared.values[run].tolist(), compared.values[other].tolist(), strict=True)
     differing = [QueryDifference(qid, value, less, value - less) for qid, value, less in rows if value != less]
@@ -151,7 +148,7 @@ def with_documents(
     EvaluationError
         The signature belongs to other judgments, a query is not judged, or its value differs from the compared one.
     MeasureError
-        The measure has no value from relevance judgments, or the count is negative.
+        The measure has no value from relevance judgments.
     DataError
         The signature ranks by the rank column, and a run has none.
 
@@ -168,7 +165,6 @@ def with_documents(
     For other measures, and if ties are averaged, the judged documents whose ranks differ are listed without
     contributions, the most relevant and highest first.
     """
-    _check_count(count, "documents")
     task = task_of_signature(signature, qrels)
     return [_with_moved(query, task, qrels, run_table, other_table, count) for query in differences]
 
@@ -208,11 +204,6 @@ HEAD = 1 << 12
 
 PORTION = 4096
 """Queries that are checked at a time."""
-
-
-def _check_count(count: int, counted: str) -> None:
-    if count < 0:
-        raise MeasureError(f"the number of {counted} must be 0 or more, not {count}")
 
 
 def _with_moved(

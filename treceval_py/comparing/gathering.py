@@ -363,16 +363,13 @@ def _signatures(known: Sequence[Scored], chosen: Sequence[Measure | str]) -> lis
 
 def _names(entries: Sequence[_Entry], names: Sequence[str] | None, by: str | None) -> tuple[str, ...]:
     if names is not None:
-        if isinstance(names, str) or not isinstance(names, Iterable):
-            raise EvaluationError(f"names of runs must be a list, not {shown(names)}", "Give one name per run.")
-        names = list(names)
-        if len(names) != len(entries):
-            raise EvaluationError(f"there are {len(names)} names for {len(entries)} runs", "Give one name per run.")
-        if not all(isinstance(name, str) for name in names):
-            raise EvaluationError("names of runs must be text", "Give each run a name.")
-        if len(set(names)) < len(names) or not all(names):
-            raise EvaluationError("two runs have the same name", "Give each run a different name.")
-        return tuple(names)
+        several = isinstance(names, Iterable) and not isinstance(names, str)
+        called = list(names) if several else []
+        texts = {name for name in called if isinstance(name, str) and name}
+        if len(called) != len(entries) or len(texts) < len(called):
+            wrong = f"names of {len(entries)} runs must be as many different texts, not {shown(names)}"
+            raise EvaluationError(wrong, "Give each run a name.")
+        return tuple(called)
     tags = [entry.scored.tag or entry.scored.name for entry in entries]
     files = [entry.scored.file for entry in entries]
     of_data = [

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from treceval_py.comparing.show.cells import ABOVE, BELOW
-from treceval_py.comparing.show.sentences import finding, procedure
+from treceval_py.comparing.show.sentences import finding, joined, procedure
 from treceval_py.errors import MeasureError, visible
 from treceval_py.measures import parse_measures
 
@@ -68,9 +68,4 @@ def significance(comparison: Outcome, marks: Sequence[Mapping[int, str]]) -> lis
 
 
 def _some(runs: Sequence[str]) -> str:
-    return _joined([visible(run) for run in runs]) if len(runs) <= MOST_NAMES else f"{len(runs)} runs"
-
-
-def _joined(parts: Sequence[str]) -> str:
-    *others, last = parts
-    return f"{', '.join(others)} and {last}" if others else last
+    return joined([visible(run) for run in runs]) if len(runs) <= MOST_NAMES else f"{len(runs)} runs"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treceval_py.comparing.show.cells import ABOVE, BELOW
+from treceval_py.comparing.show.cells import ABOVE, BELOW, of_baseline
 from treceval_py.comparing.tests import SIMULTANEOUS, TESTS
 from treceval_py.errors import visible
 from treceval_py.io.digests import named
@@ -58,7 +59,12 @@ def methods(comparison: Outcome) -> dict[str, str]:
     settings = comparison.settings
     confidence = percent(settings.confidence)
     said = {"finding": " ".join(finding(comparison, comparison.measures[0]))}
-    said |= {"queries": _queries(comparison), "test": _test(comparison)}
+    queries = [(compared.measure, len(compared.qids)) for compared in comparison.measures]
+    said["queries"] = means_over(queries, comparison.judgments_name, comparison.judgments_digest)
+    other = of_baseline(comparison, "") or "the other run"
+    said["test"] = (
+        f"{ABOVE}{BELOW}: mean above or below that of {other}, with a significant difference: {procedure(comparison)}."
+    )
     others = [f"{TESTS[name]} ({name})" for name in settings.tests if name != settings.test]
     if others:
         said["tests"] = f"Also computed: {', '.join(others)}; p-values shown as they are."
@@ -131,9 +137,12 @@ def finding(comparison: Outcome, compared: Compared) -> list[str]:
 
 def _listed(names: list[str]) -> str:
     """Name a few runs, count many."""
-    if len(names) > MOST_NAMES:
-        return f"{_word(len(names))} runs"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{_word(len(names))} runs" if len(names) > MOST_NAMES else joined(names)
+
+
+def joined(parts: list[str]) -> str:
+    """Join parts of a sentence by commas and a last "and"."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if parts[:-1] else parts)
 
 
 def _word(count: int) -> str:
@@ -173,38 +182,23 @@ def procedure(comparison: Outcome) -> str:
     settings = comparison.settings
     if settings.test == SIMULTANEOUS:
         return (
-            f"{TESTS[SIMULTANEOUS]} ({_bootstrapped(comparison)}), {_significant(settings.alpha)} "
+            f"{TESTS[SIMULTANEOUS]} ({_bootstrapped(comparison)}), p ≤ {exactly(settings.alpha)} "
             f"over {_count(comparison.family, 'pair', 'pairs')}{_by_measure(comparison)}"
         )
     family = _count(comparison.family, "p-value", "p-values")
-    return f"{TESTS[settings.test]}, {_significant(settings.alpha)}, Holm's correction over {family}"
+    return f"{TESTS[settings.test]}, p ≤ {exactly(settings.alpha)}, Holm's correction over {family}"
 
 
-def _queries(comparison: Outcome) -> str:
+def means_over(queries: Iterable[tuple[str, int]], judgments: str, digest: str) -> str:
+    """Say over how many queries the means of measures are, and what these are judged by."""
     by_count: dict[int, list[str]] = {}
-    for compared in comparison.measures:
-        by_count.setdefault(len(compared.qids), []).append(visible(compared.measure))
+    for measure, count in queries:
+        by_count.setdefault(count, []).append(visible(measure))
     parts = [_count(count, "query", "queries") for count in by_count]
     if len(parts) > 1:
         parts = [f"{part} ({', '.join(names)})" for part, names in zip(parts, by_count.values(), strict=True)]
-    judgments = visible(named(comparison.judgments_name, comparison.judgments_digest))
-    judged = f", judged by {judgments}" if judgments else ""
+    judged = f", judged by {visible(named(judgments, digest))}" if judgments else ""
     return f"Means over {', '.join(parts)}{judged}."
-
-
-def _test(comparison: Outcome) -> str:
-    other = (
-        "the other run"
-        if comparison.baseline is None
-        else f"{visible(comparison.runs[comparison.baseline])} (baseline)"
-    )
-    return (
-        f"{ABOVE}{BELOW}: mean above or below that of {other}, with a significant difference: {procedure(comparison)}."
-    )
-
-
-def _significant(alpha: float) -> str:
-    return f"p ≤ {exactly(alpha)}"
 
 
 def _bootstrapped(comparison: Outcome) -> str:
