@@ -350,33 +350,17 @@ def _differences(
     counts = wins_ties_losses(columns)
     equal = np.full(len(which), np.nan) if settings.margin is None else equivalence(columns, settings.margin)
     needed = queries_needed(effect.d, alpha=level, power=settings.power)
-    differences = []
-    for at, (run, other) in enumerate(which):
+    numbers = np.column_stack([low, high, *effect, equal, needed]).tolist()
+    rows = []
+    for at, (pair, (*limits, d, d_low, d_high, same, more)) in enumerate(zip(which, numbers, strict=True)):
         tests = {
             name: Tested(float(outcome.statistic[at]), float(outcome.p[at]), float(outcome.p[at]),
                          int(directions[name][at]))
             for name, outcome in outcomes.items()
         }  # fmt: skip
-        wins, ties, losses = counts[at].tolist()
-        differences.append(
-            Difference(
-                run=run,
-                other=other,
-                mean=float(columns[:, at].mean()),
-                low=float(low[at]),
-                high=float(high[at]),
-                tests=tests,
-                effect=float(effect.d[at]),
-                effect_low=float(effect.low[at]),
-                effect_high=float(effect.high[at]),
-                wins=wins,
-                ties=ties,
-                losses=losses,
-                equivalence=float(equal[at]),
-                needed=float(needed[at]),
-            )
-        )
-    return differences
+        mean, counted = float(columns[:, at].mean()), counts[at].tolist()
+        rows.append(Difference(*pair, mean, *limits, tests, d, d_low, d_high, *counted, same, more))
+    return rows
 
 
 def _corrected(measures: Sequence[Compared], settings: Settings) -> tuple[Compared, ...]:

@@ -63,8 +63,6 @@ class QueryDifference(NamedTuple):
         The documents that moved, largest absolute delta first, up to the requested number.
     apart : bool
         Whether the measure is a sum over documents. The deltas of `moved`, and `rest`, then add up to `delta`.
-    text : str
-        The text of the query; empty if unknown.
     rest : float
         The sum of the deltas of all other documents; NaN if the measure is not a sum over documents.
     rest_documents : int
@@ -77,7 +75,6 @@ class QueryDifference(NamedTuple):
     delta: float
     moved: tuple[Moved, ...] = ()
     apart: bool = False
-    text: str = ""
     rest: float = 0.0
     rest_documents: int = 0
 

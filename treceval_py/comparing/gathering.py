@@ -169,9 +169,9 @@ def gather(
             entries.append(_Entry(scored_of(results, "")._replace(measures=names_of), source, results, digest))
         if after is not None:
             after()
-    if len(entries) < 2:
-        attempts.give_up()
-    unscored = attempts.failed()
+    if len(entries) < 2 and attempts.errors:
+        raise attempts.errors[0][1]
+    unscored = tuple(Unscored.of(file, error) for file, error in attempts.errors)
     notes += not_scored(unscored)
     warn_of_signs(entry.results for entry in entries if entry.source is not None)
     called = _names(entries, names, by)
@@ -194,7 +194,7 @@ class _Attempts:
 
     def __init__(self, optional: Sequence[str]) -> None:
         self._optional = optional
-        self._errors: list[tuple[str, TrecevalError]] = []
+        self.errors: list[tuple[str, TrecevalError]] = []
 
     @contextmanager
     def at(self, source: Compares) -> Iterator[None]:
@@ -204,16 +204,7 @@ class _Attempts:
         except TrecevalError as error:
             if not isinstance(source, str) or source not in self._optional:
                 raise
-            self._errors.append((source, error))
-
-    def give_up(self) -> None:
-        """End with the first error, if there is any."""
-        for _, error in self._errors:
-            raise error
-
-    def failed(self) -> tuple[Unscored, ...]:
-        """Return the files that were left out, and why."""
-        return tuple(Unscored.of(file, error) for file, error in self._errors)
+            self.errors.append((source, error))
 
 
 def _results(

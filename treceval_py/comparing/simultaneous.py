@@ -31,9 +31,6 @@ MOST_LARGEST = 20_000_000
 FEW = 25
 """With fewer queries a resample says too little of the variance: no p-value is then below Bonferroni's of a t-test."""
 
-LEVELS = (0.1, 0.05, 0.01, 0.001)
-"""The usual levels of significance."""
-
 FEWEST = 2000
 """Fewest resamples, however many pairs there are, unless the caller asks for fewer."""
 
@@ -107,27 +104,6 @@ class Simultaneous(NamedTuple):
             return np.full(size.shape, np.nan)
         p = (count - np.searchsorted(self.largest, size) + 1) / (count + 1)
         return np.where(np.isnan(size), np.nan, np.where(np.isinf(size), 0.0, p))
-
-    def table(self, size: int) -> list[list[float]]:
-        """Return p-values with their |t|, for programs that look them up and interpolate.
-
-        Parameters
-        ----------
-        size : int
-            About how many, at least 2.
-
-        Returns
-        -------
-        list of [p, |t|]
-            Each |t| is the critical value of its p. By decreasing p, from 1 to 1 / (B + 1), evenly spaced in its
-            logarithm, with the usual levels of significance. Empty of one query.
-        """
-        count = len(self.largest)
-        if not count:
-            return []
-        least = 1 / (count + 1)
-        levels = {*np.geomspace(1, least, size).tolist(), *(level for level in LEVELS if level > least)}
-        return [[p, self.critical(p)] for p in sorted(levels, reverse=True)]
 
 
 def simultaneous(values: FloatArray, *, resamples: int, seed: int, threads: int | None = None) -> Simultaneous:

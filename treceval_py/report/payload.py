@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 POINTS = 40
 """Points of the page's table of p-values and critical values."""
 
+LEVELS = (0.1, 0.05, 0.01, 0.001)
+"""The usual levels of significance, which are in it."""
+
 THIRDS = 9
 """Fewest queries that are shown by thirds."""
 
@@ -386,14 +389,13 @@ def _runs(comparison: Comparison, rankings: Rankings | None) -> list[dict[str, A
 
 
 def _critical(comparison: Comparison, compared: Compared) -> list[list[float]]:
-    """Return the table of p-values with their |t|, including the comparison's own level."""
+    """Return p-values from 1 to the least, evenly spaced in their logarithm and with usual levels, with their |t|."""
     if compared.together is None:  # one query
         return []
-    table = compared.together.table(POINTS)
-    alpha = comparison.settings.alpha
-    if table and table[-1][0] < alpha and alpha not in {p for p, _ in table}:
-        table = sorted([*table, [alpha, compared.together.critical(alpha)]], reverse=True)
-    return [[float(f"{p:.6g}"), float(f"{t:.6g}")] for p, t in table]
+    least = 1 / (len(compared.together.largest) + 1)
+    levels = {level for level in (*LEVELS, comparison.settings.alpha) if level > least}
+    p_values = sorted({*np.geomspace(1, least, POINTS).tolist(), *levels}, reverse=True)
+    return [[float(f"{p:.6g}"), float(f"{compared.together.critical(p):.6g}")] for p in p_values]
 
 
 def _relevant(rankings: Rankings, qids: Sequence[str]) -> list[int]:

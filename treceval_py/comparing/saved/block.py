@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
 from typing import NoReturn
 
 import numpy as np
 
 from treceval_py.comparing.saved.measures import NUMBER, compares, is_standardised
 from treceval_py.comparing.scores import Scored, known_measure
-from treceval_py.data.ids import encode, quoted
+from treceval_py.data.ids import quoted
 from treceval_py.errors import InputError, TrecevalError
 from treceval_py.io.records import encoded
 from treceval_py.measures import Measure
 from treceval_py.measures.registry import REAL, TEXT
-from treceval_py.scoring.signatures import Signature, fingerprint_of_queries
+from treceval_py.scoring.signatures import Signature
 
 AVERAGE = "all"
 """The text in place of the query id of an average."""
@@ -174,8 +173,8 @@ class Block:
         if self.signatures.setdefault(name, signature) != signature:
             self._refuse(f"measure {shown(name)} has two signatures", "Keep the right one.", line)
 
-    def scored(self, queries: Iterable[str]) -> Scored:
-        """Return the values as a table; ``queries`` are all queries in the file.
+    def scored(self) -> Scored:
+        """Return the values as a table.
 
         Raises
         ------
@@ -189,7 +188,7 @@ class Block:
             self._refuse(problem, "Save measures that have one, such as map, with -q.", None)
         order = dict.fromkeys([*self.order, *self.averages, *self.values])
         measures = [name for name in order if name in self.values]
-        absent = self._put_in_zeros(set(queries))
+        self._put_in_zeros()
         qids = sorted(set().union(*self.values.values()), key=lambda qid: encoded([qid], self.file)[0])
         encoded([*measures, self.name, self.tag, *self.missing], self.file)  # only to refuse invalid text
         values = np.array([[self.values[name].get(qid, np.nan) for name in measures] for qid in qids], dtype=np.float64)
@@ -201,7 +200,7 @@ class Block:
             tuple(qids),
             values,
             tuple(self.signatures.get(name) for name in measures),
-            self.missing or tuple(sorted(absent, key=encode)),
+            self.missing,
             self._digits(),
         )
 
@@ -222,21 +221,15 @@ class Block:
         mixed = len(self._decimals) > 1 and not self._shortest
         return None if most > FULL or mixed or (most <= 1 and self._short) else most
 
-    def _put_in_zeros(self, queries: set[str]) -> set[str]:
-        """Add the value 0 of unlisted missing queries, if it is certain which they are; return these queries."""
-        filled: set[str] = set()
+    def _put_in_zeros(self) -> None:
+        """Add the value 0 of missing queries that count as 0 and have no line."""
         for name, signature in self.signatures.items():
             values = self.values[name]
-            every = queries.union(self.missing, values)
+            lacking = [qid for qid in self.missing if qid not in values]
             # Values that depend only on the judgments are not 0 for such a query.
-            if signature.conventions.missing != "zero" or signature.measure.family.of_judgments:
-                continue
-            if len(every) != signature.queries or len(every) == len(values):
-                continue
-            if signature.query_set in ("", _fingerprint(every)):
-                filled |= every.difference(values)
-                values.update(dict.fromkeys(every.difference(values), 0.0))
-        return filled
+            zero = signature.conventions.missing == "zero" and not signature.measure.family.of_judgments
+            if zero and signature.queries == len(values) + len(lacking):
+                values.update(dict.fromkeys(lacking, 0.0))
 
     def _refuse(self, problem: str, todo: str, line: int | None) -> NoReturn:
         raise InputError(problem, todo, file=self.file, line=line)
@@ -254,27 +247,3 @@ def _decimals(text: str) -> int:
     digits, _, exponent = text.lower().partition("e")
     # An exponent in a damaged file may be longer than int accepts.
     return max(0, len(digits.partition(".")[2]) - int(exponent[:6] or 0))
-
-
-def _fingerprint(qids: set[str]) -> str:
-    try:
-        return fingerprint_of_queries(qids)
-    except TrecevalError:  # a name is not valid text; the table reports it
-        return ""
-
-
-def finished(blocks: list[Block], fallback: str) -> list[Scored]:
-    """Return the tables of the runs of a file; a run without a name gets that of the file.
-
-    If names are equal, the position of the run in the file is added.
-
-    Raises
-    ------
-    InputError
-        A run has no values per query.
-    """
-    names = [block.name or fallback for block in blocks]
-    for number, (block, name) in enumerate(zip(blocks, names, strict=True), 1):
-        block.name = name if names.count(name) == 1 else f"{name} ({number})"
-    queries = {qid for block in blocks for values in block.values.values() for qid in values}
-    return [block.scored(queries) for block in blocks]

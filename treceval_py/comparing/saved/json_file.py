@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NoReturn
 
-from treceval_py.comparing.saved.block import Block, Names, averages_only, finished, shown
+from treceval_py.comparing.saved.block import Block, Names, averages_only, shown
 from treceval_py.comparing.saved.naming import stem
 from treceval_py.comparing.saved.others import kind_of_document, refusal
 from treceval_py.comparing.scores import Scored
@@ -18,7 +18,7 @@ SAVE_AGAIN = "Save it again with treceval -q --format json."
 
 
 def read_json_results(file: str, raw: bytes) -> list[Scored]:
-    """Return the values of the runs in a file.
+    """Return the values of the runs in a file; if names are equal, with the position of the run in the file.
 
     Raises
     ------
@@ -28,7 +28,10 @@ def read_json_results(file: str, raw: bytes) -> list[Scored]:
     reader, document = read_document(file, raw)
     order = list(reader.fields(document.get("measures", ()), "'measures'"))
     blocks = [reader.block(run, f"run {number}", order) for number, run in enumerate(document["runs"], 1)]
-    return finished(blocks, stem(file))
+    names = [block.name or stem(file) for block in blocks]
+    for number, (block, name) in enumerate(zip(blocks, names, strict=True), 1):
+        block.name = name if names.count(name) == 1 else f"{name} ({number})"
+    return [block.scored() for block in blocks]
 
 
 def read_document(file: str, raw: bytes) -> tuple[Reader, Fields]:

@@ -23,9 +23,11 @@ _OTHERS = {
         "these are ranges over ties or unjudged documents, which cannot be compared",
         "Save the original values, without --ties and --unjudged.",
     ),
-    "comparison": _Other("this is a comparison, not results of runs", _SAVE),
-    "board": _Other("this is a board, not results of runs", _SAVE),
-    "other": _Other("this is JSON of another command, not results of runs", _SAVE),
+    **{
+        kind: _Other(f"this is {name}, not results of runs", _SAVE)
+        for kind, name in (("comparison", "a comparison"), ("board", "a board"), ("other", "JSON of another command"))
+    },
+    "lines": _Other("lines of qid, measure and value, as ir_measures prints them, are not read", _SAVE),
     "csv": _Other("results in CSV and TSV are not read", _SAVE),
     "table": _Other("this is a table for people", "Save results with --format json or trec."),
 }

@@ -64,14 +64,13 @@ def read_saved(path: str | os.PathLike[str]) -> list[Scored]:
     Parameters
     ----------
     path : str or path
-        Lines of ``measure qid value``, as ``trec_eval -q`` and ``treceval -q`` print them; the JSON of ``treceval -q``;
-        or lines of ``qid measure value``, as ``ir_measures -q`` prints them. Plain, gzip, bzip2, xz or zstd.
+        Lines of ``measure qid value``, as ``trec_eval -q`` and ``treceval -q`` print them, of one run; or the JSON of
+        ``treceval -q``. Plain, gzip, bzip2, xz or zstd.
 
     Returns
     -------
     list of Scored
-        The runs, named as in the file, or by the file if it has no names. If the file has both forms of a signature,
-        the long form is taken.
+        The runs, named as in the file, or by the file if it has no names.
 
     Raises
     ------
@@ -85,8 +84,7 @@ def read_saved(path: str | os.PathLike[str]) -> list[Scored]:
     query ``all`` is the average.
 
     A query that the run lacks, and that counts as 0 without being listed (``-c`` of trec_eval 9), is added with value 0
-    if signatures and the other queries of the file identify it. In trec_eval's own output nothing identifies it: the
-    query then counts as one that the run lacks.
+    from JSON. In trec_eval's own output nothing names it: the query then counts as one that the run lacks.
     """
     path = os.fspath(path)
     raw = whole(path)
@@ -94,9 +92,11 @@ def read_saved(path: str | os.PathLike[str]) -> list[Scored]:
     if other := other_kind(start[:LONGEST_LINE]):
         raise refusal(other, path)
     kind = _kind(start[:GLANCE], ended=True) or ("json" if start.lstrip().startswith(b"{") else "trec")
+    if kind == "lines":
+        raise refusal(kind, path)
     if kind == "json":
         return read_json_results(path, raw)
-    return read_trec_results(path, decode(raw))
+    return [read_trec_results(path, decode(raw))]
 
 
 def _kind(head: bytes, *, ended: bool) -> str | None:
@@ -111,15 +111,16 @@ def _kind(head: bytes, *, ended: bool) -> str | None:
     rows = [line.split() for line in lines if not line.lstrip().startswith(b"#")]
     if not rows:
         return "" if ended else None
-    return "trec" if any(_is_result(row) for row in rows[:ROWS]) else ""
+    return next(filter(None, map(_kind_of_row, rows[:ROWS])), "")
 
 
-def _is_result(row: list[bytes]) -> bool:
+def _kind_of_row(row: list[bytes]) -> str:
+    """Return what a line is: ``trec``, ``lines`` of another program, or empty."""
     if len(row) != 3:
-        return False
+        return ""
     first, second, value = map(decode, row)
     # z-scores too: the reader of results refuses them with a specific message.
     if (measure := known_measure(first.removeprefix("Z") if is_standardised(first) else first)) is not None:
-        return shows_value(measure, value)
+        return "trec" if shows_value(measure, value) else ""
     measure = known_measure(second)
-    return measure is not None and shows_value(measure, value, decimals=True)
+    return "lines" if measure is not None and shows_value(measure, value, decimals=True) else ""

@@ -68,7 +68,7 @@ def read_results(path: str | os.PathLike[str], run: str | None = None) -> Result
         raise InputError(f"it has no run {shown(run)}", f"It has {listed(names)}.", file=file)
     place = 0 if run is None else names.index(run)
     block = reader.block(document["runs"][place], f"run {place + 1}", [])
-    block.scored(())  # refuses a run without values
+    block.scored()  # refuses a run without values
     return _results(reader, document, runs[place], block)
 
 

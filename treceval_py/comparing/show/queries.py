@@ -46,7 +46,7 @@ def document_of(pairs: Sequence[Pair], texts: Mapping[str, str], made: Made, sty
     pairs : sequence of Pair
         The queries for each pair of runs and measure.
     texts : mapping of str to str
-        Texts of queries, for those that have none.
+        Texts of queries.
     made : Made
         How the values were made.
     style : Style
@@ -72,7 +72,7 @@ def records(pair: Pair, texts: Mapping[str, str]) -> Iterator[dict[str, Cell]]:
     """
     for query in pair.queries:
         head: dict[str, Cell] = {"measure": pair.measure, "run": pair.run, "other": pair.other, "query": query.qid}
-        head |= {"text": texts.get(query.qid, query.text)}
+        head |= {"text": texts.get(query.qid, "")}
         head |= {"value": query.value, "other_value": query.other_value, "delta": query.delta}
         for moved in query.moved:
             yield head | dict(zip(_KEYS, (*_fields(moved), 1), strict=True))
@@ -92,7 +92,7 @@ def _people(pair: Pair, texts: Mapping[str, str], digits: int) -> Table:
     sections, across = [], []
     for query in pair.queries:
         values = _from_to(query.other_value, query.value, digits), number(query.delta, digits, signed=True)
-        sections.append(Section(len(rows), query.qid, values, texts.get(query.qid, query.text)))
+        sections.append(Section(len(rows), query.qid, values, texts.get(query.qid, "")))
         rows += [_row(moved, digits) for moved in query.moved]
         if query.rest_documents:
             kind = "" if query.apart else "judged "
