@@ -290,9 +290,10 @@ def compare(
 
 def _by_query(comparison: Comparison, gathering: Gathered, count: int, queries: str | None, style: Style) -> Document:
     """Return the queries with the largest differences for each measure and pair of runs."""
-    from treceval_py.comparing.documents import largest_differences, read_query_texts, with_documents
+    from treceval_py.comparing.documents import largest_differences, with_documents
     from treceval_py.comparing.show.queries import Pair, document_of
     from treceval_py.comparing.show.tables import made_of
+    from treceval_py.corpora.named import read_query_texts
     from treceval_py.data.qrels import Qrels
 
     texts = {} if queries is None else read_query_texts(queries)

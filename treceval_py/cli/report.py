@@ -105,8 +105,7 @@ def report(
     Plots for --png and --svg: bars, scatter, deltas, precision-recall, recall-depth, overlap.
     Needs: pip install 'treceval-py[report]'
     """
-    from treceval_py.comparing.documents import read_query_texts
-    from treceval_py.corpora.named import open_texts
+    from treceval_py.corpora.named import open_texts, read_query_texts
     from treceval_py.data.qrels import Qrels
     from treceval_py.io.digests import without_folders
     from treceval_py.io.target import written_whole

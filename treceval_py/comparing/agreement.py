@@ -466,15 +466,14 @@ def _agreements(documents: Sequence[list[bytes]], p: float) -> FloatArray:
     codes: dict[bytes, int] = {}
     coded = [np.array([codes.setdefault(docid, len(codes)) for docid in docids]) for docids in documents]
     lists = np.full((len(coded), max(map(len, coded))), -1)
-    ranks = np.full((len(coded), len(codes)), len(codes))
     for number, row in enumerate(coded):
         lists[number, : len(row)] = row
-        ranks[number, row] = np.arange(len(row))
+    ranks = ranks_of(np.where(lists < 0, len(codes), lists), len(codes))
     agreements = np.ones((4, len(coded), len(coded)))
     agreements[2] = rbo_of_lists(lists, p)
     for one, other in itertools.combinations(range(len(coded)), 2):
         there = ranks[other, coded[one]]
-        both = there[there < len(codes)]
+        both = there[there < lists.shape[1]]
         share = len(both) / max(len(coded[one]), len(coded[other]))
         agreements[:, one, other] = *_correlations(both), agreements[2, one, other], share
     return np.triu(agreements) + np.triu(agreements, 1).swapaxes(1, 2)
@@ -484,13 +483,6 @@ def _correlations(ranks: IntArray) -> tuple[float, float]:
     """Return Kendall's tau and the mean AP correlation of an order, from the ranks of its items in another one."""
     if len(ranks) < 2:
         return float("nan"), float("nan")
-    there = np.argsort(ranks)
-    above, back = _above(there), _above(np.argsort(there))
-    before = np.arange(1, len(ranks))
-    return 2 * above.sum() / before.sum() - 1, (above / before).mean() + (back / before).mean() - 1
-
-
-def _above(places: IntArray) -> IntArray:
-    """Return, for each item of an order but the first, the number of earlier items with a lower rank."""
-    counts: IntArray = np.tril(places[None, :] < places[:, None], -1).sum(axis=1)[1:]
-    return counts
+    places = -np.arange(float(len(ranks)))
+    concordant = np.triu(ranks[:, None] < ranks, 1).sum()
+    return 4 * float(concordant) / (len(ranks) * (len(ranks) - 1)) - 1, tau_ap_b(places, -ranks)

@@ -166,43 +166,6 @@ def with_documents(
     return [_with_moved(query, task, qrels, run_table, other_table, count) for query in differences]
 
 
-def read_query_texts(path: str) -> dict[str, str]:
-    """Read the texts of queries from a file.
-
-    Parameters
-    ----------
-    path : str
-        Lines of ``qid<tab>text``, or JSON Lines with ``_id`` and ``text`` as BEIR has them; plain or compressed.
-
-    Returns
-    -------
-    dict of str to str
-        The text of each query, as in the file.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read or is empty, a line is malformed, or an id occurs twice.
-    """
-    # What retrieval reads, with all its checks. Its modules are imported only where texts are asked for.
-    from treceval_py.corpora.texts import JsonTexts, PlacedTexts, TabbedTexts, survey
-    from treceval_py.io.source import peek
-
-    texts: PlacedTexts = TabbedTexts(path, "query")
-    head, _ = peek(path, HEAD)
-    if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
-        texts = JsonTexts(path, "query")
-    survey(texts, PORTION)
-    return dict(texts)
-
-
-HEAD = 1 << 12
-"""Bytes that distinguish JSON from lines with tabs."""
-
-PORTION = 4096
-"""Queries that are checked at a time."""
-
-
 def _with_moved(
     difference: QueryDifference, task: Task, qrels: Qrels, run: Run, other: Run, count: int
 ) -> QueryDifference:

@@ -140,10 +140,10 @@ def gather(
     if scoring.signatures is not None:
         asked = [concise(signature.measure) for signature in read_signatures(scoring.signatures)]
     wanted, notes = comparable(asked, profile)
-    attempts = _Attempts(optional)
+    errors: list[tuple[str, TrecevalError]] = []
     sources, saved = [], []
     for source in given:
-        with attempts.at(source):
+        with _taken_down(source, optional, errors):
             saved.append(_saved_of(source))
             sources.append(source)
     known = [scored for scores in saved if scores is not None for scored in scores]
@@ -160,7 +160,7 @@ def gather(
     names_of = tuple(name if isinstance(name, str) else name.name for name in chosen)
     entries: list[_Entry] = []
     for source, scores in zip(sources, saved, strict=True):
-        with attempts.at(source):
+        with _taken_down(source, optional, errors):
             if scores is not None:
                 results = source if isinstance(source, Results) else None
                 entries += [_Entry(_only(scored, chosen), None, results, digest_of(source)) for scored in scores]
@@ -169,9 +169,9 @@ def gather(
             entries.append(_Entry(scored_of(results, "")._replace(measures=names_of), source, results, digest))
         if after is not None:
             after()
-    if len(entries) < 2 and attempts.errors:
-        raise attempts.errors[0][1]
-    unscored = tuple(Unscored.of(file, error) for file, error in attempts.errors)
+    if len(entries) < 2 and errors:
+        raise errors[0][1]
+    unscored = tuple(Unscored.of(file, error) for file, error in errors)
     notes += not_scored(unscored)
     warn_of_signs(entry.results for entry in entries if entry.source is not None)
     called = _names(entries, names, by)
@@ -189,22 +189,15 @@ def gather(
     )
 
 
-class _Attempts:
-    """Attempts to read and score, of which those at optional files may fail."""
-
-    def __init__(self, optional: Sequence[str]) -> None:
-        self._optional = optional
-        self.errors: list[tuple[str, TrecevalError]] = []
-
-    @contextmanager
-    def at(self, source: Compares) -> Iterator[None]:
-        """Take down the error of an optional file, instead of ending with it."""
-        try:
-            yield
-        except TrecevalError as error:
-            if not isinstance(source, str) or source not in self._optional:
-                raise
-            self.errors.append((source, error))
+@contextmanager
+def _taken_down(source: Compares, optional: Sequence[str], errors: list[tuple[str, TrecevalError]]) -> Iterator[None]:
+    """Take down the error of an optional file, instead of ending with it."""
+    try:
+        yield
+    except TrecevalError as error:
+        if not isinstance(source, str) or source not in optional:
+            raise
+        errors.append((source, error))
 
 
 def _results(

@@ -78,19 +78,15 @@ def about_tests(measures: Sequence[Compared], names: Sequence[str], settings: Se
 
 def about_resamples(settings: Settings, family: int) -> list[str]:
     """Yield notes about tests with too few resamples for any significance."""
-    drawn, alpha = settings.drawn(settings.test) if settings.test in RESAMPLES else 0, settings.alpha
-    factor = 1 if settings.test == SIMULTANEOUS else family
-    if not drawn or factor <= alpha * (drawn + 1):
+    test, alpha = settings.test, settings.alpha
+    factor = 1 if test == SIMULTANEOUS else family
+    if test not in RESAMPLES or factor <= alpha * (settings.drawn(test) + 1):
         return []
-    if settings.test == SIMULTANEOUS:
-        before, after = " of the bootstrap", " or more"
-    else:
-        before, after = f" and {family:,} p-values corrected together,", " resamples or more"
-    drawn_all = "nothing" if settings.test == SIMULTANEOUS else "nothing drawn"
-    least = math.ceil(factor / alpha)
-    return [
-        f"with {drawn:,} resamples{before} {drawn_all} can be significant at {alpha:g}: that takes {least:,}{after}."
-    ]
+    of, nothing, more = " of the bootstrap", "nothing", "or more"
+    if test != SIMULTANEOUS:
+        of, nothing, more = f" and {family:,} p-values corrected together,", "nothing drawn", "resamples or more"
+    can = f"with {settings.drawn(test):,} resamples{of} {nothing} can be significant at {alpha:g}"
+    return [f"{can}: that takes {math.ceil(factor / alpha):,} {more}."]
 
 
 def about_groups(measures: Sequence[Compared], groups: Sequence[QueryGroups], by_group: Sequence[Grouped]) -> list[str]:

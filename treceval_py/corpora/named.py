@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from treceval_py.corpora.texts import ColumnTexts, IrTexts, JsonTexts, Kind, PlacedTexts, TabbedTexts
+from treceval_py.corpora.texts import ColumnTexts, IrTexts, JsonTexts, Kind, PlacedTexts, TabbedTexts, survey
 from treceval_py.errors import InputError, RunnerError
 from treceval_py.io.source import peek
 
@@ -22,6 +22,9 @@ DOCUMENT_IDS = ("id", "docid", "_id", "pid", "doc_id")
 QUERY_TEXTS = ("query", "text")
 QUERY_IDS = ("query_id", "id", "_id", "qid")
 """Column names of data sets; the first one that exists is used."""
+
+PORTION = 4096
+"""Queries that are checked at a time."""
 
 _PACKED = r"(?:\.(?:gz|bz2|xz|zst|zstd))?"
 
@@ -58,6 +61,19 @@ def open_texts(name: str, kind: Kind, split: str | None = None) -> PlacedTexts:
     if several or re.search(r"\.(?:parquet|csv)$", name):
         return columns(dataset(name, split if several and kind == "query" else None, kind), name, kind)
     return JsonTexts(name, kind) if _is_json(name) else TabbedTexts(name, kind)
+
+
+def read_query_texts(name: str) -> dict[str, str]:
+    """Read the texts of all queries, by their ids, from anything that `open_texts` opens.
+
+    Raises
+    ------
+    InputError, RunnerError
+        They cannot be opened, a line is malformed, or an id occurs twice.
+    """
+    texts = open_texts(name, "query")
+    survey(texts, PORTION)
+    return dict(texts)
 
 
 def _is_json(path: str) -> bool:

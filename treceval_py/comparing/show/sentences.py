@@ -228,32 +228,22 @@ def _interval(comparison: Outcome) -> str:
 def _level(comparison: Outcome) -> str:
     """Say at which level, so that it fits the marks."""
     settings = comparison.settings
-    levels = {compared.level for compared in comparison.measures if not math.isnan(compared.level)}
+    levels = sorted(compared.level for compared in comparison.measures if not math.isnan(compared.level))
+    ends = list(dict.fromkeys(f"{level:.2g}" for level in (levels[0], levels[-1])))
     if settings.test == SIMULTANEOUS:
-        return f"at the level whose critical t is that of all pairs ({' to '.join(_ends(levels))})"
+        return f"at the level whose critical t is that of all pairs ({' to '.join(ends)})"
     if comparison.family < 2:
         return f"at {exactly(settings.alpha)}"
-    return f"at {_ends(levels)[0]}, which is {exactly(settings.alpha)} over the number of p-values"
-
-
-def _ends(levels: set[float]) -> list[str]:
-    return list(dict.fromkeys(f"{level:.2g}" for level in (min(levels), max(levels))))
+    return f"at {ends[0]}, which is {exactly(settings.alpha)} over the number of p-values"
 
 
 def _anova(anova: Anova) -> str:
-    parts = [
-        f"{name} F({degrees}, {anova.error_df}) = {number(f, 2)}, p {_equals(p)}"
-        for name, degrees, f, p in (
-            ("systems", anova.systems_df, anova.systems_f, anova.systems_p),
-            ("queries", anova.queries_df, anova.queries_f, anova.queries_p),
-        )
-    ]
-    return "; ".join(parts)
-
-
-def _equals(p: float) -> str:
-    text = p_value(p)
-    return f"< {text[1:]}" if text.startswith("<") else f"= {text}"
+    parts = [("systems", anova.systems_df, anova.systems_f, anova.systems_p)]
+    parts += [("queries", anova.queries_df, anova.queries_f, anova.queries_p)]
+    return "; ".join(
+        f"{name} F({degrees}, {anova.error_df}) = {number(f, 2)}, p {f'= {p_value(p)}'.replace('= <', '< ')}"
+        for name, degrees, f, p in parts
+    )
 
 
 def _count(count: int, one: str, more: str) -> str:
