@@ -162,4 +162,4 @@ def _pair(comparison: Comparison, names: tuple[str, str] | None) -> tuple[int, i
             raise EvaluationError(f"no run is named '{name}'", f"The runs are {', '.join(comparison.runs[:20])}.")
     if names[0] == names[1]:
         raise click.UsageError("--of needs two different runs.")
-    return comparison.number_of(names[0]), comparison.number_of(names[1])
+    return comparison.runs.index(names[0]), comparison.runs.index(names[1])

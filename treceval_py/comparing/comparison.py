@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from treceval_py.comparing.outcome import Compared, Outcome, reordered
+from treceval_py.comparing.outcome import Compared, Outcome
 from treceval_py.comparing.show.figures import plot_of
 from treceval_py.comparing.show.tables import document_of, records
 from treceval_py.data.ids import encode, shown
@@ -63,18 +63,6 @@ class Comparison(Outcome):
         except MeasureError:
             raise KeyError(measure) from None
 
-    def number_of(self, run: str) -> int:
-        """Return the number of the run with the name `run`.
-
-        Raises
-        ------
-        KeyError
-            No run has this name.
-        """
-        if run not in self.runs:
-            raise KeyError(run)
-        return self.runs.index(run)
-
     def __str__(self) -> str:
         return self.to_text("table")
 
@@ -106,7 +94,18 @@ class Comparison(Outcome):
             at = 0 if by is None else place_of([compared.measure for compared in self.measures], by)
             # Means that differ by rounding errors only are equal, and their runs stay in the given order.
             runs = sorted(runs, key=lambda run: -float(f"{self.measures[at].means[run]:.12g}"))
-        return self if by == "given" else replace(self, **reordered(self, list(runs)))
+        if by == "given":
+            return self
+        order = list(runs)
+        return replace(
+            self,
+            runs=tuple(self.runs[run] for run in order),
+            baseline=None if self.baseline is None else order.index(self.baseline),
+            measures=tuple(each.in_order(order) for each in self.measures),
+            by_group=tuple(each.in_order(order) for each in self.by_group),
+            files=tuple(self.files[run] for run in order),
+            digests=tuple(self.digests[run] for run in order) if self.digests else (),
+        )
 
     def to_text(
         self,

@@ -350,20 +350,3 @@ class Outcome:
     def hashes(self) -> tuple[str, ...]:
         """The first eight hexadecimal digits of the SHA-256 of each run's file; empty if it is not a file."""
         return tuple(map(short, self.digests or ("",) * len(self.runs)))
-
-    @property
-    def judgments_hash(self) -> str:
-        """Those of the judgments' file."""
-        return short(self.judgments_digest)
-
-
-def reordered(outcome: Outcome, runs: Sequence[int]) -> dict[str, Any]:
-    """Return the fields of an outcome that change if its runs are put in another order, given by their numbers."""
-    return {
-        "runs": tuple(outcome.runs[run] for run in runs),
-        "baseline": None if outcome.baseline is None else runs.index(outcome.baseline),
-        "measures": tuple(each.in_order(runs) for each in outcome.measures),
-        "by_group": tuple(each.in_order(runs) for each in outcome.by_group),
-        "files": tuple(outcome.files[run] for run in runs),
-        "digests": tuple(outcome.digests[run] for run in runs) if outcome.digests else (),
-    }

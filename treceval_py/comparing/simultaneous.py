@@ -46,7 +46,8 @@ class Simultaneous(NamedTuple):
     error : (S, S) float array
         The standard errors of the mean differences; NaN of one query.
     p : (S, S) float array
-        p-values corrected over all pairs; NaN of one query, except for 1 in the diagonal.
+        p-values corrected over all pairs: (count + 1) / (B + 1), where the count is that of resamples in which the
+        largest |t| is no smaller; 0 of an infinite t. NaN of one query, except for 1 in the diagonal.
     largest : (B,) float array
         The largest |t| over all pairs in each resample, ascending. Empty of one query.
     """
@@ -83,27 +84,6 @@ class Simultaneous(NamedTuple):
         if not place:
             return float("inf")
         return float(self.largest[-place]) if place <= count else 0.0
-
-    def p_of(self, t: FloatArray | float) -> FloatArray:
-        """Return the p-values, corrected over all pairs, of statistics of any pair.
-
-        Parameters
-        ----------
-        t : array or float
-            The statistics; their sign does not count.
-
-        Returns
-        -------
-        array of the same shape
-            (count + 1) / (B + 1), where the count is that of resamples in which the largest |t| is no smaller; 0 of an
-            infinite one, whose differences do not vary. NaN of one query.
-        """
-        size = np.abs(np.asarray(t, dtype=np.float64))
-        count = len(self.largest)
-        if not count:
-            return np.full(size.shape, np.nan)
-        p = (count - np.searchsorted(self.largest, size) + 1) / (count + 1)
-        return np.where(np.isnan(size), np.nan, np.where(np.isinf(size), 0.0, p))
 
 
 def simultaneous(values: FloatArray, *, resamples: int, seed: int, threads: int | None = None) -> Simultaneous:
@@ -173,10 +153,12 @@ def simultaneous(values: FloatArray, *, resamples: int, seed: int, threads: int 
         largest = np.sort(_largest(values, error, drawn, seed, threads))
         if values.shape[1] < FEW:
             largest = np.maximum(largest, _student(drawn, int(np.count_nonzero(error)) // 2, values.shape[1] - 1))
-    tested = Simultaneous(t, error, t, largest)
-    p = tested.p_of(t)
+    count = len(largest)
+    p = (count - np.searchsorted(largest, np.abs(t)) + 1) / (count + 1)
+    p[np.isinf(t)] = 0.0  # of differences that do not vary
+    p[np.isnan(t)] = np.nan
     np.fill_diagonal(p, 1.0)
-    return tested._replace(p=p)
+    return Simultaneous(t, error, p, largest)
 
 
 def _observed(values: FloatArray) -> tuple[FloatArray, FloatArray]:

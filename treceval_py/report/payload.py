@@ -18,7 +18,7 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError
 from treceval_py.explaining.terms import task_of_signature
-from treceval_py.io.digests import base_name
+from treceval_py.io.digests import base_name, short
 from treceval_py.io.target import written_whole
 from treceval_py.rendering.envelope import json_safe, plain
 from treceval_py.report.curves import basis_of, curves_of
@@ -368,7 +368,7 @@ def _judgments(comparison: Comparison, rankings: Rankings | None) -> dict[str, A
         return None
     return {
         "name": comparison.judgments_name,
-        "hash": comparison.judgments_hash,
+        "hash": short(comparison.judgments_digest),
         "n": None if rankings is None else len(rankings.qrels.rels),
     }
 

@@ -75,15 +75,10 @@ def records(pair: Pair, texts: Mapping[str, str]) -> Iterator[dict[str, Cell]]:
         head |= {"text": texts.get(query.qid, "")}
         head |= {"value": query.value, "other_value": query.other_value, "delta": query.delta}
         for moved in query.moved:
-            yield head | dict(zip(_KEYS, (*_fields(moved), 1), strict=True))
+            yield head | dict(zip(_KEYS, (*moved, 1), strict=True))
         if query.rest_documents or not query.moved:
             change = query.rest if query.rest_documents else None
             yield head | dict.fromkeys(_KEYS) | {"change": change, "documents": query.rest_documents}
-
-
-def _fields(moved: Moved) -> tuple[Cell, ...]:
-    ranks = moved.rank, moved.other_rank
-    return moved.docid, moved.label, *ranks, moved.contribution, moved.other_contribution, moved.delta
 
 
 def _people(pair: Pair, texts: Mapping[str, str], digits: int) -> Table:

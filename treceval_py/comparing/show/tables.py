@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from treceval_py.comparing.paired import SAME
 from treceval_py.comparing.show.cells import (
     VALUES,
     differences,
+    highest,
     intervals,
     mark,
     naming,
@@ -119,12 +120,9 @@ def _best(compared: Compared) -> tuple[frozenset[int], frozenset[int]]:
 
     There are none where all are equal.
     """
-    best, means = frozenset(compared.best), compared.means
-    others = [run for run in range(len(means)) if run not in best]
-    if not others:
-        return frozenset(), frozenset()
-    second = frozenset(run for run in others if means[run] >= max(means[others]) - SAME)
-    return best, second if len(means) > 2 and len(second) < len(others) else frozenset()
+    means = compared.means.tolist()
+    best = highest(means)
+    return best, highest([math.nan if run in best else mean for run, mean in enumerate(means)])
 
 
 def _about_best(best: Sequence[tuple[frozenset[int], frozenset[int]]]) -> list[str]:
