@@ -429,27 +429,20 @@ def overlap_of_runs(
     if limit == 0:
         raise EvaluationError("lists of 0 documents cannot be compared", "Choose a depth of 1 or more.")
     ranked = [arranged(run, ranking) for run in runs]
-    common = _queries_of_all(ranked, qids)
+    common = set(runs[0].qids) if qids is None else set(qids)
+    for run in ranked:
+        common &= {qid for qid, length in zip(run.qids, np.diff(run.offsets).tolist(), strict=True) if length}
     if not common:
         raise EvaluationError("no query has documents of all runs", "Check that the runs are for the same queries.")
     sums = np.zeros((4, len(runs), len(runs)))
     counts = np.zeros_like(sums)
-    for qid in common:
+    for qid in sorted(common, key=encode):
         agreements = _agreements([_documents(run, qid, limit) for run in ranked], p)
         known = ~np.isnan(agreements)
         sums += np.where(known, agreements, 0.0)
         counts += known
     means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
     return Agreement(tuple(names), *means, len(common), depth)
-
-
-def _queries_of_all(runs: Sequence[Run], qids: Sequence[str] | None) -> list[str]:
-    """Return the queries for which each run has documents, in the order of their bytes."""
-    common = set(runs[0].qids) if qids is None else set(qids)
-    for run in runs:
-        lengths = np.diff(run.offsets).tolist()
-        common &= {qid for qid, length in zip(run.qids, lengths, strict=True) if length}
-    return sorted(common, key=encode)
 
 
 def _documents(run: Run, qid: str, limit: int) -> list[bytes]:

@@ -6,8 +6,6 @@ it stays NaN, and does not count.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from treceval_py._types import FloatArray
@@ -41,7 +39,11 @@ def holm(p: FloatArray) -> FloatArray:
     >>> holm(np.array([0.01, 0.04, 0.03])).round(4).tolist()  # 3 × 0.01, 2 × 0.03, no less for 0.04
     [0.03, 0.06, 0.06]
     """
-    return _counted(p, _step_down)
+    order = np.argsort(p, kind="stable")  # NaN last
+    factors = np.count_nonzero(~np.isnan(p)) - np.arange(len(p))
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * factors))
+    return adjusted
 
 
 def bonferroni(p: FloatArray) -> FloatArray:
@@ -72,21 +74,5 @@ def bonferroni(p: FloatArray) -> FloatArray:
     >>> bonferroni(np.array([0.01, 0.4, 0.03])).round(4).tolist()
     [0.03, 1.0, 0.09]
     """
-    return _counted(p, lambda values: np.minimum(1.0, values * len(values)))
-
-
-def _counted(p: FloatArray, correct: Callable[[FloatArray], FloatArray]) -> FloatArray:
-    """Correct those p-values that are numbers."""
-    adjusted = np.array(p, dtype=np.float64)
-    known = ~np.isnan(adjusted)
-    if known.any():
-        adjusted[known] = correct(adjusted[known])
-    return adjusted
-
-
-def _step_down(p: FloatArray) -> FloatArray:
-    order = np.argsort(p, kind="stable")
-    factors = np.arange(len(p), 0, -1)
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * factors))
+    adjusted: FloatArray = np.minimum(1.0, p * np.count_nonzero(~np.isnan(p)))
     return adjusted

@@ -209,11 +209,8 @@ def _ranked_otherwise(mine: Dissection, others: Dissection, labels: Mapping[str,
     """Return the judged documents whose ranks differ, the most relevant and highest first."""
     judged = (each.docid for dissection in (mine, others) for each in dissection.documents if each.label is not None)
     moved = [each for each in _both(mine, others, labels, dict.fromkeys(judged)) if each.rank != each.other_rank]
-    return sorted(moved, key=lambda each: (-(each.label or 0), _highest(each), encode(each.docid)))
-
-
-def _highest(moved: Moved) -> int:
-    return min(rank for rank in (moved.rank, moved.other_rank) if rank is not None)
+    ranks = {each.docid: min(rank for rank in (each.rank, each.other_rank) if rank is not None) for each in moved}
+    return sorted(moved, key=lambda each: (-(each.label or 0), ranks[each.docid], encode(each.docid)))
 
 
 def _both(mine: Dissection, others: Dissection, labels: Mapping[str, int], docids: Iterable[str]) -> list[Moved]:

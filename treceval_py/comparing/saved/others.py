@@ -4,32 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from treceval_py.errors import InputError
 
-
-class _Other(NamedTuple):
-    """The error message for each kind of file: the problem and the remedy."""
-
-    what: str
-    todo: str
-
-
 _SAVE = "Save results with treceval -q --format json."
 
-_OTHERS = {
-    "ranges": _Other(
+_OTHERS: Mapping[str, tuple[str, str]] = {
+    "ranges": (
         "these are ranges over ties or unjudged documents, which cannot be compared",
         "Save the original values, without --ties and --unjudged.",
     ),
     **{
-        kind: _Other(f"this is {name}, not results of runs", _SAVE)
+        kind: (f"this is {name}, not results of runs", _SAVE)
         for kind, name in (("comparison", "a comparison"), ("board", "a board"), ("other", "JSON of another command"))
     },
-    "lines": _Other("lines of qid, measure and value, as ir_measures prints them, are not read", _SAVE),
-    "csv": _Other("results in CSV and TSV are not read", _SAVE),
-    "table": _Other("this is a table for people", "Save results with --format json or trec."),
+    "lines": ("lines of qid, measure and value, as ir_measures prints them, are not read", _SAVE),
+    "csv": ("results in CSV and TSV are not read", _SAVE),
+    "table": ("this is a table for people", "Save results with --format json or trec."),
 }
 
 # A comparison and a gate begin with their result, followed by an empty line.
@@ -59,6 +51,6 @@ def kind_of_document(document: Mapping[str, Any]) -> str:
     return str(kind) if kind in _OTHERS else "other"
 
 
-def refusal(kind: str, file: str, line: int | None = None) -> InputError:
+def refusal(kind: str, file: str) -> InputError:
     """Return the error for a file of another kind."""
-    return InputError(*_OTHERS[kind], file=file, line=line)
+    return InputError(*_OTHERS[kind], file=file)
