@@ -256,7 +256,8 @@ def rbo_of_pairs(
     shared = (met < depth).sum(axis=1)
     total = shared * weights[long] - before[met].sum(axis=1)  # the sum of X_d / d · p^d
     if not extrapolated:
-        return np.divide(total, whole[long], out=np.zeros(len(met)), where=long > 0)
+        overlap = np.divide(total, whole[long], out=np.zeros(len(met)), where=long > 0)
+        return overlap
     rate = (met < short[:, None]).sum(axis=1) / short
     # Beyond its end, the shorter list would continue to share items.
     total += rate * (whole[long] - whole[short] - short * (weights[long] - weights[short]))
@@ -442,7 +443,8 @@ def overlap_of_runs(
         sums += np.where(known, agreements, 0.0)
         counts += known
     means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-    return Agreement(tuple(names), *means, len(common), depth)
+    tau, of_ap, overlaps, shares = means
+    return Agreement(tuple(names), tau, of_ap, overlaps, shares, len(common), depth)
 
 
 def _documents(run: Run, qid: str, limit: int) -> list[bytes]:
@@ -478,4 +480,4 @@ def _correlations(ranks: IntArray) -> tuple[float, float]:
         return float("nan"), float("nan")
     places = -np.arange(float(len(ranks)))
     concordant = np.triu(ranks[:, None] < ranks, 1).sum()
-    return 4 * float(concordant) / (len(ranks) * (len(ranks) - 1)) - 1, tau_ap_b(places, -ranks)
+    return 4 * float(concordant) / (len(ranks) * (len(ranks) - 1)) - 1, tau_ap_b(places, -ranks.astype(np.float64))

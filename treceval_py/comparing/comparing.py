@@ -359,7 +359,7 @@ def _differences(
             for name, outcome in outcomes.items()
         }  # fmt: skip
         mean, counted = float(columns[:, at].mean()), counts[at].tolist()
-        rows.append(Difference(*pair, mean, *limits, tests, d, d_low, d_high, *counted, same, more))
+        rows.append(Difference._make([*pair, mean, *limits, tests, d, d_low, d_high, *counted, same, more]))
     return rows
 
 
@@ -384,13 +384,10 @@ def _once(columns: Sequence[Aligned]) -> tuple[list[Aligned], list[str]]:
     kept: list[Aligned] = []
     notes = []
     for column in columns:
-        same = next((other for other in kept if _same_measure(column, other)), None)
+        made = column.signature
+        same = next((each for each in kept if made and each.signature and not made.differences(each.signature)), None)
         if same is None:
             kept.append(column)
         else:
             notes.append(f"{column.measure} is {same.measure} by another name, and is compared once.")
     return kept, notes
-
-
-def _same_measure(one: Aligned, other: Aligned) -> bool:
-    return one.signature is not None and other.signature is not None and not one.signature.differences(other.signature)

@@ -177,16 +177,10 @@ def gather(
     called = _names(entries, names, by)
     scored = [entry.scored._replace(name=name) for entry, name in zip(entries, called, strict=True)]
     notes += _about_saved(scored)
-    return Gathered(
-        tuple(harmonised(scored)),
-        tuple(entry.source for entry in entries),
-        evaluator,
-        tuple(entry.results for entry in entries),
-        tuple(notes),
-        tuple(entry.digest for entry in entries),
-        "" if evaluator is None else digest_of(qrels),
-        unscored,
-    )
+    _, sources_of, results_of, digests = zip(*entries, strict=True) if entries else ((),) * 4
+    judged_by = "" if evaluator is None else digest_of(qrels)
+    runs = tuple(harmonised(scored))
+    return Gathered(runs, sources_of, evaluator, results_of, tuple(notes), digests, judged_by, unscored)
 
 
 @contextmanager

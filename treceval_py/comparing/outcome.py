@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -194,19 +193,18 @@ class Compared(NamedTuple):
     level: float = float("nan")
     bounds: tuple[float, float] = UNBOUNDED
 
-    def in_order(self, runs: Sequence[int]) -> Compared:
+    def in_order(self, runs: list[int]) -> Compared:
         """Return the measure with the runs of these numbers, in this order."""
-        order = list(runs)
-        place = {run: at for at, run in enumerate(order)}
+        place = {run: at for at, run in enumerate(runs)}
         moved = [pair._replace(run=place[pair.run], other=place[pair.other]) for pair in self.differences]
         return self._replace(
-            values=self.values[order],
-            means=self.means[order],
-            low=self.low[order],
-            high=self.high[order],
+            values=self.values[runs],
+            means=self.means[runs],
+            low=self.low[runs],
+            high=self.high[runs],
             best=tuple(sorted(place[run] for run in self.best)),
-            letters=tuple(self.letters[run] for run in order),
-            together=None if self.together is None else self.together.in_order(order),
+            letters=tuple(self.letters[run] for run in runs),
+            together=None if self.together is None else self.together.in_order(runs),
             differences=tuple(sorted(moved, key=lambda pair: (min(pair.run, pair.other), max(pair.run, pair.other)))),
         )
 
@@ -308,13 +306,13 @@ class Grouped(NamedTuple):
     differences: tuple[GroupDifference, ...]
     interactions: tuple[Interaction, ...]
 
-    def in_order(self, runs: Sequence[int]) -> Grouped:
+    def in_order(self, runs: list[int]) -> Grouped:
         """Return the measure with the runs of these numbers, in this order."""
         place = {run: at for at, run in enumerate(runs)}
         moved = [pair._replace(run=place[pair.run], other=place[pair.other]) for pair in self.differences]
         groups = {label: at for at, label in enumerate(self.labels)}
         return self._replace(
-            means=self.means[list(runs)],
+            means=self.means[runs],
             differences=tuple(sorted(moved, key=lambda pair: (groups[pair.group], *sorted((pair.run, pair.other))))),
             interactions=tuple(
                 sorted(

@@ -557,4 +557,5 @@ def _above(t: FloatArray, df: FloatArray, shift: FloatArray) -> FloatArray:
     from scipy import special
 
     # Below 1e-16, scipy has no number for a shift below 0.
-    return np.nan_to_num(1 - special.nctdtr(df, shift, t))
+    above: FloatArray = np.nan_to_num(1 - special.nctdtr(df, shift, t))
+    return above

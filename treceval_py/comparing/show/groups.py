@@ -29,7 +29,7 @@ from treceval_py.rendering.style import Style
 from treceval_py.rendering.tables import Table, records_table
 
 if TYPE_CHECKING:
-    from treceval_py.comparing.outcome import Grouped, Interaction, Outcome
+    from treceval_py.comparing.outcome import Grouped, Outcome
     from treceval_py.data.query_groups import QueryGroups
 
 
@@ -134,11 +134,13 @@ def _interactions(comparison: Outcome, papers: Mapping[str, str], groups: QueryG
     columns = naming(comparison, rows)
     names = len(columns)
     degrees = [NONE if one.p != one.p else f"{one.degrees}, {number(one.error_degrees, 1)}" for one in interactions]
+    said = {True: "yes", False: "not shown"}
+    depends = [NONE if one.p != one.p else said[one.adjusted <= comparison.settings.alpha] for one in interactions]
     columns += [
         shown("f", [one.statistic for one in interactions], "F", digits=2),
         shown("degrees", degrees, "df", joint=", "),
         *p_values([one.p for one in interactions], [one.adjusted for one in interactions], "Holm"),
-        shown("depends", [_depends(one, comparison) for one in interactions], text=True),
+        shown("depends", depends, text=True),
     ]
     return Table(
         tuple(columns),
@@ -153,10 +155,6 @@ def _interactions(comparison: Outcome, papers: Mapping[str, str], groups: QueryG
 
 def _slug(groups: QueryGroups) -> str:
     return "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in groups.attribute)
-
-
-def _depends(one: Interaction, comparison: Outcome) -> str:
-    return NONE if one.p != one.p else "yes" if one.adjusted <= comparison.settings.alpha else "not shown"
 
 
 def _about_file(groups: QueryGroups) -> tuple[str, ...]:
