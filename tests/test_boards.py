@@ -25,11 +25,11 @@ import treceval_py as te
 from treceval_py.boards import board as board_module
 from treceval_py.boards.board import Board, BoardRun, BoardSettings, board, check_statistics
 from treceval_py.boards.cache import CACHE_NAME, cache_beside, cache_in, read_cache
-from treceval_py.boards.columns import highest
 from treceval_py.boards.groups import _ranks
 from treceval_py.boards.intervals import ranges_of
 from treceval_py.boards.show import board_text, sentences
 from treceval_py.comparing.saved.files import Unscored
+from treceval_py.comparing.show.cells import highest
 from treceval_py.measures.registry import FAMILIES
 from treceval_py.rendering import FORMATS
 from treceval_py.rendering.style import Style

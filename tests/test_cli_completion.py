@@ -172,9 +172,7 @@ def test_each_text_is_a_name_of_a_kind_or_a_file() -> None:
                     named[f"{name} {parameter.name}"] = {item.value for item in items}
     assert named["measures names"] == named["retrieve measures"] == named["gate floors"] == set(by_bash("treceval -m "))
     assert named["profiles names"] == named["explain against"] == named["fuse profile"] == set(te.PROFILES)
-    assert {"compare tests", "report correction", "compare letters", "check ignore", "convert source_format"} <= set(
-        named
-    )
+    assert {"compare tests", "check ignore", "convert source_format"} <= set(named)
     assert len(TABLES) + 2 == len({frozenset(names) for names in named.values()})
 
 

@@ -65,7 +65,7 @@ def test_what_is_no_file_has_no_hash(folder: Path) -> None:
     found = te.compare(qrels, {"good": te.read_run(folder / "new/run.txt"), "poor": folder / "old/run.txt"}, "map")
     assert found.files == ("run.txt", "run.txt")
     assert found.hashes == ("", hashed(POOR)[:8])
-    assert (found.judgments_name, found.judgments_hash) == ("qrels.txt", "")
+    assert (found.judgments_name, found.judgments_digest) == ("qrels.txt", "")
 
 
 def test_a_baseline_can_be_named_by_its_path(folder: Path) -> None:

@@ -204,19 +204,15 @@ FORMS = {
     "score": Form("score qrels r0 --format json", in_scores, of_first),
     "score --ties": Form("qrels r0 --ties --format json", rows("ties"), of_first),
     "score --unjudged": Form("qrels r0 --unjudged --format json", rows("unjudged"), of_first),
-    "compare": Form("compare qrels r0 r1 r2 --letters none --format json", in_comparison, of_common),
-    "compare --per-query": Form(
-        "compare qrels r0 r1 r2 --letters none --per-query 50 --format json", in_queries, of_queries
-    ),
-    "compare --agreement": Form(
-        "compare qrels r0 r1 r2 --letters none --agreement --format json", in_agreement, of_orders
-    ),
+    "compare": Form("compare qrels r0 r1 r2 --format json", in_comparison, of_common),
+    "compare --per-query": Form("compare qrels r0 r1 r2 --per-query 50 --format json", in_queries, of_queries),
+    "compare --agreement": Form("compare qrels r0 r1 r2 --agreement --format json", in_agreement, of_orders),
     "gate": Form("gate qrels r0 r2 --margin 100 --format json", in_gate, of_means, usual={"complete": True}),
     "board": Form("board qrels r0 r1 r2 --no-cache --format json", in_board, of_means, usual={"complete": True}),
     "agree": Form("agree qrels again r0 r1 r2 --bootstrap 100 --format json", in_orders, of_common),
     "explain": Form("explain qrels r0 --against trec_eval-9", in_walks, of_first, 4),
     "explain --query": Form("explain qrels r0 --query 1", in_arithmetic, of_query, 6),
-    "report": Form("report qrels r0 r1 r2 --letters none -o page.html", in_payload, of_common),
+    "report": Form("report qrels r0 r1 r2 -o page.html", in_payload, of_common),
 }
 
 
@@ -462,9 +458,7 @@ CALLS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     ),
     "compare": (
         te.compare,
-        lambda **options: [
-            m.means.tolist() for m in te.compare(QRELS, [*RUNS.values()], letters="none", **options).measures
-        ],
+        lambda **options: [m.means.tolist() for m in te.compare(QRELS, [*RUNS.values()], **options).measures],
     ),
     "gate": (
         te.gate,

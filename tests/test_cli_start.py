@@ -58,7 +58,7 @@ REFUSED = {
     "--digits x qrels run": "'x' is not a whole number.",
     "--threads 0 qrels run": "0 is not 1 or more.",
     "agree a b --alpha x": "'x' is not a valid float",
-    "compare a b c --seed -1": "-1 is not 0 or more.",
+    "compare a b c --resamples 0": "0 is not 1 or more.",
     "--ties --signature qrels run": "remove --signature.",
     "retrieve x -o y --k1 -1": "-1.0 is not in the range",
 }

@@ -7,7 +7,6 @@ import math
 import random
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from refused import refusal
 from syrupy.assertion import SnapshotAssertion
 
 from treceval_py.comparing.agreement import (
-    _inversions,
     kendall_tau,
     overlap_of_runs,
     rbo,
@@ -153,16 +151,13 @@ def test_ap_correlation_of_ties_is_the_mean_over_their_orders(seed: int) -> None
 )
 def test_the_estimate_is_that_of_hand(one: str, other: str, p: float, expected: float) -> None:
     found = rbo(one, other, p)
-    assert found.extrapolated == pytest.approx(expected, abs=1e-12, nan_ok=True)
-    assert one or (found.lowest, found.residual) == (0.0, pytest.approx(1))
+    assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
 def test_the_estimate_is_that_of_the_package_rbo() -> None:
     # `rbo_ext` of the package rbo 0.1.3
     for p, expected in ((0.8, 0.724322), (0.9, 0.791275), (0.98, 0.843735)):
-        assert rbo("abcdefg", "bacdgxe", p).extrapolated == pytest.approx(expected, abs=1e-6)
-    # RBO_min at p = 0.9, computed elsewhere from the definition, to six digits
-    assert rbo("abcdefg", "bacdgxe", 0.9).lowest == pytest.approx(0.591680, abs=5e-7)
+        assert rbo("abcdefg", "bacdgxe", p) == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -171,30 +166,8 @@ def test_the_estimate_of_uneven_lists_is_that_of_the_formula(seed: int) -> None:
     one = chance.sample("abcdefghij", chance.randint(1, 10))
     other = chance.sample("abcdefghij", chance.randint(1, 10))
     expected = plain_rbo(one, other, 0.8)
-    assert rbo(one, other, 0.8).extrapolated == pytest.approx(expected, abs=1e-12)
-    assert rbo(other, one, 0.8).extrapolated == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "depth"), [("abc", "bd", 4), ("ab", "ba", 4), ("abc", "c", 4), ("a", "b", 3), ("abc", "adb", 4)]
-)
-def test_the_bounds_are_those_of_all_continuations(one: str, other: str, depth: int) -> None:
-    p = 0.7
-    new = [f"new{number}" for number in range(2 * depth - len(one) - len(other))]  # enough for lists that share no more
-    items = sorted(set(one + other)) + new
-    behind = range(depth + 1, 300)
-    lowest, highest = [], []
-    for more in itertools.permutations([item for item in items if item not in one], depth - len(one)):
-        for further in itertools.permutations([item for item in items if item not in other], depth - len(other)):
-            a, b = [*one, *more], [*other, *further]
-            shared = [len(set(a[:d]) & set(b[:d])) for d in range(1, depth + 1)]
-            seen = sum(count / d * p**d for d, count in enumerate(shared, 1))
-            lowest.append((1 - p) / p * (seen + sum(shared[-1] / d * p**d for d in behind)))
-            if shared[-1] == depth:  # such lists can go on sharing all, and none does better
-                highest.append((1 - p) / p * (seen + sum(p**d for d in behind)))
-    found = rbo(one, other, p)
-    assert found.lowest == pytest.approx(min(lowest), abs=1e-9)
-    assert found.lowest + found.residual == pytest.approx(max(highest), abs=1e-9)
+    assert rbo(one, other, 0.8) == pytest.approx(expected, abs=1e-12)
+    assert rbo(other, one, 0.8) == pytest.approx(expected, abs=1e-12)
 
 
 def compared(measure: str, means: list[float]) -> Compared:
@@ -214,19 +187,9 @@ def test_measures_are_compared_by_how_they_order_the_systems() -> None:
     first = compared("map", [0.6, 0.5, 0.4, 0.3, 0.2, 0.1])
     second = compared("P.10", [0.5, 0.6, 0.4, 0.3, 0.2, 0.1])
     found = system_orders(comparison(first, second))
-    assert found.measures == ("map", "P.10")
+    assert found.names == ("map", "P.10")
     np.testing.assert_allclose(found.tau, [[1, 13 / 15], [13 / 15, 1]])
     np.testing.assert_allclose(found.tau_ap, [[1, 0.6], [0.6, 1]])
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_inversions_are_counted(seed: int) -> None:
-    chance = random.Random(seed)
-    lists = [chance.sample(range(40), chance.randint(0, 20)) for _ in range(8)]
-    expected = [sum(x > y for x, y in itertools.combinations(values, 2)) for values in lists]
-    segment = np.repeat(np.arange(8), [len(values) for values in lists])
-    flat = np.array([value for values in lists for value in values], dtype=np.int64)
-    assert _inversions(segment, flat, np.array([len(values) for values in lists])).tolist() == expected
 
 
 def run_of(**queries: str) -> Run:
@@ -240,7 +203,7 @@ def overlap(*runs: Run, **options: Any) -> Any:
 
 def test_a_run_agrees_with_itself() -> None:
     found = overlap(run_of(q1="abc"), run_of(q1="abc"))
-    assert found.runs == ("one", "other")
+    assert found.names == ("one", "other")
     for matrix in (found.rbo, found.tau, found.shared):
         np.testing.assert_allclose(matrix, np.ones((2, 2)), atol=1e-12)
 
@@ -284,12 +247,6 @@ def test_ties_are_ordered_by_the_rules() -> None:
 
 
 REFUSED: dict[str, Callable[[], object]] = {
-    **{
-        f"{each.__name__} of other lengths": partial(each, np.zeros(2), np.zeros(3))
-        for each in (kendall_tau, tau_ap, tau_ap_b)
-    },
-    **{f"p {p}": partial(rbo, "ab", "ab", p) for p in (0, 1, -0.5, math.nan)},
-    "a document twice": lambda: rbo("ab", "abcb"),
     "two systems": lambda: system_orders(comparison(compared("map", [0.2, 0.1]))),
     "no query in common": lambda: overlap(run_of(q1="ab"), run_of(q2="ab")),
     "depth 0": lambda: overlap(run_of(q1="ab"), run_of(q1="ab"), depth=0),
@@ -300,12 +257,10 @@ def test_what_does_not_agree_or_disagree_is_refused(snapshot: SnapshotAssertion)
     assert {case: refusal(call) for case, call in REFUSED.items()} == snapshot
 
 
-@pytest.mark.parametrize("cells", [1, 1 << 20])
 @pytest.mark.parametrize("depth", [3, 7, None])
 def test_the_overlap_of_runs_is_the_mean_of_its_queries(
-    depth: int | None, cells: int, monkeypatch: pytest.MonkeyPatch
+    depth: int | None,
 ) -> None:
-    monkeypatch.setattr("treceval_py.comparing.agreement.CELLS", cells)
     chance = random.Random(7)
     lists = [
         {f"q{query}": chance.sample("abcdefghijkl", chance.randint(1, 12)) for query in range(15)} for _ in range(4)

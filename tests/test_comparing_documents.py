@@ -28,12 +28,12 @@ from treceval_py.comparing.documents import (
     Moved,
     QueryDifference,
     largest_differences,
-    read_query_texts,
     with_documents,
 )
 from treceval_py.comparing.outcome import Compared, Settings
 from treceval_py.comparing.show.agreement import agreement_text
 from treceval_py.comparing.show.queries import Pair, document_of, records
+from treceval_py.corpora.named import read_query_texts
 from treceval_py.errors import EvaluationError, InputError
 from treceval_py.explaining.terms import _TAKEN_APART
 from treceval_py.measures.facts import Sums
@@ -292,8 +292,6 @@ def test_what_was_not_compared_is_refused(snapshot: SnapshotAssertion) -> None:
     cases: dict[str, Callable[[], object]] = {
         "other judgments": lambda: with_documents([], two, te.Run(run), te.Run(run), signature),
         "another run": lambda: with_documents(other, one, te.Run(run), te.Run({"1": ranking("x a")}), signature),
-        "documents": lambda: with_documents([], one, te.Run(run), te.Run(run), signature, count=-1),
-        "queries": lambda: differing({"1": (0.5, 0.25)}, count=-1),
         "nothing to explain": lambda: te.arithmetic(qrels, run, None, "1"),
         "a measure": lambda: te.arithmetic(qrels, run, "AP", "1", signature=signature),
         "a level": lambda: te.arithmetic(qrels, run, None, "1", signature=signature, level=2),

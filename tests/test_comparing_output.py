@@ -75,8 +75,9 @@ def comparison(
     found = measures or (compared(),)
     family = sum(len(each.differences) for each in found)
     files = tuple(f"{name}.txt" for name in runs)
-    settings = {"test": "t", "tests": ("t",), "correction": "holm", "interval": "t", "letters": "tukey"} | settings
-    return Comparison(runs, baseline, found, Settings(**settings), family, files, judgments, notes, version)
+    return Comparison(
+        runs, baseline, found, Settings(**{"tests": ("t",)} | settings), family, files, judgments, notes, version
+    )
 
 
 def hostile(measures=("map",)):
@@ -163,7 +164,7 @@ class TestTerminal:
         assert [len(lines) for lines in titles] == [1, 2]
 
     def test_nothing_but_names_and_signatures_is_wider_than_the_terminal(self):
-        tests = ("t", "wilcoxon", "sign", "randomisation")
+        tests = ("t", "wilcoxon", "simultaneous", "randomisation")
         made = [compared(name, differences=[difference(tests=tests)]) for name in ("map", "ndcg_cut_10", "recip_rank")]
         lines = shown("table", comparison(*made, tests=tests, notes=("word " * 40,)), width=60).splitlines()
         assert max(map(len, lines)) <= 60
@@ -188,65 +189,58 @@ class TestMarks:
         assert [sign for sign in "▲▼" if sign in cells] == ([mark] if mark else [])
 
     def test_the_test_of_the_settings_decides(self):
-        tests = {"sign": Outcome(1.0, 0.01, 0.01), "t": Outcome(1.0, 0.5, 0.5)}
+        tests = {"wilcoxon": Outcome(1.0, 0.01, 0.01), "t": Outcome(1.0, 0.5, 0.5)}
         found = compared(differences=[difference()._replace(tests=tests)])
-        assert "▲" in shown("table", comparison(found, test="sign", tests=("sign", "t"))).splitlines()[5]
-        assert "▲" not in shown("table", comparison(found, test="t", tests=("t", "sign"))).splitlines()[5]
+        assert "▲" in shown("table", comparison(found, tests=("wilcoxon", "t"))).splitlines()[5]
+        assert "▲" not in shown("table", comparison(found, tests=("t", "wilcoxon"))).splitlines()[5]
 
 
 class TestSentences:
     def test_the_defaults_are_described(self, snapshot: SnapshotAssertion):
         assert sentences(comparison(notes=("two runs are alike", "Note: a."))) == snapshot
-        untested = comparison(compared(letters=("", ""), anova=None, signature=None), letters="none")
+        untested = comparison(compared(letters=("", ""), anova=None, signature=None))
         assert not [line for line in sentences(untested) if line.startswith(("Letters", "map", "p (equal)", "Note"))]
 
     def test_settings_are_described_where_they_are_used(self, snapshot: SnapshotAssertion):
-        drawn = {"test": "randomisation", "tests": ("randomisation",), "resamples": 5000, "seed": 7}
-        once = {
-            "interval": "bca",
-            "bootstrap": 1,
-            "letters": "randomised-tukey",
-            "tests": ("randomisation",),
-            "resamples": 1,
-        }
+        drawn = {"tests": ("randomisation",), "resamples": 5000, "seed": 7}
         two = [compared(), compared("P_10")]
         cases = {
             "randomisation": comparison(compared(differences=[difference(tests=("randomisation",))]), **drawn),
-            "bca": comparison(interval="bca", confidence=0.9, bootstrap=2000, seed=7),
-            "one resample": comparison(**once),
-            "randomised Tukey": comparison(*two, letters="randomised-tukey", seed=7),
-            "no correction": comparison(correction="none"),
+            "one resample": comparison(
+                compared(differences=[difference(tests=("randomisation",))]), **drawn | {"resamples": 1}
+            ),
+            "the simultaneous test": comparison(*two, tests=("simultaneous",), seed=7),
             "a level with all digits": comparison(alpha=0.9999999),
-            "another test": comparison(compared(differences=[difference(tests=("t", "sign"))]), tests=("t", "sign")),
+            "another test": comparison(
+                compared(differences=[difference(tests=("t", "wilcoxon"))]), tests=("t", "wilcoxon")
+            ),
             "equivalence": comparison(compared(differences=[difference(equivalence=0.25)]), margin=0.01),
             "other queries": comparison(*two, compared("iprec", qids=("1",)), judgments=""),
         }
         assert {case: methods(found) for case, found in cases.items()} == snapshot
-        assert "seed" not in " ".join(sentences(comparison()))
-        assert "p (Holm)" not in shown("table", cases["no correction"])
         assert "0.2500" in shown("table", cases["equivalence"]).splitlines()[11]
 
     @pytest.mark.parametrize(
-        ("confidence", "text"),
-        [(1 - 1e-16, "99.99999999999999 %"), (0.999, "99.9 %"), (0.29, "29 %"), (0.9, "90 %"), (1e-7, "0.00001 %")],
+        ("alpha", "text"),
+        [(1e-12, "99.9999999999 %"), (0.001, "99.9 %"), (0.71, "29 %"), (0.1, "90 %"), (0.07, "93 %"), (0.3, "70 %")],
     )
-    def test_a_confidence_has_all_its_digits(self, confidence, text):
-        said = methods(comparison(confidence=confidence))["interval"]
-        assert said == f"Intervals of differences: {text}, pointwise (each by itself), Student's t."
+    def test_a_confidence_has_all_its_digits(self, alpha, text):
+        said = methods(comparison(alpha=alpha))["interval"]
+        assert said.startswith(f"Intervals of differences: {text}, simultaneous over all pairs of runs, ")
 
 
 class TestRecords:
     def test_a_record_has_all_that_was_found_of_a_difference(self):
-        settings = {"tests": ("t", "sign"), "margin": 0.01, "correction": "benjamini-hochberg"}
-        found = comparison(compared(differences=[difference(tests=("t", "sign"), equivalence=0.25)]), **settings)
+        tests = ("t", "wilcoxon")
+        found = comparison(compared(differences=[difference(tests=tests, equivalence=0.25)]), tests=tests, margin=0.01)
         assert records(found) == [
             {
                 "measure": "map", "run": "dense", "other": "bm25", "mean_run": 0.35, "mean_other": 0.25,
-                "difference": 0.1, "low": 0.05, "high": 0.1 + 0.05, "interval": "t", "confidence": 0.95,
+                "difference": 0.1, "low": 0.05, "high": 0.1 + 0.05, "interval": "simultaneous", "confidence": 0.95,
                 "p_t": 0.01, "adjusted_t": 0.02, "statistic_t": 2.5,
-                "p_sign": 0.01, "adjusted_sign": 0.02, "statistic_sign": 2.5,
+                "p_wilcoxon": 0.01, "adjusted_wilcoxon": 0.02, "statistic_wilcoxon": 2.5,
                 "effect": 0.5, "effect_low": 0.125, "effect_high": 0.875, "wins": 3, "ties": 0, "losses": 1,
-                "p_equivalence": 0.25, "needed": 34.0, "queries": 4, "correction": "benjamini-hochberg",
+                "p_equivalence": 0.25, "needed": 34.0, "queries": 4, "correction": "holm",
                 "letters_run": "a", "letters_other": "b",
             }
         ]  # fmt: skip
@@ -348,11 +342,13 @@ def compiled(folder: Path, body: str) -> str:
 class TestLatex:
     def test_the_tables_are_ready_for_a_paper(self, snapshot: SnapshotAssertion):
         assert shown("latex") == snapshot(name="usual")
-        made = compared(differences=[difference(tests=("randomisation", "sign"))], letters=("abcdefg", "a"))
-        settings = {"test": "randomisation", "tests": ("randomisation", "sign"), "seed": 7}
+        made = compared(differences=[difference(tests=("randomisation", "t"))], letters=("abcdefg", "a"))
+        settings = {"tests": ("randomisation", "t"), "seed": 7}
         notes = ("left out: 2 queries that not all runs have", "values are rounded.")
         assert shown("latex", comparison(made, notes=notes, **settings)) == snapshot(name="two tests and notes")
-        assert "& $p$ & d &" in shown("latex", comparison(correction="none"))
+        assert "& $p$ & d &" in shown(
+            "latex", comparison(compared(differences=[difference(tests=("simultaneous",))]), tests=("simultaneous",))
+        )
 
     def test_more_runs_than_fit_on_a_page_go_on_in_another_table_of_the_same_number(self):
         assert shown("latex", many_runs(36, "map")).count("\\begin{table*}") == 2

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 from statsmodels.stats.weightstats import ttost_paired
-from syrupy.assertion import SnapshotAssertion
 
-from treceval_py.comparing import Settings
-from treceval_py.comparing.corrections import CORRECTIONS
+from treceval_py.comparing.corrections import bonferroni, holm
 from treceval_py.comparing.paired import (
-    bca_interval,
     effect_size,
     equivalence,
     mean_interval,
     paired_t,
     queries_needed,
-    sign_test,
     signed_ranks,
     t_interval,
     wilcoxon,
     wins_ties_losses,
 )
-from treceval_py.comparing.tests import LETTERS, METHODS, TESTS, explanations
 
 # R's data set `sleep`: hours of sleep gained with each of two drugs, by the same ten people (Student 1908).
 ONE = np.array([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0])
@@ -123,13 +120,10 @@ def test_limits_of_an_effect_size_leave_the_observed_t_equally_improbable(querie
         (3, 9, 0.556840105107272, 5.333716853036921),
         (500, 1, 15.66902234866398, 1120.703605202959),
         (500, 7000, 491.487236738504, 508.5090853664313),
-        (100000, 3, 26820.09707219796, 176525.7639996748),
     ],
 )
 @pytest.mark.parametrize("sign", [1, -1])
-def test_limits_of_an_effect_size_are_exact_however_large_it_is(
-    sign: int, t: float, df: int, low: float, high: float
-) -> None:
+def test_limits_of_an_effect_size_are_exact(sign: int, t: float, df: int, low: float, high: float) -> None:
     queries = df + 1
     spread = np.linspace(-1, 1, queries)
     found = spread / spread.std(ddof=1) + t / np.sqrt(queries)  # their t is the one that is wanted
@@ -147,7 +141,7 @@ def test_effect_sizes_are_finite_for_all_t_and_numbers_of_queries() -> None:
         assert ((effect.low < effect.d) & (effect.d < effect.high)).all()
 
 
-# Wilcoxon, sign test, wins
+# Wilcoxon, wins
 
 
 def test_wilcoxon_of_the_depression_data_is_what_r_prints() -> None:
@@ -180,46 +174,11 @@ def test_ties_in_one_pair_do_not_make_wilcoxon_approximate_in_another() -> None:
     assert wilcoxon(np.hstack([tied, free])).p[1] == stats.wilcoxon(free[:, 0], method="exact").pvalue
 
 
-@pytest.mark.parametrize("queries", [5, 30, 500])
-def test_sign_test_is_the_binomial_test_of_scipy(queries: int) -> None:
-    found = differences(9, queries) + 0.05
-    expected = [stats.binomtest(int((each > 0).sum()), queries).pvalue for each in found.T]
-    np.testing.assert_allclose(sign_test(found).p, expected, rtol=1e-9)
-
-
 def test_differences_that_are_rounding_are_ties_and_no_wins() -> None:
     assert 0.1 + 0.2 - 0.3 != 0
     assert wins_ties_losses(column(0.1 + 0.2 - 0.3, 0.5, 0.0, -0.2, 1e-11)).tolist() == [[2, 2, 1]]
-    # 3 of 3 that differ: 2 / 2 ** 3; as many wins as losses: 1
-    assert sign_test(column(0.1, 0.2, 0.3, 0, 0, 0.3 - 0.2 - 0.1)).p.tolist() == [0.25]
-    assert sign_test(column(0.1, -0.2, 0.3, -0.4)).p.tolist() == [1.0]
-
-
-# Bootstrap
-
-
-@pytest.mark.parametrize("queries", [6, 40])
-def test_bca_interval_is_that_of_scipy_with_the_same_generator(queries: int) -> None:
-    found = differences(10, queries)
-    low, high = bca_interval(found, 0.9, resamples=2000, seed=7)
-    expected = [
-        stats.bootstrap(
-            (each,), np.mean, confidence_level=0.9, n_resamples=2000, method="BCa", rng=np.random.default_rng(7)
-        ).confidence_interval
-        for each in found.T
-    ]
-    np.testing.assert_allclose(low, [each.low for each in expected], rtol=1e-9)
-    np.testing.assert_allclose(high, [each.high for each in expected], rtol=1e-9)
-
-
-def test_bca_interval_follows_its_seed_and_not_batches_or_other_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = differences(11, 23)
-    whole = bca_interval(found, 0.95, resamples=500, seed=1)
-    assert whole[0][2] == bca_interval(found[:, [2]], 0.95, resamples=500, seed=1)[0][0]
-    assert (whole[0] != bca_interval(found, 0.95, resamples=500, seed=2)[0]).all()
-    assert np.isnan(bca_interval(found, 0.95, resamples=1, seed=1)).all()
-    monkeypatch.setattr("treceval_py.comparing.paired.BATCH", 23 * 7)
-    np.testing.assert_allclose(bca_interval(found, 0.95, resamples=500, seed=1), whole, rtol=1e-9)
+    # At 1e-12 it is one, beyond it is not.
+    assert wins_ties_losses(column(1e-12, -1e-12, 1.001e-12, -1.001e-12)).tolist() == [[1, 2, 1]]
 
 
 # Equivalence and queries needed
@@ -231,14 +190,12 @@ def test_equivalence_is_that_of_statsmodels(margin: float) -> None:
     runs = values(15, 30)
     found = equivalence((runs[1:] - runs[0]).T, margin)
     expected = [ttost_paired(run, runs[0], -margin, margin) for run in runs[1:]]
-    np.testing.assert_allclose(found.p, [each[0] for each in expected], rtol=1e-9)
-    larger = [max(each[1:], key=lambda one: float(one[1]))[0] for each in expected]
-    np.testing.assert_allclose(found.statistic, larger, rtol=1e-9)
+    np.testing.assert_allclose(found, [each[0] for each in expected], rtol=1e-9)
 
 
 def test_runs_without_variation_are_equivalent_where_they_differ_by_less_than_the_margin() -> None:
-    found = np.column_stack([np.full(5, each) for each in (0.0, 0.04, -0.04, 0.05, 0.06, -0.06)])
-    assert equivalence(found, 0.05).p.tolist() == [0, 0, 0, 1, 1, 1]
+    found = np.column_stack([np.full(5, each) for each in (0.0, 0.0499, -0.0499, 0.05, -0.05, 0.0501, -0.06)])
+    assert equivalence(found, 0.05).tolist() == [0, 0, 0, 1, 1, 1, 1]
 
 
 @pytest.mark.slow
@@ -264,11 +221,11 @@ def test_queries_needed_of_no_effect_are_infinite_and_of_an_infinite_one_two() -
 
 def test_runs_with_the_same_values_have_a_p_value_of_1_and_an_interval_and_an_effect_of_0() -> None:
     rounding = column(0.1 + 0.2 - 0.3, 0.0, 0.3 - 0.2 - 0.1)
-    for test in (paired_t, wilcoxon, sign_test):
+    for test in (paired_t, wilcoxon):
         assert [test(np.zeros((queries, 2))).p.tolist() for queries in (2, 3, 50)] == [[1.0, 1.0]] * 3
         assert test(rounding).p.tolist() == [1.0]
     found = np.zeros((5, 1))
-    intervals = [t_interval(found, 0.95), bca_interval(found, 0.95, resamples=9, seed=1), effect_size(found, 0.95)]
+    intervals = [t_interval(found, 0.95), effect_size(found, 0.95)]
     assert not np.concatenate(intervals).any()
 
 
@@ -276,7 +233,7 @@ def test_runs_with_the_same_values_have_a_p_value_of_1_and_an_interval_and_an_ef
 def test_differences_that_are_all_alike_are_certain(sign: int) -> None:
     found = sign * column(0.3 - 0.2, 0.2 - 0.1, 0.1)
     assert (paired_t(found).p.tolist(), paired_t(found).statistic.tolist()) == ([0.0], [sign * np.inf])
-    intervals = [t_interval(found, 0.95), bca_interval(found, 0.95, resamples=9, seed=1)]
+    intervals = [t_interval(found, 0.95)]
     np.testing.assert_allclose(np.ravel(intervals), sign * 0.1, rtol=1e-12)
     assert np.ravel(effect_size(found, 0.95)).tolist() == [sign * np.inf] * 3
 
@@ -284,8 +241,8 @@ def test_differences_that_are_all_alike_are_certain(sign: int) -> None:
 @pytest.mark.parametrize("difference", [0.0, 0.2])
 def test_of_one_query_there_is_no_p_value_and_no_interval(difference: float) -> None:
     found = column(difference)
-    tests = [paired_t(found).p, wilcoxon(found).p, sign_test(found).p, equivalence(found, 0.1).p]
-    intervals = [t_interval(found, 0.95), bca_interval(found, 0.95, resamples=9, seed=1)]
+    tests = [paired_t(found).p, wilcoxon(found).p, equivalence(found, 0.1)]
+    intervals = [t_interval(found, 0.95)]
     assert np.isnan(tests).all()
     assert np.isnan(intervals).all()
     assert np.isnan(effect_size(found, 0.95)).all()
@@ -295,12 +252,12 @@ def test_a_pair_without_variation_leaves_the_others_as_they_are() -> None:
     found = differences(16, 20, 2)
     mixed = np.column_stack([np.zeros(20), found[:, 0], np.full(20, 0.1), found[:, 1]])
     assert paired_t(mixed).p[[1, 3]].tolist() == paired_t(found).p.tolist()
-    assert effect_size(mixed, 0.95).low[[1, 3]].tolist() == effect_size(found, 0.95).low.tolist()
+    assert effect_size(mixed, 0.95).low[[1, 3]] == pytest.approx(effect_size(found, 0.95).low, rel=1e-12)
 
 
 def test_no_pairs_have_no_p_values() -> None:
     found = np.empty((5, 0))
-    assert [len(test(found).p) for test in (paired_t, wilcoxon, sign_test)] == [0, 0, 0]
+    assert [len(test(found).p) for test in (paired_t, wilcoxon)] == [0, 0]
     assert [len(each) for each in effect_size(found, 0.95)] == [0, 0, 0]
 
 
@@ -308,56 +265,32 @@ def test_no_pairs_have_no_p_values() -> None:
 
 
 def test_corrections_are_those_of_statsmodels() -> None:
-    for name, method in {"holm": "holm", "bonferroni": "bonferroni", "benjamini-hochberg": "fdr_bh"}.items():
+    for correct in (holm, bonferroni):
         for count in (1, 2, 7, 140):
             p = np.random.default_rng(count).beta(0.3, 2, count)
             p[: count // 3] = p[0]
-            np.testing.assert_allclose(CORRECTIONS[name](p), multipletests(p, method=method)[1], rtol=1e-12)
+            expected = multipletests(p, method=correct.__name__)[1]
+            np.testing.assert_allclose(correct(p), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", CORRECTIONS)
-def test_a_p_value_that_is_not_known_does_not_count(name: str) -> None:
+@pytest.mark.parametrize("correct", [holm, bonferroni])
+def test_a_p_value_that_is_not_known_does_not_count(correct: Callable[[np.ndarray], np.ndarray]) -> None:
     p = np.array([0.01, np.nan, 0.04, 0.03, np.nan])
     before, known = p.copy(), ~np.isnan(p)
-    adjusted = CORRECTIONS[name](p)
+    adjusted = correct(p)
     np.testing.assert_array_equal(p, before)
     assert np.isnan(adjusted).tolist() == np.isnan(p).tolist()
-    assert adjusted[known].tolist() == CORRECTIONS[name](p[known]).tolist()
+    assert adjusted[known].tolist() == correct(p[known]).tolist()
     for nothing in ([], [np.nan, np.nan]):
-        np.testing.assert_array_equal(CORRECTIONS[name](np.array(nothing)), nothing)
+        np.testing.assert_array_equal(correct(np.array(nothing)), nothing)
 
 
 def test_corrections_by_hand() -> None:
-    # 0.01, 0.03 and 0.04 of three: times 3; times 3, 2 and 1, not falling; times 3, 3/2 and 1
+    # 0.01, 0.03 and 0.04 of three: times 3; times 3, 2 and 1, not falling. 1/3 of three is 1, and what is more is 1 too.
     p = np.array([0.03, 0.01, 0.04])
-    expected = {"bonferroni": [0.09, 0.03, 0.12], "holm": [0.06, 0.03, 0.06], "benjamini-hochberg": [0.04, 0.03, 0.04]}
-    for name, adjusted in {**expected, "none": p.tolist()}.items():
-        assert CORRECTIONS[name](p) == pytest.approx(adjusted), name
-
-
-# What is said of the methods
-
-
-def test_every_method_has_its_assumptions_weaknesses_and_reference() -> None:
-    assert set(CORRECTIONS) - {"none"} <= set(METHODS)
-    described = {**TESTS, **LETTERS, **METHODS}
-    assert len(described) == len(TESTS) + len(LETTERS) + len(METHODS) - 1  # one is of both: the simultaneous test
-    for name, method in described.items():
-        assert method.name == name
-        assert "References\n" in (method.function.__doc__ or ""), name
-        for text in (method.assumes, method.weaknesses, method.reference):
-            assert text.endswith("."), name
-
-
-def test_explanations_are_those_of_the_methods_that_a_comparison_uses() -> None:
-    settings = Settings(tests=("randomisation", "sign"), correction="none", letters="none", interval="bca", margin=0.1)
-    names = [line.split(":")[0] for line in explanations(settings).splitlines() if line and not line.startswith(" ")]
-    assert names == ["randomisation", "sign", "bca", "effect-size", "equivalence", "queries-needed", "anova"]
-
-
-def test_an_explanation_reads_as_a_paragraph(snapshot: SnapshotAssertion) -> None:
-    assert explanations(Settings(tests=("t",), correction="bonferroni")).split("\n\n")[1] == snapshot
-    assert max(map(len, explanations().splitlines())) <= 100
+    assert bonferroni(p) == pytest.approx([0.09, 0.03, 0.12])
+    assert holm(p) == pytest.approx([0.06, 0.03, 0.06])
+    assert bonferroni(np.array([0.33, 1 / 3, 0.34])) == pytest.approx([0.99, 1.0, 1.0])
 
 
 def test_equal_queries_do_not_decide_for_which_run_ranks_speak() -> None:

@@ -217,42 +217,10 @@ def test_people_see_the_highest_first_and_programs_the_given_order_or_what_is_as
         assert found["baseline"] == "bm25"
 
 
-def test_an_order_changes_no_number() -> None:
-    found = compared(5, "map P.10")
-    other = found.sorted("name")
-    assert other.runs == tuple(sorted(NAMES[:5]))
-    assert found.sorted("given") is found
-    for one, two in zip(found.measures, other.measures, strict=True):
-        for run, name in enumerate(found.runs):
-            place = other.number_of(name)
-            assert one.means[run] == two.means[place]
-            assert one.letters[run] == two.letters[place]
-            assert one.values[run].tolist() == two.values[place].tolist()
-            assert [one.together.p[run, found.number_of(each)] for each in other.runs] == two.together.p[place].tolist()
-        assert {found.runs[run] for run in one.best} == {other.runs[run] for run in two.best}
-        assert {(found.runs[each.run], each.mean) for each in one.differences} == {
-            (other.runs[each.run], each.mean) for each in two.differences
-        }
-
-
-def test_a_choice_of_rows_is_said_and_keeps_the_baseline() -> None:
-    found = compared(17, "map")
-    baseline = found.runs[found.baseline or 0]
-    lowest = found.sorted("map").runs[-1]
-    again = found.sorted("given")
-    text = again.to_text("table", rows=3, sort="map")
-    assert lowest not in text.split("needed:")[0].replace(baseline, "")
-    assert "Shown: 3 of 17 runs; everything is computed from all of them." in text
-    assert "over 136 pairs" in text
-    assert "Shown: 3 of 17 runs" in found.to_latex(rows=3).split("\\label")[0]
-    assert len(rows_of(found.to_text("table", rows=3))) == 3
-
-
 def test_an_option_that_would_change_nothing_is_refused(snapshot: SnapshotAssertion) -> None:
     said = {}
     for options in (
-        "--columns 2", "--siunitx --format html", "--raw-names --format csv", "--rows 3 --format json", "--rows 1 --pairs",
-        "--sort map --per-query", "-m map --sort bpref", "--rows 0",
+        "--columns 2", "--columns 1 --format csv", "--sort map --per-query", "-m map --sort bpref",
     ):  # fmt: skip
         status, out, said[options] = command(*options.split(), runs=(BM25, MINILM))
         assert (status, out) == (2, "")

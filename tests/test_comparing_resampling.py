@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from scipy import stats
 from test_comparing_paired import tenths
 
-from treceval_py.comparing.resampling import randomisation, randomised_tukey
+from treceval_py.comparing.resampling import randomisation
 
 
 def differences(seed: int, queries: int, pairs: int = 4, shift: float = 0.1) -> np.ndarray:
@@ -132,83 +130,6 @@ def test_the_randomisation_test_rejects_five_of_a_hundred_true_null_hypotheses()
     shapes = rng.uniform(0.5, 3, (50, 1))
     one, other = rng.beta(shapes, 3, (2, 50, 2000))
     assert 0.035 <= (randomisation(one - other, resamples=999, seed=1).p <= 0.05).mean() <= 0.065
-
-
-# The test of all runs together
-
-
-def all_shuffles(values: np.ndarray) -> np.ndarray:
-    """Return the exact p-values, from all orders of the values of each query."""
-    runs, queries = values.shape
-    ranges = []
-    for orders in itertools.product(itertools.permutations(range(runs)), repeat=queries):
-        sums = sum(values[list(order), query] for query, order in enumerate(orders))
-        ranges.append(np.ptp(sums))
-    observed = np.abs(values.sum(axis=1)[:, None] - values.sum(axis=1))
-    p: np.ndarray = (np.array(ranges)[:, None, None] >= observed - 1e-9).mean(axis=0)
-    return p
-
-
-@pytest.mark.parametrize(("runs", "queries"), [(2, 9), (3, 4), (4, 3)])
-def test_p_values_of_the_randomised_tukey_test_are_those_of_all_shuffles(runs: int, queries: int) -> None:
-    values = np.random.default_rng(runs).random((runs, queries)) + 0.3 * np.arange(runs)[:, None]
-    p = all_shuffles(values)
-    drawn = randomised_tukey(values, resamples=100_000, seed=1)
-    assert (np.abs(drawn - p) <= 4 * standard_error(p, 100_000) + 1e-5).all()
-
-
-def test_of_two_runs_the_randomised_tukey_test_is_the_randomisation_test() -> None:
-    values = np.random.default_rng(13).random((2, 15)) + np.array([[0.0], [0.15]])
-    p = exact(values[1] - values[0])
-    drawn = randomised_tukey(values, resamples=100_000, seed=1)
-    assert abs(drawn[0, 1] - p) <= 4 * standard_error(np.array(p), 100_000)
-
-
-def test_p_values_are_symmetric_and_the_larger_difference_has_the_smaller_one() -> None:
-    values = np.random.default_rng(15).random((6, 30)) + 0.05 * np.arange(6)[:, None]
-    p = randomised_tukey(values, resamples=2000, seed=1)
-    assert np.array_equal(p, p.T)
-    assert np.diag(p).tolist() == [1.0] * 6
-    apart = np.abs(values.mean(axis=1)[:, None] - values.mean(axis=1))
-    pairs = np.triu_indices(6, 1)
-    assert (np.diff(p[pairs][np.argsort(apart[pairs])]) <= 0).all()
-
-
-def test_a_difference_that_no_shuffle_reaches_has_the_smallest_p_value_there_is() -> None:
-    # all that can be shuffled apart is apart: 1 of 2 ** 39 shuffles, so none of 999
-    values = np.array([np.zeros(40), np.ones(40)])
-    assert randomised_tukey(values, resamples=999, seed=1).tolist() == [[1.0, 0.001], [0.001, 1.0]]
-
-
-def test_rounding_does_not_change_a_count_of_the_randomised_tukey_test() -> None:
-    whole = np.random.default_rng(16).integers(0, 11, (4, 30)).astype(float)
-    p, expected = (randomised_tukey(each, resamples=3000, seed=1).tolist() for each in (whole / 10, whole))
-    assert p == expected
-
-
-def test_equal_runs_one_query_and_one_run_in_the_randomised_tukey_test() -> None:
-    values = np.tile(np.random.default_rng(17).random(20), (3, 1))
-    assert randomised_tukey(values, resamples=100, seed=1).tolist() == [[1.0] * 3] * 3
-    p = randomised_tukey(np.array([[0.1], [0.4]]), resamples=100, seed=1)
-    assert np.isnan(p).tolist() == [[False, True], [True, False]]
-    assert randomised_tukey(values[:1], resamples=100, seed=1).tolist() == [[1.0]]
-
-
-@pytest.mark.parametrize(("runs", "resamples"), [(2, 1), (8, 9_000), (8, 20_000), (40, 4_000)])
-def test_the_randomised_tukey_test_is_the_same_with_any_number_of_threads(runs: int, resamples: int) -> None:
-    values = np.random.default_rng(19).random((runs, 25))
-    p = [randomised_tukey(values, resamples=resamples, seed=3, threads=threads).tolist() for threads in (1, 2, None)]
-    assert p[0] == p[1] == p[2]
-    assert resamples == 1 or p[0] != randomised_tukey(values, resamples=resamples, seed=2).tolist()
-
-
-@pytest.mark.slow
-def test_the_randomised_tukey_test_finds_a_difference_in_five_of_a_hundred_true_null_hypotheses() -> None:
-    # 499 resamples: p is a multiple of 1/500, and at most 0.05 with a probability of 25/500
-    rng = np.random.default_rng(21)
-    values = rng.beta(rng.uniform(0.5, 3, 25), 3, (2000, 3, 25))
-    found = [randomised_tukey(each, resamples=499, seed=seed, threads=1).min() for seed, each in enumerate(values)]
-    assert 0.035 <= (np.array(found) <= 0.05).mean() <= 0.065
 
 
 @pytest.mark.slow

@@ -39,7 +39,7 @@ QRELS, OTHER = "data/qrels.tsv", "data/judge.tsv"
 RUNS = [f"data/runs/{name}.txt" for name in ("bm25", "jaccard", "minilm")]
 FEW = ["-m", "map", "-m", "P.5"]
 GROUPS = ["--groups", "data/query_groups.tsv"]
-COMPARED = [QRELS, *RUNS, *FEW, "--bootstrap", "99"]
+COMPARED = [QRELS, *RUNS, *FEW, "--resamples", "99"]
 
 COMMANDS = {
     "score": [
@@ -49,9 +49,9 @@ COMMANDS = {
         [QRELS, *RUNS, *FEW, *GROUPS],
     ],
     "compare": [
-        [*COMPARED, "--pairs", *["--test", "all", "--resamples", "99", "--margin", "0.1"]],
+        [*COMPARED, "--pairs", *["--test", "all", "--margin", "0.1"]],
         [*COMPARED, "--per-query", "1"],
-        [*COMPARED, "--per-query", "2", "--pairs", "--documents", "1"],
+        [*COMPARED, "--per-query", "2", "--pairs"],
         [*COMPARED, "--agreement"],
         [*COMPARED, *GROUPS, "--pairs"],
         COMPARED,

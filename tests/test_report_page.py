@@ -148,7 +148,9 @@ def sample_payload(comparison: Any) -> dict[str, Any]:
         command="treceval report qrels.tsv bm25.txt jaccard.txt minilm.txt -o report.html",
     )
     for made, each in zip(payload["measures"], comparison.measures, strict=True):
-        made["crit"] = simultaneous(each.values, resamples=2000, seed=0).table(40)
+        together = simultaneous(each.values, resamples=2000, seed=0)
+        levels = sorted({*np.geomspace(1, 1 / 2001, 40).tolist(), 0.05, 0.01}, reverse=True)
+        made["crit"] = [[p, together.critical(p)] for p in levels]
     half = len(payload["qids"]) // 2
     parts = [["first", list(range(half))], ["second", list(range(half, len(payload["qids"])))]]
     payload["groups"] = [{"name": "by half", "sets": parts}, *payload["groups"]]

@@ -48,7 +48,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarni
 DATA = Path(__file__).parent.parent / "data"
 JUDGED, PAIR = str(DATA / "qrels.tsv"), [str(DATA / "runs" / f"{name}.txt") for name in ("bm25", "minilm")]
 
-USUAL = Settings(test="t", tests=("t",))
+USUAL = Settings(("t",))
 
 QRELS = Qrels({"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1, "d": 0}, "3": {"z": 1}})
 ONE = Run({"1": {"a": 3.0, "b": 2.0, "x": 1.5, "c": 1.0}, "2": {"a": 1.0, "d": 0.5}}, tag="first")
@@ -178,7 +178,7 @@ def test_critical_values_are_those_of_the_test_of_all_pairs_and_have_the_level_o
         for name, row in zip("abc", drawn, strict=True)
     }
     qrels = {str(q): {"a": 1, "b": 0} for q in range(40)}
-    made = te.compare(qrels, runs, "recip_rank", alpha=0.07, bootstrap=999)
+    made = te.compare(qrels, runs, "recip_rank", alpha=0.07, resamples=999)
     (found,) = report_payload(made, qrels=qrels, runs=runs)["measures"]
     largest = np.sort(made["recip_rank"].together.largest)
     levels = dict(map(tuple, found["crit"]))
@@ -610,7 +610,7 @@ def test_ranges_are_of_the_mean_over_all_orders_and_all_labels() -> None:
 
 
 def test_ranges_over_labels_are_left_out_of_many_runs_and_a_note_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = te.compare(QRELS, [ONE, TWO], "map", bootstrap=9)
+    made = te.compare(QRELS, [ONE, TWO], "map", resamples=9)
     for most in (2, 1):
         for module in ("documents", "payload"):
             monkeypatch.setattr(f"treceval_py.report.{module}.MANY", most)

@@ -242,7 +242,7 @@ def test_score_prints_groups_below_all(home: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("form", ["trec", "csv", "tsv", "json"])
+@pytest.mark.parametrize("form", ["trec", "json"])
 def test_saved_results_with_groups_compare_as_those_without(home: Path, form: str) -> None:
     for name, more in (("a", []), ("b", ["--groups", "groups"])):
         arguments = ["-q", "-m", "RR", "--format", form, "-o", f"{name}.{form}"]
@@ -324,15 +324,15 @@ def test_differences_that_do_not_vary_in_a_group_are_not_tested() -> None:
 
 def test_differences_in_a_group_are_those_of_a_t_test() -> None:
     runs = {"first": FIRST, "second": SECOND}
-    (found,) = te.compare(QRELS, runs, "RR", groups=SETS, test="t", correction="none").by_group
+    (found,) = te.compare(QRELS, runs, "RR", groups=SETS, test="t").by_group
     rows = {each.group: each for each in found.differences}
     # Second minus first: -0.5, 0, 0 for old, -0.75, -0.5, -0.25 for new.
     for label, expected in (("old", [-0.5, 0, 0]), ("new", [-0.75, -0.5, -0.25])):
         test = stats.ttest_1samp(expected, 0)
-        interval = test.confidence_interval(0.95)
+        interval = test.confidence_interval(0.975)  # 0.05 over two p-values
         assert rows[label].mean == pytest.approx(np.mean(expected))
-        assert rows[label].p == rows[label].adjusted == pytest.approx(test.pvalue)
-        # The difference of two values of RR is at least -1: of -1.12 to 0.12 for new.
+        assert (rows[label].p, rows[label].adjusted) == pytest.approx((test.pvalue, min(1, 2 * test.pvalue)))
+        # The difference of two values of RR is at least -1: of less for both.
         assert (rows[label].low, rows[label].high) == pytest.approx((max(interval.low, -1), interval.high))
         assert rows[label].queries == 3
     assert found.means.round(4).tolist() == [[0.5833, 0.8333], [0.4167, 0.3333]]
@@ -381,25 +381,6 @@ def test_groups_in_tables_json_and_csv(home: Path, snapshot: SnapshotAssertion) 
     }
     assert rounded | {"table": said["table"].replace(te.__version__, "VERSION")} == snapshot
     assert (found["groups"][0]["labels"], found["groups"][0]["of"]) == (["old", "new"], SETS)
-
-
-def test_tables_and_json_name_files_without_folders_and_latex_measures_as_papers_do(home: Path) -> None:
-    arguments = ["compare", "qrels", "first", "second", "-m", "map", "-m", "P.2", "--groups"]
-    text = treceval([*arguments, "groups", "--format", "latex"], folder=home).out.decode()
-    assert "Run & MAP, old (3) & MAP, new (3) & P@2, old (3) & P@2, new (3)" in text
-    assert "map" not in text[text.index("Means by") :]
-    (home / "groups").write_text("1\told\n2\told\n77\tnew\n")
-    for form in ("table", "latex", "json", "html"):
-        text = treceval([*arguments, f"{home}/groups", "--format", form], folder=home).out.decode()
-        assert str(home) not in text
-        assert "groups (sha256:" in text
-        assert "groups:3: 1 query" in text
-
-
-def test_people_see_the_runs_they_ask_for(home: Path) -> None:
-    arguments = ["compare", "qrels", "first", "second", "third", "-m", "RR", "--groups", "groups", "--rows", "2"]
-    text = treceval(arguments, folder=home).out.decode()
-    assert "second" not in text[text.index("RR by set") :]
 
 
 def test_runs_in_another_order_keep_their_groups() -> None:

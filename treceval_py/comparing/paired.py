@@ -359,7 +359,8 @@ def effect_size(differences: FloatArray, confidence: float) -> Effect:
     varied, low, high = error > 0, t.copy(), t.copy()
     low[varied], high[varied] = _noncentralities(t[varied], len(differences) - 1, confidence)
     root = np.sqrt(len(differences))
-    return Effect(t / root, low / root, high / root)
+    d = np.divide(differences.mean(axis=0), differences.std(axis=0, ddof=1), out=t / root, where=varied)
+    return Effect(d, low / root, high / root)
 
 
 def equivalence(differences: FloatArray, margin: float) -> FloatArray:
