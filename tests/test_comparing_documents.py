@@ -364,7 +364,7 @@ FOUND = [
     QueryDifference(
         "301", 0.75, 0.25, 0.5,
         (Moved("a", 2, 3, 12, 0.5, 0.0, 0.5), Moved("long-id", None, None, 1, 0.0, 0.125, -0.125)),
-        True, "", 0.125, 4,
+        True, 0.125, 4,
     ),
     QueryDifference("7", 0.0, 0.25, -0.25, (Moved("b", 0, 2, 1, math.nan, math.nan, math.nan),), False, "why"),
 ]  # fmt: skip
@@ -384,8 +384,8 @@ def json_of(found: list[QueryDifference] = FOUND, **options: Any) -> list[dict[s
 
 @pytest.mark.parametrize("format", ["table", "json", "markdown", "html", "latex", "csv"])
 def test_queries_in_every_format(format: str, snapshot: SnapshotAssertion) -> None:
-    hostile = QueryDifference("#1", 1.0, 1 / 3, 2 / 3, (Moved("<a>|_b_", 1, 1, 2, 1.0, 0.5, 0.5),), True, "<b> & *x*")
-    text = text_of([*FOUND, hostile], format, texts={"301": "how *long* | far"})
+    hostile = QueryDifference("#1", 1.0, 1 / 3, 2 / 3, (Moved("<a>|_b_", 1, 1, 2, 1.0, 0.5, 0.5),), True)
+    text = text_of([*FOUND, hostile], format, texts={"301": "how *long* | far", "#1": "<b> & *x*"})
     assert re.sub(rf'<style>.*?</style>\n|"treceval_py": "{te.__version__}",', "", text, flags=re.DOTALL) == snapshot
 
 
@@ -400,7 +400,7 @@ def test_a_table_without_documents_has_a_line_a_query() -> None:
 
 def test_a_long_text_is_cut_to_the_width_of_a_terminal() -> None:
     for text in ("word " * 40, "語" * 80):
-        (line,) = text_of([QueryDifference("1", 0.75, 0.5, 0.25, text=text)]).splitlines()[2:]
+        (line,) = text_of([QueryDifference("1", 0.75, 0.5, 0.25)], texts={"1": text}).splitlines()[2:]
         width = sum(2 if letter == "語" else 1 for letter in line)
         assert line.endswith("…")
         assert 98 <= width <= 100
@@ -408,10 +408,10 @@ def test_a_long_text_is_cut_to_the_width_of_a_terminal() -> None:
 
 def test_control_characters_of_ids_and_texts_are_made_visible() -> None:
     moved = (Moved("d\x1b[2J", 1, 1, 2, 1.0, 0.5, 0.5),)
-    found = [QueryDifference("q\x07", 1.0, 0.5, 0.5, moved, True, "bell\x1b]0;x\x07")]
+    found, texts = [QueryDifference("q\x07", 1.0, 0.5, 0.5, moved, True)], {"q\x07": "bell\x1b]0;x\x07"}
     for name in ("table", "markdown", "latex", "html"):
         style = Style()
-        text = render(document_of([Pair(found, "AP", "new\x1b", "old")], {}, Made(), style), name, style)
+        text = render(document_of([Pair(found, "AP", "new\x1b", "old")], texts, Made(), style), name, style)
         assert all(letter.isprintable() or letter == "\n" for letter in text), name
 
 

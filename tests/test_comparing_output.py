@@ -126,7 +126,7 @@ class TestTerminal:
         precision = compared("P_10", (0.5, 0.25), ("a", "a"), [difference(mean=-0.25, adjusted=0.06)])
         assert shown("table", comparison(compared(), precision)) == snapshot(name="two measures")
         assert shown("table", comparison(baseline=None)) == snapshot(name="pairs")
-        plain = comparison(compared(letters=("", ""), differences=[difference(adjusted=0.5)]), letters="none")
+        plain = comparison(compared(letters=("", ""), differences=[difference(adjusted=0.5)]))
         assert shown("table", plain) == snapshot(name="no letters and marks")
         tests = comparison(compared(differences=[difference(tests=("t", "sign"))]), tests=("t", "sign"))
         assert shown("table", tests, digits=2) == snapshot(name="two tests and two digits")

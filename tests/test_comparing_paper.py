@@ -48,7 +48,7 @@ def compared(count: int, measures: str, *, pairs: bool = False) -> Comparison:
             }
             for qid in qrels
         }
-    return te.compare(qrels, runs, measures.split(), pairs=pairs, bootstrap=499)
+    return te.compare(qrels, runs, measures.split(), pairs=pairs, resamples=499)
 
 
 def command(*arguments: str, runs: Sequence[str] = (BM25, JACCARD, MINILM)) -> tuple[int, str, str]:

@@ -133,7 +133,7 @@ def test_nothing_is_put_in_where_a_signature_counts_other_queries(tmp_path: Path
     run = lacking(tmp_path, "377", "1043")
     path = Path(scored(tmp_path, "json", "-c", runs=[run], profile="trec_eval-9"))
     document = json.loads(path.read_text())
-    path.write_text(json.dumps(document).replace("#:30|", "#:31|"))
+    path.write_text(json.dumps(document).replace("queries:30|", "queries:31|"))
     assert [len(run.qids) for run in read_saved(path)] == [28]
     (found,) = read_saved(scored(tmp_path, "trec", "-c", runs=[run], profile="trec_eval-9"))
     assert len(found.qids) == 28

@@ -195,7 +195,7 @@ FRAME, JUDGMENTS = RUNS["polars"](RUN), JUDGED["pandas"](QRELS)
 FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "Evaluator": lambda qrels, run: te.Evaluator(qrels, te.Scoring("map")).score(run).matrix.tolist(),
     "compare": lambda qrels, run: (
-        te.compare(qrels, {"a": run, "b": run}, "map", bootstrap=9).measures[0].means.tolist()
+        te.compare(qrels, {"a": run, "b": run}, "map", resamples=9).measures[0].means.tolist()
     ),
     "assess": lambda qrels, run: te.assess(qrels, run, "map").ties["map"].lowest.tolist(),
     "explain": lambda qrels, run: te.explain(qrels, run, "map").measures[0].rows[0].outcome.mean,

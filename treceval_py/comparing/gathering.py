@@ -15,7 +15,6 @@ from treceval_py.comparing.saved.naming import unique_names
 from treceval_py.comparing.saved.reading import is_saved, read_saved
 from treceval_py.comparing.scores import Scored, known_measure, scored_of
 from treceval_py.comparing.tuned import about_tuned
-from treceval_py.data.ids import shown
 from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
 from treceval_py.errors import EvaluationError, MeasureError, TrecevalError
 from treceval_py.io.digests import digest_of
@@ -345,8 +344,8 @@ def _names(entries: Sequence[_Entry], names: Sequence[str] | None, by: str | Non
         called = list(names) if several else []
         texts = {name for name in called if isinstance(name, str) and name}
         if len(called) != len(entries) or len(texts) < len(called):
-            wrong = f"names of {len(entries)} runs must be as many different texts, not {shown(names)}"
-            raise EvaluationError(wrong, "Give each run a name.")
+            count = len(entries)
+            raise EvaluationError(f"{count} runs need {count} names, each a different text", "Give each run a name.")
         return tuple(called)
     tags = [entry.scored.tag or entry.scored.name for entry in entries]
     files = [entry.scored.file for entry in entries]

@@ -541,7 +541,8 @@ def _noncentralities(t: FloatArray, df: int, confidence: float) -> list[FloatArr
         high = size * _chi((1 + p) / 2, df) + special.ndtri((1 + p) / 2)
         root = elementwise.find_root(lambda shift, at, p=p: _above(at, np.full_like(at, df), shift) - p, (low, high),
                                       args=(size,))  # fmt: skip
-        limits.append(np.asarray(root.x, dtype=np.float64))
+        # Of a very large t, of which scipy has no probabilities, Z is a negligible part.
+        limits.append(np.where(np.isfinite(root.x), root.x, size * _chi(p, df)))
     low, high = limits
     return [np.where(sign < 0, -high, low), np.where(sign < 0, -low, high)]
 
