@@ -128,7 +128,7 @@ class TestTerminal:
         assert shown("table", comparison(baseline=None)) == snapshot(name="pairs")
         plain = comparison(compared(letters=("", ""), differences=[difference(adjusted=0.5)]))
         assert shown("table", plain) == snapshot(name="no letters and marks")
-        tests = comparison(compared(differences=[difference(tests=("t", "sign"))]), tests=("t", "sign"))
+        tests = comparison(compared(differences=[difference(tests=("t", "wilcoxon"))]), tests=("t", "wilcoxon"))
         assert shown("table", tests, digits=2) == snapshot(name="two tests and two digits")
         assert shown("table", hostile()) == snapshot(name="any names")
 
