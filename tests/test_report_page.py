@@ -254,7 +254,7 @@ def test_the_page_and_the_command_say_the_same_of_what_came_out(
         first, *rest = finding(made, compared)
         assert shown.text("#finding") == first
         # The page has the interval of two runs, too.
-        assert shown.text("#apart").split(" The mean difference is ")[0] == " ".join(rest)
+        assert shown.text("#apart").split(" The mean difference, ")[0] == " ".join(rest)
         if len(set(runs)) == 1:  # nothing is finer than another, and no run has the least
             assert "ruler" not in shown.text("body")
             assert "least in" not in shown.text("body")

@@ -134,6 +134,11 @@ def report_payload(
             ``[[p, t], …]``, p descending: the corrected p-value of a paired t statistic of that size, over all pairs of
             runs. The logarithm of p is interpolated between neighbours. The interval of a difference is its mean ±
             (t at p = alpha) · its standard error. Empty for one query.
+        ``plan``
+            ``tail`` and ``power``, quantiles of the normal distribution: of the level of a t-test as strict as that of
+            all pairs, and of the power. An effect d needs about ((tail + power) / d)² + tail² / 2 queries.
+        ``student``
+            By the number of queries in a group, the |t| that is significant in a group, by Bonferroni over all groups.
         ``ties``
             (S,) of ``[lowest, highest, touched]``: extremes of the mean over all orders of documents with equal scores,
             and the number of queries in which the order matters; None if unknown.
@@ -254,6 +259,10 @@ def payload_of(
         task = tasks.get(measure.measure)
         made["sum"] = None if task is None or rankings is None else sum_of(task, rankings)
     contents["groups"] = _groups(comparison, qids, contents["R"], contents["measures"][0]["label"])
+    place = {qid: number for number, qid in enumerate(qids)}
+    for made, paper in zip(contents["measures"], papers.measures, strict=True):
+        made["plan"] = _plan(paper.level, settings.power)
+        made["student"] = _student(contents["groups"], {place[qid] for qid in paper.qids}, settings.alpha)
     contents["pr"], contents["rd"] = _curves(comparison, rankings)
     contents["overlap"] = None if rankings is None else overlap_of(rankings, basis_of(comparison).qids)
     contents |= {"docs": None, "passages": {}}
@@ -396,6 +405,26 @@ def _critical(comparison: Comparison, compared: Compared) -> list[list[float]]:
     levels = {level for level in (*LEVELS, comparison.settings.alpha) if level > least}
     p_values = sorted({*np.geomspace(1, least, POINTS).tolist(), *levels}, reverse=True)
     return [[float(f"{p:.6g}"), float(f"{compared.together.critical(p):.6g}")] for p in p_values]
+
+
+def _plan(level: float, power: float) -> dict[str, float | None]:
+    """Return the quantiles of the normal distribution from which the page computes numbers of queries needed."""
+    from scipy import special  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+    plan: dict[str, float | None] = plain(
+        {"tail": -float(special.ndtri(level / 2)), "power": float(special.ndtri(power))}
+    )
+    return plan
+
+
+def _student(groups: Sequence[Mapping[str, Any]], compared: set[int], alpha: float) -> dict[str, float]:
+    """Return the critical |t| in a group by its number of queries, corrected by Bonferroni over all groups."""
+    from scipy import special
+
+    sets = [queries for group in groups for _, queries in group["sets"]]
+    sizes = sorted({len(compared.intersection(queries)) for queries in sets})
+    level = alpha / max(1, len(sets)) / 2
+    return {str(size): float(f"{-special.stdtrit(size - 1, level):.8g}") for size in sizes if size > 1}
 
 
 def _relevant(rankings: Rankings, qids: Sequence[str]) -> list[int]:

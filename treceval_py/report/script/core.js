@@ -209,49 +209,12 @@ const T = (() => {
         get verdict() { return T.verdict(m, a, b); },
       };
     });
-  /* Student's t lies within ±t with this probability, for whole degrees of freedom: the finite sums of Abramowitz and
-     Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4. */
-  function within(t, freedom) {
-    const angle = Math.atan(t / Math.sqrt(freedom));
-    const [sine, square, even] = [Math.sin(angle), Math.cos(angle) ** 2, freedom % 2 === 0];
-    let term = even ? 1 : Math.cos(angle);
-    let sum = freedom > 1 ? term : 0;
-    for (let step = even ? 2 : 3; step <= freedom - 2; step += 2) {
-      term *= (square * (step - 1)) / step;
-      sum += term;
-    }
-    return even ? sine * sum : (2 / Math.PI) * (angle + sine * sum);
-  }
-  /* Where a distribution that is symmetric about 0 lies within ±x with probability p. */
-  function quantile(p, inside, most = 1e6) {
-    let [low, high] = [0, most];
-    for (let step = 0; step < 90; step += 1) {
-      const middle = (low + high) / 2;
-      if (inside(middle) < p) low = middle;
-      else high = middle;
-    }
-    return low;
-  }
-  /* |t| that Student's t exceeds with probability alpha. */
-  T.studentT = (alpha, freedom) => once(`t ${alpha} ${freedom}`, () => quantile(1 - alpha, (t) => within(t, freedom)));
-  /* The normal distribution's quantile of a probability above a half: 7 digits, by Abramowitz and Stegun 26.2.17. */
-  T.normal = (p) =>
-    once(`normal ${p}`, () =>
-      quantile(2 * p - 1, (x) => {
-        const k = 1 / (1 + 0.2316419 * x);
-        const sum = k * (0.31938153 + k * (-0.356563782 + k * (1.781477937 + k * (-1.821255978 + k * 1.330274429))));
-        return 1 - (2 * sum * Math.exp((-x * x) / 2)) / Math.sqrt(2 * Math.PI);
-      }, 40),
-    );
   /* Queries with which a two-sided paired t-test, as strict as that of all pairs, finds an effect with the power of the
-     settings: Guenther's approximation (The American Statistician 35(4), 1981), within a query or two of the noncentral t
-     distribution. */
+     settings: Guenther's approximation (The American Statistician 35(4), 1981) from the two normal quantiles in the data,
+     within a query or two of the noncentral t distribution. */
   function needed(d, m) {
-    const critical = T.critical(T.data.alpha, m);
-    if (!Number.isFinite(d) || !Number.isFinite(critical)) return NaN;
-    const level = once(`level ${m}`, () => 1 - within(critical, T.queries(m).length - 1));
-    const tail = T.normal(1 - level / 2);
-    const power = T.data.power < 0.5 ? -T.normal(1 - T.data.power) : T.normal(T.data.power);
+    const {tail, power} = T.data.measures[m].plan;
+    if (!Number.isFinite(d) || tail == null) return NaN;
     return d === 0 ? Infinity : Math.max(2, Math.ceil(((tail + power) / d) ** 2 + tail ** 2 / 2));
   }
   /* Run a beside run b: "reference" if they are the same run; "same" if the interval lies within the margin. */

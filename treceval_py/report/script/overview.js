@@ -30,9 +30,9 @@ function apart(m, best) {
   const untold = order.filter((each) => !best.includes(each) && best.some((one) => T.untold(m, one).includes(each)));
   const told = order.length - best.length - untold.length;
   if (order.length === 2) {
-    const pair = T.pair(m, best[0], order[1]);
+    const pair = T.pair(m, T.state.run, T.state.ref); // as everywhere on the page: run minus reference
     return [`${untold.length ? "The two cannot be told apart" : "The difference is significant"} (simultaneous test, p\u00a0≤\u00a0${alpha}). ` +
-      `The mean difference is ${T.fmt.signed(pair.difference)}, with a ${T.confidence()} interval from ${T.fmt.signed(pair.low)} to ${T.fmt.signed(pair.high)}.`];
+      `The mean difference, ${T.name(T.state.run)} ${T.MINUS} ${T.name(T.state.ref)}, is ${T.fmt.signed(pair.difference)}, with a ${T.confidence()} interval from ${T.fmt.signed(pair.low)} to ${T.fmt.signed(pair.high)}.`];
   }
   const pairs = (order.length * (order.length - 1)) / 2;
   const [it, is] = best.length === 1 ? ["It", "is"] : ["They", "are"];

@@ -49,13 +49,12 @@ T.differences = (m, run, ref) => {
 /* The mean difference in each group of queries, with t intervals corrected after Bonferroni for all groups shown. */
 T.inGroups = (m, run, ref) => {
   const groups = T.data.groups ?? [], by = new Map(T.differences(m, run, ref).map((each) => [each.q, each.d]));
-  const count = d3.sum(groups, (group) => group.sets.length), alpha = T.data.alpha;
   return groups.map((group) => ({
     name: group.name,
     sets: group.sets.map(([label, queries]) => {
       const values = queries.filter((q) => by.has(q)).map((q) => by.get(q)), n = values.length;
       const difference = n ? d3.mean(values) : NaN;
-      const half = n > 1 ? (T.studentT(alpha / count, n - 1) * d3.deviation(values)) / Math.sqrt(n) : NaN;
+      const half = n > 1 ? (T.data.measures[m].student[n] * d3.deviation(values)) / Math.sqrt(n) : NaN;
       return {label, n, difference, ...T.limits(difference, half, m)};
     }),
   }));
