@@ -104,9 +104,6 @@ def compared(qrels: Path, runs: Sequence[Path], resamples: int, repeat: int, *, 
     pairs = ["--pairs", "--test", "randomisation", "--resamples", resamples]
     actions: dict[str, Callable[[], object]] = {
         "treceval compare --pairs --test randomisation": lambda: treceval("compare", qrels, *runs, *measures, *pairs),
-        "the same, and letters by randomised Tukey": lambda: treceval(
-            "compare", qrels, *runs, *measures, *pairs, "--letters", "randomised-tukey"
-        ),
         "the same with one thread": lambda: treceval("compare", qrels, *runs, *measures, *pairs, "--threads", 1),
     }
     if ranx:

@@ -78,7 +78,7 @@ def values_of(folder: Path, count: int) -> dict[str, np.ndarray]:
                 for docid, rank in documents.items():
                     scores[qid][docid] = scores[qid].get(docid, 0.0) + 1 / (60 + rank)
         fused.append(scores)
-    found = te.compare(qrels, [*runs, *fused], MEASURES, test="t", letters="none")
+    found = te.compare(qrels, [*runs, *fused], MEASURES, test="t")
     return {name: each.values - each.means[:, None] for name, each in zip(MEASURES, found.measures, strict=True)}
 
 

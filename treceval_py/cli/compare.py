@@ -251,9 +251,9 @@ def compare(
 ) -> None:
     r"""Compare runs: differences with intervals, paired tests, and groups that do not differ significantly.
 
-    RUNs are run files, folders or patterns, or results saved with -q (by trec_eval, or by treceval as trec, csv, tsv or
-    json). If all are saved results, omit QRELS. A file of a folder or pattern that cannot be scored is left out with a
-    note; the exit status is then 1.
+    RUNs are run files, folders or patterns, or results saved with -q (by trec_eval, or by treceval as trec or json). If
+    all are saved results, omit QRELS. A file of a folder or pattern that cannot be scored is left out with a note; the
+    exit status is then 1.
 
     \b
     treceval compare qrels.txt bm25.txt bge.txt

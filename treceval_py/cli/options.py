@@ -108,11 +108,6 @@ def within(least: int = 0, most: int | None = None) -> Callable[[str], int]:
     return whole
 
 
-def _seed(text: str) -> int:
-    """Return a seed, which may have any number of digits, as numpy takes it."""
-    return int(text) if re.fullmatch("[0-9]{19,400}", str(text)) else within()(text)
-
-
 def named(kind: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
     """Return what completes names of a kind, which are imported when the tab key is pressed."""
 
