@@ -226,7 +226,6 @@ def test_lists_are_compared_to_a_depth(
     found = overlap(run_of(q1=one), run_of(q1=other), **options)
     assert found.tau[0, 1] == pytest.approx(tau, nan_ok=True)
     assert found.shared[0, 1] == found.shared[1, 0] == pytest.approx(shared)
-    assert "depth" not in options or found.depth == options["depth"]
 
 
 def test_queries_with_fewer_than_two_documents_in_both_lists_have_no_tau_and_those_of_one_run_do_not_count() -> None:

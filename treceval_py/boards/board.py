@@ -18,12 +18,12 @@ from treceval_py.boards.cache import Cached, Entry, is_within, path_in_cache, re
 from treceval_py.boards.groups import BoardGroup, board_groups
 from treceval_py.boards.intervals import ranges_of, rounded, shared_ranks
 from treceval_py.boards.pseudonyms import pseudonyms_of
-from treceval_py.comparing.gathering import USUAL, comparable, fit
+from treceval_py.comparing.gathering import comparable, usual_measures
 from treceval_py.comparing.paired import mean_interval
 from treceval_py.comparing.saved.files import Unscored, passed_over, run_files
 from treceval_py.comparing.saved.naming import unique_names
 from treceval_py.comparing.saved.reading import is_saved
-from treceval_py.comparing.scores import MOST, Aligned, Scored, aligned
+from treceval_py.comparing.scores import Aligned, Scored, aligned, scored_of
 from treceval_py.comparing.simultaneous import simultaneous
 from treceval_py.comparing.tests import RESAMPLES, SIMULTANEOUS
 from treceval_py.comparing.tuned import about_tuned
@@ -53,7 +53,7 @@ from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.filling import part_of, results_of
 from treceval_py.scoring.opening import AnyJudgments, Opened
 from treceval_py.scoring.planning import Options, Reading, Scoring, settled, takes_options
-from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile, profile_of
+from treceval_py.scoring.profiles import Profile, profile_of
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.show import by_note
 from treceval_py.scoring.signatures import Signature, explicit, fingerprint_of_queries
@@ -399,10 +399,8 @@ def _measures(
     given: str | Measure | Iterable[str | Measure] | None, profile: Profile
 ) -> tuple[list[Measure], list[str]]:
     """Return the measures of the board, the deciding one first, and the measures omitted from sets."""
-    if given is None and profile.measures == DEFAULT_MEASURES:
-        return list(parse_measures(USUAL)), []
     if given is None:
-        return [measure for measure in profile.parse(profile.measures) if fit(measure)], []
+        return usual_measures(profile), []
     asked, notes = comparable(given, profile)
     if not asked:
         raise MeasureError("no measure to rank runs by", "Name one, such as map.")
@@ -470,25 +468,13 @@ class Scorer:
         run = self.evaluator.table(file) if held else file
         opened = self.evaluator.open(run)
         results = results_of(opened, self.evaluator.plan, self.fingerprint)
-        values = np.where(results.counted, results.matrix, np.nan)[:, : len(self.measures)]
-        _check_size(values, results)
+        values = scored_of(results, "").values[:, : len(self.measures)]
         tied = _tied_queries(opened, run, results) if relevance and isinstance(run, Run) else None
         # A file that was changed and changed back would pass; one that somebody is writing does not.
         if digest_of_file(file) != digest:
             raise InputError("the file changed while it was read", "Run again when nothing writes to it.", file=file)
         judged = _judged_share(results, self.reach)
         return Entry(results.tag, results.qids, values, results.missing, judged, tied, results.signs)
-
-
-def _check_size(values: FloatArray, results: Results) -> None:
-    """Refuse values whose mean or standard deviation does not fit a float."""
-    beyond = np.argwhere(np.abs(values) > MOST)
-    if len(beyond):
-        row, column = beyond[0].tolist()
-        where = f"measure {results.measures[column].name} of query '{results.qids[row]}' is"
-        value = values[row, column]
-        size = "infinite, which cannot" if np.isinf(value) else f"{value:g}, which is too large to"
-        raise EvaluationError(f"{where} {size} be compared", "Rank runs by another measure.")
 
 
 def _judged_share(results: Results, judged: Measure) -> float | None:

@@ -336,8 +336,6 @@ class Agreement(NamedTuple):
         Of lists of documents: their number in both lists divided by the length of the longer one; 1 of systems.
     queries : int
         The number of queries that values of lists are means over, those that all runs have.
-    depth : int or None
-        How many documents of each list count; None for all.
     """
 
     names: tuple[str, ...]
@@ -346,7 +344,6 @@ class Agreement(NamedTuple):
     rbo: FloatArray
     shared: FloatArray
     queries: int = 0
-    depth: int | None = None
 
 
 def system_orders(comparison: Outcome) -> Agreement:
@@ -444,7 +441,7 @@ def overlap_of_runs(
         counts += known
     means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
     tau, of_ap, overlaps, shares = means
-    return Agreement(tuple(names), tau, of_ap, overlaps, shares, len(common), depth)
+    return Agreement(tuple(names), tau, of_ap, overlaps, shares, len(common))
 
 
 def _documents(run: Run, qid: str, limit: int) -> list[bytes]:

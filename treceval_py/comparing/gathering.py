@@ -162,7 +162,9 @@ def gather(
         with _taken_down(source, optional, errors):
             if scores is not None:
                 results = source if isinstance(source, Results) else None
-                entries += [_Entry(_only(scored, chosen), None, results, digest_of(source)) for scored in scores]
+                entries += [
+                    _Entry(_only(scored, chosen, names_of), None, results, digest_of(source)) for scored in scores
+                ]
                 continue
             digest, results = digest_of(source), _results(evaluator, source, watch, look)
             entries.append(_Entry(scored_of(results, "")._replace(measures=names_of), source, results, digest))
@@ -264,6 +266,13 @@ def comparable(measures: str | Measure | Iterable[str | Measure], profile: Profi
     return wanted, notes
 
 
+def usual_measures(profile: Profile) -> list[Measure]:
+    """Return the measures that are compared by default: ours, or those of the profile that can be."""
+    if profile.measures == DEFAULT_MEASURES:
+        return list(parse_measures(USUAL))
+    return [measure for measure in profile.parse(profile.measures) if fit(measure)]
+
+
 def _check_not_scored(qrels: object, scoring: Scoring) -> None:
     """Refuse judgments and scoring options if nothing is scored: they would be silently ignored."""
     if qrels is not None:
@@ -280,9 +289,7 @@ def _chosen(wanted: list[Measure], known: Sequence[Scored], profile: Profile) ->
     if wanted:
         return list(wanted), []
     if not known:
-        if profile.measures == DEFAULT_MEASURES:
-            return list(parse_measures(USUAL)), []
-        return [each for each in profile.parse(profile.measures) if fit(each)], []
+        return list(usual_measures(profile)), []
     first = harmonised(known)
     common = [name for name in first[0].measures if all(name in scored.measures for scored in first)]
     measures = [(name, known_measure(name)) for name in common]
@@ -306,25 +313,20 @@ def _same(name: str, chosen: Measure | str) -> bool:
     return measure is not None and measure == (chosen if isinstance(chosen, Measure) else known_measure(chosen))
 
 
-def _only(scored: Scored, chosen: Sequence[Measure | str]) -> Scored:
-    """Return scored runs with only the chosen measures, in their order."""
+def _only(scored: Scored, chosen: Sequence[Measure | str], names: tuple[str, ...]) -> Scored:
+    """Return scored runs with only the chosen measures, in their order and by these names."""
     places = []
-    for each in chosen:
+    for each, wanted in zip(chosen, names, strict=True):
         place = next((at for at, name in enumerate(scored.measures) if _same(name, each)), None)
         if place is None:
-            name = each if isinstance(each, str) else each.name
             raise EvaluationError(
-                f"the saved results lack {name}; they have {', '.join(scored.measures[:6])}",
+                f"the saved results lack {wanted}; they have {', '.join(scored.measures[:6])}",
                 "Choose one of these, or score the run again.",
                 file=scored.file,
             )
         places.append(place)
-    names = tuple(each if isinstance(each, str) else each.name for each in chosen)
-    return scored._replace(
-        measures=names,
-        values=scored.values[:, places],
-        signatures=tuple(scored.signatures[place] for place in places),
-    )
+    signatures = tuple(scored.signatures[place] for place in places)
+    return scored._replace(measures=names, values=scored.values[:, places], signatures=signatures)
 
 
 def _signatures(known: Sequence[Scored], chosen: Sequence[Measure | str]) -> list[Signature] | None:

@@ -70,8 +70,5 @@ def _fields(line: str, file: str, number: int) -> tuple[str, str, str]:
 def _about_fields(fields: list[str]) -> str:
     if len(fields) == 2 and known_measure(fields[0]) is not None:
         return "Save it with -q, which prints values per query."
-    if len(fields) == 6:
-        return "This looks like a run; score it."
-    if len(fields) == 4:
-        return "This looks like judgments."
-    return "Is the line cut off, or from another file?"
+    guess = {4: "This looks like judgments.", 6: "This looks like a run; score it."}
+    return guess.get(len(fields), "Is the line cut off, or from another file?")

@@ -78,7 +78,7 @@ def agreement_text(comparison: Comparison, runs: Sequence[Run] | None, depth: in
         where = f"{len(comparison.runs)} runs by their means"
         tables.append(_for_people(f"Do measures order the runs alike? ({where})", orders, "measure"))
     if overlap is not None:
-        where = f"first {overlap.depth} documents, {overlap.queries} queries"
+        where = f"first {depth} documents, {overlap.queries} queries"
         tables.append(_for_people(f"Do the runs' lists agree? ({where})", lists, "run"))
     return render(Document("agreement", tables, lambda _: made_of(comparison)), format, style)
 

@@ -7,16 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from treceval_py.comparing.show.cells import ABOVE, BELOW
-from treceval_py.comparing.show.sentences import finding, joined, procedure
+from treceval_py.comparing.show.sentences import MOST_NAMES, finding, joined, procedure
 from treceval_py.errors import MeasureError, visible
 from treceval_py.measures import parse_measures
 
 if TYPE_CHECKING:
     from treceval_py.comparing.outcome import Outcome
     from treceval_py.scoring.signatures import Signature
-
-MOST_NAMES = 5
-"""More runs than these are counted, not named."""
 
 
 def in_paper(comparison: Outcome) -> Outcome:
