@@ -521,7 +521,7 @@ FIT: dict[str, dict[str, Any]] = {
     **{name: {"qrels": FINE, "run": FINE, "measures": "map"} for name in ("evaluate", "assess", "explain")},
     "arithmetic": {"qrels": FINE, "run": FINE, "measure": "AP", "qid": "1"},
     "judge": {"qrels": FINE, "run": FINE},
-    "compare": {"qrels": FINE, "runs": [FINE, FINE], "measures": "map", "bootstrap": 9, "resamples": 9},
+    "compare": {"qrels": FINE, "runs": [FINE, FINE], "measures": "map", "resamples": 9},
     "gate": {"qrels": FINE, "baseline": FINE, "candidate": FINE, "measures": "map"},
     "board": {"qrels": FINE, "runs": ["run"], "resamples": 9},
     "check": {"source": "run", "qrels": "qrels"},
