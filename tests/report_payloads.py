@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm, t
 
 HOSTILE = "</script><script>alert(1)</script>"
 QUOTES = '"><img src=x onerror="alert(2)"> & \'x\''
 NAMES = ["bm25", "dense-é-日本語", HOSTILE, QUOTES, "{second}", "rrf(bm25, dense)", "a-name-that-is-long-" * 3, "zero"]
 MEASURES = ["AP", "nDCG@10", "P@10", "RR", "R@100"]
 CRITICAL = [[1.0, 0.0], [0.5, 2.1], [0.1, 2.9], [0.05, 3.2], [0.01, 3.8], [0.001, 4.4]]
+PLAN = {"tail": float(norm.isf(t.sf(3.2, 99))), "power": float(norm.isf(0.2))}
 
 
 def drawn_payload(
@@ -82,6 +84,8 @@ def drawn_payload(
                 "values": [[None if np.isnan(x) else x for x in row] for row in values[place].tolist()],
                 "left_out": 0,
                 "crit": CRITICAL if queries > 1 else [],
+                "plan": PLAN if queries > 1 else {"tail": None, "power": PLAN["power"]},
+                "student": {str(n): float(t.isf(0.05 / 4 / 2, n - 1)) for n in range(2, queries + 1)},
                 "ties": [[mean, mean + 0.001, 3] for mean in means[place].tolist()] if documents else None,
                 "unj": [[mean / 2, min(1, mean * 2)] for mean in means[place].tolist()] if documents else None,
                 "sum": {"kind": "precisions", "level": 1, "cutoff": None} if MEASURES[place] == "AP" else None,

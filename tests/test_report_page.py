@@ -154,6 +154,9 @@ def sample_payload(comparison: Any) -> dict[str, Any]:
     half = len(payload["qids"]) // 2
     parts = [["first", list(range(half))], ["second", list(range(half, len(payload["qids"])))]]
     payload["groups"] = [{"name": "by half", "sets": parts}, *payload["groups"]]
+    level = 0.05 / sum(len(group["sets"]) for group in payload["groups"])
+    for made in payload["measures"]:
+        made["student"] = {str(n): stats.t.isf(level / 2, n - 1) for n in range(2, len(payload["qids"]) + 1)}
     return payload
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 from command import table, treceval
 from report_payloads import drawn_payload
 from shared import ROBUST, skip_without_shared
@@ -186,6 +187,25 @@ def test_critical_values_are_those_of_the_test_of_all_pairs_and_have_the_level_o
     # Of 999 resamples, 49 and 69 may have a larger |t|: (49 + 1) / 1000 = 0.05.
     assert levels[0.05] == pytest.approx(largest[-50], rel=1e-5)
     assert levels[0.07] == pytest.approx(largest[-70], rel=1e-5)
+    # The level of a t-test with that |t|, and power 0.8: normal quantiles of one tail.
+    tail = scipy.stats.norm.isf(scipy.stats.t.sf(largest[-70], 39))
+    assert found["plan"] == pytest.approx({"tail": tail, "power": 0.841621}, rel=1e-6)
+
+
+def test_groups_have_the_critical_t_of_their_size_and_number() -> None:
+    made = te.compare(
+        JUDGED, PAIR, "map", groups={str(qid): str(place % 3) for place, qid in enumerate(qids_of(JUDGED))}
+    )
+    found = report_payload(made)
+    sizes = [len(queries) for group in found["groups"] for _, queries in group["sets"]]
+    (measure,) = found["measures"]
+    assert {*measure["student"]} == {str(size) for size in sizes if size > 1}
+    for size, critical in measure["student"].items():
+        assert critical == pytest.approx(scipy.stats.t.isf(0.05 / len(sizes) / 2, int(size) - 1), rel=1e-7)
+
+
+def qids_of(qrels: str) -> list[str]:
+    return list(te.read_qrels(qrels))
 
 
 def test_the_queries_are_those_of_any_measure_and_a_value_is_none_where_a_measure_leaves_one_out() -> None:
