@@ -44,6 +44,44 @@ def test_a_list_of_cutoffs_is_several_measures() -> None:
     assert meant("nDCG(gain=exp)@[5, 10]") == meant("nDCG(gain=exp)@5") + meant("nDCG(gain=exp)@10")
 
 
+WRITTEN_OUT = {
+    "NDCG10": "nDCG@10",
+    "P5": "P@5",
+    "recall10": "R@10",
+    "Mean Average Precision": "AP",
+    "NDCG at 10": "nDCG@10",
+    "mAP": "AP",
+    "mAP@5": "AP@5",
+    "mrr_cut_2": "RR@2",
+    "mrr_cut.2": "RR@2",
+    "IPrec(recall=0.1)": "IPrec@0.1",
+    "nDCG(cutoff=5)": "nDCG@5",
+    "nerr10": "NERR10",  # the name of a measure of its own, not nERR@10
+}
+"""Names as people write them, in no program's notation."""
+
+
+def test_a_name_in_words_or_with_its_cutoff_glued_to_it_is_read() -> None:
+    assert {written: meant(written) for written in WRITTEN_OUT} == {
+        written: meant(ours) for written, ours in WRITTEN_OUT.items()
+    }
+    # rbp.95 has no cutoff there; nothing is called F@2; nothing is called Mean Average.
+    for wrong in ("rbp95", "F2", "Mean Average"):
+        assert "unknown measure" in refusal(meant, wrong)
+
+
+def test_several_names_in_one_text_are_a_list() -> None:
+    for text in ("map,nDCG@10", "map nDCG@10", " map , nDCG@10 "):
+        assert meant(text) == meant(["map", "nDCG@10"])
+    assert meant("P.5,10,map") == meant(["P.5,10", "map"])
+    assert meant("official,P.3") == meant(["official", "P.3"])
+    assert meant("nDCG(gain=exp,base=2)@10,AP") == meant(["nDCG(gain=exp,base=2)@10", "AP"])
+    # Commas of cutoffs and parameters separate nothing.
+    assert [each.name for each in meant("utility.1,-1,0,0")] == ["utility_1,-1,0,0"]
+    assert "'5,10' is not a whole number" in refusal(meant, "P@5,10")
+    assert "unknown measure 'ndgc'. Did you mean ndcg?" in refusal(meant, "map,ndgc")
+
+
 REFUSED = [
     "p-MRR", "robustness_at_10", "max_over_subqueries_map_at_10", "main_score", "mrt", "RetrievalPrecisionRecallCurve",
     "base_map", "Rprec@5", "nDCG(judged_only=yes)@10", "P@[5,10", "r-precision@5", "IPrec", "ndcg@0", "map@-1", "P@5,10",
@@ -188,7 +226,7 @@ OWN = te.Profile(
 
 def test_a_name_that_means_two_things_has_a_note(snapshot: SnapshotAssertion) -> None:
     said = {}
-    for name in ("Accuracy@1", "accuracy", "accuracy_at_5", "hits@5", "HITS@5", "mean_average_precision"):
+    for name in ("auc", "Accuracy@1", "accuracy", "accuracy_at_5", "hits@5", "HITS@5", "mean_average_precision"):
         (measure,) = meant(name)
         with pytest.warns(TrecevalWarning) as warned:
             te.evaluate(QRELS, RUN, [name])
@@ -244,7 +282,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 NOTE = (
     "note: Accuracy@1 is the share of pairs in the right order; in BEIR and sentence-transformers it is Success@k, and in "
-    "MTEB R@1. Another profile may decide otherwise.\n"
+    "MTEB R@1. Other profiles may define it differently.\n"
 )
 
 

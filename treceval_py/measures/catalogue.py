@@ -38,7 +38,7 @@ P_GAINS = pairs("p")
 FROM_0, ANY = (0.0, math.inf), (-math.inf, math.inf)
 
 WRITTEN: dict[str, str] = {
-    "map": "average_precision mean_average_precision cosine_map→norm=capped retrieval_map→norm=retrieved "
+    "map": "mAP average_precision mean_average_precision cosine_map→norm=capped retrieval_map→norm=retrieved "
     "retrieval_average_precision→norm=retrieved map:→norm=capped map-→norm=capped,@=32",
     "Rprec": "r_precision",
     "recip_rank": "reciprocal_rank mean_reciprocal_rank",
@@ -78,12 +78,16 @@ KIN = {
 ELSEWHERE = {
     "map": {"mean_average_precision": "AP; in LightGBM it is AP(norm=capped)"},
     "accuracy": {
-        "accuracy": "the share of pairs in the right order; in BEIR and sentence-transformers it is Success@k, and in "
+        "Accuracy": "the share of pairs in the right order; in BEIR and sentence-transformers it is Success@k, and in "
         "MTEB R@1"
     },
-    "hits": {"hits": "the number of relevant documents found; in TF-Ranking it is Success@k"},
+    "auc": {
+        "auc": "the area under the ROC curve of each query, averaged; in scikit-learn auc(x, y) is the area under any "
+        "curve, and roc_auc_score takes all documents together"
+    },
+    "hits": {"Hits": "the number of relevant documents found; in TF-Ranking it is Success@k"},
 }
-"""Spellings that mean something else in other programs, with both meanings."""
+"""Spellings that mean something else in other programs, with both meanings; our own notation only if it is named."""
 
 
 def declare(function: Function, name: str, notation: str = "", facts: str = "unknown", **other: Any) -> Family:

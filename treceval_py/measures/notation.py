@@ -41,8 +41,9 @@ def parse_measures(
         A name in any notation: a nickname (``official``), a family (``P``: all its cutoffs), trec_eval's parameters
         (``P.5,10``, ``ndcg.1=3,2=9``), a printed name (``P_5``), ir_measures' notation (``nDCG@10``,
         ``AP(rel=2)@100``) and its measure objects, several cutoffs (``P@[5,10]``), or another program's name
-        (``ndcg@10``, ``hit_rate_at_10``, ``NDCG:top=10``), in any case. As in trec_eval, ``official`` with ``P.3`` has
-        ``P_3`` instead of the nine default cutoffs of ``P``; with ``P_3`` or ``P@3`` it has all ten.
+        (``ndcg@10``, ``hit_rate_at_10``, ``NDCG:top=10``), in any case; or several names (``"map, nDCG@10"``). As in
+        trec_eval, ``official`` with ``P.3`` has ``P_3`` instead of the nine default cutoffs of ``P``; with ``P_3`` or
+        ``P@3`` it has all ten.
     leaves_out : set of str
         Families that nicknames omit.
     names_here : mapping of str to str
@@ -77,12 +78,14 @@ def parse_measures(
         key = (name, leaves_out, *names_here.items()) if isinstance(name, str) else None
         known = PARSED.get(key)
         if isinstance(name, Measure):
-            known = [name], False, False
-        elif known is None or [one for one in known[0] if FAMILIES.get(one.family.name) is not one.family]:
+            known = [([name], False, False)]
+        elif known is None or [
+            one for each in known for one in each[0] if FAMILIES.get(one.family.name) is not one.family
+        ]:
             known = _parse(name, leaves_out, names_here)
             if key is not None and len(PARSED) < MOST_KNOWN:
                 PARSED[key] = known
-        parsed.append(known)
+        parsed += known
     replaced = {measure.family for measures, _, replaces in parsed if replaces for measure in measures}
     wanted: dict[Measure, None] = {}
     for measures, whole, _ in parsed:
@@ -121,34 +124,53 @@ def in_print_order(chosen: Iterable[Measure]) -> list[Measure]:
     return sorted(chosen, key=key)
 
 
-def _parse(name: object, leaves_out: frozenset[str], names_here: Mapping[str, str]) -> _Parsed:
-    """Return the measures of a name, whether it stands for whole families, and whether it replaces these."""
+def _parse(name: object, leaves_out: frozenset[str], names_here: Mapping[str, str]) -> list[_Parsed]:
+    """Return what a name, or each name of a list in one text, stands for."""
     # ir_measures' measures are recognised by this method; their text is their name.
     text = str(name) if hasattr(name, "iter_calc") else name
     if not isinstance(text, str):
         raise MeasureError(f"a measure is named by text, not by {shown(text)}", "Use a name such as 'map'.")
     if text in NICKNAMES:
         names = [name for name in NICKNAMES[text] if name not in leaves_out]
-        return [measure for name in names for measure in FAMILIES[name].measures()], True, False
+        return [([measure for name in names for measure in FAMILIES[name].measures()], True, False)]
+    read, wrong = None, None
     try:
         read = _read(text, names_here)
     except UnknownMeasureError:
         raise
     except MeasureError as error:
-        todo = error.todo or "See 'treceval measures' for its parameters."
-        raise MeasureError(f"measure {shown(text)}: {error.what}", todo) from None
-    if read is None:
-        meant = meant_by(text)
-        todo = (f"Did you mean {meant}? " if meant else "") + "'treceval measures' lists them all."
-        raise UnknownMeasureError(f"unknown measure {shown(text)}", todo)
-    return read
+        wrong = MeasureError(
+            f"measure {shown(text)}: {error.what}", error.todo or "See 'treceval measures' for its parameters."
+        )
+    if read is not None:
+        return [read]
+    names = [name for name in re.split(_BETWEEN, text) if name]
+    measures = [name for name in names if name != text and _is_name(name, leaves_out, names_here)]
+    if measures and (wrong is None or measures == names):
+        return [one for name in names for one in _parse(name, leaves_out, names_here)]
+    if wrong is not None:
+        raise wrong
+    meant = meant_by(text)
+    todo = (f"Did you mean {meant}? " if meant else "") + "'treceval measures' lists them all."
+    raise UnknownMeasureError(f"unknown measure {shown(text)}", todo)
+
+
+def _is_name(text: str, leaves_out: frozenset[str], names_here: Mapping[str, str]) -> bool:
+    """Tell whether a text names a measure."""
+    with contextlib.suppress(MeasureError):
+        return bool(_parse(text, leaves_out, names_here))
+    return False
+
+
+_BETWEEN = r"[\s,]+(?=[A-Za-z])(?![^(]*\))"
+"""What separates measures in one text: not what separates cutoffs or arguments."""
 
 
 def _read(text: str, names_here: Mapping[str, str] = _NOT_DECIDED) -> _Parsed | None:
     """Parse a name that is no nickname, as a profile decides it or in any notation; None if it is in none."""
     try:
         here = _parse_spelling(text, names_here) if names_here else None
-        return here or _parse_name(text) or _parse_spelling(text)
+        return here or _parse_name(text) or _parse_spelling(text) or _parse_loosely(text)
     except UnknownMeasureError:
         raise
     except MeasureError:
@@ -210,14 +232,13 @@ def _parse_notation(text: str) -> list[Measure] | None:
     if match is None:
         return None
     name, at = match["name"], match["at"]
-    fitting = [
-        family
-        for family in FAMILIES.values()
-        if (family.at is not None) == (at is not None) and (name in family.notation or name == family.name)
-    ]
-    if not fitting:
+    named = [family for family in FAMILIES.values() if name in family.notation or name == family.name]
+    if not named:
         return None
     given = arguments_of(match["inside"])
+    if at is None:  # as in IPrec(recall=0.1)
+        at = next((given.pop(family.at.name) for family in named if family.at and family.at.name in given), None)
+    fitting = [family for family in named if (family.at is not None) == (at is not None)]
     for family in fitting:
         if given.keys() <= family.keys.keys():
             return _noted([_measure(family, given, at, text)], name)
@@ -252,12 +273,28 @@ def _parse_spelling(text: str, names_here: Mapping[str, str] = _NOT_DECIDED) -> 
     return (measures if names_here else _noted(measures, meaning.name)), False, False
 
 
+def _parse_loosely(text: str) -> _Parsed | None:
+    """Parse a name in words, ``Mean Average Precision``, or one that its cutoff follows at once, ``P5``."""
+    with contextlib.suppress(MeasureError):
+        if " " in text.strip() and (read := _parse_spelling(re.sub(r"\s+", "_", text.strip()))):
+            measures = [
+                replace(one, asked=one.notation, note=one.note.replace(one.name, text.strip())) for one in read[0]
+            ]
+            return measures, False, False
+        known = {folded(name) for family in FAMILIES.values() for name in (family.name, *family.notation)}
+        if folded(text) not in known and (glued := re.fullmatch(r"([A-Za-z_-]*[A-Za-z])([0-9]{1,9})", text)):
+            read = _parse_spelling(f"{glued[1]}@{glued[2]}")
+            return read if read and all("cutoff" in dict(one.parameters) for one in read[0]) else None
+    return None
+
+
 def _noted(measures: Sequence[Measure], name: str) -> list[Measure]:
     """Return measures with a note on the other meaning of their name."""
-    meanings = {folded(spelling): words for each in measures[:1] for spelling, words in each.family.elsewhere}
-    if (words := meanings.get(folded(name))) is None:
-        return list(measures)
-    return [replace(each, note=f"{each.name} is {words}. Another profile may decide otherwise.") for each in measures]
+    for family, spelling, words in ((one.family, *pair) for one in measures[:1] for pair in one.family.elsewhere):
+        if name == spelling or (folded(name) == folded(spelling) and name not in family.notation):
+            note = f" is {words}. Other profiles may define it differently."
+            return [replace(each, note=each.name + note) for each in measures]
+    return list(measures)
 
 
 def meant_by(text: str) -> str:

@@ -77,7 +77,7 @@ _OF_OTHERS = re.compile(
     r"\s*(?P<name>[^\s()@]+?)\s*(?:\((?P<inside>.*)\))?\s*(?:@\s*(?P<at>\[[^\]]*\]|\S+?))?"
     r"(?:-l(?P<level>\d{1,9})|(?P<dash>-))?\s*"
 )
-_CUT_NAME = re.compile(r"(?P<name>.+?)(?:_at)?_(?P<at>\d+(?:\.\d+)?)")
+_CUT_NAME = re.compile(r"(?P<name>.+?)(?:_cut[_.]|(?:_at)?_)(?P<at>\d+(?:\.\d+)?)")
 _DOTTED_NAME = re.compile(r"(?P<name>[^.]+)\.(?P<digits>\d+)")
 _OF_FUNCTIONS = ("accuracy", "precision", "recall", "ndcg", "mrr", "map")
 _OF_SIMILARITY = re.compile(
@@ -202,7 +202,9 @@ def meaning_of(text: str) -> Meaning | None:
     if known and written.cutoffs:
         raise MeasureError(f"{written.name} takes no cutoff", f"See 'treceval measures {written.name}'.")
     if known:
-        raise MeasureError(f"{written.name} needs a cutoff", f"Write {written.name}@10, for example.")
+        level = any(family.at and family.at.name == "recall" for family, _ in index[key].get(written.name, ()))
+        todo = f"Write {written.name}@{0.1 if level else 10}, for example."
+        raise MeasureError(f"{written.name} needs a cutoff", todo)
     return None
 
 
