@@ -79,7 +79,7 @@ def quiet(runs: Any, *arguments: Any, **options: Any) -> te.Run:
 
 def test_the_command_writes_a_run_in_the_order_of_trec_eval(folder: Path) -> None:
     done = fuse(folder, "one.txt", "other.txt", "-o", "fused.txt")
-    assert (done.status, done.out, done.err) == (0, b"", b"")
+    assert (done.status, done.out, done.err) == (0, b"", b"written: fused.txt, fused.txt.json\n")
     # 1/62 + 1/61 = 0.03252…, 1/61 = 0.01639…, 1/62 = 0.01612…, 1/63 = 0.01587…
     assert (folder / "fused.txt").read_text() == (
         f"1 Q0 b 1 {1 / 61 + 1 / 62!r} rrf-k60\n"

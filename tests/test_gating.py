@@ -443,7 +443,7 @@ def test_a_saved_baseline_decides_how_the_candidate_is_scored(home: Path) -> Non
 
 
 UNDECIDED = {
-    "qrels old": 1, "qrels old new poor": 1, "qrels old gone": 1, "qrels old new --floor 0.3": 2,
+    "qrels old": 2, "qrels old new poor": 2, "qrels old gone.txt": 1, "qrels old new --floor 0.3": 2,
     "qrels old new --margin =1": 2, "qrels old new --margin 1 --margin 2": 2, "qrels old new --margin map=x": 2,
 }  # fmt: skip
 """Command lines, and the exit status."""

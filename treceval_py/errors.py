@@ -111,6 +111,12 @@ class EvaluationError(TrecevalError, ValueError):
     """Judgments, run and measures do not fit together; for example, they share no query."""
 
 
+class RunCountError(EvaluationError):
+    """There are fewer runs, or more, than the computation takes."""
+
+    status = 2
+
+
 class OutputError(TrecevalError):
     """A file cannot be written."""
 

@@ -38,7 +38,7 @@ from treceval_py.comparing.variance import letters, two_way_anova
 from treceval_py.data.ids import shown
 from treceval_py.data.query_groups import QueryGroups
 from treceval_py.data.run import Run
-from treceval_py.errors import EvaluationError, MeasureError
+from treceval_py.errors import EvaluationError, MeasureError, RunCountError
 from treceval_py.io.digests import base_name
 from treceval_py.io.query_groups import AnyGroups, read_query_groups
 from treceval_py.measures import Measure
@@ -235,7 +235,7 @@ def compare_gathered(
     settings = checked(settings, threads)
     runs = given.runs
     if len(runs) < 2:
-        raise EvaluationError(
+        raise RunCountError(
             f"there {'is one run' if runs else 'are no runs'} to compare, but two or more are needed", "Add another."
         )
     names = tuple(run.name for run in runs)

@@ -13,7 +13,7 @@ import numpy as np
 from treceval_py._types import Data, FloatArray, Source
 from treceval_py.data.ids import Ids, encode, first_of, quoted, shown
 from treceval_py.data.run import RUN_NAME, Run
-from treceval_py.errors import DataError, warn
+from treceval_py.errors import DataError, RunCountError, warn
 from treceval_py.fusing.listing import ListedRun, list_run, read_listed
 from treceval_py.fusing.methods import Fusion, Lists, align, weights_of
 from treceval_py.fusing.observing import Observed
@@ -84,7 +84,8 @@ class Fused:
         threads: int | None = None,
     ) -> None:
         if len(runs) < 2:
-            raise DataError("there is only 1 run to fuse" if runs else "there is no run to fuse", "Give two or more.")
+            fault = f"there {'is one run' if runs else 'are no runs'} to fuse, but two or more are needed"
+            raise RunCountError(fault, "Add another.")
         for option, number in (("depth", depth), ("k", k)):
             if number is not None and (not isinstance(number, (int, np.integer)) or number < 1):
                 raise DataError(f"{option} is {shown(number)}", "Give a whole number from 1, or omit it.")

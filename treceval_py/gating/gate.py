@@ -27,7 +27,7 @@ from treceval_py.comparing.paired import SAME, of_differences, one_sided_power, 
 from treceval_py.comparing.saved.reading import is_saved
 from treceval_py.comparing.scores import Aligned, Scored, aligned
 from treceval_py.data.ids import first_of, shown
-from treceval_py.errors import EvaluationError, MeasureError, brief
+from treceval_py.errors import EvaluationError, MeasureError, RunCountError, brief
 from treceval_py.io.digests import base_name
 from treceval_py.measures import Measure
 from treceval_py.measures.notation import several
@@ -411,7 +411,7 @@ def gate_gathered(gathered: Gathered, settings: GateSettings, *, force: bool = F
     runs = gathered.runs
     if len(runs) != 2:
         wrong = f"a gate takes two runs, the baseline and the candidate, but there {'is' if len(runs) == 1 else 'are'}"
-        raise EvaluationError(f"{wrong} {len(runs)}", "Name one file for each.")
+        raise RunCountError(f"{wrong} {len(runs)}", "Name one file for each.")
     columns = aligned(runs, force=force)
     for column in columns:
         _check_queries(column, runs)
