@@ -20,7 +20,7 @@ from typing import Any
 import click
 
 from treceval_py.checking.catalogue import CODES, Code
-from treceval_py.cli.commands import COMMANDS, DefaultGroup, treceval
+from treceval_py.cli.commands import USES, treceval
 from treceval_py.errors import MeasureError, visible
 from treceval_py.grading.rules import RULES, example_rules
 from treceval_py.io.formats import FORMATS
@@ -524,13 +524,23 @@ def _commands() -> list[tuple[click.Command, click.Context]]:
 
 
 def _all_commands() -> list[str]:
-    about = {DefaultGroup.default: "score runs; the name of this command may be omitted", **COMMANDS}
-    rows = [[link(f"treceval {command.name}"), prose(about[str(command.name)])] for command, _ in _commands()]
-    return table(["command", "what it does"], rows)
+    rows = [
+        [use if name == next(iter(commands)) else "", link(f"treceval {name}"), prose(title)]
+        for use, commands in USES.items()
+        for name, title in commands.items()
+    ]
+    return table(["", "command", "what it does"], rows)
 
 
 def _options(command: click.Command, context: click.Context) -> list[click.Option]:
     return [each for each in command.get_params(context) if isinstance(each, click.Option)]
+
+
+def _settings(command: click.Command) -> list[str]:
+    """Return a table of what ``--set`` sets."""
+    settings = [each for option in command.params for each in getattr(option, "settings", {}).items()]
+    rows = [[code(key), *_option(setting)[1:]] for key, setting in settings]
+    return ["", *table(["with `--set KEY=VALUE`", "what it does"], rows)] if rows else []
 
 
 def _usage(command: click.Command, context: click.Context) -> list[str]:
@@ -542,7 +552,12 @@ def _command(command: click.Command, context: click.Context) -> list[str]:
     lines = _usage(command, context)
     for block in inspect.cleandoc(command.help or "").replace("\b\n", "\n\b").split("\n\n"):
         lines += ["", *(_kept(block.strip("\n\b").splitlines()) if "\b" in block else [_said(block)])]
-    return [*lines, "", *table(["option", "what it does"], map(_option, _options(command, context)))]
+    return [
+        *lines,
+        "",
+        *table(["option", "what it does"], map(_option, _options(command, context))),
+        *_settings(command),
+    ]
 
 
 def _said(text: str) -> str:
@@ -702,7 +717,7 @@ def commands_index(site: bool = False) -> str:
         rows = options[str(command.name)]
         also = ", ".join(f"`{row[0].split('`')[1]}`" for row in rows if row in shared)
         lines += [*_usage(command, context), ""]
-        lines += table(["option", "what it does"], [row for row in rows if row not in shared])
+        lines += table(["option", "what it does"], [row for row in rows if row not in shared]) + _settings(command)
         lines += ["", f"{link('Shared options')}: {also}.", ""]
     return "\n".join([*lines, "## Shared options", "", *table(["option", "what it does"], shared)]) + "\n"
 

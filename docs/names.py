@@ -19,6 +19,7 @@ HOME = Path(__file__).parent.parent
 
 LISTED = {
     "PROFILES": "scoring.profiles",
+    "USUAL_MEASURES": "scoring.profiles",
     "NICKNAMES": "measures",
     "RESULT_FORMATS": "scoring.show",
     "PLOTS": "plots.specs",

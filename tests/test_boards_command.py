@@ -46,7 +46,7 @@ def test_what_is_written_and_judgments_and_links_in_the_folder_of_the_runs_are_n
     (home / "runs" / "latest.txt").symlink_to("b.txt")
     for _ in range(2):
         done = board(home, "qrels.txt", "runs", "--format", "json", "-o", "runs/board.json")
-        assert (done.status, done.err) == (0, b"")
+        assert (done.status, done.err) == (0, b"written: runs/board.json\n")
     found = json.loads((home / "runs" / "board.json").read_text())["runs"]
     assert [run["file"] for run in found] == ["a.txt", "b.txt"]
     (home / "runs" / "board.json").unlink()

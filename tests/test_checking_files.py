@@ -57,7 +57,8 @@ def test_findings_are_not_written_over_a_file_that_is_mended_in_place(tmp_path: 
 
 def test_findings_are_written_beside_a_file_that_is_mended_in_place(tmp_path: Path) -> None:
     done = command(tmp_path, "twice.txt", "--in-place", "--format", "json", "-o", "found.json", twice_txt=TWICE)
-    assert done == (0, b"", b"note: twice.txt: 1 exact duplicate was removed (line 2)\n")
+    said = b"written: found.json\nnote: twice.txt: 1 exact duplicate was removed (line 2)\n"
+    assert done == (0, b"", said)
     assert (tmp_path / "twice.txt").read_bytes() == ONCE
     found = json.loads((tmp_path / "found.json").read_text())["rows"]
     assert ("R120", 2) in [(each["code"], each["line"]) for each in found]

@@ -91,8 +91,8 @@ def test_of_a_single_file_the_message_says_what_it_is_and_what_lacks(folder: Fol
     assert folder.score("-m RR --judged-ranking judged").out.split() == [b"RR", b"all", b"0.7500"]
     said = folder.refused("-m map run", 2)
     assert "Missing argument 'QRELS': run looks like a run. Give the judgments before it." in said
-    for other in ("nosuch", "-", "."):
-        assert "Missing argument 'RUN [RUN…]'. See 'treceval --help'." in folder.refused(other, 2)
+    for other in ("nosuch.txt", "-", "."):
+        assert "Missing argument 'RUN [RUN…]'. See 'treceval score --help'." in folder.refused(other, 2)
 
 
 @pytest.mark.parametrize("options", ["-m RR", "-m RR --ties", "-q -m RR --format csv"])
@@ -234,7 +234,7 @@ KINDS = (
 )
 WRONG_FILES: dict[str, dict[str, str]] = {
     **REFUSED["wrong_files"],
-    "a name that is too long": {"at": "x" * 99, "command": "qrels " + "x" * 300},
+    "a name that is too long": {"at": "./" + "x" * 97, "command": "qrels ./" + "x" * 300},
     **{
         f"level {text}": {"at": "qrels:2", "command": PREFERRED, "qrels": PREFS.decode().replace("2", text)}
         for text in ("nan", "x", "1,5", "1e999", "1_0")
@@ -254,7 +254,7 @@ def test_a_wrong_file_is_refused_by_its_own_name(folder: Folder, snapshot: Snaps
 
 
 def test_names_of_files_are_shown_in_printable_characters(folder: Folder) -> None:
-    names = {"": "''", "a\nb\x1b[1m": "a\\nb\\x1b[1m", os.fsdecode(b"r\xff"): "r\\xff"}
+    names = {"a\nb\x1b[1m.x": "a\\nb\\x1b[1m.x", os.fsdecode(b"./r\xff"): "./r\\xff"}
     for name, shown in names.items():
         assert folder.refused(["qrels", name]) == f"{shown}: no such file. Check the name."
 
@@ -387,7 +387,7 @@ def test_an_output_file_stays_as_it_was_when_the_run_is_refused(folder: Folder) 
 
 def test_output_to_a_file_leaves_standard_output_empty(folder: Folder) -> None:
     done = folder.score("-m map -o out qrels run")
-    assert (done, (folder.path / "out").read_bytes()) == ((0, b"", b""), SCORED)
+    assert (done, (folder.path / "out").read_bytes()) == ((0, b"", b"written: out\n"), SCORED)
 
 
 # --- how the process ends ---
@@ -403,9 +403,9 @@ def shell(folder: Folder, line: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
-NOPE = "nope: no such file. Check the name.\n"
+NOPE = "nope.txt: no such file. Check the name.\n"
 SHELL: dict[str, tuple[str, tuple[int, str, str]]] = {
-    "bad data": ("$T qrels nope", (1, "", NOPE)),
+    "bad data": ("$T qrels nope.txt", (1, "", NOPE)),
     "bad usage": (
         "$T -m bad qrels run",
         (2, "", "treceval: unknown measure 'bad'. 'treceval measures' lists them all.\n"),
@@ -414,9 +414,12 @@ SHELL: dict[str, tuple[str, tuple[int, str, str]]] = {
         "$T qrels run >&-",
         (1, "", "treceval: standard output is closed. Use -o FILE.\n"),
     ),
-    "output to a file needs no standard output": ("$T -m map -o out qrels run >&-; cat out", (0, SCORED.decode(), "")),
-    "an error needs no standard output": ("$T qrels nope >&-", (1, "", NOPE)),
-    "an error needs no standard error": ("$T qrels nope 2>&-", (1, "", "")),
+    "output to a file needs no standard output": (
+        "$T -m map -o out qrels run >&-; cat out",
+        (0, SCORED.decode(), "written: out\n"),
+    ),
+    "an error needs no standard output": ("$T qrels nope.txt >&-", (1, "", NOPE)),
+    "an error needs no standard error": ("$T qrels nope.txt 2>&-", (1, "", "")),
     "standard input that is closed": (
         "$T qrels - <&-",
         (1, "", "<stdin>: standard input is closed. Give a file instead of '-'.\n"),

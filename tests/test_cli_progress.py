@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -128,6 +129,26 @@ def test_steps_are_counted_after_a_second(monkeypatch: pytest.MonkeyPatch, clock
     stderr(monkeypatch, terminal=False)
     with progress.counting("files") as after:
         assert after is None
+
+
+def test_what_is_being_done_is_shown_after_a_while_and_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PATIENCE", 0.01)
+    written = stderr(monkeypatch, terminal=True)
+    with progress.working("comparing 2 runs"):
+        while not written.text():
+            time.sleep(0.005)
+    assert written.text().startswith("\rcomparing 2 runs: 0 s")
+    assert written.text().endswith("\r\x1b[K")
+    monkeypatch.setattr(progress, "PATIENCE", 60.0)
+    written = stderr(monkeypatch, terminal=True)
+    with progress.working("comparing 2 runs"):
+        pass
+    assert written.text() == ""
+    written = stderr(monkeypatch, terminal=False)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    with progress.working("comparing 2 runs"):
+        time.sleep(0.01)
+    assert written.text() == ""
 
 
 def test_a_bar_is_drawn_after_a_second(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:

@@ -42,8 +42,8 @@ REFUSED = {
     "--nonsense": "No such option",
     "compare --nonsense": "No such option",
     "check --nonsense": "No such option",
-    "": "Missing argument 'QRELS'.",
-    "qrels": "Missing argument 'RUN [RUN…]'.",
+    "": "Missing arguments 'QRELS RUN'.",
+    "-": "Missing argument 'RUN [RUN…]'.",
     "convert in": "Missing argument 'OUT'.",
     "compare": "Missing argument 'QRELS'.",
     "gate": "Missing argument 'QRELS'.",
@@ -60,13 +60,15 @@ REFUSED = {
     "agree a b --alpha x": "'x' is not a valid float",
     "compare a b c --resamples 0": "0 is not 1 or more.",
     "--ties --signature qrels run": "remove --signature.",
-    "retrieve x -o y --k1 -1": "-1.0 is not in the range",
+    "retrieve x -o y --set k1=-1": "-1.0 is not in the range",
 }
 
 
 @pytest.mark.both_readers
 @pytest.mark.parametrize("line", REFUSED)
 def test_a_refusal_needs_no_numpy(line: str, tmp_path: Path) -> None:
+    for name in ("qrels", "run"):
+        (tmp_path / name).touch()
     status, said, modules = started(line.split(), tmp_path)
     assert status == "2"
     assert REFUSED[line] in said

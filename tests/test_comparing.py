@@ -23,13 +23,13 @@ from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
 from treceval_py.comparing.comparing import checked
-from treceval_py.comparing.gathering import USUAL
 from treceval_py.comparing.notes import about_resamples
 from treceval_py.comparing.outcome import Settings
 from treceval_py.comparing.scores import Scored
 from treceval_py.comparing.simultaneous import simultaneous
 from treceval_py.comparing.tests import TESTS
 from treceval_py.rendering import FORMATS
+from treceval_py.scoring.profiles import USUAL_MEASURES
 
 HOME = Path(__file__).parent.parent
 DATA = HOME / "data"
@@ -217,7 +217,7 @@ def test_settings_at_the_ends_of_their_ranges_are_taken() -> None:
 
 def test_the_usual_measures_are_compared_and_found_in_any_notation() -> None:
     found = te.compare(QRELS, RUNS)
-    assert [each.measure for each in found.measures] == [name.replace(".", "_") for name in USUAL]
+    assert [each.measure for each in found.measures] == [*USUAL_MEASURES]
     assert found["P@10"] is found["P_10"] is found["P.10"]
     with pytest.raises(KeyError, match="P@5"):
         found["P@5"]
@@ -254,13 +254,15 @@ def test_runs_and_saved_results_without_judgments_are_refused(tmp_path: Path, sn
     assert said == snapshot
 
 
-def test_arguments_that_do_not_go_together_are_refused(snapshot: SnapshotAssertion) -> None:
+def test_arguments_that_do_not_go_together_are_refused(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    for name in "abc":
+        (tmp_path / name).touch()
     said = {}
     for arguments in (
         "", "a", "a b --pairs --baseline b", "a b --queries q", "- -", "a b --columns 2",
         "a b --per-query 3 --agreement 5", "a b c --test z", "a b --agreement --sort name",
     ):  # fmt: skip
-        done = treceval(["compare", *arguments.split()])
+        done = treceval(["compare", *arguments.split()], folder=tmp_path)
         assert (done.status, done.out) == (2, b"")
         said[arguments] = done.err.decode()
     assert said == snapshot

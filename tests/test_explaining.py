@@ -354,11 +354,13 @@ def explained(folder: Path, *arguments: str) -> str:
 def test_what_is_asked_for_is_explained_and_written_to_a_file(tmp_path: Path) -> None:
     files(tmp_path)
     assert re.findall(r"^(\S+)\n=+$", explained(tmp_path), re.MULTILINE) == [
-        "RR@10",
-        "nDCG@10",
         "AP",
-    ]  # the usual three
-    assert explained(tmp_path, "-m", "AP", "-o", "report") == ""
+        "nDCG@10",
+        "RR",
+        "P@10",
+    ]  # the usual four
+    done = treceval(["explain", "qrels", "run", "-m", "AP", "-o", "report"], folder=tmp_path)
+    assert done == (0, b"", b"written: report\n")
     assert (tmp_path / "report").read_text() == explained(tmp_path, "-m", "AP")
     report = explained(tmp_path, "-m", "AP", "-m", "RR@5", "-m", "P.5,10", "--query", "q2")
     measures = ["AP(rel=1)", "RR(rel=1)@5", "P(rel=1)@5", "P(rel=1)@10"]
@@ -467,7 +469,7 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path, snapshot: SnapshotAss
     files(tmp_path)
     (tmp_path / "empty").write_bytes(b"")
     (tmp_path / "prefs").write_bytes(b"1 g s a 3\n1 g s b 2\n")
-    given = ("qrels empty", "empty run", "qrels nosuch", "no\x1bsuch run", "prefs run", "- -", "run")
+    given = ("qrels empty", "empty run", "qrels nosuch.txt", "no\x1bsuch.txt run", "prefs run", "- -", "run")
     assert {
         ascii(named): refused(tmp_path, *named.split(" "), status=2 if named in ("- -", "run") else 1)
         for named in given

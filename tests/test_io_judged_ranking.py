@@ -110,7 +110,7 @@ def test_standard_input_can_be_one_of_the_files(folder: Path) -> None:
     done = treceval(["--judged-ranking", "-", "--judged-ranking", "-"], folder=folder)
     assert (done.status, done.err) == (
         2,
-        b"treceval: Standard input (-) can be read only once. See 'treceval --help'.\n",
+        b"treceval: Standard input (-) can be read only once. See 'treceval score --help'.\n",
     )
 
 

@@ -317,8 +317,6 @@ def test_what_is_counted_from_judgments_does_not_change_with_the_run() -> None:
 # Facts are declared, and nowhere else ----------------------------------------------------------------
 
 CHOICES = {
-    "cli/score.py": {"RANGED"},
-    "comparing/gathering.py": {"USUAL"},
     "grading/claims/naming.py": {"_IN_FULL", "_ORDINARY"},
     "grading/rules.py": {"USUAL_MEASURES"},
     "comparing/saved/trec.py": {"TAG"},

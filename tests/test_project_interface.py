@@ -39,17 +39,21 @@ def is_accepted(of: click.ParamType, text: str) -> bool:
 def options() -> Iterator[tuple[str, list[str]]]:
     """Yield commands with a line for each of their options and arguments."""
     context = click.Context(treceval)
-    for name in ("score", *COMMANDS):
+    for name in COMMANDS:
         command = treceval.get_command(context, name)
         assert command is not None
         lines = []
-        for parameter in command.params:
+        settings = [setting for each in command.params for setting in getattr(each, "settings", {}).values()]
+        for parameter in (*command.params, *settings):
             facts = ["flag"] if getattr(parameter, "is_flag", False) else [kind(parameter)]
             facts += [fact for fact in ("multiple", "required", "hidden") if getattr(parameter, fact, False)]
             facts += [f"{parameter.nargs} values"] * (parameter.nargs != 1)
             default = parameter.get_default(context)
             facts += [f"= {default!r}"] if isinstance(default, str | int | float | tuple) else []
-            lines.append(f"{' '.join(sorted(parameter.opts + parameter.secondary_opts))}: {', '.join(facts)}")
+            spellings = " ".join(sorted(parameter.opts + parameter.secondary_opts))
+            lines.append(
+                f"{spellings.replace('--', '--set ') if parameter in settings else spellings}: {', '.join(facts)}"
+            )
         yield name, lines
 
 

@@ -184,7 +184,7 @@ def test_options_are_those_of_scoring(folder: Path) -> None:
 
 def test_without_measures_there_are_the_profiles_own_or_the_usual_ones(folder: Path) -> None:
     assert [row["measure"] for row in columns(folder, "--ties", "--profile", "gdeval")] == ["nDCG@20", "ERR@20"]
-    usual = ["map", "recip_rank", "ndcg", "ndcg_cut_10"]
+    usual = ["AP", "nDCG@10", "RR", "P@10"]
     assert [row["measure"] for row in columns(folder, "--ties")] == usual
     assert [row["measure"] for row in columns(folder, "--unjudged")] == usual
 

@@ -94,7 +94,7 @@ def test_results_become_a_frame_of_polars_or_say_what_to_install(monkeypatch: py
 
 def test_results_are_saved_as_the_command_prints_them(folder: Path) -> None:
     quietly("qrels", "run", ["map", "relstring", "ndcg_cut.10"]).save("saved.json")
-    command = ["-q", "--format", "json", "-m", "map", "-m", "ndcg_cut.10", "-m", "relstring", "qrels", "run"]
+    command = ["-q", "--format", "json", "-m", "map", "-m", "relstring", "-m", "ndcg_cut.10", "qrels", "run"]
     assert (folder / "saved.json").read_bytes() == treceval(command, folder=folder).out
 
 

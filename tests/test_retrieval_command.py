@@ -48,21 +48,21 @@ def collection(folder: Path) -> Path:
 
 EMBEDDED = ["--passage-embeddings", "x", "--query-embeddings", "y"]
 TOGETHER = [
-    ["--retriever", "bm25", "--pooling", "cls"],
-    ["--retriever", "sparse", "--pooling", "cls"],
+    ["--retriever", "bm25", "--set", "pooling=cls"],
+    ["--retriever", "sparse", "--set", "pooling=cls"],
     ["--retriever", "sparse", "--index", "Flat"],
-    ["--retriever", "bm25", "--shard-size", "5"],
-    ["--retriever", "jaccard", "--k1", "2"],
+    ["--retriever", "bm25", "--set", "shard-size=5"],
+    ["--retriever", "jaccard", "--set", "k1=2"],
     ["--retriever", "jaccard", "--device", "cpu"],
     ["--search-parameters", "nprobe=4"],
     ["--rerank-depth", "20"],
     ["--ray", "auto", "--device", "cpu"],
-    ["--shared-work"],
-    ["--ray", "auto", "--shared-work", "--reuse", "passages"],
-    ["--no-probe"],
+    ["--set", "shared-work=yes"],
+    ["--ray", "auto", "--set", "shared-work=yes", "--set", "reuse=passages"],
+    ["--set", "probe=no"],
     ["--passage-embeddings", "x"],
     ["--query-embeddings", "y"],
-    [*EMBEDDED, "--pooling", "cls"],
+    [*EMBEDDED, "--set", "pooling=cls"],
     [*EMBEDDED, "--corpus", "c"],
     ["--embeddings-only", "-m", "map"],
 ]
@@ -205,7 +205,7 @@ def test_a_plan_counts_what_is_written_and_says_where_there_is_no_room(
     needed, told = 2 * 3 * (14 + 2 + 3), []
     for free in (needed, needed - 1):
         monkeypatch.setattr("shutil.disk_usage", lambda folder, free=free: SimpleNamespace(free=free))
-        done = retrieve(*given, "--dry-run", "--no-probe")
+        done = retrieve(*given, "--dry-run", "--set", "probe=no")
         told.append((done.out + done.err).decode().replace(str(tmp_path), "…"))
         assert (f"has {free} bytes free, which is not enough." in told[-1]) is (free < needed)
     assert told[0].partition("read ")[0] == snapshot

@@ -239,7 +239,7 @@ def test_lengths_that_a_model_cannot_take_are_refused_and_the_next_ones_are_not(
     settings = settings_for(tiny, pooling="mean")._replace(query_max_length=513)
     message = refusal(Encoder, tiny, settings, device="cpu", batch_size=4)
     assert message.startswith(f"{tiny.name}: the model fails on a text of 513 tokens on cpu: ")
-    assert message.endswith(". A smaller --query-max-length may help.")
+    assert message.endswith(". A smaller query-max-length may help.")
     # [CLS] the river [SEP]
     told = [
         refusal(encoder_of, tiny, query_instruction="the river", query_max_length=4),
@@ -261,7 +261,7 @@ def test_a_text_whose_vector_is_not_finite_is_named(tiny, tmp_path):
 
 def test_a_model_whose_vectors_are_all_the_same_is_noted(tiny):
     # The first token of an untrained model knows little of the others.
-    note = "have nearly the same vector, so their ranking will be noise: the model is untrained, or --pooling cls is wrong for it."
+    note = "have nearly the same vector, so their ranking will be noise: the model is untrained, or pooling=cls is wrong for it."
     assert encoder_of(tiny, pooling="cls").notes == (f"Unrelated passages {note}", f"Unrelated queries {note}")
 
 

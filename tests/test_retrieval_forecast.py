@@ -97,7 +97,17 @@ def test_a_sample_is_evenly_spread(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_plan_has_the_time_of_each_stage_and_says_what_is_not_measured(tmp_path: Path) -> None:
     skip_without("sentence_transformers", "faiss")
     model, reranker = make_tiny_model(str(tmp_path / "model")), make_tiny_reranker(tmp_path / "reranker")
-    given = ["retrieve", str(DATA), "-o", str(tmp_path / "run.txt"), "--model", model, "--pooling", "mean", "--dry-run"]
+    given = [
+        "retrieve",
+        str(DATA),
+        "-o",
+        str(tmp_path / "run.txt"),
+        "--model",
+        model,
+        "--set",
+        "pooling=mean",
+        "--dry-run",
+    ]
     told = treceval([*given, "--rerank", reranker]).out.decode()
     stages = [
         "read texts",
@@ -111,7 +121,7 @@ def test_a_plan_has_the_time_of_each_stage_and_says_what_is_not_measured(tmp_pat
     one = r"[0-9.]+ (s|min)"
     every = ", ".join(rf"{stage} {one}" for stage in stages)
     assert re.search(rf"^time +about {one}, give or take [0-9]+%: {every}$", told, re.MULTILINE)
-    assert "\ntime" not in treceval([*given, "--rerank", reranker, "--no-probe"]).out.decode()
+    assert "\ntime" not in treceval([*given, "--rerank", reranker, "--set", "probe=no"]).out.decode()
     told = treceval([*given, "--index", "Flat"]).err.decode()
     assert "note: The time is without search with an index, which cannot be measured here.\n" in told
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "reranker"]

@@ -114,8 +114,8 @@ class Program:
         if kind == "reranked":
             given = ["--retriever", "bm25", "-k", "20", "--rerank", f"{self.model}-reranker", "--rerank-depth", "10"]
             return [str(DATA), "-o", f"{folder}/run.txt", *given, "--batch-size", "8", "-m", "map"]
-        usual = ["--model", self.model, "--pooling", "mean", "--passage-max-length", "64", "--batch-size", "5"]
-        usual += ["--shard-size", str(SHARD), "--work", f"{folder}/work", "-m", "map"]
+        usual = ["--model", self.model, "--set", "pooling=mean", "--set", "passage-max-length=64", "--batch-size", "5"]
+        usual += ["--set", f"shard-size={SHARD}", "--work", f"{folder}/work", "-m", "map"]
         own = [each.format(folder=folder) for each in KINDS[kind]]
         return [str(DATA), *own, *usual]
 

@@ -56,7 +56,7 @@ def retrieve(*arguments: str | Path | int, status: int = 0) -> Done:
 
 def with_tiny(tiny: str, folder: Path, *more: str | Path | int, status: int = 0) -> Done:
     """Retrieve with the tiny model, the mean of its tokens, and a work folder."""
-    given = ["--model", tiny, "--pooling", "mean", "--work", folder / "w"]
+    given = ["--model", tiny, "--set", "pooling=mean", "--work", folder / "w"]
     return retrieve(DATA, "-o", folder / "run.txt", *given, *more, status=status)
 
 
@@ -203,7 +203,7 @@ def test_judgments_that_are_no_file_are_written_beside_the_run(tutorial: Path, t
 
 def test_the_record_says_what_the_run_came_from(tiny: str, tmp_path: Path) -> None:
     run = tmp_path / "run.txt.gz"
-    retrieve(DATA, "-o", run, "--model", tiny, "--pooling", "mean", "-k", 5, "--tag", "mine")
+    retrieve(DATA, "-o", run, "--model", tiny, "--set", "pooling=mean", "-k", 5, "--tag", "mine")
     record = record_of(run)
     assert record["run"]["sha256"] == hashlib.sha256(run.read_bytes()).hexdigest()
     assert (record["run"]["lines"], record["run"]["k"], record["run"]["tag"]) == (150, 5, "mine")
@@ -246,7 +246,7 @@ def test_what_is_encoded_is_not_encoded_again(tiny: str, tmp_path: Path) -> None
         "few": ["--queries", tmp_path / "few.tsv"],
     }.items():
         before = times_of(tmp_path / "w" / "passages")
-        with_tiny(tiny, tmp_path, "--shard-size", 50, "--tag", "t", *more)
+        with_tiny(tiny, tmp_path, "--set", "shard-size=50", "--tag", "t", *more)
         found[name] = lines_of(run)
         assert before.items() <= times_of(tmp_path / "w" / "passages").items()
         taken.append(record_of(run)["taken_over"])
@@ -271,7 +271,9 @@ def grown(tiny: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def ranked(tiny: str, folder: Path, corpus: list[str], *more: str | Path) -> Done:
     (folder / "corpus.tsv").write_text("".join(corpus))
-    return with_tiny(tiny, folder, "--corpus", folder / "corpus.tsv", "--shard-size", "40", "--device", "cpu", *more)
+    return with_tiny(
+        tiny, folder, "--corpus", folder / "corpus.tsv", "--set", "shard-size=40", "--device", "cpu", *more
+    )
 
 
 @pytest.mark.parametrize(
@@ -302,9 +304,9 @@ def test_vectors_of_unchanged_passages_can_be_taken_whatever_is_beside_them(
 ) -> None:
     shutil.copytree(grown / "w", tmp_path / "w")
     mixed = [line for pair in zip(LINES[20:110], LINES[110:200], strict=True) for line in pair] + [LINES[0]]
-    plan = ranked(tiny, tmp_path, mixed, "--reuse", "passages", "--dry-run", "--no-probe").out.decode()
+    plan = ranked(tiny, tmp_path, mixed, "--set", "reuse=passages", "--dry-run", "--set", "probe=no").out.decode()
     assert re.search(r"passages .* 1 texts are left to encode; the vectors of \d+ are taken", plan)
-    told = ranked(tiny, tmp_path, mixed, "--reuse", "passages").err.decode()
+    told = ranked(tiny, tmp_path, mixed, "--set", "reuse=passages").err.decode()
     assert "note: 1 of 181 passages will be encoded; the vectors of" in told
     record = record_of(tmp_path / "run.txt")
     assert record["passages"]["taken"] == 180
@@ -316,7 +318,7 @@ def test_vectors_of_unchanged_passages_can_be_taken_whatever_is_beside_them(
 
 
 def test_embeddings_of_one_command_are_searched_by_another(tiny: str, tmp_path: Path) -> None:
-    model = ["--model", tiny, "--pooling", "mean", "--shard-size", "50", "--work", tmp_path / "w"]
+    model = ["--model", tiny, "--set", "pooling=mean", "--set", "shard-size=50", "--work", tmp_path / "w"]
     told = retrieve(DATA, "--embeddings-only", *model).out.decode().splitlines()
     (queries,) = (tmp_path / "w" / "queries").iterdir()
     passages = tmp_path / "w" / "passages"
@@ -337,8 +339,8 @@ def test_each_mismatch_is_refused_by_name_and_what_was_there_serves_again(
 ) -> None:
     model = shutil.copytree(tiny, tmp_path / "one" / "tiny")
     other = make_tiny_model(str(tmp_path / "two" / "tiny"), seed=1)
-    usual = [DATA, "-o", tmp_path / "run.txt", "--shard-size", 50, "--work", tmp_path / "w"]
-    mine = [*usual, "--model", model, "--pooling", "mean"]
+    usual = [DATA, "-o", tmp_path / "run.txt", "--set", "shard-size=50", "--work", tmp_path / "w"]
+    mine = [*usual, "--model", model, "--set", "pooling=mean"]
     retrieve(*mine)
     reference = (tmp_path / "run.txt").read_bytes()
     (tmp_path / "other.tsv").write_text("".join(line.replace("\t", "\tNow ") for line in LINES))
@@ -346,10 +348,10 @@ def test_each_mismatch_is_refused_by_name_and_what_was_there_serves_again(
     (tmp_path / "search" / "w").mkdir(parents=True)
     (tmp_path / "search" / "w" / "search").write_text("")
     told = {
-        "model": [*usual, "--model", other, "--pooling", "mean"],
-        "pooling": [*usual, "--model", model, "--pooling", "cls"],
+        "model": [*usual, "--model", other, "--set", "pooling=mean"],
+        "pooling": [*usual, "--model", model, "--set", "pooling=cls"],
         "no pooling": [*usual, "--model", model],
-        "instruction": [*mine, "--passage-instruction", "Note: "],
+        "instruction": [*mine, "--set", "passage-instruction=Note: "],
         "texts": [*mine, "--corpus", tmp_path / "other.tsv"],
         "file": [*mine, "--work", tmp_path / "file"],
         "plan of a file": [*mine, "--work", tmp_path / "file", "--dry-run"],
@@ -447,12 +449,12 @@ def test_what_was_searched_is_not_taken_for_another_search(
 
 
 def test_a_dry_run_says_what_would_be_done_and_writes_nothing(tiny: str, tmp_path: Path) -> None:
-    told = with_tiny(tiny, tmp_path, "--shard-size", 100, "--dry-run", "--no-probe").out.decode()
+    told = with_tiny(tiny, tmp_path, "--set", "shard-size=100", "--dry-run", "--set", "probe=no").out.decode()
     assert not list(tmp_path.iterdir())
     # 216 vectors of 32 numbers of 4 bytes, and as many ids of three digits with the end of their lines
     assert re.search(r"passages +\d shards of at most 100 in .*/passages, none there yet: 28.5 KB", told)
-    with_tiny(tiny, tmp_path, "--shard-size", 100)
-    told = with_tiny(tiny, tmp_path, "--shard-size", 100, "--dry-run", "--no-probe").out.decode()
+    with_tiny(tiny, tmp_path, "--set", "shard-size=100")
+    told = with_tiny(tiny, tmp_path, "--set", "shard-size=100", "--dry-run", "--set", "probe=no").out.decode()
     assert re.search(r"passages +\d shards of at most 100 in .*, all there", told)
 
 
@@ -472,7 +474,18 @@ def test_an_interruption_says_how_to_go_on(
 
     monkeypatch.setattr(Store, "add", added)
     monkeypatch.chdir(tmp_path)
-    arguments = ["retrieve", str(DATA), "-o", "run.txt", "--model", tiny, "--pooling", "mean", "--shard-size", "50"]
+    arguments = [
+        "retrieve",
+        str(DATA),
+        "-o",
+        "run.txt",
+        "--model",
+        tiny,
+        "--set",
+        "pooling=mean",
+        "--set",
+        "shard-size=50",
+    ]
     monkeypatch.setattr(sys, "argv", ["treceval", *arguments])
     with pytest.raises(KeyboardInterrupt):
         run(arguments)

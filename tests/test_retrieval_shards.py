@@ -91,7 +91,7 @@ def test_what_somebody_else_wrote_is_entered_where_it_is_seen(tmp_path: Path) ->
             here.add(chunk, written, {})
         assert str(caught.value) == (
             f"{tmp_path}/here/{written.texts[:16]}.npy: was written on far, and is not here. "
-            "Leave --shared-work out, or put the work folder where all nodes see the same."
+            "Leave the setting shared-work out, or put the work folder where all nodes see the same."
         )
         elsewhere.add(chunk, written, {})
     assert (elsewhere.missing(), elsewhere.taken()) == ([], 0)

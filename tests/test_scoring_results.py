@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -257,10 +258,23 @@ def test_a_file_is_written_whole_with_o(folder) -> None:
     done = treceval(["-m", "map", "-o", "scores.txt", "qrels", "run"], folder=folder)
     assert done.out == b""
     assert (folder / "scores.txt").read_bytes() == b"map                   \tall\t0.6250\n"
-    refused = treceval(["-m", "map", "-o", "scores.txt", "qrels", "nothing"], folder=folder)
+    refused = treceval(["-m", "map", "-o", "scores.txt", "qrels", "nothing.txt"], folder=folder)
     assert refused.status == 1
     assert (folder / "scores.txt").read_bytes() == b"map                   \tall\t0.6250\n"
     assert sorted(path.name for path in folder.iterdir()) == ["other", "qrels", "run", "scores.txt"]
+
+
+def test_tables_have_the_measures_as_named_and_lines_as_trec_eval_prints_them(folder) -> None:
+    named = ["-m", "recip_rank", "-m", "map", "qrels", "run"]
+    lines = treceval(named, folder=folder).out.decode().splitlines()
+    assert [line.split()[0] for line in lines] == ["map", "recip_rank"]
+    for form in ("csv", "tsv"):
+        rows = treceval([*named, "--format", form], folder=folder).out.decode().splitlines()
+        assert [re.split("[,\t]", row)[1] for row in rows[1:]] == ["recip_rank", "map"]
+    # Nothing is named: all tables have the usual order.
+    usual = treceval(["qrels", "run", "--format", "csv"], folder=folder).out.decode().splitlines()[1:]
+    printed = treceval(["qrels", "run"], folder=folder).out.decode().splitlines()
+    assert [row.split(",")[1] for row in usual] == [line.split()[0] for line in printed]
 
 
 def test_long_options_can_be_shortened(folder) -> None:

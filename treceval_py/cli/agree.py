@@ -18,23 +18,27 @@ from treceval_py.cli.options import (
     option,
     output_options,
     scoring_options,
+    titled,
 )
 from treceval_py.cli.printing import Output, check_targets, kind_of
+from treceval_py.cli.progress import working
 
 if TYPE_CHECKING:
     from treceval_py.scoring.planning import Reading, Scoring
 
 
-@click.command("agree", cls=Command)
+@click.command("agree", cls=Command, common="-m --run -q --format -o")
 @click.argument("files", metavar="QRELS QRELS… [RUN…]", nargs=-1, required=True)
 @option("--run runs", "RUN", "Run, folder or pattern of runs. Repeatable.", multiple=True)
-@scoring_options("map, ndcg_cut.10, recip_rank, P.10")
+@scoring_options()
 @flag("--common", "Score runs with only those judgments that all judges made.")
 @flag("-q --per-query by_query", "Show each query, too.")
+@titled("Statistics")
 @decimal("--alpha", "Significance level of the tests between runs [0.05].", 0.05)
 @decimal("--confidence", "Confidence level of the intervals [0.95].", 0.95)
 @number("--bootstrap", "Resamples of the bootstrap [2000].", 2000, least=100)
 @number("--seed", "Random seed [1].", 1)
+@titled("Output")
 @output_options()
 @click.pass_context
 def agree(
@@ -82,13 +86,16 @@ def agree(
         # Perhaps by different paths; and a judge always agrees with himself.
         if os.path.realpath(file) in map(os.path.realpath, judgments[:at]):
             raise click.UsageError(f"{file} is given twice; remove one.")
-    agreement = agreeing(
-        judgments,
-        run_files(scored, without=judgments, written=[] if output.path is None else [output.path]) if scored else (),
-        scoring=scoring,
-        **settings,
-        **reading._asdict(),
-    )
+    with working("comparing judges"):
+        agreement = agreeing(
+            judgments,
+            run_files(scored, without=judgments, written=[] if output.path is None else [output.path])
+            if scored
+            else (),
+            scoring=scoring,
+            **settings,
+            **reading._asdict(),
+        )
     output.put(render(document_of(agreement, output.style, by_query=by_query), output.format, output.style))
     output.note(*agreement.notes)
 

@@ -19,6 +19,7 @@ from treceval_py.cli.options import (
     option,
     output_options,
     scoring_options,
+    titled,
 )
 from treceval_py.cli.printing import Output, check_targets, note, say
 from treceval_py.cli.progress import counting
@@ -35,8 +36,10 @@ if TYPE_CHECKING:
 def _check(ctx: click.Context) -> dict[str, object]:
     """Return what is wrong: options that do not go together, and a lack of runs."""
     chosen = ctx.params
-    qrels, runs, cache = chosen["qrels"], chosen["runs"], chosen["cache"] is not None
-    no_collections = not os.path.isdir(qrels) and not qrels.endswith(".toml")
+    if not chosen["files"]:
+        return {"Missing arguments 'QRELS RUNS…', or 'COLLECTIONS'.": True}
+    qrels, *runs = chosen["files"]
+    cache, no_collections = chosen["cache"] is not None, not os.path.isdir(qrels) and not qrels.endswith(".toml")
     return {
         "--columns needs --format latex.": chosen["columns"] is not None and chosen["output_format"] != "latex",
         "--cache and --no-cache contradict each other; remove one of them.": cache and chosen["no_cache"],
@@ -54,11 +57,11 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command("board", cls=Command, check=_check)
-@click.argument("qrels", metavar="QRELS")
-@click.argument("runs", metavar="RUNS… | COLLECTIONS", nargs=-1)
-@scoring_options("map, ndcg_cut.10, recip_rank, P.10")
+@click.command("board", cls=Command, check=_check, common="-m --common --groups --format -o")
+@click.argument("files", metavar="QRELS RUNS… | COLLECTIONS", nargs=-1)
+@scoring_options()
 @flag("--common", "Average over the queries that all runs have, not over all judged queries.")
+@titled("Statistics")
 @decimal("--alpha", "Significance level of the letters, or of telling neighbours apart [0.05].", 0.05)
 @decimal("--confidence", "Confidence level of the intervals [0.95].", 0.95)
 @choice(
@@ -68,19 +71,20 @@ def _check(ctx: click.Context) -> dict[str, object]:
 )
 @number("--resamples", "Draws for the intervals of ranks [1000].", 1000, least=100, most=1_000_000)
 @number("--seed", "Random seed [1].", 1)
+@titled("Cache")
+@option("--cache", "FILE", "Cache results in FILE [in the runs' folder, if they share one].")
+@flag("--no-cache", "Score all runs, and use no cache.")
+@titled("Output")
 @GROUPS
 @choice("--names by", ["tag", "file"], "Name runs by tag or by file [tag if unique; by file over COLLECTIONS].")
 @option("--pseudonyms", "KEY", "Replace the names of runs by pseudonyms made from these secret words.")
-@option("--cache", "FILE", "Cache results in FILE [in the runs' folder, if they share one].")
-@flag("--no-cache", "Score all runs, and use no cache.")
 @COLUMNS
 @output_options()
 @click.pass_context
 def board(
     ctx: click.Context,
     /,
-    qrels: str,
-    runs: tuple[str, ...],
+    files: tuple[str, ...],
     scoring: Scoring,
     reading: Reading,
     common: bool,
@@ -112,6 +116,7 @@ def board(
     Beside each rank is its interval, by a bootstrap. A file that cannot be scored is reported on standard error and
     left off the board; the exit status is then 1.
     """
+    qrels, *runs = files
     written = [output.path] if output.path and output.path != "-" else []
     ranking: Board | CollectionsBoard
     with counting("runs scored") as after:
@@ -124,9 +129,9 @@ def board(
 
             place = cache_beside(runs) if cache is None and not no_cache else cache
             others = [path for path in (qrels, place) if path and path != "-"]
-            files = run_files(runs, without=others, written=written)
+            sources = run_files(runs, without=others, written=written)
             by_group = read_query_groups(groups) if groups else None
-            check_targets(written, [qrels, *files, *(each.name for each in by_group or ())])
+            check_targets(written, [qrels, *sources, *(each.name for each in by_group or ())])
             ranking = board_of(
                 qrels,
                 runs,

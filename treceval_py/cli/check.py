@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING
 import click
 
 from treceval_py.cli.commands import Command
-from treceval_py.cli.options import TWICE, choice, flag, format_option, given, named, number, option, repeatable
+from treceval_py.cli.options import (
+    TWICE,
+    choice,
+    flag,
+    format_option,
+    given,
+    named,
+    number,
+    option,
+    repeatable,
+    titled,
+)
 from treceval_py.cli.printing import Output, check_targets, note, put, say
 from treceval_py.errors import EvaluationError, InputError, OutputError, TrecevalError, visible
 from treceval_py.io.formats import checkable
@@ -38,19 +49,22 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command("check", cls=Command, check=_check)
+@click.command("check", cls=Command, check=_check, common="--qrels --explain --fix --select --format")
 @click.argument("files", metavar="FILE…", nargs=-1)
 @option("--qrels", "QRELS", "Judgments: check them, and compare runs with them.")
 @option("--explain", "CODE", "Explain a code and what to do about it, or 'all' codes.", shell_complete=named("code"))
-@choice("--as kind", checkable(), "Type of each FILE [recognised].")
-@format_option("text", ["text", *FORMATS, "github", "sarif"])
+@titled("Findings")
 @repeatable("--select", "CODES", "Report only these codes: R104, or R1 for all that begin with R1.", "code")
 @repeatable("--ignore", "CODES", "Don't report these codes.", "code")
-@flag("--strict", "Exit with status 1 for warnings too.")
-@number("--max most", "Show at most N findings of each code and file; 0 shows all [100].", 100)
+@choice("--as kind", checkable(), "Type of each FILE [recognised].", metavar="FORMAT")
 @option("--scale", "LOW-HIGH", "Valid labels of judgments, such as 0-3 (-1 and -2, not judged, are always valid).")
+@flag("--strict", "Exit with status 1 for warnings too.")
+@titled("Fixing")
 @option("--fix", "OUT", "Write a fixed copy to OUT; for several files, into the folder OUT.")
 @flag("--in-place", "Fix the files themselves.")
+@titled("Output")
+@format_option("text", ["text", *FORMATS, "github", "sarif"])
+@number("--max most", "Show at most N findings of each code and file; 0 shows all [100].", 100)
 @option("-o --output", "FILE", "Write the findings to FILE, whole or not at all.")
 @click.pass_context
 def check(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -50,6 +51,8 @@ class Command(click.Command):
 
     Parameters
     ----------
+    common : str
+        The options that are used most, which come first in its help.
     check : callable, optional
         Returns messages about arguments that do not go together, each with whether it applies; the first one that
         does is raised, before anything is imported.
@@ -58,23 +61,64 @@ class Command(click.Command):
     context_class = _Context
     last_counts = False
     """Whether the last value of a repeated option counts, as in getopt, instead of being refused."""
+    measures_among_files = True
+    """Whether a word that is neither a file nor an option is a measure, as in ir_measures' command."""
 
     def __init__(
         self,
         name: str | None,
         *,
         help: str | None = None,
+        common: str = "",
         check: Callable[[click.Context], Mapping[str, object]] | None = None,
         **settings: Any,
     ) -> None:
-        names = {"help_option_names": ["-h", "--help"]}
+        help_settings = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
         # In a docstring, what keeps lines as they are is written out.
-        super().__init__(name, help=(help or "").replace(r"\b", "\b"), context_settings=names, **settings)
+        super().__init__(name, help=(help or "").replace(r"\b", "\b"), context_settings=help_settings, **settings)
+        self.common = common.split()
         self.check = check
         for parameter in self.params:
             parameter.type = TEXT if parameter.type is click.STRING else parameter.type
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the most used options, then the others below the titles of their groups."""
+        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        common = [each for name in self.common for each in options if name in each.opts]
+        groups = {"Options used most": common} if common else {"Options": options}
+        for each in sorted(options, key=lambda each: not getattr(each, "group", "")) if common else ():
+            if each not in common:
+                groups.setdefault(getattr(each, "group", "") or "Other options", []).append(each)
+        for title, members in groups.items():
+            with formatter.section(title):
+                records = filter(None, (each.get_help_record(ctx) for each in members))
+                # trec_eval's long names are on the page of the commands.
+                formatter.write_dl([(re.sub(r", --\w+_\w+", "", names), says) for names, says in records])
+        for each in options:
+            if settings := getattr(each, "settings", None):
+                records = filter(None, (setting.get_help_record(ctx) for setting in settings.values()))
+                with formatter.section("Settings, as --set KEY=VALUE"):
+                    formatter.write_dl([(name[2:].replace(" ", "=", 1), says) for name, says in records])
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words; measures among files are those of ``-m``."""
+        try:
+            rest = self._parsed(ctx, args)
+        except click.NoSuchOption as error:
+            from treceval_py.cli.mistakes import option_meant
+
+            raise click.UsageError(option_meant(error.option_name, self), ctx) from None
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+        if self.measures_among_files and {"files", "measures"} <= ctx.params.keys() and not ctx.resilient_parsing:
+            words = ctx.params["files"]
+            named = tuple(word for word in words if not (os.path.lexists(word) or names_file(word, ctx)))
+            ctx.params["measures"] += named
+            ctx.params["files"] = tuple(word for word in words if word not in named)
+        return rest
+
+    def _parsed(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Refuse repeated options, and complete ``[=VALUE]`` that is left out, for which click takes the next word."""
         if sum(word[:1] == "-" for word in args) < 2 and not any(word[:2] == "--" for word in args):
             return super().parse_args(ctx, args)  # as most often
@@ -96,32 +140,73 @@ class Command(click.Command):
         for message, applies in self.check(ctx).items() if self.check is not None else ():
             if applies:
                 raise click.UsageError(message, ctx)
-        if THREADS not in os.environ:
-            # numpy's linear algebra, which scoring never uses, starts a thread for each core.
-            os.environ[THREADS] = "1"
-            import numpy  # noqa: F401 - only to be loaded
-
-            del os.environ[THREADS]  # programs started or modules imported later may need their threads
+        load_numpy()
         return super().invoke(ctx)
 
 
-COMMANDS = {
-    "compare": "test which differences between runs are more than chance",
-    "board": "rank all runs of a folder",
-    "gate": "decide whether a run may replace another, for continuous integration",
-    "agree": "measure how judges agree, and whether they order runs alike",
-    "report": "write a page with tables and plots that compares runs",
-    "check": "report problems in a run or judgments, line by line",
-    "grade": "grade a class: check, score and explain submissions",
-    "measures": "list and explain measures",
-    "profiles": "show the conventions of other programs side by side",
-    "explain": "explain how a value is computed, and why others differ",
-    "convert": "write judgments or a run in another format",
-    "fuse": "fuse runs into one",
-    "retrieve": "make a run: rank a collection with BGE and Faiss, or BM25",
-    "rerank": "rerank the first documents of a run with a cross-encoder",
+def load_numpy() -> None:
+    """Import numpy without the threads of its linear algebra, which scoring never uses: one for each core."""
+    if THREADS not in os.environ:
+        os.environ[THREADS] = "1"
+        import numpy  # noqa: F401 - only to be loaded
+
+        del os.environ[THREADS]  # programs started or modules imported later may need their threads
+
+
+def names_file(word: str, ctx: click.Context | None = None) -> bool:
+    """Tell whether a word that is no file here names one all the same, by a dot or a slash or ``-``, or else a measure.
+
+    Raises
+    ------
+    UsageError
+        It is neither.
+    """
+    if word == "-" or os.sep in word:
+        return True
+    load_numpy()
+    from treceval_py.cli.mistakes import is_measure
+
+    return not is_measure(word, ctx, COMMANDS)
+
+
+USES = {
+    "Score": {
+        "score": "score runs with trec_eval's measures and numbers; its name may be omitted",
+        "compare": "test which differences between runs are significant",
+        "report": "write a page with tables and plots that compares runs",
+        "board": "rank all runs of a folder",
+    },
+    "Trust": {
+        "check": "report problems in a run or judgments, line by line",
+        "explain": "explain how a value is computed, and why others differ",
+        "convert": "write judgments or a run in another format",
+    },
+    "Make runs": {
+        "retrieve": "make a run: rank a collection with BGE and Faiss, or BM25",
+        "rerank": "rerank the first documents of a run with a cross-encoder",
+        "fuse": "fuse runs into one",
+    },
+    "Teach and judge": {
+        "grade": "grade a class: check, score and explain submissions",
+        "agree": "measure how judges agree, and whether they order runs alike",
+    },
+    "Automate": {"gate": "decide whether a run may replace another, for continuous integration"},
+    "Look up": {
+        "measures": "list and explain measures",
+        "profiles": "show the conventions of other programs side by side",
+    },
 }
-"""The other commands with a short description each, as the help of the default command lists them."""
+"""The commands, with a short description each, by what they are used for."""
+
+COMMANDS = {name: title for use in USES.values() for name, title in use.items()}
+
+EXAMPLES = """
+treceval qrels.txt run.txt                       trec_eval's measures
+treceval -m nDCG@10 -m RR qrels.txt a.txt b.txt  a table with a column for each run
+treceval compare qrels.txt bm25.txt bge.txt
+treceval help compare                            options and examples of a command
+treceval measures nDCG                           a measure: formula, parameters, reference
+"""
 
 
 class DefaultGroup(click.Group):
@@ -131,8 +216,9 @@ class DefaultGroup(click.Group):
     so that scoring starts fast.
     """
 
+    context_class = _Context
     default = "score"
-    names = (default, *COMMANDS)
+    names = tuple(COMMANDS)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names of the commands."""
@@ -142,12 +228,19 @@ class DefaultGroup(click.Group):
         """Return a command by name."""
         return getattr(import_module(f"treceval_py.cli.{cmd_name}"), cmd_name) if cmd_name in self.names else None
 
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        """Write the commands by what they are used for, and examples."""
+        formatter.write("Usage: treceval [OPTIONS] QRELS RUN [RUN…], or treceval COMMAND …\n\n")
+        for use, commands in USES.items():
+            for name, title in commands.items():
+                formatter.write(f"{'' if name != next(iter(commands)) else use:16} {name:9} {title}\n")
+        formatter.write(EXAMPLES)
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's
         """Complete the first word: the name of a command, or of a file for the default one."""
         from click.shell_completion import CompletionItem
 
-        names = {self.default: "score runs", **COMMANDS}
-        items = [CompletionItem(name, help=title) for name, title in names.items() if name.startswith(incomplete)]
+        items = [CompletionItem(name, help=title) for name, title in COMMANDS.items() if name.startswith(incomplete)]
         return [CompletionItem(incomplete, type="file"), *items]
 
 
@@ -187,15 +280,27 @@ def _written_out(argument: str, known: list[str]) -> str:
     return meant[0] + equals + value if meant else argument
 
 
-treceval = DefaultGroup("treceval", add_help_option=False)
+treceval = DefaultGroup("treceval")
+
+
+def _called(words: list[str]) -> list[str]:
+    """Return the words with the command first: that of scoring may be omitted, and ``help`` may precede it."""
+    asks = words[:1] in (["help"], ["-h"], ["--help"])
+    words = [*words[1:2], "--help"] if asks else words
+    first = words[0] if words else "-"
+    if first not in treceval.names and not first.startswith("-"):
+        if asks:
+            from treceval_py.cli.mistakes import no_command
+
+            raise no_command(first, COMMANDS)
+        if not os.path.lexists(first):
+            names_file(first)
+    return words if asks or first in treceval.names else [treceval.default, *words]
 
 
 def run(arguments: Sequence[str], program: click.Command = treceval) -> int:
     """Run the command line and return the exit status: 0 done, 1 bad data, 2 usage."""
     said: set[str] = set()
-    words = list(arguments)
-    if program is treceval and (not words or words[0] not in treceval.names):
-        words.insert(0, treceval.default)
 
     def show(message: Warning | str, category: type[Warning], *others: Any) -> None:
         """Write a warning of this package as a note, once."""
@@ -207,6 +312,7 @@ def run(arguments: Sequence[str], program: click.Command = treceval) -> int:
 
     usual = warnings.showwarning
     try:
+        words = _called([*arguments]) if program is treceval else [*arguments]
         # Not click's own `main`, which prints a line of its own when the program is interrupted.
         with (
             warnings.catch_warnings(),
@@ -226,8 +332,7 @@ def run(arguments: Sequence[str], program: click.Command = treceval) -> int:
         message = shortened(" ".join(error.format_message().split()))
         stop = "" if message.endswith((".", "?", "!")) else "."
         path = "treceval" if error.ctx is None else error.ctx.command_path
-        # The command as the user called it: the default one has no name.
-        say(f"{program.name}: {message}{stop} See '{path.removesuffix(f' {treceval.default}')} --help'.")
+        say(f"{program.name}: {message}{stop} See '{path} --help'.")
         return error.exit_code
     except BrokenPipeError:
         raise

@@ -14,16 +14,19 @@ from treceval_py.cli.options import (
     FORCE,
     GROUPS,
     NAMES,
+    QUERIES,
     TWICE,
+    USUAL,
     flag,
     option,
     output_options,
     scoring_options,
     statistics_options,
+    titled,
     within,
 )
 from treceval_py.cli.printing import Output, check_targets, note, say
-from treceval_py.cli.progress import progress
+from treceval_py.cli.progress import progress, working
 from treceval_py.errors import EvaluationError
 from treceval_py.rendering import left_out, render
 
@@ -155,9 +158,10 @@ def compared(
     by_group = read_query_groups(groups) if groups else ()
     check_targets(outputs, [*inputs, *(each.name for each in by_group)])
     gathering = gathered(files, scoring, reading, force=force, outputs=outputs, **how)
-    comparison = compare_gathered(
-        gathering, settings, baseline=baseline, pairs=pairs, groups=by_group, force=force, threads=reading.threads
-    )
+    with working(f"comparing {len(gathering.runs)} runs"):
+        comparison = compare_gathered(
+            gathering, settings, baseline=baseline, pairs=pairs, groups=by_group, force=force, threads=reading.threads
+        )
     return gathering, comparison
 
 
@@ -202,15 +206,15 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command("compare", cls=Command, check=_check)
+@click.command("compare", cls=Command, check=_check, common="-m --baseline --pairs --format -o")
 @click.argument("files", metavar="[QRELS] RUN RUN…", nargs=-1)
-@scoring_options("map, ndcg_cut.10, recip_rank, P.10, or what saved results have")
+@scoring_options(f"{USUAL}, or what saved results have")
 @option("--baseline", "NAME", "Run to compare the others with [the first].")
-@flag("--pairs", "Compare every pair of runs, not only with the baseline.")
-@GROUPS
+@titled("Statistics")
 @statistics_options
-@NAMES
+@flag("--pairs", "Compare every pair of runs, not only with the baseline.")
 @FORCE
+@titled("Other views")
 @option(
     "--per-query",
     "[N]",
@@ -219,16 +223,19 @@ def _check(ctx: click.Context) -> dict[str, object]:
     flag_value=10,
     type=within(1),
 )
-@option("--queries", "FILE", "With --per-query: file of query texts, qid<TAB>text.")
+@option("--queries", "FILE", f"With --per-query: {QUERIES}")
 @option(
     "--agreement",
     "[DEPTH]",
-    "Instead of the tables, print how far the measures agree on the order of runs, and the runs' first DEPTH documents "
-    "with each other [100].",
+    "Instead of the tables, print how far the measures agree on the order of runs, and the runs' first DEPTH "
+    "documents with each other [100].",
     is_flag=False,
     flag_value=100,
     type=within(1),
 )
+@titled("Output")
+@GROUPS
+@NAMES
 @option(
     "--sort",
     "BY",

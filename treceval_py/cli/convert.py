@@ -9,7 +9,7 @@ import click
 
 from treceval_py.cli.commands import Command
 from treceval_py.cli.options import choice, named, option
-from treceval_py.cli.printing import lost, note
+from treceval_py.cli.printing import lost, note, wrote
 from treceval_py.errors import OutputError
 from treceval_py.io.formats import endings, formats_of, listed
 
@@ -64,6 +64,8 @@ def convert(
         raise
     except OSError as error:  # errors in a file are reported as ours
         raise lost(error) from None
+    if target != "-":
+        wrote(f"{target} ({done.format})")
     if done.guessed:
         note(
             f"{done.table.name}: all values are whole numbers, so this is read as judgments; for a run, add --kind run."

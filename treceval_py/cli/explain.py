@@ -21,22 +21,21 @@ def _check(ctx: click.Context) -> dict[str, object]:
     chosen = ctx.params
     others = chosen["query"] is not None and (chosen["claims"] or chosen["against"])
     return {
-        TWICE: chosen["qrels"] == chosen["run"] == "-",
+        f"Give two files, QRELS and RUN, not {len(chosen['files'])}.": len(chosen["files"]) != 2,
+        TWICE: chosen["files"] == ("-", "-"),
         "--query shows the arithmetic of one query; remove --claim and --against.": others,
     }
 
 
-@click.command("explain", cls=Command, check=_check)
-@click.argument("qrels", metavar="QRELS")
-@click.argument("run", metavar="RUN")
+@click.command("explain", cls=Command, check=_check, common="-m --claim --against --query -o")
+@click.argument("files", metavar="QRELS RUN", nargs=-1)
 @repeatable("--claim claims", "NAME=VALUE", "Value reported elsewhere, to be explained.", "measure")
 @repeatable("--against", "PROFILE", "Walk to this profile, one convention at a time.", "profile")
 @option("--query", "QID", "Show the arithmetic of this query, term by term.")
-@scoring_options("RR@10, nDCG@10, AP")
+@scoring_options()
 @option("-o --output", "FILE", "Write to FILE, whole or not at all.")
 def explain(
-    qrels: str,
-    run: str,
+    files: tuple[str, ...],
     claims: tuple[str, ...],
     against: tuple[str, ...],
     query: str | None,
@@ -58,6 +57,7 @@ def explain(
     from treceval_py import explaining
     from treceval_py.explaining.show import arithmetic_text, explanation_text
 
+    qrels, run = files
     if query is not None:
         put("\n".join(map(arithmetic_text, _of_query(qrels, run, query, scoring, reading))), output)
         return

@@ -20,8 +20,10 @@ from treceval_py.cli.options import (
     number,
     option,
     repeatable,
+    titled,
 )
-from treceval_py.cli.printing import Output, check_targets, note
+from treceval_py.cli.printing import Output, check_targets, note, wrote
+from treceval_py.cli.progress import working
 
 if TYPE_CHECKING:
     from treceval_py.fusing.methods import Fusion
@@ -102,25 +104,30 @@ def _weights(text: str) -> tuple[float, ...]:
     cls=Command,
     help=HELP.format(methods=_table("Methods:", METHODS), norms=_table("Normalisations:", NORMS)),
     check=_check,
+    common="-o --method --norm --weights --tune",
 )
 @click.argument("runs", metavar="RUN RUN…", nargs=-1, required=True)
 @option("-o --output", "RUN", "Fused run; its extension selects compression (.gz, …).", required=True)
 @choice("--method methods", METHODS, "Method; several with --tune [rrf].", multiple=True)
 @choice("--norm norms", NORMS, "Normalisation, for methods with s; several with --tune [min-max].", multiple=True)
 @option("--weights", "W,W,…", "A weight for each run, for methods with w [all equal].", type=_weights)
+@titled("Fusion")
 @decimal("--rrf-k", "The constant k of rrf [60].", 60)
 @decimal("--rbc-phi", "The persistence φ of rbc [0.8].", 0.8)
+@number("--depth", "Use only the first N documents of each list [all].", least=1)
+@flag("--strict", "Refuse runs with different queries.")
+@titled("Tuning")
 @option("--tune", "QRELS", "Choose the weights by these judgments, and among several methods and normalisations.")
 @number("--folds", "Folds of --tune: each is fused with the setting that is best on the others [5].", least=2)
 @repeatable("-m --measure measure", "NAME", "Measure for --tune, whose mean decides [ndcg_cut.10].", "measure")
 @option("--profile", help="Scoring conventions for --tune.", **PROFILE)
 @option("--tuned", "JSON", "Fuse with the final setting of an earlier --tune: its FUSED.json.")
-@number("--depth", "Use only the first N documents of each list [all].", least=1)
-@number("-k k", "Documents per query of the fused run [1000].", 1000, least=1)
-@flag("--strict", "Refuse runs with different queries.")
-@option("--tag", None, "The last column of the fused run [the method and its settings].")
+@titled("Reading files")
 @READING_OPTIONS["run_format"]
 @READING_OPTIONS["max_passage"]
+@titled("Output")
+@number("-k k", "Documents per query of the fused run [1000].", 1000, least=1)
+@option("--tag", None, "The last column of the fused run [the method and its settings].")
 @PATHS
 def fuse(runs: tuple[str, ...], output: str, run_format: str | None, **options: Any) -> None:
     """Fuse files, and print notes about them."""
@@ -128,7 +135,8 @@ def fuse(runs: tuple[str, ...], output: str, run_format: str | None, **options: 
 
     check_targets([output, f"{output}.json"], [*runs, options["tune"], options["tuned"]])
     fusion = _fusion({name: options.pop(name) for name in SETTINGS})
-    done = fuse_files(runs, output, fusion, **options, format=run_format, command=["treceval", *sys.argv[1:]])
+    with working(f"fusing {len(runs)} runs"):
+        done = fuse_files(runs, output, fusion, **options, format=run_format, command=["treceval", *sys.argv[1:]])
     if done.tuned is not None:
         from treceval_py.fusing.show import document_of
         from treceval_py.rendering import render
@@ -136,6 +144,7 @@ def fuse(runs: tuple[str, ...], output: str, run_format: str | None, **options: 
         screen = Output("table")
         screen.put(render(document_of(done.tuned, runs), screen.format, screen.style))
     note(*done.notes)
+    wrote(output, f"{output}.json")
 
 
 def _fusion(chosen: dict[str, Any]) -> Fusion | Tuning | Before:

@@ -9,7 +9,7 @@ import click
 
 from treceval_py.cli.commands import Command
 from treceval_py.cli.compare import file_faults, gathered
-from treceval_py.cli.options import FORCE, NAMES, decimal, output_options, repeatable, scoring_options
+from treceval_py.cli.options import FORCE, NAMES, USUAL, decimal, output_options, repeatable, scoring_options, titled
 from treceval_py.cli.printing import Output, say
 from treceval_py.rendering import FORMATS, text_of
 
@@ -21,9 +21,14 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 """The environment variable that holds the path of a workflow's summary."""
 
 
-@click.command("gate", cls=Command, check=lambda ctx: file_faults(ctx.params["files"]))
+@click.command(
+    "gate",
+    cls=Command,
+    check=lambda ctx: file_faults(ctx.params["files"]),
+    common="-m --margin --floor --format -o",
+)
 @click.argument("files", metavar="[QRELS] BASELINE CANDIDATE", nargs=-1)
-@scoring_options("those with a margin or floor; else map, ndcg_cut.10, recip_rank, P.10")
+@scoring_options(f"those with a margin or floor; else {USUAL}")
 @repeatable(
     "--margin margins",
     "[MEASURE=]X",
@@ -37,10 +42,12 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
     "Lowest mean that the candidate may have, compared without a test. Repeatable.",
     "measure",
 )
+@titled("Statistics")
 @decimal("--alpha", "Significance level [0.05].", 0.05)
 @decimal("--power", "Power for the number of queries needed [0.8].", 0.8)
-@NAMES
 @FORCE
+@titled("Output")
+@NAMES
 @output_options("table", [*FORMATS, "github"])
 @click.pass_context
 def gate(
@@ -60,7 +67,7 @@ def gate(
 
     The candidate passes if it is shown in every measure that it is not lower than the baseline by more than the margin
     (one-sided paired t-tests), and if it reaches its floors. Runs are run files, or results saved with -q; if both are
-    saved, omit QRELS. A judged query that a run lacks counts as an empty ranking. A higher value is taken to be better.
+    saved, omit QRELS. A judged query that a run lacks counts as an empty ranking. Higher is assumed better.
 
     \b
     treceval gate qrels.txt main.run branch.run -m nDCG@10 -m map

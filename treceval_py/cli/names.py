@@ -8,6 +8,7 @@ PROFILES = ("trec_eval-10", "trec_eval-9", "pytrec_eval", "ir_measures", "ranx",
     "flagembedding-tutorial", "msmarco", "sklearn", "gdeval", "coursework", "lightgbm", "xgboost", "xgboost-minus",
     "catboost", "torchmetrics", "torchmetrics-pos", "torchmetrics-skip", "pytorch-ignite", "sentence-transformers",
     "mteb", "recbole",)
+USUAL_MEASURES = ("AP", "nDCG@10", "RR", "P@10",)
 NICKNAMES = ("official", "set", "all_trec", "prefs", "all_prefs", "qrels_jg",)
 RESULT_FORMATS = ("trec", "table", "csv", "tsv", "json", "markdown", "latex", "html", "coursework",)
 PLOTS = ("bars", "scatter", "deltas", "precision-recall", "recall-depth", "overlap",)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import click
@@ -45,6 +45,7 @@ def version_option(show: Callable[[object], NoReturn], help: str) -> Decorator:
     return click.option(
         "-v",
         "--version",
+        cls=Option,
         is_flag=True,
         flag_value="",
         type=show,
@@ -61,19 +62,42 @@ TWICE = "Standard input (-) can be read only once."
 # Kinds of options. Their spellings and the name of their value are one text: "-l --level --level_for_rel level".
 
 
+class Option(click.Option):
+    """An option of our commands."""
+
+    group = ""
+    """The title above it in help."""
+    settings: Mapping[str, Option] = {}
+    """What it sets, by keys."""
+
+
+def titled(title: str, names: Container[str] | None = None) -> Decorator:
+    """Return a decorator that writes a title, in help, above the options below it, or those of these names."""
+
+    def decorate(command: Any) -> Any:
+        for parameter in command.__click_params__:
+            if isinstance(parameter, Option) and not parameter.group and (names is None or parameter.name in names):
+                parameter.group = title
+        return command
+
+    return decorate
+
+
 def option(spellings: str, metavar: str | None, help: str, **settings: Any) -> Decorator:
     """Return an option that takes text, by default the name of a file."""
-    return click.option(*spellings.split(), metavar=metavar, help=help, **settings)
+    return click.option(*spellings.split(), cls=Option, metavar=metavar, help=help, **settings)
 
 
-def flag(spellings: str, help: str) -> Decorator:
+def flag(spellings: str, help: str, **settings: Any) -> Decorator:
     """Return an option without a value."""
-    return click.option(*spellings.split(), is_flag=True, help=help)
+    return click.option(*spellings.split(), cls=Option, is_flag=True, help=help, **settings)
 
 
 def choice(spellings: str, values: Iterable[str], help: str, **settings: Any) -> Decorator:
     """Return an option that takes one of some values."""
-    return click.option(*spellings.split(), type=click.Choice([*values]), help=help, **settings)
+    return click.option(
+        *spellings.split(), cls=Option, type=click.Choice([*values], case_sensitive=False), help=help, **settings
+    )
 
 
 def usual_choice(spellings: str, values: Sequence[str], help: str) -> Decorator:
@@ -83,12 +107,14 @@ def usual_choice(spellings: str, values: Sequence[str], help: str) -> Decorator:
 
 def number(spellings: str, help: str, default: int | None = None, least: int = 0, most: int | None = None) -> Decorator:
     """Return an option that takes a whole number from `least` to `most`."""
-    return click.option(*spellings.split(), type=within(least, most), metavar="N", default=default, help=help)
+    return click.option(
+        *spellings.split(), cls=Option, type=within(least, most), metavar="N", default=default, help=help
+    )
 
 
 def decimal(spellings: str, help: str, default: float | None = None) -> Decorator:
     """Return an option that takes a number."""
-    return click.option(*spellings.split(), type=float, metavar="X", default=default, help=help)
+    return click.option(*spellings.split(), cls=Option, type=float, metavar="X", default=default, help=help)
 
 
 def within(least: int = 0, most: int | None = None) -> Callable[[str], int]:
@@ -135,6 +161,39 @@ def stacked(options: Iterable[Decorator]) -> Decorator:
     def decorate(command: Any) -> Any:
         for decorator in reversed([*options]):
             command = decorator(command)
+        return command
+
+    return decorate
+
+
+def settings_option(*options: Decorator) -> Decorator:
+    """Return ``--set KEY=VALUE`` for what is rarely set: the keys are the names of these options, without dashes."""
+    declared = {each.opts[0][2:]: each for each in stacked(options)(lambda: None).__click_params__[::-1]}
+
+    def read(ctx: click.Context, _: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+        """Put the values among the others; return the names of those that are given."""
+        values = {setting.name: setting.default for setting in declared.values()}
+        names = []
+        for text in given:
+            key, equals, value = text.partition("=")
+            if not equals or key not in declared:
+                raise click.BadParameter(f"'{text}' is not KEY=VALUE with a key of {', '.join(declared)}.")
+            if declared[key].name in names:
+                raise click.BadParameter(f"{key} is given more than once; keep one.")
+            try:
+                values[declared[key].name] = declared[key].type_cast_value(ctx, value)
+            except click.BadParameter as error:
+                error.param_hint = f"'--set {key}'"
+                raise
+            names.append(declared[key].name)
+        ctx.params |= values
+        return tuple(names)
+
+    def decorate(command: Any) -> Any:
+        command = option(
+            "--set settings", "KEY=VALUE", "One of the settings listed below. Repeatable.", multiple=True, callback=read
+        )(command)
+        command.__click_params__[-1].settings = declared
         return command
 
     return decorate
@@ -196,7 +255,7 @@ def output_options(
     options = {
         "output_format": format_option(default, formats, usual),
         "digits": number("--digits", "Decimals of values [4; all in csv, tsv and json].", most=MOST_DIGITS),
-        "output": option("-o --output", "FILE", "Write to FILE; it is never left half-written."),
+        "output": option("-o --output", "FILE", "Write to FILE, whole or not at all."),
     }
     if not digits:
         del options["digits"]
@@ -221,15 +280,15 @@ COLUMNS = choice(
 NAMES = choice("--names by", ["tag", "file"], "Name runs by tag or by file [tag if unique].")
 FORCE = flag("--force", "Compare even values that were computed differently.")
 PROFILE: dict[str, Any] = {"metavar": "NAME", "shell_complete": named("profile")}
-PATHS = click.option(
-    "--paths/--no-paths", default=True, help="Record files with their folders; --no-paths: names only [paths]."
-)
+PATHS = flag("--paths/--no-paths", "Record files with their folders; --no-paths: names only [paths].", default=True)
 PLUGIN = option(
     "--plugin plugins",
     "MODULE",
     "Import your own measures from a Python module or .py file. Repeatable.",
     multiple=True,
 )
+CORPUS = "Texts of documents: docid<TAB>text, BEIR's corpus.jsonl, a folder, datasets:NAME or ir_datasets:NAME."
+QUERIES = "Texts of queries: qid<TAB>text, BEIR's queries.jsonl, a folder, datasets:NAME or ir_datasets:NAME."
 
 
 def load_plugins(plugins: Iterable[str]) -> None:
@@ -241,8 +300,8 @@ def load_plugins(plugins: Iterable[str]) -> None:
 
 
 MEASURES = (
-    "Compute this measure. Repeatable. A measure (map), one with parameters (P.5,10 or nDCG@10), or a set "
-    f"({', '.join(names.NICKNAMES)}) [{{usual}}]."
+    "Measure (map, nDCG@10, P.5,10) or set of measures "
+    f"({', '.join(names.NICKNAMES[:3])}, …); several with commas. Repeatable [{{usual}}]."
 )
 """The help of ``--measure``, with a place for the default measures."""
 
@@ -255,7 +314,8 @@ SCORING_OPTIONS: Mapping[str, Decorator] = {
     "measures": _measures("the profile's"),
     "profile": option(
         "--profile",
-        help=f"Ranking and averaging conventions: {', '.join(names.PROFILES)} [{names.PROFILES[0]}].",
+        help=f"Rank and average as another program does: {', '.join(names.PROFILES[3:9])}, …; 'treceval profiles' "
+        f"lists all [{names.PROFILES[0]}].",
         **PROFILE,
     ),
     "level": number("-l --level --level_for_rel", "Lowest relevant judgment [the profile's, usually 1]."),
@@ -282,13 +342,16 @@ READING_OPTIONS: Mapping[str, Decorator] = {
         "-R --judgment-format --Rel_info_format",
         formats_of("qrels", "judgments"),
         "Format of QRELS [recognised, or as the measures require].",
+        metavar="FORMAT",
     ),
-    "run_format": choice("-T --run-format --Results_format", formats_of("run"), "Format of runs [recognised]."),
+    "run_format": choice(
+        "-T --run-format --Results_format", formats_of("run"), "Format of runs [recognised].", metavar="FORMAT"
+    ),
     "max_passage": option(
         "--max-passage",
         "[=SEPARATOR]",
-        "Rank documents by the best of their segments (MaxP), whose ids are that of the document, this text and more: "
-        "d1#3 [#].",
+        "Rank documents by the best of their segments (MaxP), whose ids are that of the document, this text and "
+        "more: d1#3 [#].",
         is_flag=False,
         flag_value="#",
     ),
@@ -316,7 +379,10 @@ def _scored(plugins: Iterable[str] = (), **fields: Any) -> dict[str, Any]:
     return {"scoring": Scoring(**fields), "reading": Reading(**reading)}
 
 
-def scoring_options(usual: str) -> Decorator:
+USUAL = ", ".join(names.USUAL_MEASURES)
+
+
+def scoring_options(usual: str = USUAL) -> Decorator:
     """Return a decorator that gives a command all options of scoring, as ``scoring=`` and ``reading=``.
 
     Parameters
@@ -325,7 +391,8 @@ def scoring_options(usual: str) -> Decorator:
         The default measures, for the help.
     """
     options = {**SCORING_OPTIONS, "measures": _measures(usual), **READING_OPTIONS, "plugins": PLUGIN}
-    return together(options, _scored)
+    add = together(options, _scored)
+    return lambda command: titled("Scoring")(titled("Reading files", READING_OPTIONS)(add(command)))
 
 
 STATISTICS: Mapping[str, Decorator] = {
@@ -371,17 +438,3 @@ running_options = stacked(
     ]
 )
 """Gives a command the options on how and where a model computes; the same for encoding and reranking."""
-
-
-def rerank_options(prefix: str) -> Decorator:
-    """Return a decorator that adds the options of reranking, each beginning with a prefix."""
-    longest = "Most tokens of a query and passage together [512, or the model's limit if less]."
-    return stacked(
-        [
-            number(f"{prefix}depth", "Documents per query to rerank [100].", 100, least=1),
-            usual_choice(
-                f"{prefix}below", ["keep", "drop"], "Keep documents below the reranked ones, or drop them [keep]."
-            ),
-            number(f"{prefix}max-length", longest, least=1),
-        ]
-    )

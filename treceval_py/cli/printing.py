@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from click import UsageError, get_current_context
 
-from treceval_py.errors import InputError, OutputError, shortened
+from treceval_py.errors import InputError, OutputError, shortened, visible
 from treceval_py.rendering import render
 from treceval_py.rendering.style import Style
 
@@ -70,6 +70,7 @@ class Output:
 
             with written_whole(self.path) as stream:
                 stream.write(encoded(text))
+            wrote(self.path)
             return
         if sys.stdout is None:
             raise OutputError("standard output is closed", "Use -o FILE.")
@@ -136,6 +137,11 @@ def note(*texts: str) -> None:
         return
     for text in texts:
         say(f"note: {shortened(text)}")
+
+
+def wrote(*paths: str) -> None:
+    """Say which files were written."""
+    say(f"written: {', '.join(map(visible, paths))}")
 
 
 def say(line: str) -> None:

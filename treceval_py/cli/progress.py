@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -72,6 +73,36 @@ class Bar:
 def progress(files: Sequence[str]) -> AbstractContextManager[Bar | None]:
     """Return a progress bar for files, removed at the end; None if standard error is not a terminal."""
     return Bar(files) if sys.stderr is not None and sys.stderr.isatty() else nullcontext()
+
+
+@contextmanager
+def working(work: str) -> Iterator[None]:
+    """Show what is being done, and for how long, after a while.
+
+    Parameters
+    ----------
+    work : str
+        What is being done: "comparing 12 runs".
+    """
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield
+        return
+    ended, begun, terminal = threading.Event(), time.monotonic(), sys.stderr
+
+    def show() -> None:
+        while not ended.wait(PATIENCE):
+            terminal.write(f"\r{work}: {time.monotonic() - begun:.0f} s")
+            terminal.flush()
+        terminal.write("\r\x1b[K" if time.monotonic() - begun >= PATIENCE else "")
+        terminal.flush()
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 @contextmanager

@@ -11,8 +11,20 @@ import click
 from treceval_py.cli.commands import Command
 from treceval_py.cli.compare import compared, end, file_faults, notes_of
 from treceval_py.cli.names import PLOTS
-from treceval_py.cli.options import FORCE, GROUPS, NAMES, option, scoring_options, statistics_options
-from treceval_py.cli.printing import note
+from treceval_py.cli.options import (
+    CORPUS,
+    FORCE,
+    GROUPS,
+    NAMES,
+    QUERIES,
+    USUAL,
+    option,
+    scoring_options,
+    statistics_options,
+    titled,
+)
+from treceval_py.cli.printing import note, wrote
+from treceval_py.cli.progress import working
 from treceval_py.errors import EvaluationError
 
 if TYPE_CHECKING:
@@ -50,16 +62,20 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command("report", cls=Command, check=_check)
+@click.command("report", cls=Command, check=_check, common="-o -m --baseline --queries --corpus")
 @click.argument("files", metavar="[QRELS] RUN RUN…", nargs=-1)
 @option("-o --output", "FILE", "Write the page to FILE, whole or not at all.")
+@option("--queries", "FILE", QUERIES)
+@option("--corpus", "FILE", f"{CORPUS} The page shows how they begin.")
+@scoring_options(f"{USUAL}, or what saved results have")
+@option("--baseline", "NAME", "Run to compare the others with [of two the first, else the best].")
+@titled("Statistics")
+@statistics_options
+@FORCE
+@titled("Output")
 @option("--title", "TEXT", "Title of the page [Comparison of N runs].")
-@option("--queries", "FILE", "File of query texts: qid<TAB>text, or BEIR's queries.jsonl.")
-@option(
-    "--docs",
-    "FILE",
-    "Texts of documents: docid<TAB>text, BEIR's corpus.jsonl, or ir_datasets:NAME. The page shows how they begin.",
-)
+@GROUPS
+@NAMES
 @option("--png", "PLOT=FILE", "Write a plot as PNG. Repeatable.", multiple=True, callback=_plot_and_file)
 @option("--svg", "PLOT=FILE", "Write a plot as SVG. Repeatable.", multiple=True, callback=_plot_and_file)
 @option(
@@ -68,12 +84,6 @@ def _check(ctx: click.Context) -> dict[str, object]:
     "Two runs for the plots scatter and deltas of --png and --svg [the first other run, the baseline].",
     nargs=2,
 )
-@scoring_options("map, ndcg_cut.10, recip_rank, P.10, or what saved results have")
-@option("--baseline", "NAME", "Run to compare the others with [of two the first, else the best].")
-@GROUPS
-@statistics_options
-@NAMES
-@FORCE
 @click.pass_context
 def report(
     ctx: click.Context,
@@ -82,7 +92,7 @@ def report(
     output: str | None,
     title: str | None,
     queries: str | None,
-    docs: str | None,
+    corpus: str | None,
     png: list[tuple[str, str]],
     svg: list[tuple[str, str]],
     pair: tuple[str, str] | None,
@@ -92,13 +102,13 @@ def report(
 
     RUNs are as for 'treceval compare': run files, folders, patterns, or saved results, which need no QRELS and have no
     rankings. The page states the result, compares any two runs, shows how far values depend on ties and on unjudged
-    documents, and puts the documents of two runs for a query side by side, with texts from --queries and --docs. It
+    documents, and puts the documents of two runs for a query side by side, with texts from --queries and --corpus. It
     loads nothing and names files without their folders. If documents would take more than 1.5 MB, they are kept only
     for the queries that differ most, the hardest, and some others.
 
     \b
     treceval report qrels.txt runs/ -o report.html
-    treceval report qrels.txt bm25.txt bge.txt -o report.html --queries queries.tsv --docs collection.tsv
+    treceval report qrels.txt bm25.txt bge.txt -o report.html --queries queries.tsv --corpus collection.tsv
     treceval report qrels.txt bm25.txt bge.txt --svg deltas=deltas.svg --png bars=bars.png
 
     \b
@@ -126,22 +136,23 @@ def report(
             rankings[0].add(run)
 
     texts = None if queries is None else read_query_texts(queries)
-    passages = None if docs is None else open_texts(docs, "document")
-    gathering, comparison = compared(files, **how, outputs=outputs, inputs=[queries, docs], look=keep)
+    passages = None if corpus is None else open_texts(corpus, "document")
+    gathering, comparison = compared(files, **how, outputs=outputs, inputs=[queries, corpus], look=keep)
     chosen = _pair(comparison, pair)
     # Where some runs are saved results, there are no rankings of them.
     whole = next((each for each in rankings if len(each.runs) == len(comparison.runs)), None)
-    payload = payload_of(
-        comparison,
-        whole,
-        texts=texts,
-        passages=passages,
-        baseline=how["baseline"],
-        title=title or f"Comparison of {len(comparison.runs)} runs",
-        command=shlex.join(["treceval", *map(without_folders, ctx.obj or sys.argv[1:])]),
-    )
-    # Everything is drawn before anything is written.
-    drawn = [(file, image(payload, plot, kind, runs=chosen)) for kind, plot, file in plots]
+    with working("drawing the report"):
+        payload = payload_of(
+            comparison,
+            whole,
+            texts=texts,
+            passages=passages,
+            baseline=how["baseline"],
+            title=title or f"Comparison of {len(comparison.runs)} runs",
+            command=shlex.join(["treceval", *map(without_folders, ctx.obj or sys.argv[1:])]),
+        )
+        # Everything is drawn before anything is written.
+        drawn = [(file, image(payload, plot, kind, runs=chosen)) for kind, plot, file in plots]
     if output is not None:
         write_report(output, payload)
     for file, raw in drawn:
@@ -149,6 +160,7 @@ def report(
             stream.write(raw)
     note(*about_runs(results for results in gathering.results if results is not None))
     note(*notes_of(comparison, gathering))
+    wrote(*filter(None, outputs))
     end(ctx, gathering)
 
 

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treceval_py.cli.commands import Command
-from treceval_py.cli.options import PATHS, option, rerank_options, running_options, tag_of
+from treceval_py.cli.options import (
+    CORPUS,
+    PATHS,
+    QUERIES,
+    number,
+    option,
+    running_options,
+    tag_of,
+    titled,
+    usual_choice,
+)
+from treceval_py.cli.printing import wrote
 from treceval_py.cli.stages import long_work
 
 if TYPE_CHECKING:
@@ -17,17 +28,22 @@ if TYPE_CHECKING:
 MODEL = "BAAI/bge-reranker-v2-m3"
 
 
-@click.command("rerank", cls=Command)
+@click.command("rerank", cls=Command, common="-o --corpus --queries --model --depth")
 @click.argument("run", metavar="RUN")
 @option("-o --output", "OUT", "Run to write; its extension selects compression (.gz, …).", required=True)
-@option("--corpus", "FILE", "Passages of RUN: a file, a folder, datasets:NAME, ….", required=True)
-@option("--queries", "FILE", "Queries of RUN, likewise.", required=True)
+@option("--corpus", "FILE", CORPUS, required=True)
+@option("--queries", "FILE", QUERIES, required=True)
+@titled("Reranking")
+@number("--depth", "Documents per query to rerank [100].", 100, least=1)
+@usual_choice("--below", ["keep", "drop"], "Keep documents below the reranked ones, or drop them [keep].")
+@number("--max-length", "Most tokens of a query and passage together [512, or the model's limit if less].", least=1)
+@titled("Running the model")
 @option("--model", "NAME", f"Reranker on the hub, or a folder [{MODEL}].", default=MODEL)
 @option("--revision", "REV", "Commit, branch or tag of a hub model [main].")
-@rerank_options("--")
-@option("--work", "FOLDER", "Folder that keeps scores until OUT is complete [OUT.work].")
-@option("--tag", None, "The last column of OUT [the model's name].")
 @running_options
+@titled("Output")
+@option("--tag", None, "The last column of OUT [the model's name].")
+@option("--work", "FOLDER", "Folder that keeps scores until OUT is complete [OUT.work].")
 @PATHS
 def rerank(run: str, output: str, corpus: str, queries: str, **options: Any) -> None:
     r"""Rerank the first documents of each query of RUN with a cross-encoder, and write OUT in TREC's format.
@@ -63,6 +79,7 @@ def rerank(run: str, output: str, corpus: str, queries: str, **options: Any) -> 
             command=["treceval", *sys.argv[1:]],
             paths=options["paths"],
         )
+    wrote(output, f"{output}.json")
 
 
 def reranker_of(

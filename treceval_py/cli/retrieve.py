@@ -17,13 +17,14 @@ from treceval_py.cli.options import (
     number,
     option,
     repeatable,
-    rerank_options,
     running_options,
+    settings_option,
     tag_of,
+    titled,
     usual_choice,
 )
 from treceval_py.cli.options import given as given_by_user
-from treceval_py.cli.printing import note, put
+from treceval_py.cli.printing import note, put, wrote
 from treceval_py.cli.rerank import reranker_of
 from treceval_py.cli.stages import long_work
 
@@ -71,8 +72,11 @@ MODELS = ("precision", "devices", "batch_size", "work", "ray")
 RERANK = ("rerank_depth", "rerank_below", "rerank_max_length")
 """Options of reranking."""
 
-BM25 = ("bm25", "k1", "b", "method", "stopwords", "stemmer")
-"""Options of BM25."""
+BM25 = {"bm25": "bm25s", "bm25-anserini": "anserini"}
+"""The retrievers that are BM25, with their presets."""
+
+OF_BM25 = ("k1", "b", "method", "stopwords", "stemmer")
+"""Settings of BM25."""
 
 INDEX = ("search_parameters", "training")
 """Options of an index."""
@@ -82,8 +86,9 @@ def _check(ctx: click.Context) -> dict[str, object]:
     """Return what is wrong: options that would be ignored, and a lack of an output."""
     options = ctx.params
     flags = {parameter.name: max(parameter.opts, key=len) for parameter in ctx.command.params}
-    given = given_by_user(ctx)
-    encodes = options["retriever"] in MODEL
+    flags |= {name: f"--set {name.replace('_', '-')}" for name in options["settings"]}
+    given = given_by_user(ctx).union(options["settings"])
+    encodes, by_words = options["retriever"] in MODEL, options["retriever"] in BM25
     conditions = [
         (DENSE + VECTORS, options["retriever"] == "dense", "needs --retriever dense"),
         (ENCODERS, encodes, "needs --retriever dense or sparse"),
@@ -93,25 +98,26 @@ def _check(ctx: click.Context) -> dict[str, object]:
         (RUN, not options["embeddings_only"], "cannot be used with --embeddings-only"),
         (MODELS, encodes or options["rerank"], "needs --retriever dense or sparse, or --rerank"),
         (RERANK, options["rerank"], "needs --rerank"),
-        (BM25, options["retriever"] == "bm25", "needs --retriever bm25"),
+        (OF_BM25, by_words, f"needs --retriever {' or '.join(BM25)}"),
         (INDEX, options["index"] is not None, "needs --index"),
         (("devices",), options["ray"] is None, "cannot be used with --ray"),
         (("shared_work",), options["ray"] is not None, "needs --ray"),
-        (("shared_work",), options["reuse"] == "shards", "cannot be used with --reuse passages"),
+        (("shared_work",), options["reuse"] == "shards", "cannot be used with --set reuse=passages"),
         (("probe",), options["dry_run"], "needs --dry-run"),
     ]
-    missing = "-o RUN is missing" + (", or --work FOLDER." if options["embeddings_only"] else ".")
+    missing = "Missing option '-o': the run to write" + (", or --work FOLDER." if options["embeddings_only"] else ".")
     return {
-        **{f"{flags[name]} {why}.": name in given and not fits for names, fits, why in conditions for name in names},
+        **{f"{flags[name]} {why}.": not fits for names, fits, why in conditions for name in names if name in given},
         missing: options["output"] is None and not (options["embeddings_only"] and options["work"]),
     }
 
 
-@click.command("retrieve", cls=Command, check=_check)
+@click.command("retrieve", cls=Command, check=_check, common="-o --split --retriever --model --rerank")
 @click.argument("source", metavar="COLLECTION", default="")
 @option("-o --output", "RUN", "Run file; its extension selects compression (.gz, …).")
-@option("--corpus", "FILE", "Passages to use instead of the collection's; also datasets:NAME.")
-@option("--queries", "FILE", "Queries to use instead of the collection's.")
+@titled("Collection")
+@option("--corpus", "FILE", "Texts of passages to use instead of the collection's; also datasets:NAME.")
+@option("--queries", "FILE", "Texts of queries to use instead of the collection's.")
 @option("--qrels", "FILE", "Judgments to use instead of the collection's.")
 @option("--split", "NAME", "Split of the collection's queries: dev.small, test, … [the only one].")
 @usual_choice(
@@ -119,62 +125,82 @@ def _check(ctx: click.Context) -> dict[str, object]:
     ["full", "truncated"],
     "truncated: only the first 100 queries, and the relevant passages of the first 5,000 as corpus [full].",
 )
+@titled("Ranking")
 @usual_choice(
     "--retriever",
-    ["dense", "sparse", "bm25", "jaccard"],
-    "Ranking method [dense]; sparse: word weights of SPLADE or bge-m3.",
+    ["dense", "sparse", *BM25, "jaccard"],
+    "Ranking method [dense]. sparse: word weights of SPLADE or bge-m3. bm25-anserini: BM25 with stems, words and "
+    "lengths as in Lucene.",
 )
 @number("-k --depth", "Documents per query [1000].", 1000, least=1)
-@option("--tag", None, "The last column of RUN [the model's or the retriever's name].")
+@option("--rerank", "NAME", "Rerank the first documents with this cross-encoder, on the hub or in a folder.")
+@number("--rerank-depth", "Documents per query to rerank [100].", 100, least=1)
+@titled("Running the model")
 @option("--model", "NAME", f"Model on the hub, or a folder [{MODEL['dense']}; sparse: {MODEL['sparse']}].")
-@option("--revision", "REV", "Commit, branch or tag of a hub model [main].")
-@option("--pooling", "NAME", "How to pool token vectors: cls, mean, lasttoken [the model's setting].")
 @option("--instruction", "TEXT", "Text put before each query [the model's own, or none].")
-@option("--passage-instruction", "TEXT", "Text put before each passage [the model's own, or none].")
-@number("--passage-max-length", "Most tokens of a passage [512, or the model's own limit if less].", least=1)
-@number("--query-max-length", "Most tokens of a query [512, or the model's own limit if less].", least=1)
-@number("--dimensions", "Use the first N dimensions of each vector, for models trained for this [all].", least=1)
-@click.option("--normalise/--no-normalise", default=None, help="Scale vectors to length 1 [the model's setting].")
-@number("--shard-size", "Most texts per shard: the work that an interruption can lose [10000].", 10_000, least=1)
-@usual_choice(
-    "--storage", ["float32", "float16"], "Number type of stored embeddings; float16 takes half the space [float32]."
-)
-@usual_choice(
-    "--reuse",
-    ["shards", "passages"],
-    "Vectors to keep when the corpus changed: of unchanged shards, or of all unchanged passages [shards].",
-)
-@flag("--embeddings-only", "Encode passages and queries into the work folder, and stop.")
-@option("--passage-embeddings", "PATH", "Search these vectors instead of encoding: .npy with .ids, Parquet, a folder.")
-@option("--query-embeddings", "PATH", "Vectors of the queries for --passage-embeddings.")
-@option("--work", "FOLDER", "Folder for embeddings and indexes [RUN.work].")
-@flag("--shared-work", "With --ray: nodes write embeddings themselves; all must see the work folder.")
+@running_options
+@titled("Vectors and indexes")
 @option("--index", "FACTORY", "A Faiss index (IVF4096,Flat; HNSW32; …) [exact search].")
+@option("--search-parameters", "LIST", "Search settings of the index: nprobe=64, efSearch=256, ….", default="")
 @usual_choice(
     "--similarity",
     ["inner-product", "cosine", "l2"],
     "Similarity of vectors; l2 scores by the negative squared distance [inner-product].",
 )
-@option("--search-parameters", "LIST", "Search settings of the index: nprobe=64, efSearch=256, ….", default="")
-@number("--training", "Vectors to train the index on [39 per centroid].", least=1)
-@running_options
-@option("--rerank", "NAME", "Rerank the first documents with this cross-encoder, on the hub or in a folder.")
-@rerank_options("--rerank-")
-@usual_choice(
-    "--bm25",
-    ["bm25s", "anserini"],
-    "BM25 preset; anserini stems, and splits words and rounds lengths as Lucene does [bm25s].",
-)
-@option("--k1", None, "BM25's k1 [1.5; anserini: 0.9].", type=click.FloatRange(min=0))
-@option("--b", None, "BM25's b [0.75; anserini: 0.4].", type=click.FloatRange(0, 1))
-@choice("--method", ["lucene", "robertson", "atire"], "Variant of BM25 [lucene].")
-@option("--stopwords", "LANGUAGE", "Stop words that BM25 ignores; 'none' keeps all words [en].")
-@option("--stemmer", "LANGUAGE", "Stemmer for BM25, or 'none' [none; anserini: porter].")
+@flag("--embeddings-only", "Encode passages and queries into the work folder, and stop.")
+@option("--passage-embeddings", "PATH", "Search these vectors instead of encoding: .npy with .ids, Parquet, a folder.")
+@option("--query-embeddings", "PATH", "Vectors of the queries for --passage-embeddings.")
+@titled("Output")
 @option("--profile", help="Scoring conventions for the printed scores.", **PROFILE)
 @repeatable("-m --measure measures", "NAME", "Print this measure. Repeatable.", "measure")
-@PATHS
+@option("--tag", None, "The last column of RUN [the model's or the retriever's name].")
+@option("--work", "FOLDER", "Folder for embeddings and indexes [RUN.work].")
 @flag("--dry-run", "Show the planned steps, their sizes and times, and what exists already.")
-@click.option("--probe/--no-probe", default=True, help="Measure times for --dry-run on a sample of the texts [yes].")
+@PATHS
+@settings_option(
+    option("--revision", "REV", "Commit, branch or tag of a hub model [main]."),
+    option("--pooling", "NAME", "How to pool token vectors: cls, mean, lasttoken [the model's setting]."),
+    option("--normalise", "yes|no", "Scale vectors to length 1 [the model's setting].", type=click.BOOL),
+    number("--dimensions", "Use the first N dimensions of each vector, for models trained for this [all].", least=1),
+    option("--passage-instruction", "TEXT", "Text put before each passage [the model's own, or none]."),
+    number("--passage-max-length", "Most tokens of a passage [512, or the model's own limit if less].", least=1),
+    number("--query-max-length", "Most tokens of a query [512, or the model's own limit if less].", least=1),
+    number("--shard-size", "Most texts per shard: the work that an interruption can lose [10000].", 10_000, least=1),
+    usual_choice(
+        "--storage", ["float32", "float16"], "Number type of stored embeddings; float16 takes half the space [float32]."
+    ),
+    usual_choice(
+        "--reuse",
+        ["shards", "passages"],
+        "Vectors to keep when the corpus changed: of unchanged shards, or of all unchanged passages [shards].",
+    ),
+    option(
+        "--shared-work",
+        "yes|no",
+        "With --ray: nodes write embeddings themselves; all must see the work folder [no].",
+        type=click.BOOL,
+        default=False,
+    ),
+    number("--training", "Vectors to train the index on [39 per centroid].", least=1),
+    usual_choice("--rerank-below", ["keep", "drop"], "Keep documents below the reranked ones, or drop them [keep]."),
+    number(
+        "--rerank-max-length",
+        "Most tokens of a query and passage together [512, or the model's limit if less].",
+        least=1,
+    ),
+    option("--k1", "X", "BM25's k1 [1.5; bm25-anserini: 0.9].", type=click.FloatRange(min=0)),
+    option("--b", "X", "BM25's b [0.75; bm25-anserini: 0.4].", type=click.FloatRange(0, 1)),
+    choice("--method", ["lucene", "robertson", "atire"], "Variant of BM25 [lucene]."),
+    option("--stopwords", "LANGUAGE", "Stop words that BM25 ignores; 'none' keeps all words [en]."),
+    option("--stemmer", "LANGUAGE", "Stemmer for BM25, or 'none' [none; bm25-anserini: porter]."),
+    option(
+        "--probe",
+        "yes|no",
+        "Measure times for --dry-run on a sample of the texts [yes].",
+        type=click.BOOL,
+        default=True,
+    ),
+)
 def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> None:
     r"""Make a run: rank the passages of COLLECTION for its queries, and write RUN in TREC's format.
 
@@ -242,6 +268,7 @@ def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> 
         put(told.text(), None)
         note(*told.notes)
     else:
+        wrote(output, f"{output}.json")
         _print_scores(collection, output, done, profile, options)
 
 
@@ -271,10 +298,10 @@ def _retriever(collection: Collection, options: dict[str, Any], dry_run: bool) -
 
     if options["retriever"] == "jaccard":
         return Jaccard(), "jaccard"
-    if options["retriever"] == "bm25":
-        given = {name: options[name] for name in BM25[1:] if options[name] is not None}
+    if options["retriever"] in BM25:
+        given = {name: options[name] for name in OF_BM25 if options[name] is not None}
         asked: dict[str, Any] = {name: None if value == "none" else value for name, value in given.items()}
-        return lexical.BM25[options["bm25"]]._replace(**asked), "bm25"
+        return lexical.BM25[BM25[options["retriever"]]]._replace(**asked), "bm25"
     from treceval_py.retrieval.indexing import IndexSettings
 
     index = None

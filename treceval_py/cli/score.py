@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from treceval_py.cli.commands import COMMANDS, PrefixCommand
+from treceval_py.cli.commands import PrefixCommand
 from treceval_py.cli.names import RESULT_FORMATS
-from treceval_py.cli.options import GROUPS, TWICE, flag, option, output_options, scoring_options, version_option
+from treceval_py.cli.options import (
+    GROUPS,
+    TWICE,
+    flag,
+    option,
+    output_options,
+    scoring_options,
+    titled,
+    version_option,
+)
 from treceval_py.cli.printing import Output, check_targets, kind_of, note, put
 from treceval_py.cli.progress import progress
 from treceval_py.errors import InputError
@@ -24,12 +34,7 @@ if TYPE_CHECKING:
     from treceval_py.scoring.results import Results
     from treceval_py.scoring.show import Options
 
-RANGED = ("map", "recip_rank", "ndcg", "ndcg_cut.10")
-"""Default measures of --ties and --unjudged."""
-
-_OTHERS = "\n".join(f"  {name:10} {title}" for name, title in COMMANDS.items())
-
-HELP = f"""Score RUNs against the judgments in QRELS, with trec_eval's measures and numbers.
+HELP = """Score RUNs against the judgments in QRELS, with trec_eval's measures and numbers.
 
 QRELS has lines of "qid iteration docid rel", RUN lines of "qid Q0 docid rank score tag"; MS MARCO's, BEIR's, JSON
 and Parquet files are recognised. Either may be compressed (gzip, bzip2, xz, zstd), a pipe, or - for standard input.
@@ -37,15 +42,10 @@ and Parquet files are recognised. Either may be compressed (gzip, bzip2, xz, zst
 \b
 treceval qrels.txt run.txt                 official measures, ndcg, ndcg_cut_10
 treceval -q -m map -m nDCG@10 qrels.txt run.txt
+treceval qrels.txt run.txt nDCG@10 RR      measures may also follow the files
 treceval -m ndcg qrels.txt a.txt b.txt     a table with a column for each run
 treceval --profile msmarco qrels.tsv run.tsv
 treceval --ties -m map qrels.txt run.txt   lowest and highest value over all orders of ties
-treceval measures ndcg                     explain a measure
-
-\b
-Other commands:
-{_OTHERS}
-This command is 'score'; its name may be omitted.
 """
 
 
@@ -57,12 +57,16 @@ def _print_version(_: object) -> NoReturn:
     raise click.exceptions.Exit
 
 
-def _lacking(file: str | None) -> str:
+def _lacking(file: str, measures: Sequence[str], output: str | None) -> str:
     """Return what lacks beside the only file that was given, by what it looks like."""
-    kind = kind_of(file or "")
+    kind = kind_of(file)
     if kind == "qrels":
         own = f"or, if its lines are also the ranking, --judged-ranking {file}"
         return f"Missing argument 'RUN [RUN…]': {file} looks like judgments. Give a run after it; {own}."
+    if taken := next(filter(os.path.isfile, measures), None):
+        return f"-m takes a measure, and {taken} is a file: -m map {taken} {file}."
+    if output and kind_of(output):
+        return f"-o takes the file to write, and {output} is an input: -o FILE {output} {file}."
     if kind == "run":
         return f"Missing argument 'QRELS': {file} looks like a run. Give the judgments before it."
     return "Missing argument 'RUN [RUN…]'."
@@ -80,16 +84,20 @@ def _of_judgments(error: InputError, files: Sequence[str]) -> InputError:
 def _check(ctx: click.Context) -> dict[str, object]:
     """Return what is wrong: files that lack, and options that do not go together."""
     chosen = ctx.params
-    qrels, judged_rankings = chosen["qrels"], chosen["judged_rankings"]
+    files, judged_rankings = chosen["files"], chosen["judged_rankings"]
     signature = chosen["signature"] or chosen["long_signature"]
     norms, ranges = chosen["norms"] is not None, chosen["ties"] or chosen["unjudged"]
     own = {"-R": "judgment_format", "-T": "run_format", "--max-passage": "max_passage"}
     wrong = next((option for option, name in own.items() if chosen[name]), "")
     return {
-        "--judged-ranking FILE replaces QRELS and RUN; remove them.": judged_rankings and qrels is not None,
-        "Missing argument 'QRELS'.": not judged_rankings and qrels is None,
-        **({_lacking(qrels): True} if qrels and not (judged_rankings or chosen["runs"]) else {}),
-        TWICE: (judged_rankings or (qrels, *chosen["runs"])).count("-") > 1,
+        "--judged-ranking FILE replaces QRELS and RUN; remove them.": judged_rankings and files,
+        "Missing arguments 'QRELS RUN'.": not judged_rankings and not files,
+        **(
+            {_lacking(files[0], chosen["measures"], chosen["output"]): True}
+            if len(files) == 1 and not judged_rankings
+            else {}
+        ),
+        TWICE: (judged_rankings or files).count("-") > 1,
         "Signatures describe values, not z-scores; remove -Z.": norms and (chosen["signatures"] or signature),
         f"--judged-ranking has its own format; remove {wrong}.": judged_rankings and wrong,
         "--groups prints the averages of groups; remove -n.": chosen["groups"] and chosen["no_summary"] and not ranges,
@@ -105,30 +113,30 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command("score", cls=PrefixCommand, help=HELP, check=_check)
-@click.argument("qrels", metavar="QRELS", required=False)
-@click.argument("runs", metavar="RUN [RUN…]", nargs=-1)
+@click.command("score", cls=PrefixCommand, help=HELP, check=_check, common="-m --profile -q --format -o")
+@click.argument("files", metavar="QRELS RUN [RUN…]", nargs=-1)
+@version_option(_print_version, "Print the version.")
 @scoring_options("official, ndcg, ndcg_cut.10, or the profile's")
-@flag("-q --query_eval_wanted per_query", "Print each query too.")
-@flag("-n --nosummary no_summary", "Do not print the average over queries.")
-@option("-Z --Zscore norms", "FILE", "Print z-scores; lines of FILE: qid measure mean deviation.")
+@titled("Reading files")
 @option(
     "--judged-ranking judged_rankings",
     "FILE",
-    "Score FILE of lines 'qid Q0 docid rel', both ranking and judgments; replaces QRELS RUN. Repeatable. The default "
-    "profile is then coursework.",
+    "Score FILE of lines 'qid Q0 docid rel', both ranking and judgments; replaces QRELS RUN. Repeatable. The "
+    "default profile is then coursework.",
     multiple=True,
 )
+@titled("Output")
+@flag("-q --per-query --query_eval_wanted per_query", "Print each query too.")
+@flag("-n --nosummary no_summary", "Do not print the average over queries.")
+@option("-Z --Zscore norms", "FILE", "Print z-scores; lines of FILE: qid measure mean deviation.")
 @GROUPS
-@flag("--signature", "Print how each value was computed, as one line that --repeat accepts.")
-@flag("--long-signature", "Like --signature, with every parameter and convention spelled out.")
 @flag("--ties", "Print the lowest, expected and highest value over all orders of documents with equal scores.")
 @flag("--unjudged", "Print the lowest and highest value over all labels of unjudged retrieved documents.")
+@flag("--signature", "Print how each value was computed, as one line that --repeat accepts.")
+@flag("--long-signature", "Like --signature, with every parameter and convention spelled out.")
 @output_options(None, RESULT_FORMATS, "trec for one run, table for several")
-@version_option(_print_version, "Print the version.")
 def score(
-    qrels: str | None,
-    runs: tuple[str, ...],
+    files: tuple[str, ...],
     scoring: Scoring,
     reading: Reading,
     per_query: bool,
@@ -145,18 +153,22 @@ def score(
     """Score runs: read, evaluate, print."""
     from treceval_py.measures import in_print_order
     from treceval_py.scoring.evaluation import Evaluator
-    from treceval_py.scoring.profiles import DEFAULT_MEASURES, profile_of
+    from treceval_py.scoring.profiles import DEFAULT_MEASURES, USUAL_MEASURES, profile_of
     from treceval_py.scoring.show import Options, about, about_groups, results_text
     from treceval_py.scoring.zscores import read_norms
 
-    files = judged_rankings or runs
+    qrels, runs = (None, judged_rankings) if judged_rankings else (files[0], files[1:])
     if output.path is not None:
-        check_targets([output.path], [qrels, *files, norms])
+        check_targets([output.path], [*files, *judged_rankings, norms])
     ranges = ties or unjudged
+    output.format = output.format or ("trec" if len(runs) == 1 and not ranges else "table")
     if scoring.signatures is None:
         profile = scoring.profile or ("coursework" if judged_rankings else None)
-        usual = RANGED if ranges and profile_of(profile).measures == DEFAULT_MEASURES else None
-        scoring = replace(scoring, profile=profile, measures=scoring.measures or usual).checked(in_print_order)
+        usual = USUAL_MEASURES if ranges and profile_of(profile).measures == DEFAULT_MEASURES else None
+        # Tables have the measures as they were named; lines, as trec_eval prints them.
+        measures = scoring.measures or usual
+        arrange = tuple if measures and output.format in FORMATS else in_print_order
+        scoring = replace(scoring, profile=profile, measures=measures).checked(arrange)
     by_group: tuple[QueryGroups, ...] = ()
     if groups:
         from treceval_py.io.query_groups import read_query_groups
@@ -166,7 +178,6 @@ def score(
     form = "long" if long_signature else "short" if signature else ""
     # Each judged ranking has its own judgments.
     options = Options(per_query, not no_summary, form, bool(judged_rankings), by_group)
-    output.format = output.format or ("trec" if len(files) == 1 and not ranges else "table")
     try:
         if ranges:
             evaluator = Evaluator(qrels or "", scoring, reading)
@@ -174,9 +185,9 @@ def score(
         else:
             table = None if norms is None else read_norms(norms)
             scored: list[Results] = []
-            with progress(files) as bar:
+            with progress(runs) as bar:
                 judging = None if qrels is None else Evaluator(qrels, scoring, reading)
-                for file in files:
+                for file in runs:
                     if judging is not None:
                         results = judging.scored(file, None if bar is None else bar.watch)
                     else:
@@ -188,7 +199,7 @@ def score(
             notes += about_groups(scored, options) if groups else []
             text = results_text(scored, output.format, options, output.style, notes)
     except InputError as error:
-        raise _of_judgments(error, runs) from None
+        raise _of_judgments(error, files[1:]) from None
     output.put(text)
     # Only now, so that output that cannot be written gives a single line.
     if notes:

@@ -64,6 +64,7 @@ class _TrecEval(PrefixCommand):
     """A command that prints no notes, and exits with trec_eval's statuses."""
 
     last_counts = True
+    measures_among_files = False
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Show the two files."""
@@ -126,7 +127,7 @@ def trec_eval(
         raise click.UsageError(f"Give two files, QRELS and RUN, not {len(files)}.")
     if files == ("-", "-"):
         raise click.UsageError(TWICE)
-    ctx.invoke(score, qrels=files[0], runs=files[1:], measures=measures or (DEFAULT,), **others)
+    ctx.invoke(score, files=files, measures=measures or (DEFAULT,), **others)
 
 
 trec_eval.params[1:1] = [copy(parameter) for parameter in score.params if not set(TAKEN).isdisjoint(parameter.opts)]

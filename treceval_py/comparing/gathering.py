@@ -26,12 +26,9 @@ from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.noticing import warn_of_signs
 from treceval_py.scoring.opening import AnyJudgments, AnyRun
 from treceval_py.scoring.planning import AS_IT_IS, AS_USUAL, Reading, Scoring
-from treceval_py.scoring.profiles import DEFAULT_MEASURES, Profile, profile_of
+from treceval_py.scoring.profiles import DEFAULT_MEASURES, USUAL_MEASURES, Profile, profile_of
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Signature, concise, read_signatures
-
-USUAL = ("map", "ndcg_cut.10", "recip_rank", "P.10")
-"""Measures compared by default. Kept short: every extra measure makes the correction stricter."""
 
 Compares: TypeAlias = "Results | Scored | Source | Run | Mapping[str, Mapping[str, float]]"
 """What can be compared: results, saved or not, and runs, which need judgments."""
@@ -269,7 +266,7 @@ def comparable(measures: str | Measure | Iterable[str | Measure], profile: Profi
 def usual_measures(profile: Profile) -> list[Measure]:
     """Return the measures that are compared by default: ours, or those of the profile that can be."""
     if profile.measures == DEFAULT_MEASURES:
-        return list(parse_measures(USUAL))
+        return list(parse_measures(USUAL_MEASURES))
     return [measure for measure in profile.parse(profile.measures) if fit(measure)]
 
 
@@ -294,7 +291,7 @@ def _chosen(wanted: list[Measure], known: Sequence[Scored], profile: Profile) ->
     common = [name for name in first[0].measures if all(name in scored.measures for scored in first)]
     measures = [(name, known_measure(name)) for name in common]
     real = [(name, each) for name, each in measures if each is None or each.family.kind != COUNT]
-    of_usual = parse_measures(USUAL)
+    of_usual = parse_measures(USUAL_MEASURES)
     usual_there = [name for name, each in real if each in of_usual]
     names = usual_there or [name for name, _ in real]
     if not names:

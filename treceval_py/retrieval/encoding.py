@@ -320,7 +320,7 @@ class Encoder(Loaded):
         """Refuse an instruction that leaves no room for texts, and a model that cannot take the longest text."""
         longest, instruction = self._settings.max_length(side), self._settings.instruction(side)
         alone = len(self._tokenizer(instruction + self._settings.query_suffix)["input_ids"])
-        option = "--query-max-length" if side == "queries" else "--passage-max-length"
+        option = "query-max-length" if side == "queries" else "passage-max-length"
         if instruction and alone >= longest:
             no_room = f"the instruction alone has {alone} tokens, and {option} is {longest}: no text would be left"
             raise RunnerError(no_room, "Give more, or a shorter instruction.", file=self._model.name)
@@ -338,7 +338,7 @@ class Encoder(Loaded):
             length = float(np.linalg.norm(one) * np.linalg.norm(other))
             if length == 0 or one @ other > SAME * length:
                 note = f"Unrelated {side} have nearly the same vector, so their ranking will be noise: "
-                self.notes += (f"{note}the model is untrained, or --pooling {self._settings.pooling} is wrong for it.",)
+                self.notes += (f"{note}the model is untrained, or pooling={self._settings.pooling} is wrong for it.",)
 
 
 @contextmanager

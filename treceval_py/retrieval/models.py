@@ -271,7 +271,7 @@ def find_model(
     name = os.fspath(name)
     if os.path.isdir(name):
         if revision is not None:
-            raise RunnerError("a folder has no revisions", "Leave --revision out.", file=name)
+            raise RunnerError("a folder has no revisions", "Leave the revision out.", file=name)
         return _look(name, os.path.abspath(name), None, wanted, None)
     # It cannot be a name on the hub, or a folder above it is there.
     if os.path.exists(name) or os.path.isdir(os.path.dirname(name)) or not ON_HUB.fullmatch(name):
@@ -371,8 +371,8 @@ def settings_for(
         "normalise": (False, DEFAULT),
         "query_instruction": instruction("queries", query_instruction, family.query),
         "passage_instruction": instruction("passages", passage_instruction, family.passage),
-        "query_max_length": _length_for(model, query_max_length, "--query-max-length"),
-        "passage_max_length": _length_for(model, passage_max_length, "--passage-max-length"),
+        "query_max_length": _length_for(model, query_max_length, "query-max-length"),
+        "passage_max_length": _length_for(model, passage_max_length, "passage-max-length"),
     }
     if model.kind == "dense":
         chosen["pooling"] = _pooling_for(model, (pooling, ASKED), (family.pooling, card))
@@ -431,12 +431,13 @@ def _pooling_for(model: Model, asked: tuple[str | None, str], by_card: tuple[str
     if pooling is not None and pooling not in POOLINGS:
         raise RunnerError(f"pooling {pooling!r} is unknown", f"Give one of {', '.join(POOLINGS)}.", file=model.name)
     if pooling is not None and own is not None and pooling != own:
-        conflict = f"the model pools by {own} (1_Pooling/config.json), and --pooling is {pooling}"
-        todo = "Leave --pooling out, or give a copy of the model's folder without 1_Pooling and modules.json."
+        conflict = f"the model pools by {own} (1_Pooling/config.json), and the setting is pooling={pooling}"
+        todo = "Leave the setting out, or give a copy of the model's folder without 1_Pooling and modules.json."
         raise RunnerError(conflict, todo, file=model.name)
     chosen = _first((own, "1_Pooling/config.json"), asked, by_card, ("", DEFAULT))
     if not chosen[0]:
-        unknown = f"--pooling {', '.join(POOLINGS[:-1])} or {POOLINGS[-1]} must be given, as the model does not say"
+        known = f"{', ='.join(POOLINGS[:-1])} or ={POOLINGS[-1]}"
+        unknown = f"--set pooling={known} must be given, as the model does not say"
         raise RunnerError(unknown, "Its authors' description does; the wrong one ranks badly.", file=model.name)
     return chosen
 

@@ -408,7 +408,7 @@ def _encoded(
                 _encode(stores[side], side, pool, watch)
     if taken := stores["passages"].taken():
         watch.note(
-            f"The vectors of {taken:,} passages were taken from shards with other texts (--reuse passages): their "
+            f"The vectors of {taken:,} passages were taken from shards with other texts (--set reuse=passages): their "
             "last digits may differ from those of an encoding from scratch."
         )
     for side, store in stores.items():
@@ -433,7 +433,7 @@ def _encode(store: Store, side: Side, pool: Pool, watch: _Watch) -> None:
         return
     count, left, again = store.survey.count, store.left(), store.again()
     if again:
-        told = f", {again:,} of them only because texts beside them changed: --reuse passages takes their vectors."
+        told = f", {again:,} of them only because texts beside them changed: --set reuse=passages takes their vectors."
         if store.reuse:
             told = f"; the vectors of {again:,} are taken from shards with other texts."
         watch.note(f"{left:,} of {count:,} {side} will be encoded{told}")

@@ -238,7 +238,7 @@ def _there(store: Store) -> str:
     told = "all there" if done == total else f"{done:,} there: {store.left():,} texts are left to encode"
     if again := store.again():
         told += f"; the vectors of {again:,} are taken" if store.reuse else (
-            f", {again:,} of them only because texts beside them changed (--reuse passages takes their vectors)"
+            f", {again:,} of them only because texts beside them changed (--set reuse=passages takes their vectors)"
         )  # fmt: skip
     if spare := store.spare().values():
         told += f". Shards of other texts stay: {len(spare):,}, {_size(sum(shard.size for shard in spare))}"

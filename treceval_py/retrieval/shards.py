@@ -173,7 +173,7 @@ class Store:
         size = manifest["texts"]["shard_size"]
         if size != self.survey.shard_size:
             mismatch = f"shards have at most {size:,} texts, and {self.survey.shard_size:,} are asked for"
-            raise RunnerError(mismatch, _again(self.folder, f"Use --shard-size {size},"), file=path)
+            raise RunnerError(mismatch, _again(self.folder, f"Use --set shard-size={size},"), file=path)
         # What was removed is encoded again: the way out of one damaged shard that does not cost all of them.
         shards = {name: Shard(**fields) for name, fields in manifest["shards"].items()}
         self.shards = {name: shard for name, shard in shards.items() if {name + end for end in shard.files} <= files}
@@ -248,7 +248,7 @@ class Store:
             taken = int(known.sum())
             vectors = _write_shard(self.folder, chunk, vectors, self.storage, self.dimensions, by, taken)
         elif not os.path.exists(path := self._path(name, self._suffix)):
-            todo = "Leave --shared-work out, or put the work folder where all nodes see the same."
+            todo = "Leave the setting shared-work out, or put the work folder where all nodes see the same."
             raise OutputError(f"was written on {vectors.by.get('host')}, and is not here", todo, file=path)
         self.shards[name] = vectors
         self.save()

@@ -20,6 +20,11 @@ from treceval_py.scoring.conventions import Conventions
 DEFAULT_MEASURES = ("official", "ndcg", "ndcg_cut.10")
 """The default measures: trec_eval's official measures, nDCG and nDCG@10."""
 
+USUAL_MEASURES = ("AP", "nDCG@10", "RR", "P@10")
+"""The default measures of everything but scoring: comparisons, boards, gates, explanations, ranges. They are few, as
+every further one makes the correction for several tests stricter.
+"""
+
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -570,7 +575,7 @@ def profile_named(name: str) -> Profile:
         return PROFILES[name]
     import difflib
 
-    near = difflib.get_close_matches(name, PROFILES, n=1)
+    near = difflib.get_close_matches(name, [*_OTHER_NAMES, *PROFILES], n=1)
     raise MeasureError(
         f"unknown profile '{name}'", f"Did you mean {near[0]}?" if near else f"Choose one of {', '.join(PROFILES)}."
     )
