@@ -83,19 +83,19 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the most used options, then the others below the titles of their groups."""
-        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
-        common = [each for name in self.common for each in options if name in each.opts]
+        options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
+        common = [option for name in self.common for option in options if name in option.opts]
         groups = {"Options used most": common} if common else {"Options": options}
-        for each in sorted(options, key=lambda each: not getattr(each, "group", "")) if common else ():
-            if each not in common:
-                groups.setdefault(getattr(each, "group", "") or "Other options", []).append(each)
+        for option in sorted(options, key=lambda option: not getattr(option, "group", "")) if common else ():
+            if option not in common:
+                groups.setdefault(getattr(option, "group", "") or "Other options", []).append(option)
         for title, members in groups.items():
             with formatter.section(title):
-                records = filter(None, (each.get_help_record(ctx) for each in members))
+                records = filter(None, (option.get_help_record(ctx) for option in members))
                 # trec_eval's long names are on the page of the commands.
                 formatter.write_dl([(re.sub(r", --\w+_\w+", "", names), says) for names, says in records])
-        for each in options:
-            if settings := getattr(each, "settings", None):
+        for option in options:
+            if settings := getattr(option, "settings", None):
                 records = filter(None, (setting.get_help_record(ctx) for setting in settings.values()))
                 with formatter.section("Settings, as --set KEY=VALUE"):
                     formatter.write_dl([(name[2:].replace(" ", "=", 1), says) for name, says in records])

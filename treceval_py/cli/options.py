@@ -168,7 +168,7 @@ def stacked(options: Iterable[Decorator]) -> Decorator:
 
 def settings_option(*options: Decorator) -> Decorator:
     """Return ``--set KEY=VALUE`` for what is rarely set: the keys are the names of these options, without dashes."""
-    declared = {each.opts[0][2:]: each for each in stacked(options)(lambda: None).__click_params__[::-1]}
+    declared = {setting.opts[0][2:]: setting for setting in stacked(options)(lambda: None).__click_params__[::-1]}
 
     def read(ctx: click.Context, _: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
         """Put the values among the others; return the names of those that are given."""
