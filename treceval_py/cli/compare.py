@@ -25,7 +25,7 @@ from treceval_py.cli.options import (
     titled,
     within,
 )
-from treceval_py.cli.printing import Output, check_targets, note, say
+from treceval_py.cli.printing import Output, check_targets, kind_of, note, say
 from treceval_py.cli.progress import progress, working
 from treceval_py.errors import EvaluationError
 from treceval_py.rendering import left_out, render
@@ -67,6 +67,8 @@ def _divided(files: Sequence[str], outputs: Sequence[str | None]) -> tuple[str |
             "Remove this file, or give the judgments first.",
             file=first,
         )
+    if kind_of(first) == "run":
+        raise click.UsageError(f"Missing argument 'QRELS': {first} looks like a run. Give the judgments before it.")
     return first, runs
 
 
