@@ -260,7 +260,7 @@ def test_arguments_that_do_not_go_together_are_refused(tmp_path: Path, snapshot:
     said = {}
     for arguments in (
         "", "a", "a b --pairs --baseline b", "a b --queries q", "- -", "a b --columns 2",
-        "a b --per-query 3 --agreement 5", "a b c --test z", "a b --agreement --sort name",
+        "a b --per-query 3 --agreement 5", "a b c --test z", "a b --agreement --columns 2 --format latex",
     ):  # fmt: skip
         done = treceval(["compare", *arguments.split()], folder=tmp_path)
         assert (done.status, done.out) == (2, b"")

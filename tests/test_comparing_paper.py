@@ -208,10 +208,10 @@ def test_people_see_the_highest_first_and_programs_the_given_order_or_what_is_as
     lines = command("-m", "map", "--format", "csv")[1].splitlines()
     assert [line.split(",")[1] for line in lines[1:]] == ["jaccard", "minilm"]
     given, sorted_by_value = ["bm25", "jaccard", "minilm"], ["minilm", "bm25", "jaccard"]
+    comparison = te.compare([te.evaluate(ROOT / QRELS, ROOT / run, ["map", "P.10"]) for run in (BM25, JACCARD, MINILM)])
     for by, names in {"given": given, "name": given, "P.10": sorted_by_value}.items():
-        options = ["-m", "map", "-m", "P.10", "--sort", by]
-        assert rows_of(command(*options)[1]) == names
-        found = json.loads(command(*options, "--format", "json")[1])
+        assert rows_of(comparison.to_text(sort=by)) == names
+        found = json.loads(comparison.to_text("json", sort=by))
         assert [each["name"] for each in found["runs"]] == names
         assert [each["name"] for each in found["measures"][0]["runs"]] == names
         assert found["baseline"] == "bm25"
@@ -220,7 +220,7 @@ def test_people_see_the_highest_first_and_programs_the_given_order_or_what_is_as
 def test_an_option_that_would_change_nothing_is_refused(snapshot: SnapshotAssertion) -> None:
     said = {}
     for options in (
-        "--columns 2", "--columns 1 --format csv", "--sort map --per-query", "-m map --sort bpref",
+        "--columns 2", "--columns 1 --format csv", "--columns 2 --format latex --per-query",
     ):  # fmt: skip
         status, out, said[options] = command(*options.split(), runs=(BM25, MINILM))
         assert (status, out) == (2, "")

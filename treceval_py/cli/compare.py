@@ -195,15 +195,14 @@ def _check(ctx: click.Context) -> dict[str, object]:
     chosen = ctx.params
     by_query, agreement = chosen["per_query"] is not None, chosen["agreement"] is not None
     no_tables = by_query or agreement
-    option = next((f"--{name}" for name in ("columns", "sort") if chosen[name] is not None), "")
     return {
         "--pairs compares every pair of runs; remove --baseline.": chosen["pairs"] and chosen["baseline"] is not None,
         "--per-query and --agreement print different things; remove one of them.": by_query and agreement,
         "--groups adds to the tables, which --per-query and --agreement replace; remove one.": chosen["groups"]
         and no_tables,
         "--queries needs --per-query.": chosen["queries"] is not None and not by_query,
-        f"{option} does not go with --per-query and --agreement.": option and no_tables,
-        "--columns needs --format latex.": option == "--columns" and chosen["output_format"] != "latex",
+        "--columns does not go with --per-query and --agreement.": chosen["columns"] and no_tables,
+        "--columns needs --format latex.": chosen["columns"] and chosen["output_format"] != "latex",
         **file_faults(chosen["files"]),
     }
 
@@ -238,11 +237,6 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @titled("Output")
 @GROUPS
 @NAMES
-@option(
-    "--sort",
-    "BY",
-    "Order of the runs: a measure (highest first), name or given [the first measure; given in csv, tsv, json].",
-)
 @COLUMNS
 @output_options()
 @click.pass_context
@@ -253,7 +247,6 @@ def compare(
     per_query: int | None,
     queries: str | None,
     agreement: int | None,
-    sort: str | None,
     columns: str | None,
     output: Output,
     **how: Any,
@@ -287,7 +280,7 @@ def compare(
     else:
         from treceval_py.comparing.show.tables import document_of
 
-        document = document_of(comparison.sorted_for(output.format, sort), style)
+        document = document_of(comparison.sorted_for(output.format), style)
         text, cut = render(document, output.format, style), left_out(document, output.format, style)
     output.put(text)
     # Only now, so that output that cannot be written gives a single line.
