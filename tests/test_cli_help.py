@@ -11,7 +11,7 @@ from command import treceval
 from treceval_py.cli import commands
 from treceval_py.cli.commands import COMMANDS, USES, Command
 
-WITHOUT_GROUPS = {"convert", "grade", "measures", "profiles"}
+WITHOUT_GROUPS = {"convert", "measures", "profiles"}
 """Commands with few options."""
 
 

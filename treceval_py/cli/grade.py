@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treceval_py.cli.commands import Command
-from treceval_py.cli.options import choice, flag, given, number, option
+from treceval_py.cli.options import choice, flag, given, number, option, titled
 from treceval_py.cli.printing import note, put
 from treceval_py.cli.progress import counting
 from treceval_py.errors import visible
@@ -42,19 +42,18 @@ def _check(ctx: click.Context) -> dict[str, object]:
     }
 
 
-@click.command("grade", cls=Command, check=_check)
+@click.command("grade", cls=Command, check=_check, common="-o --rules --roster --claims --template")
 @click.argument("qrels", metavar="QRELS", required=False)
 @click.argument("submissions", metavar="SUBMISSIONS", required=False)
 @option("-o --output", "OUT", "Folder to write to: a new one, or that of an earlier grading.")
 @option("--claims", "FILE", "Values claimed by students: CSV with student, measure, value.")
+@titled("Grading")
 @option("--baseline", "RUN", "Run to compare the submissions with.")
 @option("--rules rules_file", "FILE", "Measures, thresholds, points and tasks (TOML).")
 @option(
     "--roster", "FILE", "Everybody in the class: CSV of Moodle, Canvas, Gradescope or GitHub Classroom, or a plain one."
 )
 @flag("--template", "Write the folder of a new exercise to OUT: rules, and what to tell students.")
-@flag("--single", "SUBMISSIONS is one submission: print its grade as JSON and write nothing.")
-@option("--student", "NAME", "With --single: the student's name, as in the table of claims.")
 @choice(
     "--to",
     ["moodle", "canvas", "gradescope"],
@@ -62,6 +61,9 @@ def _check(ctx: click.Context) -> dict[str, object]:
     multiple=True,
 )
 @number("--workers", "Grade with N processes [one per core].", least=1, most=256)
+@titled("A single submission")
+@flag("--single", "SUBMISSIONS is one submission: print its grade as JSON and write nothing.")
+@option("--student", "NAME", "With --single: the student's name, as in the table of claims.")
 @click.pass_context
 def grade(
     ctx: click.Context,
