@@ -55,8 +55,8 @@ def option_meant(name: str, command: click.Command) -> str:
     if word in FILES:
         usage = command.get_usage(click.Context(command, info_name="treceval"))
         return f"{said} Files need none: {usage.partition(': ')[2]}"
-    near = get_close_matches(name, [spelling for spelling in options if spelling[:2] == "--"], 1, 0.7)
-    return f"{said} Did you mean {near[0]}?" if near else said
+    near = get_close_matches(word, [spelling[2:] for spelling in options if spelling[:2] == "--"], 1, 0.61)
+    return f"{said} Did you mean --{near[0]}?" if near else said
 
 
 def no_command(word: str, commands: Collection[str]) -> click.UsageError:
