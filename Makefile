@@ -35,7 +35,7 @@ test: $(VENV)/installed-test
 # What is tested with the Python reader too, but for tests that have compared the two readers already; what is computed
 # from runs does not depend on how they were read. SPEED=slow runs the slow tests.
 READING = checking_reading cli_messages cli_trec_eval data_objects io_damaged io_formats io_gzipped io_judged_ranking \
-    io_readers io_reading measures_by_query measures_graded measures_lists measures_spelling runs scan \
+    io_readers io_reading measuring_by_query measuring_graded measuring_lists measuring_spelling runs scan \
     scoring_drop_in scoring_evaluator scoring_peers scoring_signatures scoring_source_systems scoring_trec_eval
 
 SPEED = not slow

@@ -15,7 +15,7 @@ from treceval_py import JudgmentGroups, Run
 from treceval_py.judging.judged import ranked_labels
 from treceval_py.judging.locating import judge_groups
 from treceval_py.judging.preferences import preferred
-from treceval_py.measures import FAMILIES
+from treceval_py.measuring import FAMILIES
 
 OTHER_SCORERS = {
     "ir_measures": (

@@ -21,7 +21,7 @@ SCAN = {*BASE, "scan"}
 DATA = {*SCAN, "data"}
 IO = {*DATA, "diagnosis", "io"}
 JUDGING = {*IO, "judging"}
-MEASURES = {*JUDGING, "measures"}
+MEASURES = {*JUDGING, "measuring"}
 SCORING = {*MEASURES, "rendering", "plots", "corpora", "runs", "scoring"}
 EXPLAINING = {*SCORING, "explaining"}
 COMPARING = {*EXPLAINING, "comparing"}
@@ -38,7 +38,7 @@ ALLOWED: dict[str, set[str]] = {
     "corpora": IO,
     "runs": {*IO, "corpora"},
     "judging": IO,
-    "measures": JUDGING,
+    "measuring": JUDGING,
     "rendering": IO,
     "plots": {*IO, "rendering"},
     "scoring": {*MEASURES, "rendering"},
@@ -48,14 +48,25 @@ ALLOWED: dict[str, set[str]] = {
     "boards": {*COMPARING, "ranges"},
     "gating": COMPARING,
     "judges": COMPARING,
-    "report": {*COMPARING, "ranges"},
+    "reporting": {*COMPARING, "ranges"},
     "checking": EXPLAINING,
-    "grading": {*COMPARING, "boards", "checking", "ranges", "report"},
+    "grading": {*COMPARING, "boards", "checking", "ranges", "reporting"},
     "retrieval": {*IO, "corpora", "runs"},
     "fusing": SCORING,
     "integrations": SCORING,
     "trec_eval": {"cli"},
-    "cli": {*COMPARING, "boards", "checking", "fusing", "gating", "grading", "judges", "ranges", "report", "retrieval"},
+    "cli": {
+        *COMPARING,
+        "boards",
+        "checking",
+        "fusing",
+        "gating",
+        "grading",
+        "judges",
+        "ranges",
+        "reporting",
+        "retrieval",
+    },
 }
 """What each package may import of the others. Nothing but the other name of the program imports the command line."""
 

@@ -26,11 +26,11 @@ from treceval_py.grading.rules import RULES, example_rules
 from treceval_py.io.formats import FORMATS
 from treceval_py.judging.judged import JudgedGroups, JudgedRun
 from treceval_py.judging.preferences import JudgedPreferences
-from treceval_py.measures import FAMILIES, NICKNAMES, Family, by_section, parse_measures
-from treceval_py.measures.documentation import described, sections
-from treceval_py.measures.parameters import JUDGED_ONLY, PARAMETERS, Parameter
-from treceval_py.measures.registry import LEAST_GEOMETRIC, NOT_COMPUTED
-from treceval_py.measures.spelling import MARKS, spellings_of
+from treceval_py.measuring import FAMILIES, NICKNAMES, Family, by_section, parse_measures
+from treceval_py.measuring.documentation import described, sections
+from treceval_py.measuring.parameters import JUDGED_ONLY, PARAMETERS, Parameter
+from treceval_py.measuring.registry import LEAST_GEOMETRIC, NOT_COMPUTED
+from treceval_py.measuring.spelling import MARKS, spellings_of
 from treceval_py.scoring.conventions import CONVENTIONS, Convention
 from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES, Profile
 

@@ -20,7 +20,7 @@ HOME = Path(__file__).parent.parent
 LISTED = {
     "PROFILES": "scoring.profiles",
     "USUAL_MEASURES": "scoring.profiles",
-    "NICKNAMES": "measures",
+    "NICKNAMES": "measuring",
     "RESULT_FORMATS": "scoring.show",
     "PLOTS": "plots.specs",
     "METHODS": "fusing.methods",

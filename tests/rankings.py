@@ -13,8 +13,8 @@ import pytest
 
 from treceval_py import JudgedRun, Measure
 from treceval_py.judging.judged import Hits, Tied
-from treceval_py.measures import Family
-from treceval_py.measures.parameters import Gains
+from treceval_py.measuring import Family
+from treceval_py.measuring.parameters import Gains
 
 CHOICES: dict[str, list[Any]] = {
     "level": [0, 1, 1, 1, 2, 5],

@@ -30,7 +30,7 @@ from treceval_py.boards.intervals import ranges_of
 from treceval_py.boards.show import board_text, sentences
 from treceval_py.comparing.saved.files import Unscored
 from treceval_py.comparing.show.cells import highest
-from treceval_py.measures.registry import FAMILIES
+from treceval_py.measuring.registry import FAMILIES
 from treceval_py.rendering import FORMATS
 from treceval_py.rendering.style import Style
 from treceval_py.scoring.signatures import Signature

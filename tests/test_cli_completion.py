@@ -22,7 +22,7 @@ import pytest
 import treceval_py as te
 from treceval_py.cli.commands import treceval
 from treceval_py.cli.completion import TABLES, complete
-from treceval_py.measures import FAMILIES
+from treceval_py.measuring import FAMILIES
 from treceval_py.rendering import FORMATS
 
 HOME = Path(__file__).parent.parent

@@ -21,14 +21,14 @@ import pytest
 from command import Done, treceval
 
 import treceval_py as te
-from treceval_py import report
+from treceval_py import reporting
 from treceval_py.boards import board
 from treceval_py.cli import commands
 from treceval_py.cli.options import PLUGIN, READING_OPTIONS, SCORING_OPTIONS
 from treceval_py.comparing import comparing, paired
 from treceval_py.errors import InputError, MeasureError, TrecevalError
 from treceval_py.io import source
-from treceval_py.measures import plugins
+from treceval_py.measuring import plugins
 from treceval_py.scan import scanner
 from treceval_py.scoring.opening import load_run
 from treceval_py.scoring.planning import Reading, Scoring
@@ -267,7 +267,7 @@ def results_of(keywords: Mapping[str, Any]) -> dict[str, Results]:
 def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Take the payload of a report in place of its page."""
     pages: list[str] = []
-    monkeypatch.setattr(report, "write_report", lambda _, payload: pages.append(json.dumps(payload)))
+    monkeypatch.setattr(reporting, "write_report", lambda _, payload: pages.append(json.dumps(payload)))
     return pages
 
 

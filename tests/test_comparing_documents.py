@@ -36,7 +36,7 @@ from treceval_py.comparing.show.queries import Pair, document_of, records
 from treceval_py.corpora.named import read_query_texts
 from treceval_py.errors import EvaluationError, InputError
 from treceval_py.explaining.terms import _TAKEN_APART
-from treceval_py.measures.facts import Sums
+from treceval_py.measuring.facts import Sums
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.style import Style

@@ -18,8 +18,8 @@ from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
 from treceval_py.comparing.comparison import Comparison
-from treceval_py.measures import parse_measures
-from treceval_py.measures.registry import FAMILIES, declare
+from treceval_py.measuring import parse_measures
+from treceval_py.measuring.registry import FAMILIES, declare
 from treceval_py.rendering import left_out, render
 from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.style import Style

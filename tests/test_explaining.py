@@ -26,7 +26,7 @@ from treceval_py import CONVENTIONS, PROFILES, Profile
 from treceval_py.errors import EvaluationError
 from treceval_py.explaining import Claim, Match, read_claim
 from treceval_py.explaining.explanation import Explained
-from treceval_py.measures import FAMILIES
+from treceval_py.measuring import FAMILIES
 
 # The messy run lacks a judged query, which profiles count differently.
 pytestmark = pytest.mark.filterwarnings(
@@ -515,7 +515,7 @@ def test_huge_numbers_are_no_traceback(tmp_path: Path) -> None:
 MINE = '''\
 import numpy as np
 from treceval_py.errors import MeasureError
-from treceval_py.measures import declare
+from treceval_py.measuring import declare
 def depth(run, *, level: int = 1):
     """Twice the number of documents retrieved."""
     return run.num_ret * 2.0
@@ -577,7 +577,7 @@ def test_a_plugin_s_measure_is_computed_listed_and_explained(plugin: str, folder
 UNUSABLE: dict[str, Any] = {
     "nosuch": None, "nosuch.py": None, "": None, "a..b": None, ".mine": None, "declares_nothing": "",
     "raises_one": "raise RuntimeError('one\\ntwo')", "raises.py": "1 / 0",
-    "taken": "from treceval_py.measures import declare\n\n\ndef f(run):\n    'x'\n\n\ndeclare(f, 'map')\n",
+    "taken": "from treceval_py.measuring import declare\n\n\ndef f(run):\n    'x'\n\n\ndeclare(f, 'map')\n",
     "syntax.py": "def (", "leaves.py": "raise SystemExit(3)",
 }  # fmt: skip
 """Names of plugins that cannot be used, and their text."""

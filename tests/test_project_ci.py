@@ -101,7 +101,7 @@ def of(packages: str) -> list[str]:
         ("data/qrels.tsv", TESTS),
         ("conftest.py", TESTS),
         ("tests/command.py", TESTS),
-        ("treceval_py/report/report.css", TESTS),
+        ("treceval_py/reporting/report.css", TESTS),
         ("setup.cfg", TESTS),
         (".ci/run", TESTS),
         ("treceval_py/new/module.py", TESTS),

@@ -20,8 +20,8 @@ from treceval_py import CONVENTIONS, PROFILES
 from treceval_py.checking.catalogue import CODES
 from treceval_py.cli.commands import COMMANDS
 from treceval_py.grading.rules import RULES
-from treceval_py.measures import FAMILIES, NICKNAMES, SECTIONS
-from treceval_py.measures.documentation import described, sections
+from treceval_py.measuring import FAMILIES, NICKNAMES, SECTIONS
+from treceval_py.measuring.documentation import described, sections
 
 HOME = Path(__file__).parent.parent
 DOCS = HOME / "docs"

@@ -12,7 +12,7 @@ from unittest.mock import patch
 import pytest
 from pages import HOME, blocks, differences, examples, fits, run
 
-from treceval_py.measures import FAMILIES
+from treceval_py.measuring import FAMILIES
 from treceval_py.scan import VARIABLE
 from treceval_py.version import __version__
 

@@ -18,9 +18,9 @@ from syrupy.assertion import SnapshotAssertion
 import treceval_py as te
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.judging.locating import judge
-from treceval_py.measures import FAMILIES
-from treceval_py.measures.facts import Labels, Promotes
-from treceval_py.measures.registry import TEXT
+from treceval_py.measuring import FAMILIES
+from treceval_py.measuring.facts import Labels, Promotes
+from treceval_py.measuring.registry import TEXT
 from treceval_py.ranges import tie_ranges
 from treceval_py.scoring.profiles import PROFILES
 

@@ -1,4 +1,4 @@
-"""What the order of ties and missing judgments can make of values; test_measures_facts tries all orders and all labels."""
+"""What the order of ties and missing judgments can make of values; test_measuring_facts tries all orders and all labels."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from treceval_py import JudgedRun, Qrels, Run, judge, parse_measures
 from treceval_py.judging.judged import ranked_labels
-from treceval_py.measures import FAMILIES
-from treceval_py.measures.facts import Promotes
+from treceval_py.measuring import FAMILIES
+from treceval_py.measuring.facts import Promotes
 from treceval_py.ranges import TieRange, expected, tie_ranges, tied_documents, unjudged_ranges
 
 # Ties -----------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from refused import refusal
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
-from treceval_py.measures import FAMILIES
+from treceval_py.measuring import FAMILIES
 from treceval_py.rendering.style import Style
 from treceval_py.scoring.show import RESULT_FORMATS, Options, results_text
 

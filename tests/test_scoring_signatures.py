@@ -24,9 +24,9 @@ from syrupy.assertion import SnapshotAssertion
 import treceval_py as te
 from treceval_py.judging.judged import JudgedGroups, JudgedRun
 from treceval_py.judging.preferences import JudgedPreferences
-from treceval_py.measures import FAMILIES, Family
-from treceval_py.measures.parameters import Gains
-from treceval_py.measures.registry import TEXT
+from treceval_py.measuring import FAMILIES, Family
+from treceval_py.measuring.parameters import Gains
+from treceval_py.measuring.registry import TEXT
 from treceval_py.rendering.style import Style
 from treceval_py.scoring.conventions import CONVENTIONS
 from treceval_py.scoring.profiles import PROFILES

@@ -46,8 +46,8 @@ from treceval_py.errors import (
 from treceval_py.io.digests import base_name, digest_of, digest_of_file
 from treceval_py.io.query_groups import AnyGroups, read_query_groups
 from treceval_py.judging.judged import JudgedRun
-from treceval_py.measures import Measure, parse_measures
-from treceval_py.measures.registry import SUM
+from treceval_py.measuring import Measure, parse_measures
+from treceval_py.measuring.registry import SUM
 from treceval_py.ranges import tie_ranges
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.filling import part_of, results_of

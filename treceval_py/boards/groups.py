@@ -10,7 +10,7 @@ import numpy as np
 
 from treceval_py.comparing.scores import Aligned
 from treceval_py.data.query_groups import QueryGroups
-from treceval_py.measures import Measure
+from treceval_py.measuring import Measure
 
 DIGITS = 12
 """Significant digits of a mean that do not depend on the order in which values are added."""

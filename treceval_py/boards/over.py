@@ -38,7 +38,7 @@ from treceval_py.comparing.scores import Scored, aligned, scored_of
 from treceval_py.data.ids import encode, first_of, shown
 from treceval_py.errors import EvaluationError, InputError, MeasureError, brief, listed
 from treceval_py.io.digests import base_name, digest_of
-from treceval_py.measures import Measure
+from treceval_py.measuring import Measure
 from treceval_py.scoring.planning import AS_IT_IS, Reading, Scoring
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Signature

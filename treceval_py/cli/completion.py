@@ -60,7 +60,7 @@ def _names(kind: str, typed: str) -> Mapping[str, str]:
 
 def _measures(typed: str) -> dict[str, str]:
     """Return the names of measures; as there are many, those with a cutoff only once something is typed."""
-    from treceval_py.measures import FAMILIES, NICKNAMES
+    from treceval_py.measuring import FAMILIES, NICKNAMES
 
     names: dict[str, str] = {}
     for family in FAMILIES.values():

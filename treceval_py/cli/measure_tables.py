@@ -6,9 +6,9 @@ import contextlib
 from itertools import accumulate
 
 from treceval_py.errors import MeasureError, UnknownMeasureError
-from treceval_py.measures import NICKNAMES, Family, by_section, parse_measures
-from treceval_py.measures.documentation import documentation
-from treceval_py.measures.spelling import spellings_of
+from treceval_py.measuring import NICKNAMES, Family, by_section, parse_measures
+from treceval_py.measuring.documentation import documentation
+from treceval_py.measuring.spelling import spellings_of
 from treceval_py.rendering.tables import Column, Table
 
 

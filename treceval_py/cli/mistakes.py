@@ -88,8 +88,8 @@ def is_measure(word: str, ctx: click.Context | None = None, commands: Collection
     MeasureError
         It is a measure with a wrong parameter.
     """
-    from treceval_py.measures.notation import meant_by, parse_measures
-    from treceval_py.measures.plugins import load_plugin
+    from treceval_py.measuring.notation import meant_by, parse_measures
+    from treceval_py.measuring.plugins import load_plugin
 
     for plugin in ctx.params["plugins"] if ctx else ():
         load_plugin(plugin)

@@ -293,7 +293,7 @@ QUERIES = "Texts of queries: qid<TAB>text, BEIR's queries.jsonl, a folder, datas
 
 def load_plugins(plugins: Iterable[str]) -> None:
     """Import plug-ins."""
-    from treceval_py.measures.plugins import load_plugin
+    from treceval_py.measuring.plugins import load_plugin
 
     for plugin in plugins:
         load_plugin(plugin)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treceval_py.measures.parameters import PARAMETERS
+from treceval_py.measuring.parameters import PARAMETERS
 from treceval_py.rendering.tables import Column, Table
 from treceval_py.scoring.conventions import CONVENTIONS
 from treceval_py.scoring.profiles import PROFILES, profile_named

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from treceval_py.comparing.comparison import Comparison
     from treceval_py.data.run import Run
-    from treceval_py.report.documents import Rankings
+    from treceval_py.reporting.documents import Rankings
     from treceval_py.scoring.evaluation import Evaluator
 
 
@@ -119,9 +119,9 @@ def report(
     from treceval_py.data.qrels import Qrels
     from treceval_py.io.digests import without_folders
     from treceval_py.io.target import written_whole
-    from treceval_py.report import image, write_report
-    from treceval_py.report.documents import Rankings
-    from treceval_py.report.payload import payload_of
+    from treceval_py.reporting import image, write_report
+    from treceval_py.reporting.documents import Rankings
+    from treceval_py.reporting.payload import payload_of
     from treceval_py.scoring.show import about_runs
 
     plots = [*(("png", *each) for each in png), *(("svg", *each) for each in svg)]

@@ -342,7 +342,7 @@ def _print_scores(
     """Score the run that was written, if there are judgments."""
     from treceval_py.io.named import read_run
     from treceval_py.io.writing import write_qrels
-    from treceval_py.measures import in_print_order
+    from treceval_py.measuring import in_print_order
     from treceval_py.rendering.style import Style
     from treceval_py.retrieval.collection import judge_texts
     from treceval_py.scoring.evaluation import Evaluator

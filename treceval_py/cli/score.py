@@ -151,7 +151,7 @@ def score(
     output: Output,
 ) -> None:
     """Score runs: read, evaluate, print."""
-    from treceval_py.measures import in_print_order
+    from treceval_py.measuring import in_print_order
     from treceval_py.scoring.evaluation import Evaluator
     from treceval_py.scoring.profiles import DEFAULT_MEASURES, USUAL_MEASURES, profile_of
     from treceval_py.scoring.show import Options, about, about_groups, results_text

@@ -35,7 +35,7 @@ def _whole_cutoffs(ctx: click.Context, parameter: click.Parameter, measures: tup
     """Truncate cutoffs with decimals (``ndcg_cut.10,23.4``), as trec_eval's own test needs; other junk is refused."""
     if not any("." in measure for measure in measures):
         return measures
-    from treceval_py.measures import FAMILIES
+    from treceval_py.measuring import FAMILIES
 
     def whole(measure: str) -> str:
         name, dot, cutoffs = measure.partition(".")
@@ -116,7 +116,7 @@ def trec_eval(
     """Score one run, or print help."""
     if helping:
         from treceval_py.cli.measure_tables import explained
-        from treceval_py.measures import in_print_order
+        from treceval_py.measuring import in_print_order
         from treceval_py.scoring.profiles import profile_of
 
         named = in_print_order(profile_of(None).parse(measures))

@@ -41,8 +41,8 @@ from treceval_py.data.run import Run
 from treceval_py.errors import EvaluationError, MeasureError, RunCountError
 from treceval_py.io.digests import base_name
 from treceval_py.io.query_groups import AnyGroups, read_query_groups
-from treceval_py.measures import Measure
-from treceval_py.measures.notation import several
+from treceval_py.measuring import Measure
+from treceval_py.measuring.notation import several
 from treceval_py.scoring.opening import AnyJudgments
 from treceval_py.scoring.planning import Options, settled, takes_options
 from treceval_py.scoring.results import Results

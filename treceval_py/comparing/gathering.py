@@ -20,8 +20,8 @@ from treceval_py.errors import EvaluationError, MeasureError, TrecevalError
 from treceval_py.io.digests import digest_of
 from treceval_py.io.source import Watch
 from treceval_py.io.trec import Judgments
-from treceval_py.measures import NICKNAMES, Measure, parse_measures
-from treceval_py.measures.registry import COUNT, TEXT
+from treceval_py.measuring import NICKNAMES, Measure, parse_measures
+from treceval_py.measuring.registry import COUNT, TEXT
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.noticing import warn_of_signs
 from treceval_py.scoring.opening import AnyJudgments, AnyRun

@@ -11,7 +11,7 @@ from treceval_py._types import FloatArray
 from treceval_py.comparing.paired import SAME, UNBOUNDED
 from treceval_py.data.ids import encode, first_of
 from treceval_py.errors import EvaluationError, MeasureError
-from treceval_py.measures import Measure, parse_measures
+from treceval_py.measuring import Measure, parse_measures
 from treceval_py.scoring.signatures import Signature, fingerprint_of_queries
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from treceval_py.explaining.variants import (
     variants_of,
 )
 from treceval_py.explaining.walking import Step, walk
-from treceval_py.measures import Measure, parse_measures
-from treceval_py.measures.notation import several
+from treceval_py.measuring import Measure, parse_measures
+from treceval_py.measuring.notation import several
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.opening import AnyJudgments, AnyRun
 from treceval_py.scoring.planning import Options, Scoring, settled, takes_options

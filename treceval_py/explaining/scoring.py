@@ -26,7 +26,7 @@ from treceval_py.explaining.variants import (
 )
 from treceval_py.judging.judged import Hits, JudgedRun, Tied, ratio
 from treceval_py.judging.streaming import Retrieved
-from treceval_py.measures.probes import values as values_of
+from treceval_py.measuring.probes import values as values_of
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.filling import judge_opened, results_of
 from treceval_py.scoring.opening import Judged, Opened, open_run

@@ -10,7 +10,7 @@ from treceval_py.explaining.explanation import Explained, Explanation, Match, Ro
 from treceval_py.explaining.terms import Arithmetic
 from treceval_py.explaining.variants import CHANGE, MISTAKE, OPTION, PAIR
 from treceval_py.explaining.walking import Step
-from treceval_py.measures import Measure
+from treceval_py.measuring import Measure
 from treceval_py.plots.images import Plot
 from treceval_py.plots.specs import means_plot
 from treceval_py.rendering.envelope import Made

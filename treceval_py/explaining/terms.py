@@ -18,10 +18,10 @@ from treceval_py.data.table import ids_of
 from treceval_py.errors import EvaluationError, MeasureError, brief
 from treceval_py.explaining.scoring import qrels_of
 from treceval_py.explaining.variants import has_number
-from treceval_py.measures import Measure
-from treceval_py.measures.documentation import formula as formula_of
-from treceval_py.measures.facts import Sums
-from treceval_py.measures.probes import given, single
+from treceval_py.measuring import Measure
+from treceval_py.measuring.documentation import formula as formula_of
+from treceval_py.measuring.facts import Sums
+from treceval_py.measuring.probes import given, single
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.filling import part_of, results_of
 from treceval_py.scoring.opening import AnyJudgments, AnyRun, open_run

@@ -8,11 +8,11 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from treceval_py.errors import MeasureError
-from treceval_py.measures import FAMILIES, Measure
-from treceval_py.measures.facts import Sums
-from treceval_py.measures.parameters import Gains
-from treceval_py.measures.probes import given
-from treceval_py.measures.registry import MEAN
+from treceval_py.measuring import FAMILIES, Measure
+from treceval_py.measuring.facts import Sums
+from treceval_py.measuring.parameters import Gains
+from treceval_py.measuring.probes import given
+from treceval_py.measuring.registry import MEAN
 from treceval_py.scoring.conventions import CONVENTIONS, Conventions
 from treceval_py.scoring.planning import AS_USUAL, Scoring, Task
 from treceval_py.scoring.profiles import PROFILES, Profile

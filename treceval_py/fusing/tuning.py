@@ -24,8 +24,8 @@ from treceval_py.errors import DataError, EvaluationError, brief, listed, warn
 from treceval_py.fusing.fusing import Fused, opened
 from treceval_py.fusing.listing import ListedRun
 from treceval_py.fusing.methods import METHODS, Fusion
-from treceval_py.measures import Measure
-from treceval_py.measures.registry import COUNT, TEXT
+from treceval_py.measuring import Measure
+from treceval_py.measuring.registry import COUNT, TEXT
 from treceval_py.runs.record import hash_of_query
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.opening import AnyJudgments

@@ -29,8 +29,8 @@ from treceval_py.comparing.scores import Aligned, Scored, aligned
 from treceval_py.data.ids import first_of, shown
 from treceval_py.errors import EvaluationError, MeasureError, RunCountError, brief
 from treceval_py.io.digests import base_name
-from treceval_py.measures import Measure
-from treceval_py.measures.notation import several
+from treceval_py.measuring import Measure
+from treceval_py.measuring.notation import several
 from treceval_py.rendering import text_of
 from treceval_py.rendering.style import Style
 from treceval_py.scoring.opening import AnyJudgments

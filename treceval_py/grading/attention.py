@@ -15,7 +15,7 @@ from treceval_py.grading.grades import Entry, Grades, Question
 from treceval_py.grading.marking.similarity import SAME_FILE, SAME_RANKING
 from treceval_py.grading.records import Checked, FileRead
 from treceval_py.grading.rules import ANYWHERE
-from treceval_py.measures import Measure, parse_measures
+from treceval_py.measuring import Measure, parse_measures
 
 KINDS = {
     "unread": "a document was not read",

@@ -14,8 +14,8 @@ from treceval_py.grading import records
 from treceval_py.grading.claims.naming import known_measure
 from treceval_py.grading.records import Checked, Graded
 from treceval_py.grading.rules import Rules
-from treceval_py.measures import Measure
-from treceval_py.measures.registry import REAL
+from treceval_py.measuring import Measure
+from treceval_py.measuring.registry import REAL
 
 LONGEST_SHOWN = 40
 """Characters of a claimed number that a reason shows."""

@@ -33,8 +33,8 @@ from treceval_py.io.toml_file import (
     written,
 )
 from treceval_py.judging.judged import JudgedRun
-from treceval_py.measures import Measure, parse_measures
-from treceval_py.measures.registry import TEXT as WORDS
+from treceval_py.measuring import Measure, parse_measures
+from treceval_py.measuring.registry import TEXT as WORDS
 from treceval_py.scoring.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, Profile, profile_named
 
 

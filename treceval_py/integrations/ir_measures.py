@@ -29,7 +29,7 @@ from ir_measures.util import Metric, QrelsConverter, RunConverter
 from treceval_py.data.groups import JudgmentGroups
 from treceval_py.errors import MeasureError
 from treceval_py.judging.judged import JudgedGroups
-from treceval_py.measures import Measure, parse_measures
+from treceval_py.measuring import Measure, parse_measures
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.planning import Scoring
 from treceval_py.scoring.profiles import Profile, profile_of

@@ -18,7 +18,7 @@ from typing import Any
 from treceval_py._types import Source
 from treceval_py.errors import DataError, EvaluationError, OutputError
 from treceval_py.io.trec import Judgments
-from treceval_py.measures import Measure
+from treceval_py.measuring import Measure
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.opening import load_judgments
 from treceval_py.scoring.planning import Scoring

@@ -19,7 +19,7 @@ from treceval_py.data.ids import encode, first_of, shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError, MeasureError, brief, listed
 from treceval_py.judges.coefficients import LEVELS, WEIGHTS, krippendorff_alpha, weighted_kappa
-from treceval_py.measures import Measure
+from treceval_py.measuring import Measure
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.opening import AnyJudgments, AnyRun, load_judgments
 from treceval_py.scoring.planning import Options, settled, takes_options

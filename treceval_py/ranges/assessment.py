@@ -11,8 +11,8 @@ from treceval_py.data.ids import shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError, MeasureError, brief, listed
 from treceval_py.judging.judged import JudgedRun
-from treceval_py.measures import Measure
-from treceval_py.measures.registry import TEXT
+from treceval_py.measuring import Measure
+from treceval_py.measuring.registry import TEXT
 from treceval_py.ranges.ties import TieRange, tie_ranges
 from treceval_py.ranges.unjudged import UnjudgedRange, unjudged_ranges
 from treceval_py.scoring.evaluation import Evaluator

@@ -18,11 +18,11 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.judging.judged import Hits, JudgedRun, Tied, ratio
-from treceval_py.measures.cascade import stopping
-from treceval_py.measures.facts import Sums
-from treceval_py.measures.gains import gain_of
-from treceval_py.measures.probes import parameter, rank_weights, shares, values, with_fixed_ideal
-from treceval_py.measures.registry import Measure
+from treceval_py.measuring.cascade import stopping
+from treceval_py.measuring.facts import Sums
+from treceval_py.measuring.gains import gain_of
+from treceval_py.measuring.probes import parameter, rank_weights, shares, values, with_fixed_ideal
+from treceval_py.measuring.registry import Measure
 from treceval_py.ranges.groups import MOST_CELLS, Groups, groups_of, nth_of, portions, rectangle
 
 MOST_ORDERS = 1000

@@ -9,9 +9,9 @@ import numpy as np
 
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.judging.judged import Hits, JudgedRun, Tied
-from treceval_py.measures.facts import Promotes
-from treceval_py.measures.probes import parameter
-from treceval_py.measures.registry import Measure
+from treceval_py.measuring.facts import Promotes
+from treceval_py.measuring.probes import parameter
+from treceval_py.measuring.registry import Measure
 
 MOST_CELLS = 1 << 20
 """Most numbers held in memory at once."""

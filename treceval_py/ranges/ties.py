@@ -16,10 +16,10 @@ from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.data.ranking import limit_of
 from treceval_py.errors import EvaluationError, MeasureError, brief
 from treceval_py.judging.judged import Hits, JudgedRun, Tied
-from treceval_py.measures.facts import Promotes
-from treceval_py.measures.gains import gain_of
-from treceval_py.measures.probes import parameter, values
-from treceval_py.measures.registry import Measure
+from treceval_py.measuring.facts import Promotes
+from treceval_py.measuring.gains import gain_of
+from treceval_py.measuring.probes import parameter, values
+from treceval_py.measuring.registry import Measure
 from treceval_py.ranges.expected import expected_values
 from treceval_py.ranges.groups import groups_of, nth_of, of_relevant, relevant_alone
 

@@ -17,12 +17,12 @@ import numpy as np
 from treceval_py._types import BoolArray, FloatArray, IntArray
 from treceval_py.errors import EvaluationError, MeasureError, brief
 from treceval_py.judging.judged import Hits, JudgedRun, ratio
-from treceval_py.measures.counts import share_judged
-from treceval_py.measures.facts import Labels
-from treceval_py.measures.gains import gain_of
-from treceval_py.measures.parameters import PARAMETERS
-from treceval_py.measures.probes import parameter, rank_weights, shares, values, with_fixed_ideal
-from treceval_py.measures.registry import Measure
+from treceval_py.measuring.counts import share_judged
+from treceval_py.measuring.facts import Labels
+from treceval_py.measuring.gains import gain_of
+from treceval_py.measuring.parameters import PARAMETERS
+from treceval_py.measuring.probes import parameter, rank_weights, shares, values, with_fixed_ideal
+from treceval_py.measuring.registry import Measure
 from treceval_py.ranges.groups import nth_of, of_relevant, portions, rectangle, relevant_alone
 
 MOST_STEPS = 100
@@ -147,7 +147,7 @@ def unjudged_ranges(judged: JudgedRun, measures: Sequence[Measure], max_rel: int
     The relevant document is at rank 2. If the unjudged document at rank 1 is relevant, AP is 1; if instead the one at
     rank 3 is, (1/2 + 2/3) / 2 = 0.5833; if only the one at rank 4 is, (1/2 + 2/4) / 2 = 0.5; if none is, 1/2.
 
-    >>> from treceval_py.measures import parse_measures
+    >>> from treceval_py.measuring import parse_measures
     >>> found, = unjudged_ranges(ranked_labels("- 1 - -"), parse_measures("map"), max_rel=1)
     >>> found.lowest, found.highest, found.judged
     (array([0.5]), array([1.]), array([0.25]))

@@ -13,7 +13,7 @@ from treceval_py.data.run import Run
 from treceval_py.errors import MeasureError, MissingQueriesWarning, brief, listed, warn
 from treceval_py.io.source import Watch
 from treceval_py.io.trec import Judgments
-from treceval_py.measures import Measure
+from treceval_py.measuring import Measure
 from treceval_py.scoring.filling import results_of
 from treceval_py.scoring.opening import (
     AnyJudgments,

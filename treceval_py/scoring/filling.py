@@ -26,8 +26,8 @@ from treceval_py.judging.judged import JudgedRun
 from treceval_py.judging.locating import judge_by, judge_groups, missing_queries
 from treceval_py.judging.preferences import judge_preferences
 from treceval_py.judging.streaming import Retrieved, judge_file
-from treceval_py.measures import Measure
-from treceval_py.measures.registry import REAL, TEXT, definition_of
+from treceval_py.measuring import Measure
+from treceval_py.measuring.registry import REAL, TEXT, definition_of
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.opening import File, Judged, Opened, facts_of
 from treceval_py.scoring.planning import Plan

@@ -24,7 +24,7 @@ from treceval_py.io.trec import Judgments, twice_judged
 from treceval_py.judging.judged import JudgedGroups, JudgedRun
 from treceval_py.judging.preferences import JudgedPreferences
 from treceval_py.judging.streaming import Retrieved
-from treceval_py.measures import FAMILIES, NICKNAMES, Measure
+from treceval_py.measuring import FAMILIES, NICKNAMES, Measure
 from treceval_py.scoring.planning import AS_IT_IS, NOTHING, Plan, Reading
 from treceval_py.scoring.results import Results
 

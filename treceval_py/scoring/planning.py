@@ -14,10 +14,10 @@ import numpy as np
 from treceval_py.data.ids import shown
 from treceval_py.data.ranking import Ranking
 from treceval_py.errors import EvaluationError, MeasureError, brief, warn
-from treceval_py.measures import Measure, parse_measures
-from treceval_py.measures.abstention import default_measure
-from treceval_py.measures.gains import too_high
-from treceval_py.measures.parameters import JUDGED_ONLY, MOST_MAX_REL, PARAMETERS
+from treceval_py.measuring import Measure, parse_measures
+from treceval_py.measuring.abstention import default_measure
+from treceval_py.measuring.gains import too_high
+from treceval_py.measuring.parameters import JUDGED_ONLY, MOST_MAX_REL, PARAMETERS
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES, Profile, profile_of
 from treceval_py.scoring.signatures import Fingerprint, Signature, concise, ranked_apart, read_signatures

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from treceval_py.data.ids import shown
 from treceval_py.data.ranking import FLOAT32
 from treceval_py.errors import MeasureError, brief
-from treceval_py.measures import Measure, parse_measures
+from treceval_py.measuring import Measure, parse_measures
 from treceval_py.scoring.conventions import Conventions
 
 DEFAULT_MEASURES = ("official", "ndcg", "ndcg_cut.10")

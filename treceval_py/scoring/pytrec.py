@@ -23,8 +23,8 @@ from treceval_py.data.qrels import Qrels
 from treceval_py.errors import DataError, DataTypeError, MeasureError, MeasureTypeError, RepeatedPairError, listed
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.judging.locating import judge
-from treceval_py.measures import FAMILIES, NICKNAMES, Family, Measure, in_print_order
-from treceval_py.measures.registry import GEOMETRIC, MEAN, SUM, TEXT
+from treceval_py.measuring import FAMILIES, NICKNAMES, Family, Measure, in_print_order
+from treceval_py.measuring.registry import GEOMETRIC, MEAN, SUM, TEXT
 from treceval_py.scoring.profiles import PROFILES
 
 _PROFILE = PROFILES["pytrec_eval"]

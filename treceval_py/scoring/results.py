@@ -14,7 +14,7 @@ from treceval_py._types import BoolArray, FloatArray
 from treceval_py.data.ids import encode, shown
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError, MeasureError, OutputError, brief, listed
-from treceval_py.measures import Measure, parse_measures
+from treceval_py.measuring import Measure, parse_measures
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.planning import Task
 from treceval_py.scoring.profiles import EXTRA, NEGATIVE, PROFILES, TWICE

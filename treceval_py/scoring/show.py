@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from treceval_py.data.ids import encode, first_of
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import EvaluationError, visible
-from treceval_py.measures.registry import COUNT
+from treceval_py.measuring.registry import COUNT
 from treceval_py.rendering import FORMATS, render
 from treceval_py.scoring.profiles import DEFAULT_PROFILE, PROFILES, Profile
 from treceval_py.scoring.results import Results, check_comparable

@@ -23,9 +23,9 @@ from treceval_py.data.ids import encode
 from treceval_py.data.preferences import Preferences
 from treceval_py.data.qrels import Qrels
 from treceval_py.errors import MeasureError, brief
-from treceval_py.measures import Measure, parse_measures
-from treceval_py.measures.notation import several
-from treceval_py.measures.parameters import JUDGED_ONLY
+from treceval_py.measuring import Measure, parse_measures
+from treceval_py.measuring.notation import several
+from treceval_py.measuring.parameters import JUDGED_ONLY
 from treceval_py.scoring.conventions import CONVENTIONS, Conventions
 from treceval_py.scoring.profiles import PROFILES, profile_named
 

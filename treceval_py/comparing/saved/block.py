@@ -13,8 +13,8 @@ from treceval_py.comparing.scores import Scored, known_measure
 from treceval_py.data.ids import quoted
 from treceval_py.errors import InputError, TrecevalError
 from treceval_py.io.records import encoded
-from treceval_py.measures import Measure
-from treceval_py.measures.registry import REAL, TEXT
+from treceval_py.measuring import Measure
+from treceval_py.measuring.registry import REAL, TEXT
 from treceval_py.scoring.signatures import Signature
 
 AVERAGE = "all"

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from treceval_py.comparing.scores import Scored, known_measure
-from treceval_py.measures import Measure
-from treceval_py.measures.registry import REAL, TEXT
+from treceval_py.measuring import Measure
+from treceval_py.measuring.registry import REAL, TEXT
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 """A number as programs write it: neither Python's ``1_000`` nor ``nan``."""

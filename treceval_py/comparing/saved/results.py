@@ -14,8 +14,8 @@ from treceval_py.data.ids import encode
 from treceval_py.diagnosis.sign import Sign
 from treceval_py.errors import InputError, MeasureError, listed
 from treceval_py.io.source import BYTE_ORDER_MARK, whole
-from treceval_py.measures import Measure
-from treceval_py.measures.registry import TEXT
+from treceval_py.measuring import Measure
+from treceval_py.measuring.registry import TEXT
 from treceval_py.scoring.conventions import Conventions
 from treceval_py.scoring.planning import Task
 from treceval_py.scoring.results import Results

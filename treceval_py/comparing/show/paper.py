@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from treceval_py.comparing.show.cells import ABOVE, BELOW
 from treceval_py.comparing.show.sentences import MOST_NAMES, finding, joined, procedure
 from treceval_py.errors import MeasureError, visible
-from treceval_py.measures import parse_measures
+from treceval_py.measuring import parse_measures
 
 if TYPE_CHECKING:
     from treceval_py.comparing.outcome import Outcome

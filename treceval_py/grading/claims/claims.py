@@ -17,8 +17,8 @@ from treceval_py.explaining.explanation import MOST_DIGITS, Claim
 from treceval_py.grading.claims.documents.document import Document
 from treceval_py.grading.claims.naming import LONGEST_NAME, measure_named
 from treceval_py.grading.claims.numbers import WHOLE, folded, numbers_in
-from treceval_py.measures import Measure
-from treceval_py.measures.notation import meant_by
+from treceval_py.measuring import Measure
+from treceval_py.measuring.notation import meant_by
 
 MOST_CLAIMS = 200
 """Most numbers of a submission that are read, the declared ones first."""

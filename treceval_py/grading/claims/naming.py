@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from treceval_py.errors import MeasureError, UnknownMeasureError
-from treceval_py.measures import FAMILIES, Measure, parse_measures
+from treceval_py.measuring import FAMILIES, Measure, parse_measures
 
 LONGEST_NAME = 100
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from treceval_py.grading.claims.documents.document import Document, Grid, Line
 from treceval_py.grading.claims.naming import is_label, is_name, is_ordinary, known_measure, mentions_in
-from treceval_py.measures.registry import FAMILIES, TEXT
+from treceval_py.measuring.registry import FAMILIES, TEXT
 
 NUMBER = r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d{1,4})?\s*%?"
 WHOLE = re.compile(NUMBER, re.ASCII)

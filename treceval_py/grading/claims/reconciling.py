@@ -32,7 +32,7 @@ from treceval_py.explaining.variants import MISTAKE as ONE_CHANGE
 from treceval_py.explaining.walking import walk
 from treceval_py.grading.claims.claims import Claimed
 from treceval_py.grading.records import CONVENTION, CORRECT, MISTAKE, NOT_REPRODUCED, ROUNDING, UNCHECKED, Checked
-from treceval_py.measures import Measure, parse_measures
+from treceval_py.measuring import Measure, parse_measures
 from treceval_py.scoring.planning import Scoring, Task
 from treceval_py.scoring.profiles import Profile
 

@@ -45,7 +45,7 @@ from treceval_py.grading.records import (
 )
 from treceval_py.grading.rules import Rules
 from treceval_py.io.source import Text, peek
-from treceval_py.measures import Measure
+from treceval_py.measuring import Measure
 
 _Key = TypeVar("_Key")
 

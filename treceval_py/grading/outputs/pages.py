@@ -22,7 +22,7 @@ from treceval_py.grading.records import EVIDENCE, VERDICTS
 from treceval_py.rendering.formats.html import drawn_table
 from treceval_py.rendering.style import Style
 from treceval_py.rendering.tables import Table
-from treceval_py.report.page import whole_page
+from treceval_py.reporting.page import whole_page
 
 FOLDER = files("treceval_py.grading.outputs")
 CLAIMS = ("student", "measure", "claimed", "value", "verdict", "why", "place", "sentence")

@@ -1,0 +1,50 @@
+"""The documentation of a measure: its docstring, completed by the declared descriptions of its parameters."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+
+from treceval_py.measuring.registry import Family
+
+WIDTH = 116
+"""Width of docstrings in the source, without their indentation."""
+
+_INDENTED = textwrap.TextWrapper(
+    WIDTH, initial_indent="    ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+)
+
+
+def sections(family: Family) -> dict[str, str]:
+    """Return the sections of a measure's docstring by title; its beginning, with the declared title, has none."""
+    summary, *rest = re.split(r"^(\S.*)\n-{3,}\n", inspect.getdoc(family.function) or "", flags=re.MULTILINE)
+    said = re.sub(r"\A.+", lambda _: family.title, summary)
+    return {"": said, **dict(zip(rest[::2], rest[1::2], strict=True))}
+
+
+def formula(family: Family) -> str:
+    """Return the formula of a measure, of two the one of NAME@k if it has a cutoff, or its title without any."""
+    paragraphs = sections(family).get("Formula", "").strip().split("\n\n")
+    cut = [each for each in paragraphs if family.at is not None and re.match(r"\S+@k = ", each)]
+    return " ".join((cut or paragraphs)[0].split()) or family.title
+
+
+def described(family: Family) -> dict[str, str]:
+    """Return the description of each parameter: from the docstring if present, else the common declaration."""
+    blocks = re.findall(r"^(\w+) : .*\n((?: {4}.*\n?)+)", sections(family).get("Parameters", ""), re.MULTILINE)
+    own = {name: " ".join(body.split()) for name, body in blocks}
+    return {each.name: own.get(each.name, each.meaning) for each in family.parameters}
+
+
+def documentation(family: Family) -> str:
+    """Return the docstring of a measure with all its parameters."""
+    texts, says = sections(family), described(family)
+    blocks = [f"{each.name} : {each.form}\n{_INDENTED.fill(says[each.name])}\n" for each in family.parameters]
+    texts.pop("Parameters", None)
+    titles = list(texts)
+    if blocks:
+        texts["Parameters"] = "".join(blocks)
+        titles.insert(titles.index("Returns") if "Returns" in texts else len(titles), "Parameters")
+    parts = [f"{title}\n{'-' * len(title)}\n{texts[title]}" if title else texts[title] for title in titles]
+    return "\n\n".join(part.strip("\n") for part in parts)
