@@ -366,7 +366,7 @@ FOUND = [
         (Moved("a", 2, 3, 12, 0.5, 0.0, 0.5), Moved("long-id", None, None, 1, 0.0, 0.125, -0.125)),
         True, 0.125, 4,
     ),
-    QueryDifference("7", 0.0, 0.25, -0.25, (Moved("b", 0, 2, 1, math.nan, math.nan, math.nan),), False, "why"),
+    QueryDifference("7", 0.0, 0.25, -0.25, (Moved("b", 0, 2, 1, math.nan, math.nan, math.nan),), False),
 ]  # fmt: skip
 
 
@@ -448,15 +448,16 @@ def compiled(folder: Path, *tables: str) -> str:
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 def test_queries_and_agreement_in_any_script_compile_as_latex(tmp_path: Path) -> None:
     odd = (Moved("[a]_1 & 100%", 1, 1, None, 1.0, 0.5, 0.5), Moved("*b", None, 2, 3, math.nan, math.nan, math.nan))
-    found = [*FOUND, QueryDifference("#1", 1.0, 0.5, 0.5, odd, True, "how ~ $5 \\ x^2 {is} it\x07", 0.25, 1)]
+    found = [*FOUND, QueryDifference("#1", 1.0, 0.5, 0.5, odd, True, 0.25, 1)]
+    texts = {"#1": "how ~ $5 \\ x^2 {is} it\x07", "查询": "复利是如何计算的复利是如何计算的复利 שלום 😀"}
     moved = (Moved("文-1", 1, 1, None, 1.0, 0.5, 0.5),)
-    other = [QueryDifference("查询", 1.0, 0.5, 0.5, moved, True, "复利是如何计算的复利是如何计算的复利 שלום 😀")]
+    other = [QueryDifference("查询", 1.0, 0.5, 0.5, moved, True)]
     comparison = replace(comparison_of("AP", {"1": (0.5, 0.25)}), runs=("模型", "bm25 & 100 %"))
     runs = [te.Run({"1": ranking("a b c")}), te.Run({"1": ranking("b a c")})]
     style = Style()
     tables = [
-        text_of(found, "latex"),
-        render(document_of([Pair(other, "AP", "模型", "bm25")], {}, Made(), style), "latex", style),
+        text_of(found, "latex", texts=texts),
+        render(document_of([Pair(other, "AP", "模型", "bm25")], texts, Made(), style), "latex", style),
         agreement_text(comparison, runs, 100, "latex", style),
     ]
     assert r"\quad \textless{}U+6587\textgreater{}-1 & 1 & -- $\to$ 1 &" in tables[1]
