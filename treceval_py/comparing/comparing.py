@@ -230,14 +230,14 @@ def compare_gathered(
     groups: Sequence[QueryGroups] = (),
     force: bool = False,
     threads: int | None = None,
+    fewest: int = 2,
 ) -> Comparison:
-    """Compare gathered runs; parameters and errors as of `compare`."""
+    """Compare gathered runs; parameters and errors as of `compare`. A report has one run or more."""
     settings = checked(settings, threads)
     runs = given.runs
-    if len(runs) < 2:
-        raise RunCountError(
-            f"there {'is one run' if runs else 'are no runs'} to compare, but two or more are needed", "Add another."
-        )
+    if len(runs) < fewest:
+        wrong = f"there {'is one run' if runs else 'are no runs'} to compare, but two or more are needed"
+        raise RunCountError(*(("there are no runs", "Add one.") if fewest == 1 else (wrong, "Add another.")))
     names = tuple(run.name for run in runs)
     if pairs and baseline is not None:
         raise MeasureError(
@@ -327,6 +327,8 @@ def _differences(
     threads: int | None,
 ) -> list[Difference]:
     """Return the differences of pairs of runs, of one measure."""
+    if not which:  # one run
+        return []
     columns = np.column_stack([column.values[run] - column.values[other] for run, other in which])
     columns[np.abs(columns) <= SAME] = 0.0
     of_pair = tuple(np.array(which).T)

@@ -97,6 +97,7 @@ def gather(
     after: Callable[[], None] | None = None,
     look: Callable[[Evaluator, Run], None] | None = None,
     optional: Sequence[str] = (),
+    fewest: int = 2,
 ) -> Gathered:
     """Score the runs and read the saved results of a comparison.
 
@@ -124,7 +125,9 @@ def gather(
     look : callable, optional
         Called with each scored run as a table, so that the caller need not read the file again.
     optional : sequence of str
-        Files, such as those of a folder, that are left out if they cannot be scored while two others can.
+        Files, such as those of a folder, that are left out if they cannot be scored while `fewest` others can.
+    fewest : int
+        Fewest runs: two of a comparison, one of a report.
 
     Raises
     ------
@@ -167,7 +170,7 @@ def gather(
             entries.append(_Entry(scored_of(results, "")._replace(measures=names_of), source, results, digest))
         if after is not None:
             after()
-    if len(entries) < 2 and errors:
+    if len(entries) < fewest and errors:
         raise errors[0][1]
     unscored = tuple(Unscored.of(file, error) for file, error in errors)
     notes += not_scored(unscored)

@@ -103,6 +103,10 @@ def finding(comparison: Outcome, compared: Compared) -> list[str]:
     measure, names = visible(compared.measure), [visible(name) for name in comparison.runs]
     means, best = compared.means.tolist(), list(compared.best)
     value = number(means[best[0]], DIGITS)
+    if len(names) == 1:
+        low, high = (number(each[0], DIGITS) for each in (compared.low, compared.high))
+        interval = f"{percent(comparison.settings.confidence)} interval of the mean: {low} to {high}."
+        return [f"{names[0]} has {measure} {value}.", *([interval] if len(compared.qids) > 1 else [])]
     if len(best) == len(names):
         every = "Both" if len(names) == 2 else f"All {_word(len(names))}"
         return [f"{every} runs have the same {measure}, {value}."]
