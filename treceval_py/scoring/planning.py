@@ -14,7 +14,7 @@ import numpy as np
 from treceval_py.data.ids import shown
 from treceval_py.data.ranking import Ranking
 from treceval_py.errors import EvaluationError, MeasureError, brief, warn
-from treceval_py.measuring import Measure, parse_measures
+from treceval_py.measuring import Measure
 from treceval_py.measuring.abstention import default_measure
 from treceval_py.measuring.gains import too_high
 from treceval_py.measuring.parameters import JUDGED_ONLY, MOST_MAX_REL, PARAMETERS
@@ -199,9 +199,9 @@ class Scoring:
             named, duplicates = tuple([signature.measure for signature in signatures]), "last" if last else "refuse"
             checked = replace(self, profile=profile, signatures=signatures)
         else:
-            names, duplicates = self.measures, profile.conventions.duplicates
-            names = profile.measures if names is None else names
-            named = tuple(arrange(parse_measures(names, leaves_out=profile.leaves_out, names_here=profile.names)))
+            duplicates = profile.conventions.duplicates
+            chosen = profile.default_measures if self.measures is None else profile.parse(self.measures)
+            named = tuple(arrange(chosen))
             for measure in named:
                 if measure.note:
                     warn(measure.note)

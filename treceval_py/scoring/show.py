@@ -50,11 +50,15 @@ class Options(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A query (or ``all``), a measure by number and name in print, and one value per run; None if a run has none."""
+    """A query (or ``all``), a measure by number and name, and one value per run; None if a run has none.
+
+    `heading` is the name for people: a mean has its own.
+    """
 
     query: str
     number: int
     name: str
+    heading: str
     cells: tuple[Cell, ...]
 
 
@@ -107,10 +111,11 @@ def _lines(results: Results, options: Options, style: Style) -> Iterator[str]:
     digits = 4 if style.digits is None else style.digits
     form = f"{digits + 2}.{digits}f"
     heads: dict[int, str] = {}
-    for query, number, name, (cell,) in _rows([results], options):
+    for query, number, _, _, (cell,) in _rows([results], options):
         if number not in heads:
             # trec_eval adds the Z of a z-score to the 22 columns, and counts columns in bytes.
             added = results.standardised and number not in results.texts
+            name = "Z" * added + results.tasks[number].asked.line_name
             heads[number] = name + " " * (22 + added - (len(name) if name.isascii() else len(encode(name))))
         if isinstance(cell, float):
             yield f"{heads[number]}\t{query}\t{cell:{form}}\n"
@@ -119,13 +124,15 @@ def _lines(results: Results, options: Options, style: Style) -> Iterator[str]:
             value = f"'{cell}'" if quoted else cell
             yield f"{heads[number]}\t{query}\t{value}\n"
     # As comments, so that a search for a measure at the start of a line does not find them.
-    yield from (f"# {line}\n" for line in _signature_lines([results], options)) if options.signature else ()
+    if options.signature:
+        line_names = {task.asked.name: task.asked.line_name for task in results.tasks}
+        yield from (f"# {line_names[name]}: {made}\n" for name, made in _signatures(results, options).items())
 
 
 def _assignments(results: Results, options: Options, style: Style) -> Iterator[str]:
     """Yield lines of ``NAME = value`` with five decimals; for a query ``NAME(qid) = value``."""
     digits = 5 if style.digits is None else style.digits
-    for query, _, name, (cell,) in _rows([results], options):
+    for query, _, _, name, (cell,) in _rows([results], options):
         value = f"{cell:.{digits}f}" if isinstance(cell, float) else "" if cell is None else visible(str(cell))
         yield f"{name if query == ALL else f'{name}({visible(query)})'} = {value}\n"
     yield from (f"# {visible(line)}\n" for line in _signature_lines([results], options))
@@ -143,7 +150,8 @@ def _table(runs: Sequence[Results], options: Options) -> Table:
     by_query = options.per_query or bool(options.groups)
     columns = [
         Column("query", queries, text=True, people=by_query),
-        Column("measure", names, text=True, head=True),
+        Column("measure", [row.heading for row in rows], text=True, head=True, programs=False),
+        Column("measure", names, text=True, people=False),
         *(Column(title, [row.cells[at] for row in rows]) for at, title in enumerate(titles)),
     ]
     # One run has a column "signature". Several runs have one each, as they may lack different queries.
@@ -180,14 +188,16 @@ def _rows(runs: Sequence[Results], options: Options) -> Iterator[Row]:
     for name in dict.fromkeys(name for groups in parts for name in groups):
         numbers = [number for number in averaged if number not in first.texts]
         lines.append((name, [(groups[name], None) if name in groups else None for groups in parts], numbers))
-    names = [
-        f"Z{task.asked.name}" if first.standardised and at not in first.texts else task.asked.name
-        for at, task in enumerate(first.tasks)
-    ]
+    names, headings = [], []
+    for at, task in enumerate(first.tasks):
+        added = "Z" if first.standardised and at not in first.texts else ""
+        names.append(added + task.asked.name)
+        headings.append(added + task.asked.heading)
     for label, sources, numbers in lines:
+        shown = names if any(source and source[1] is not None for source in sources) else headings
         columns = [_cells(*source, numbers) if source else [None] * len(numbers) for source in sources]
         for number, cells in zip(numbers, zip(*columns, strict=True), strict=True):
-            yield Row(label, number, names[number], cells)
+            yield Row(label, number, names[number], shown[number], cells)
 
 
 def _cells(results: Results, row: int | None, numbers: Sequence[int]) -> list[Cell]:
