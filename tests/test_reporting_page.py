@@ -20,7 +20,6 @@ from scipy import stats
 from shared import ROBUST, skip_without_shared
 
 import treceval_py as te
-from treceval_py.comparing.show.paper import in_paper
 from treceval_py.comparing.show.sentences import finding
 from treceval_py.comparing.simultaneous import simultaneous
 from treceval_py.reporting.page import page
@@ -252,7 +251,7 @@ def test_the_page_and_the_command_say_the_same_of_what_came_out(
     names = [f"{name} {n}" for n, name in enumerate(runs)]
     made = te.compare(QRELS, files, measures=["map", "P@10", "RR"], names=names)
     shown = opened(written(tmp_path, te.report_payload(made)))
-    for place, compared in enumerate(in_paper(made).measures):
+    for place, compared in enumerate(made.measures):
         shown.tab.locator("#measures button").nth(place).click()
         first, *rest = finding(made, compared)
         assert shown.text("#finding") == first

@@ -14,7 +14,7 @@ import numpy as np
 from treceval_py.data.ids import shown
 from treceval_py.data.ranking import Ranking
 from treceval_py.errors import EvaluationError, MeasureError, brief, warn
-from treceval_py.measuring import Measure
+from treceval_py.measuring import Measure, parse_measures
 from treceval_py.measuring.abstention import default_measure
 from treceval_py.measuring.gains import too_high
 from treceval_py.measuring.parameters import JUDGED_ONLY, MOST_MAX_REL, PARAMETERS
@@ -200,7 +200,10 @@ class Scoring:
             checked = replace(self, profile=profile, signatures=signatures)
         else:
             duplicates = profile.conventions.duplicates
-            chosen = profile.default_measures if self.measures is None else profile.parse(self.measures)
+            if self.measures is None:
+                chosen = profile.default_measures
+            else:
+                chosen = parse_measures(self.measures, leaves_out=profile.leaves_out, names_here=profile.names)
             named = tuple(arrange(chosen))
             for measure in named:
                 if measure.note:
