@@ -595,7 +595,7 @@ def test_queries_are_shown_by_thirds_of_relevant_documents_and_of_difficulty() -
     values = [[0.9, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]] * 2
     found = payload(comparison(measured(values=values, qids=tuple(qids))), qrels, [run, run])["groups"]
     by_number = [["1–3 relevant", [0, 1, 2]], ["4–6 relevant", [3, 4, 5]], ["7–9 relevant", [6, 7, 8]]]
-    by_difficulty = [["hardest by MAP", [1, 2, 3]], ["middle", [4, 5, 6]], ["easiest", [0, 7, 8]]]
+    by_difficulty = [["hardest by map", [1, 2, 3]], ["middle", [4, 5, 6]], ["easiest", [0, 7, 8]]]
     assert [(each["name"], each["sets"]) for each in found] == [
         ("by number of relevant documents", by_number),
         ("by difficulty", by_difficulty),
