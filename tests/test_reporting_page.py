@@ -20,7 +20,6 @@ from scipy import stats
 from shared import ROBUST, skip_without_shared
 
 import treceval_py as te
-from treceval_py.comparing.show.paper import in_paper
 from treceval_py.comparing.show.sentences import finding
 from treceval_py.comparing.simultaneous import simultaneous
 from treceval_py.reporting.page import page
@@ -248,7 +247,7 @@ def test_the_page_and_the_command_say_the_same_of_what_came_out(
     names = [f"{name} {n}" for n, name in enumerate(runs)]
     made = te.compare(QRELS, files, measures=["map", "P@10", "RR"], names=names)
     shown = opened(written(tmp_path, te.reporting.report_payload(made)))
-    for place, compared in enumerate(in_paper(made).measures):
+    for place, compared in enumerate(made.measures):
         shown.tab.locator("#measures button").nth(place).click()
         first, *rest = finding(made, compared)
         assert shown.text("#finding") == first
@@ -272,7 +271,7 @@ def test_all_differences_are_run_minus_reference_whichever_run_is_the_reference(
         assert f" is {abs(high - low):.4f} {'higher' if sign > 0 else 'lower'}." in shown.text("#two .says")
         assert difference in shown.text(f"#runs tbody tr[data-run='{made.runs.index(run)}']")
         shown.tab.locator(f"#runs tr[data-run='{made.runs.index(run)}'] td:has(svg)").first.hover()
-        assert shown.text(".hint").startswith(f"{run} - {baseline}: {difference} MAP")
+        assert shown.text(".hint").startswith(f"{run} - {baseline}: {difference} map")
         of_query = "+0.6429" if sign > 0 else "-0.6429"  # minilm 1, bm25 0.3571
         assert shown.text(".asked p b:nth-of-type(3)") == shown.text("table.changes tr.sum td") == of_query
         assert shown.text("#queries [aria-selected=true] .right") == f"{sign * 0.642857:+.3f}"
@@ -610,8 +609,8 @@ def test_a_single_run_has_its_values_its_worst_queries_and_their_documents(opene
     for wide in (360, 1440):
         shown = opened(tmp_path / "one.html", wide=wide)
         assert shown.tab.evaluate("document.documentElement.scrollWidth") <= wide
-        assert shown.text("#finding") == f"bm25 has MAP {results.mean['map']:.4f}."
-        assert f"MAP {results.mean['map']:.4f}" in shown.text("#runs tbody")
+        assert shown.text("#finding") == f"bm25 has map {results.mean['map']:.4f}."
+        assert f"map {results.mean['map']:.4f}" in shown.text("#runs tbody")
         for hidden in ("#reference", "#looked-at", "#swap", "#margin", "#heat", "#ranks", "#overlap", "#key"):
             assert not shown.tab.is_visible(hidden), hidden
         for figure in ("precision", "recall", "bars", "groups", "rankings", "changes"):

@@ -229,7 +229,7 @@ def test_pairs_that_do_not_vary_or_differ_little_have_numbers_and_one_query_has_
 def test_the_result_names_runs_by_their_numbers_so_that_no_name_is_taken_for_one() -> None:
     (found,) = report_payload(comparison(names=("⟦1⟧", "MAP")))["measures"]
     first, *_ = found["finding"]
-    assert first == ["", 0, " has the higher MAP, 0.8750 against 0.3750."]
+    assert first == ["", 0, " has the higher map, 0.8750 against 0.3750."]
 
 
 def test_groups_have_the_critical_t_of_their_size_and_number() -> None:
@@ -635,7 +635,7 @@ def test_queries_are_shown_by_thirds_of_relevant_documents_and_of_difficulty() -
     values = [[0.9, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]] * 2
     found = payload(comparison(measured(values=values, qids=tuple(qids))), qrels, [run, run])["groups"]
     by_number = [["1–3 relevant", [0, 1, 2]], ["4–6 relevant", [3, 4, 5]], ["7–9 relevant", [6, 7, 8]]]
-    by_difficulty = [["hardest by MAP", [1, 2, 3]], ["middle", [4, 5, 6]], ["easiest", [0, 7, 8]]]
+    by_difficulty = [["hardest by map", [1, 2, 3]], ["middle", [4, 5, 6]], ["easiest", [0, 7, 8]]]
     assert [(each["name"], each["sets"]) for each in found] == [
         ("by number of relevant documents", by_number),
         ("by difficulty", by_difficulty),
@@ -729,7 +729,7 @@ def test_a_single_run_has_means_curves_and_documents_and_nothing_to_compare(tmp_
     low, high = scipy.stats.t.interval(0.95, 29, np.mean(values), scipy.stats.sem(values))
     assert (measure["low"][0], measure["high"][0]) == pytest.approx((low, high), rel=1e-9)
     assert measure["finding"] == [
-        ["", 0, f" has MAP {results.mean['map']:.4f}."], [f"95 % interval of the mean: {low:.4f} to {high:.4f}."]
+        ["", 0, f" has map {results.mean['map']:.4f}."], [f"95 % interval of the mean: {low:.4f} to {high:.4f}."]
     ]  # fmt: skip
     assert [group["name"] for group in found["groups"]] == ["by number of relevant documents"]
     assert len(found["pr"]["y"]) == len(found["rd"]["y"]) == 1

@@ -81,7 +81,7 @@ def compare(
         Runs in any form that `evaluate` accepts; results; or files of saved results (``treceval -q`` in any format,
         ``trec_eval -q``). The keys of a mapping name the runs.
     measures : name, Measure or sequence of them, optional
-        Measures to compare. Default: map, ndcg_cut.10, recip_rank and P.10, or those of saved results.
+        Measures to compare. Default: AP, nDCG@10, RR and P@10, or those of saved results.
     baseline : str or int, optional
         Run to compare the others with, by name or by number from 0. Default: the first.
     pairs : bool
@@ -250,7 +250,12 @@ def compare_gathered(
     else:
         which = [(run, base) for run in range(len(runs)) if run != base]
     tested = sum(len(which) for column in columns if len(column.qids) > 1)
-    measures = _corrected([_compared(column, which, settings, tested, threads) for column in columns], settings)
+    headings = given.headings
+    compared = [
+        _compared(column, which, settings, tested, threads)._replace(mean_name=headings.get(column.measure, ""))
+        for column in columns
+    ]
+    measures = _corrected(compared, settings)
     family = len(runs) * (len(runs) - 1) // 2 if settings.test == SIMULTANEOUS else tested
     said = [*about_tests(measures, names, settings), *about_resamples(settings, family)]
     by_group = by_groups(measures, groups, settings)

@@ -124,9 +124,9 @@ def means_plot(payload: Payload, place: int) -> Spec:
         layer.append({"transform": [{"filter": "datum.base"}], **line})
     label = {"x": {"value": "width"}, "text": {"field": "label"}}
     layer.append(_layer("text", label, style="number", align="left", dx=8, aria=False))
-    description = f"Mean {measure['name']} of {len(rows)} runs" + (", with confidence intervals" if between else "")
+    description = f"Mean {measure['label']} of {len(rows)} runs" + (", with confidence intervals" if between else "")
     encoding = {"y": _name("name", sort=None, title=None, axis={"ticks": False})}
-    return _plot(description, rows, height=24 * len(rows), title=measure["name"], encoding=encoding, layer=layer)
+    return _plot(description, rows, height=24 * len(rows), title=measure["label"], encoding=encoding, layer=layer)
 
 
 def _pair_plots(payload: Payload, place: int, runs: tuple[int, int]) -> dict[str, Spec]:

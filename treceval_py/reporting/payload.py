@@ -116,7 +116,7 @@ def report_payload(
         M objects:
 
         ``name``, ``label``, ``long``
-            Its name in commands, its name in papers, and a sentence.
+            Its name, the name of its mean, and a sentence.
         ``sig``, ``siglong``
             Its signature, short and long; None if unknown.
         ``means``, ``low``, ``high``
@@ -215,11 +215,10 @@ def payload_of(
 ) -> dict[str, Any]:
     """Return the contents of a report of runs that have been read; parameters and result as of `report_payload`."""
     from treceval_py.comparing.show.figures import measure_payload
-    from treceval_py.comparing.show.paper import in_paper
     from treceval_py.comparing.show.sentences import notes
 
     settings = comparison.settings
-    papers = in_paper(_by_page(comparison))
+    by_page = _by_page(comparison)
     qids = sorted({qid for measure in comparison.measures for qid in measure.qids}, key=encode)
     reference = _baseline(comparison, baseline)
     ranked = () if rankings is None else tuple(rankings.runs)
@@ -236,7 +235,7 @@ def payload_of(
         "power": settings.power,
         "margin": settings.margin,
         "seed": settings.seed,
-        "methods": _methods(papers),
+        "methods": _methods(by_page),
         "notes": [*notes(comparison), *_missing(comparison, rankings)],
         "reproduce": _reproduce(comparison, rankings, command),
         "runs": _runs(comparison, rankings),
@@ -246,10 +245,7 @@ def payload_of(
     contents: dict[str, Any] = plain(payload)
     contents["qids"] = [json_safe(qid) for qid in qids]
     contents["R"] = None if rankings is None else _relevant(rankings, qids)
-    contents["measures"] = [
-        measure_payload(measure, qids) | {"label": json_safe(paper.measure)}
-        for measure, paper in zip(comparison.measures, papers.measures, strict=True)
-    ]
+    contents["measures"] = [measure_payload(measure, qids) for measure in comparison.measures]
     for made, measure in zip(contents["measures"], comparison.measures, strict=True):
         made["ties"] = _ranges([run.ties.get(measure.measure) for run in ranked], measure.qids, 3)
         made["unj"] = _ranges([run.unjudged.get(measure.measure) for run in ranked], measure.qids, 2)
@@ -257,10 +253,10 @@ def payload_of(
         made["sum"] = None if task is None or rankings is None else sum_of(task, rankings)
     contents["groups"] = _groups(comparison, qids, contents["R"], contents["measures"][0]["label"])
     place = {qid: number for number, qid in enumerate(qids)}
-    for made, paper in zip(contents["measures"], papers.measures, strict=True):
-        made["finding"] = _finding(papers, paper)
-        made["pairs"] = _pairs(paper, settings)
-        made["student"] = _student(contents["groups"], {place[qid] for qid in paper.qids}, settings.alpha)
+    for made, measure in zip(contents["measures"], by_page.measures, strict=True):
+        made["finding"] = _finding(by_page, measure)
+        made["pairs"] = _pairs(measure, settings)
+        made["student"] = _student(contents["groups"], {place[qid] for qid in measure.qids}, settings.alpha)
     contents["pr"], contents["rd"] = _curves(comparison, rankings)
     contents["overlap"] = None if rankings is None else overlap_of(rankings, basis_of(comparison).qids)
     contents |= {"docs": None, "passages": {}}

@@ -58,6 +58,7 @@ def measure_payload(compared: Compared, qids: Sequence[str]) -> dict[str, Any]:
         **plain(
             {
                 "name": compared.measure,
+                "label": compared.heading,
                 "long": "" if measure is None else measure.family.title,
                 "sig": None if signature is None else signature.short,
                 "siglong": None if signature is None else signature.long,

@@ -430,7 +430,7 @@ function strokes(place, state) {
   const deepest = Math.max(10, d3.max(shown, (each) => d3.max(found.ranks(each))) || 1);
   const x = d3.scaleLog([1, deepest], [NAMES + 4, wide - VALUES - 4]);
   const svg = T.drawing(place, wide, foot + 22, "Ranks of the relevant documents in every run");
-  svg.append("text").attr("x", wide).attr("y", 12).attr("text-anchor", "end").text(T.data.measures[state.m].label);
+  svg.append("text").attr("x", wide).attr("y", 12).attr("text-anchor", "end").text(T.data.measures[state.m].name);
   svg.append("text").attr("x", NAMES - 6).attr("y", foot + 16).attr("text-anchor", "end").text("rank");
   for (let rank = 1; rank <= deepest; rank *= 10) {
     svg.append("line").attr("class", "grid").attr("x1", x(rank)).attr("x2", x(rank)).attr("y1", top).attr("y2", foot);
@@ -456,7 +456,7 @@ function valuesOnly(place, state) {
   const [wide, row] = [T.width(place, 300, 384), 18];
   const [low, high] = d3.extent([0, ...shown.map((each) => values[each][state.q])]);
   const x = d3.scaleLinear([low, high || 1], [NAMES, wide - VALUES - 4]);
-  const svg = T.drawing(place, wide, Math.max(1, shown.length) * row, `${T.data.measures[state.m].label} of every run`);
+  const svg = T.drawing(place, wide, Math.max(1, shown.length) * row, `${T.data.measures[state.m].name} of every run`);
   shown.forEach((each, i) => {
     const value = values[each][state.q];
     track(svg, each, i * row, wide, row, value).append("rect").attr("class", `c-${kindOf(each)}`).attr("x", Math.min(x(0), x(value))).attr("y", i * row + 4)
@@ -485,7 +485,7 @@ function without() {
 
 function figures(root, state) {
   const {m, run, ref, q} = state;
-  const {label} = T.data.measures[m];
+  const {name: label} = T.data.measures[m];  // a query has AP, and a mean MAP
   const found = T.documents(q);
   const changes = T.changes(m, run, ref, q);
   const [lists, beside] = [T.get(".lists", root), T.get(".beside-lists", root)];
