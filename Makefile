@@ -64,8 +64,7 @@ types: $(VENV)/installed-test
 
 check: test lint types
 
-# The pages in docs/ that list what is declared, the same in full in docs/full/, and the stubs of the public names. A test
-# fails if a file in git is stale.
+# The pages in docs/ that list what is declared, and the stubs of the public names. A test fails if a file in git is stale.
 docs: $(VENV)/installed
 	$(BIN)/python docs/make.py
 	$(BIN)/python docs/names.py
