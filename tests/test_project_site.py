@@ -199,19 +199,43 @@ def test_search_finds_a_measure(served: dict[str, str], opened: Callable[..., An
 
 
 @pytest.mark.slow
-def test_formulas_are_drawn(served: dict[str, str], opened: Callable[..., Any]) -> None:
+def test_formulas_are_drawn(served: dict[str, str], pages: dict[str, str], opened: Callable[..., Any]) -> None:
     tab = opened()
     failed: list[str] = []
     tab.on("requestfailed", lambda request: failed.append(request.url))
-    tab.goto(served["file"] + "explanation/ranking.html")
-    tab.wait_for_function("window.MathJax && MathJax.startup && MathJax.startup.promise")
-    tab.evaluate("MathJax.startup.promise")
-    tab.evaluate("document.fonts.ready")
-    drawn, formulas = tab.locator("mjx-container").count(), tab.locator(".math").count()
-    mistakes = tab.locator("mjx-merror").count()
-    assert drawn == formulas > 20
-    assert mistakes == 0
+    wrong = []
+    for name in [name for name, text in pages.items() if 'class="math ' in text]:
+        tab.goto(served["file"] + name)
+        tab.wait_for_function("window.MathJax && MathJax.startup && MathJax.startup.promise")
+        tab.evaluate("MathJax.startup.promise")
+        drawn, formulas = tab.locator("mjx-container").count(), tab.locator(".math").count()
+        if not drawn == formulas > 0 or tab.locator("mjx-merror").count():
+            wrong.append(name)
+    assert wrong == []
     assert failed == []
+
+
+@pytest.mark.slow
+def test_the_finder_finds_measures_by_any_name(served: dict[str, str], opened: Callable[..., Any]) -> None:
+    tab = opened()
+    tab.goto(served["file"] + "measures.html")
+    for words, first in {
+        "ndcg_cut_10": "ndcg_cut",
+        "MRR@10": "recip_rank_cut",
+        "hit-rate": "success",  # ranx and others
+        "harmonic mean": "F1_cut",
+        "nerr8": "nerr8_cut",
+    }.items():
+        tab.fill("#finder", words)
+        shown = tab.locator("tbody tr:visible a[href^='measures/']").evaluate_all(
+            "links => links.map(a => a.innerText)"
+        )
+        assert 0 < len(shown) < 12, words
+        tab.press("#finder", "Enter")
+        tab.wait_for_url(f"**/measures/{first}.html")
+        tab.go_back()
+    tab.fill("#finder", "no such measure")
+    assert tab.locator("tbody tr:visible a[href^='measures/']").count() == 0
 
 
 TRIED = "index tutorial compare commands measures measures/ndcg_cut reference/scoring why-numbers-differ search"

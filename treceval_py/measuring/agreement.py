@@ -231,15 +231,15 @@ def area_under_curve(
     including unjudged ones. With x = max_fpr below 1, the area A of the curve from 0 to x is standardised:
     (1 + (A - x²/2) / (x - x²/2)) / 2.
 
-    .. math:: \mathrm{AUC} = \frac{|\{(x, y) : s_x > s_y\}| + \frac{1}{2}\,|\{(x, y) : s_x = s_y\}|}{r \cdot n}, \qquad
-        x \text{ relevant},\; y \text{ not},\; s \text{ scores}
+    .. math:: \mathrm{AUC} = \frac{|\{(x, y) : s_x > s_y\}| + \frac{1}{2}\,|\{(x, y) : s_x = s_y\}|}{r \cdot n}, \quad x
+        \text{ relevant},\; y \text{ not}, \quad s_x = \text{score of } x
 
     AUC@k = (pairs of a relevant and a non-relevant document, both at ranks 1..k, in which the relevant one has the
     higher score, plus half of those with equal scores) / (r·n), r = relevant documents at ranks 1..k, n = the other
     documents at these ranks, including unjudged ones. With max_fpr below 1, it is standardised as AUC is.
 
-    .. math:: \mathrm{AUC}@k = \frac{|\{(x, y) : s_x > s_y\}| + \frac{1}{2}\,|\{(x, y) : s_x = s_y\}|}{r \cdot n},
-        \qquad x \text{ relevant},\; y \text{ not},\; s \text{ scores}
+    .. math:: \mathrm{AUC}@k = \frac{|\{(x, y) : s_x > s_y\}| + \frac{1}{2}\,|\{(x, y) : s_x = s_y\}|}{r \cdot n}, \quad
+        x \text{ relevant},\; y \text{ not}, \quad s_x = \text{score of } x
 
     Returns
     -------
@@ -299,7 +299,7 @@ def ordered_pair_accuracy(run: JudgedRun, *, credit: str = "wrong") -> FloatArra
     ``ties=half`` it is AUC.
 
     .. math:: \mathrm{OPA} = \frac{|\{(x, y) : \mathrm{rel}_x > \mathrm{rel}_y,\; s_x > s_y\}|}{|\{(x, y) :
-        \mathrm{rel}_x > \mathrm{rel}_y\}|}, \qquad s \text{ scores}
+        \mathrm{rel}_x > \mathrm{rel}_y\}|}, \quad s_x = \text{score of } x
 
     Returns
     -------

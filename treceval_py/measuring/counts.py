@@ -206,8 +206,9 @@ def utility(
     -------
     utility = a·(relevant retrieved) + b·(others retrieved) + c·(relevant missed) + d·(others not retrieved).
 
-    .. math:: \mathrm{utility} = a\,|\text{relevant} \cap \text{retrieved}| + b\,|\text{retrieved} \setminus
-        \text{relevant}| + c\,|\text{relevant} \setminus \text{retrieved}| + d\,|\text{all others}|
+    .. math:: \mathrm{utility} = a\,n_a + b\,n_b + c\,n_c + d\,n_d, \quad n_a = |\text{relevant} \cap \text{retrieved}|,
+        \quad n_b = |\text{retrieved} \setminus \text{relevant}|, \quad n_c = |\text{relevant} \setminus
+        \text{retrieved}|, \quad n_d = |\text{all others}|
 
     Parameters
     ----------
@@ -281,8 +282,7 @@ def holes(run: JudgedRun, *, cutoff: int) -> FloatArray:
     -------
     Hole@k = (documents at ranks 1..k that have no judgment for any query, not even a negative one) / k.
 
-    .. math:: \mathrm{Hole}@k = \frac{|\{i \le k : \text{the document at rank } i \text{ has no judgment for any
-        query}\}|}{k}
+    .. math:: \mathrm{Hole}@k = \frac{|\{i \le k : \text{unjudged for all queries}\}|}{k}
 
     Returns
     -------
@@ -314,8 +314,7 @@ def share_unjudged(run: JudgedRun, *, cutoff: int) -> FloatArray:
     -------
     unj@k = (documents without a judgment, or with a negative one, at ranks 1..k) / k.
 
-    .. math:: \mathrm{unj}@k = \frac{|\{i \le k : \text{the document at rank } i \text{ is unjudged, or judged below }
-        0\}|}{k}
+    .. math:: \mathrm{unj}@k = \frac{|\{i \le k : \text{unjudged or } \mathrm{rel}_i < 0\}|}{k}
 
     Returns
     -------

@@ -487,7 +487,7 @@ def subtopic_recall(run: JudgedGroups, *, level: int = 1, cutoff: int) -> FloatA
     -------
     StRecall@k = (subtopics with a relevant document at ranks 1..k) / S, S = subtopics with a relevant document.
 
-    .. math:: \mathrm{StRecall}@k = \frac{|\{s : \text{a document at ranks } 1..k \text{ is relevant to } s\}|}{S}
+    .. math:: \mathrm{StRecall}@k = \frac{|\{s : \text{covered at ranks } 1..k\}|}{S}
 
     Returns
     -------

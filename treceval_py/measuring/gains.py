@@ -463,8 +463,8 @@ def ndcg_averaged_over_relevant(run: JudgedRun, *, gains: GainMap = None) -> Flo
     the m judged documents with a gain that was not retrieved.
 
     .. math:: \mathrm{ndcg\_rel} = \frac{1}{m} \left(\sum_{i\,:\,\mathrm{gain}(i) > 0}
-        \frac{\mathrm{DCG}@i}{\mathrm{IDCG}@i} + u \cdot \frac{\mathrm{DCG}}{\mathrm{IDCG}}\right), \qquad u =
-        \text{those of the } m \text{ not retrieved}
+        \frac{\mathrm{DCG}@i}{\mathrm{IDCG}@i} + u\,\frac{\mathrm{DCG}}{\mathrm{IDCG}}\right), \quad u = \text{those not
+        retrieved}
 
     Returns
     -------
@@ -620,8 +620,8 @@ def rank_biased_precision(run: JudgedRun, *, p: float = 0.9, gains: GainMap = No
     RBP = (1 - p) · sum over ranks i of gain(i)·p^(i-1). If the highest gain in the query's table is above 1, all gains
     are divided by it. The table has the gains of all levels from 0 to the query's highest judgment.
 
-    .. math:: \mathrm{RBP} = (1 - p) \sum_{i} \frac{\mathrm{gain}(i)}{\max(1, h)}\,p^{\,i-1}, \qquad h = \text{the
-        highest gain in the query's table}
+    .. math:: \mathrm{RBP} = (1 - p) \sum_{i} \frac{\mathrm{gain}(i)}{\max(1, h)}\,p^{\,i-1}, \quad h = \text{highest
+        gain in the table}
 
     Returns
     -------

@@ -541,8 +541,8 @@ def interpolated_precision(run: JudgedRun, *, level: int = 1, recall: float, rou
     iprec@x = max of P@i over all ranks i from the c-th relevant document on, c = x·R rounded; 0 if fewer than c
     relevant documents were retrieved.
 
-    .. math:: \mathrm{iprec}@x = \max_{i \ge i_c} \mathrm{P}@i, \qquad i_c = \text{rank of the } c\text{-th relevant
-        document}, \quad c = \operatorname{round}(x R)
+    .. math:: \mathrm{iprec}@x = \max_{i \ge i_c} \mathrm{P}@i, \quad i_c = \text{rank of relevant document } c, \quad c
+        = \operatorname{round}(x R)
 
     Returns
     -------

@@ -231,8 +231,9 @@ def preference_mean_over_pairs(run: JudgedPreferences) -> FloatArray:
     prefs_pair = mean over the pairs with a preference of (groups that prefer the one ranked above) / (groups with a
     preference); a pair with no document retrieved counts 0.
 
-    .. math:: \mathrm{prefs\_pair} = \frac{1}{|\text{pairs}|} \sum_{\{x, y\} \in \text{pairs}} \frac{\text{groups that
-        prefer the one ranked above}}{\text{groups with a preference}}
+    .. math:: \mathrm{prefs\_pair} = \frac{1}{|A|} \sum_{\{x, y\} \in A} \frac{a_{xy}}{p_{xy}}, \quad a_{xy} =
+        \text{groups that prefer the one ranked above}, \quad p_{xy} = \text{groups with a preference}, \quad A =
+        \text{pairs with a preference}
 
     Returns
     -------
@@ -258,9 +259,9 @@ def preference_mean_over_pairs_retrieved(run: JudgedPreferences) -> FloatArray:
     -------
     prefs_pair_ret = as prefs_pair, over the pairs with both documents retrieved.
 
-    .. math:: \mathrm{prefs\_pair\_ret} = \frac{1}{|\text{pairs}^{\mathrm{ret}}|} \sum_{\{x, y\} \in
-        \text{pairs}^{\mathrm{ret}}} \frac{\text{groups that prefer the one ranked above}}{\text{groups with a
-        preference}}
+    .. math:: \mathrm{prefs\_pair\_ret} = \frac{1}{|A^{\mathrm{ret}}|} \sum_{\{x, y\} \in A^{\mathrm{ret}}}
+        \frac{a_{xy}}{p_{xy}}, \quad a_{xy} = \text{groups that prefer the one ranked above}, \quad p_{xy} =
+        \text{groups with a preference}, \quad A^{\mathrm{ret}} = \text{pairs with a preference}
 
     Returns
     -------
@@ -286,9 +287,9 @@ def preference_mean_over_pairs_implied(run: JudgedPreferences) -> FloatArray:
     -------
     prefs_pair_imp = as prefs_pair, over the pairs with at least one document retrieved.
 
-    .. math:: \mathrm{prefs\_pair\_imp} = \frac{1}{|\text{pairs}^{\mathrm{imp}}|} \sum_{\{x, y\} \in
-        \text{pairs}^{\mathrm{imp}}} \frac{\text{groups that prefer the one ranked above}}{\text{groups with a
-        preference}}
+    .. math:: \mathrm{prefs\_pair\_imp} = \frac{1}{|A^{\mathrm{imp}}|} \sum_{\{x, y\} \in A^{\mathrm{imp}}}
+        \frac{a_{xy}}{p_{xy}}, \quad a_{xy} = \text{groups that prefer the one ranked above}, \quad p_{xy} =
+        \text{groups with a preference}, \quad A^{\mathrm{imp}} = \text{pairs with a preference}
 
     Returns
     -------

@@ -138,7 +138,7 @@ def report_payload(
             ``tail`` and ``power``, quantiles of the normal distribution: of the level of a t-test as strict as that of
             all pairs, and of the power. An effect d needs about ((tail + power) / d)² + tail² / 2 queries.
         ``student``
-            By the number of queries in a group, the ``|t|`` that is significant in a group, by Bonferroni over all groups.
+            By the number of queries in a group, the ``|t|`` that is significant, by Bonferroni over all groups.
         ``ties``
             (S,) of ``[lowest, highest, touched]``: extremes of the mean over all orders of documents with equal scores,
             and the number of queries in which the order matters; None if unknown.
