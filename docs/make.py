@@ -16,11 +16,14 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import click
 
+import treceval_py
 from treceval_py.checking.catalogue import CODES, Code
 from treceval_py.cli.commands import USES, treceval
 from treceval_py.errors import MeasureError, visible
@@ -601,6 +604,49 @@ def _option(option: click.Option) -> list[str]:
     return [f"{spellings} {prose(value)}".strip(), says]
 
 
+# The Python reference, by the map in the docstring of the package: `treceval_py` itself, then its packages.
+
+
+def reference() -> dict[str, str]:
+    """Return the pages of the first tier, of each package, and of pytrec_eval's names."""
+    *tier, (_, packages) = re.findall(
+        r"^(\w.*)\n((?: {4}.*(?:\n|$))+)", inspect.getdoc(treceval_py) or "", re.MULTILINE
+    )
+    lines = ["# treceval_py", "", "What a notebook needs, after `import treceval_py as te`."]
+    for title, text in tier:
+        named = dict.fromkeys(re.findall(r"\w+", " ".join(re.findall(r"^ {4}(.*?)(?: {2}|$)", text, re.MULTILINE))))
+        lines += ["", f"## {title}", *_members("treceval_py", [name for name in named if name in treceval_py.__all__])]
+    pages = {"treceval_py": lines}
+    for name, about in re.findall(r"^ {4}(\w+) +(.*)$", packages, re.MULTILINE):
+        module = import_module(f"treceval_py.{name}")
+        lines = [
+            f"# treceval_py.{name}: {about.partition(':')[0]}",
+            "",
+            *_example((module.__doc__ or "").split("\n\n")),
+        ]
+        if name == "integrations":
+            for each in module.__all__:
+                other, path = f"{module.__name__}.{each}", Path(module.__path__[0], f"{each}.py")
+                lines += ["", f"## {each}", "", "```{eval-rst}", f".. automodule:: {other}", "```"]
+                # Read: what it imports may be missing.
+                lines += _members(other, re.findall(r"^(?:def|class) (\w+)", path.read_text("utf-8"), re.MULTILINE))
+        else:
+            lines += _members(module.__name__, getattr(module, "__all__", None) or _errors(module))
+        pages[name] = lines
+    of_pytrec = [name for name, home in treceval_py.MODULES["treceval_py"].items() if home == "scoring.pytrec"]
+    pages["pytrec_eval"] = ["# In place of pytrec_eval", "", "These names work as in pytrec_eval."]
+    pages["pytrec_eval"] += _members("treceval_py", of_pytrec)
+    return {f"reference/{name}.md": "\n".join([*lines, ""]) for name, lines in pages.items()}
+
+
+def _errors(module: ModuleType) -> list[str]:
+    return [name for name, value in vars(module).items() if isinstance(value, type) and issubclass(value, Exception)]
+
+
+def _members(module: str, names: Iterable[str]) -> list[str]:
+    return ["", f"```{{described}} {module}", *(name for name in names if not name.startswith("_")), "```"]
+
+
 # Indexes: the pages in git.
 
 
@@ -762,6 +808,7 @@ IN_FULL: Mapping[str, Callable[[], str]] = {
 ONLY_ON_SITE: Mapping[str, Callable[[], str]] = {
     "rules.md": rules,
     "score-cards.md": cards.full,
+    **{name: functools.partial(str, text) for name, text in reference().items()},
     **{f"measures/{name}.md": functools.partial(measure, family) for name, family in FAMILIES.items()},
 }
 """Pages that git ignores."""
@@ -769,8 +816,8 @@ ONLY_ON_SITE: Mapping[str, Callable[[], str]] = {
 
 def write_for_site() -> None:
     """Write the pages that git ignores."""
-    (HERE / "measures").mkdir(exist_ok=True)
     for name, made in ONLY_ON_SITE.items():
+        (HERE / name).parent.mkdir(exist_ok=True)
         (HERE / name).write_text(made(), "utf-8")
 
 

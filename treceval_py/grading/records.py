@@ -218,7 +218,7 @@ class Graded(NamedTuple):
     source : str
         The folder, file or archive member that it came in.
     status : str
-        One of `STATUSES`.
+        One of ``STATUSES``.
     reason : str
         Why it is refused, missing or failed, a sentence without a full stop; empty otherwise.
     files : tuple of FileRead
@@ -245,7 +245,7 @@ class Graded(NamedTuple):
         The signature of each number.
     claims : tuple of Checked
         The claims, and all other numbers beside names of measures; expected claims that were not made have the verdict
-        `NO_CLAIM`.
+        ``NO_CLAIM``.
     against : AgainstBaseline or None
         The comparison with the baseline, if there is one.
     hash_of_run : str

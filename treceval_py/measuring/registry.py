@@ -124,7 +124,7 @@ class Family:
     of_judgments : bool
         Whether a query that the run lacks keeps its value, even where other measures count 0 for it.
     needs : str
-        The attribute of `Ranking` that a run must be judged with; empty if the ranks of judged documents are enough.
+        The attribute of ``Ranking`` that a run must be judged with; empty if the ranks of judged documents are enough.
     undefined_without : {"relevant", "found", "nonrelevant"}
         The documents without which there is no value: relevant ones, relevant ones retrieved (within the cutoff), or
         retrieved ones that are not relevant. Conventions decide how such a query counts.
