@@ -616,14 +616,12 @@ def reference() -> dict[str, str]:
     for title, text in tier:
         named = dict.fromkeys(re.findall(r"\w+", " ".join(re.findall(r"^ {4}(.*?)(?: {2}|$)", text, re.MULTILINE))))
         lines += ["", f"## {title}", *_members("treceval_py", [name for name in named if name in treceval_py.__all__])]
-    pages = {"treceval_py": lines}
-    for name, about in re.findall(r"^ {4}(\w+) +(.*)$", packages, re.MULTILINE):
+    rows = re.findall(r"^ {4}(\w+) +(.*)$", packages, re.MULTILINE)
+    linked = [[f"[{code(f'te.{name}')}]({name}.md)", prose(about)] for name, about in rows]
+    pages = {"treceval_py": [*lines, "", "## Everything else", "", *table(["package", "what it has"], linked)]}
+    for name, _ in rows:
         module = import_module(f"treceval_py.{name}")
-        lines = [
-            f"# treceval_py.{name}: {about.partition(':')[0]}",
-            "",
-            *_example((module.__doc__ or "").split("\n\n")),
-        ]
+        lines = [f"# treceval_py.{name}", "", *_example((module.__doc__ or "").split("\n\n"))]
         if name == "integrations":
             for each in module.__all__:
                 other, path = f"{module.__name__}.{each}", Path(module.__path__[0], f"{each}.py")
