@@ -24,7 +24,6 @@ from treceval_py.comparing.show.sentences import finding
 from treceval_py.comparing.simultaneous import simultaneous
 from treceval_py.reporting.page import page
 
-pytest.importorskip("jinja2", reason="a report needs jinja2: .[report] has it")
 pytestmark = pytest.mark.slow
 
 

@@ -114,7 +114,7 @@ def report(
 
     \b
     Plots for --png and --svg: bars, scatter, deltas, precision-recall, recall-depth, overlap.
-    Needs: pip install 'treceval-py[report]'
+    They need: pip install 'treceval-py[report]'
     """
     from treceval_py.corpora.named import open_texts, read_query_texts
     from treceval_py.data.qrels import Qrels
