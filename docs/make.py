@@ -5,11 +5,13 @@
 
 `INDEXES` are in git, in docs/: one line for each measure, profile, kind of finding and option. `FULL` are the same in
 full, in docs/full/, which git ignores; the site has both. Texts are in the package: this program only lays them out.
+In the README and the pages written by hand, it writes what pip installs: `INSTALLED`, which a release changes.
 """
 
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import sys
 from collections import Counter
@@ -756,6 +758,23 @@ FULL: Mapping[str, Callable[[], str]] = {
 }
 
 
+INSTALLED = "."
+"""What pip installs, on every page: a clone. When a release is on the Python Package Index: treceval-py."""
+
+
+def with_install(text: str) -> str:
+    """Return a page whose commands with pip install `INSTALLED`, with the extras that they name."""
+    target = r"(?<=pip install )(?:\.|treceval-py|'(?:\.|treceval-py)(\[[\w,-]+\])')(?![\w/-])"
+    return re.sub(target, lambda found: f"'{INSTALLED}{found[1]}'" if found[1] else INSTALLED, text)
+
+
+def by_hand() -> list[Path]:
+    """Return the README and the pages that are written by hand."""
+    pages = [HERE.parent / "README.md", *HERE.rglob("*.md")]
+    made = {*(HERE / name for name in INDEXES), *(HERE / "full" / name for name in FULL)}
+    return sorted(path for path in pages if path.exists() and path not in made)
+
+
 def write_full() -> None:
     """Write the pages in full."""
     (HERE / "full").mkdir(exist_ok=True)
@@ -768,11 +787,14 @@ def main(arguments: Sequence[str]) -> str | None:
     if arguments not in ([], ["--check"]):
         return __doc__
     stale = []
-    for name, made in INDEXES.items():
-        page, text = HERE / name, made()
-        if arguments and (not page.exists() or page.read_text("utf-8") != text):
-            stale.append(f"docs/{name}")
-        elif not arguments:
+    pages = {HERE / name: made() for name, made in INDEXES.items()}
+    pages |= {page: with_install(page.read_text("utf-8")) for page in by_hand()}
+    for page, text in pages.items():
+        if page.exists() and page.read_text("utf-8") == text:
+            continue
+        if arguments:
+            stale.append(os.path.normpath(os.path.join("docs", os.path.relpath(page, HERE))).replace(os.sep, "/"))
+        else:
             page.write_text(text, "utf-8")
     if not arguments:
         write_full()
