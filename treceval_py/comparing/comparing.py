@@ -81,7 +81,7 @@ def compare(
         Runs in any form that `evaluate` accepts; results; or files of saved results (``treceval -q`` in any format,
         ``trec_eval -q``). The keys of a mapping name the runs.
     measures : name, Measure or sequence of them, optional
-        Measures to compare. Default: map, ndcg_cut.10, recip_rank and P.10, or those of saved results.
+        Measures to compare. Default: map, ndcg_cut.10, recip_rank and P.10, or the measures of saved results.
     baseline : str or int, optional
         Run to compare the others with, by name or by number from 0. Default: the first.
     pairs : bool

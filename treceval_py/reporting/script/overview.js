@@ -31,15 +31,14 @@ function apart(m, best) {
   const told = order.length - best.length - untold.length;
   if (order.length === 2) {
     const pair = T.pair(m, T.state.run, T.state.ref); // as everywhere on the page: run minus reference
-    return [`${untold.length ? "The two cannot be told apart" : "The difference is significant"} (simultaneous test, p\u00a0≤\u00a0${alpha}). ` +
+    return [`${untold.length ? "The difference is not significant" : "The difference is significant"} (simultaneous test, p\u00a0≤\u00a0${alpha}). ` +
       `The mean difference, ${T.name(T.state.run)} ${T.MINUS} ${T.name(T.state.ref)}, is ${T.fmt.signed(pair.difference)}, with a ${T.confidence()} interval from ${T.fmt.signed(pair.low)} to ${T.fmt.signed(pair.high)}.`];
   }
   const pairs = (order.length * (order.length - 1)) / 2;
   const [it, is] = best.length === 1 ? ["It", "is"] : ["They", "are"];
-  const better = `${is} better than the other ${told > 1 ? T.fmt.word(told) : "run"}`;
-  const said = !told ? [`${it} cannot be told apart from any other run`]
-    : !untold.length ? [`${it} ${better}`]
-      : [`${it} cannot be told apart from `, ...named(untold), `; ${it.toLowerCase()} ${better}`];
+  const better = `${it} ${is} significantly better than the other ${told > 1 ? T.fmt.word(told) : "run"}`;
+  const said = !told ? [`${it} ${is} not significantly better than any other run`]
+    : untold.length ? [`${better}, but not than `, ...named(untold)] : [better];
   return [...said, ` (simultaneous test of ${T.fmt.count(pairs)} pairs of runs, p\u00a0≤\u00a0${alpha}).`];
 }
 
