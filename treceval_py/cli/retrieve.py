@@ -198,7 +198,7 @@ def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> 
     treceval retrieve msmarco/ --split dev.small -o bge.txt
     treceval retrieve msmarco/ --split dev.small -o bm25.txt.gz --retriever bm25
     treceval retrieve beir/scifact -o run.txt --model intfloat/e5-base-v2 --rerank BAAI/bge-reranker-v2-m3
-    treceval retrieve datasets:namespace-Pt/msmarco --protocol truncated -o bge.txt --profile flagembedding-tutorial
+    treceval retrieve datasets:namespace-Pt/msmarco --protocol truncated -k 10 -o b.txt --profile flagembedding-tutorial
 
     Needs: pip install 'treceval-py[retrieve]'
     """
