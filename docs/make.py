@@ -6,12 +6,14 @@
 `INDEXES` are in git, in docs/: one line for each measure, profile, kind of finding and option. The site has them in
 full, `IN_FULL`, and pages that git ignores: one for each measure, the rules of grading, and the score cards. Texts are
 in the package: this program only lays them out.
+In the README and the pages written by hand, it writes what pip installs: `INSTALLED`, which a release changes.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
+import os
 import re
 import sys
 from collections import Counter
@@ -812,6 +814,23 @@ ONLY_ON_SITE: Mapping[str, Callable[[], str]] = {
 """Pages that git ignores."""
 
 
+INSTALLED = "."
+"""What pip installs, on every page: a clone. When a release is on the Python Package Index: treceval-py."""
+
+
+def with_install(text: str) -> str:
+    """Return a page whose commands with pip install `INSTALLED`, with the extras that they name."""
+    target = r"(?<=pip install )(?:\.|treceval-py|'(?:\.|treceval-py)(\[[\w,-]+\])')(?![\w/-])"
+    return re.sub(target, lambda found: f"'{INSTALLED}{found[1]}'" if found[1] else INSTALLED, text)
+
+
+def by_hand() -> list[Path]:
+    """Return the README and the pages that are written by hand."""
+    pages = [HERE.parent / "README.md", *HERE.rglob("*.md")]
+    made = {HERE / name for name in (*INDEXES, *ONLY_ON_SITE)}
+    return sorted(path for path in pages if path.exists() and path not in made)
+
+
 def write_for_site() -> None:
     """Write the pages that git ignores."""
     for name, made in ONLY_ON_SITE.items():
@@ -824,11 +843,14 @@ def main(arguments: Sequence[str]) -> str | None:
     if arguments not in ([], ["--check"]):
         return __doc__
     stale = []
-    for name, made in INDEXES.items():
-        page, text = HERE / name, made()
-        if arguments and (not page.exists() or page.read_text("utf-8") != text):
-            stale.append(f"docs/{name}")
-        elif not arguments:
+    pages = {HERE / name: made() for name, made in INDEXES.items()}
+    pages |= {page: with_install(page.read_text("utf-8")) for page in by_hand()}
+    for page, text in pages.items():
+        if page.exists() and page.read_text("utf-8") == text:
+            continue
+        if arguments:
+            stale.append(os.path.normpath(os.path.join("docs", os.path.relpath(page, HERE))).replace(os.sep, "/"))
+        else:
             page.write_text(text, "utf-8")
     return f"Not up to date: {', '.join(stale)}. Run make docs." if stale else None
 

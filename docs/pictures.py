@@ -35,6 +35,8 @@ HERE = Path(__file__).parent
 GALLERY = HERE / "gallery.md"
 PICTURES = HERE / "_static" / "pictures"
 PAGE_CSS = HERE.parent / "treceval_py" / "reporting" / "page.css"
+SPEED = "speed"
+BENCHMARKS = HERE.parent / "benchmarks" / "README.md"
 
 COLUMNS = 100
 """Width of the terminals; a picture is as wide as what it shows."""
@@ -264,6 +266,50 @@ def printed_page(pdf: Path) -> bytes:
     return made.getvalue()
 
 
+# The chart of speed.
+
+PROGRAMS: Mapping[str, str] = {
+    "treceval": "treceval",
+    "pytrec_eval, whole process": "pytrec_eval",
+    "trec_eval 9.0.4": "trec_eval",
+    "ir_measures": "ir_measures",
+    "ranx": "ranx",
+}
+"""Rows of the benchmarks' first table, and what the chart calls them."""
+
+
+def times() -> dict[str, tuple[float, str]]:
+    """Return the seconds and the peak memory of each program for 7 million lines, as the benchmarks record them."""
+    rows = re.findall(
+        r"^\| ([^|]*) \| [\d.]+ \(([\d.]+) s\) \|.*\| ([\d,]+ MB) \|$", BENCHMARKS.read_text("utf-8"), re.M
+    )
+    recorded = {row: (float(seconds), memory) for row, seconds, memory in rows}
+    return {name: recorded[row] for row, name in PROGRAMS.items()}
+
+
+def chart() -> str:
+    """Return the seconds of each program as bars, in the colours of the terminals."""
+    wide, row, left, room = 560, 36, 126, 190
+    bars = times()
+    longest = max(seconds for seconds, _ in bars.values())
+    drawn = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {66 + row * len(bars)}" width="{wide}">',
+        classes(),
+        f'<rect x=".5" y=".5" width="{wide - 1}" height="{65 + row * len(bars)}" rx="8" class="ground"/>',
+        '<g font-family="system-ui, sans-serif" font-size="17" class="ink">',
+        '<text x="18" y="33" font-weight="bold">A run of 7 million lines: time and memory</text>',
+    ]
+    for number, (name, (seconds, memory)) in enumerate(bars.items()):
+        top, long = 52 + row * number, round((wide - left - room) * seconds / longest, 1)
+        colour, weight = ("c6", "") if number else ("c2", ' font-weight="bold"')
+        drawn += [
+            f'<text x="{left - 10}" y="{top + 18}" text-anchor="end"{weight}>{name}</text>',
+            f'<rect x="{left}" y="{top + 1}" width="{long}" height="24" rx="2" class="{colour}"/>',
+            f'<text x="{left + long + 10}" y="{top + 18}"{weight}>{seconds:g} s · {memory}</text>',
+        ]
+    return "\n".join([*drawn, "</g>", "</svg>", ""])
+
+
 # All of them.
 
 
@@ -285,6 +331,8 @@ def drawn(folder: Path, wanted: Sequence[str] = ()) -> Iterator[tuple[str, bytes
                 yield file, (folder / file).read_bytes()
             else:
                 yield file, terminal(parts, LINES.get(name)).encode()
+    if not wanted or SPEED in wanted:
+        yield f"{SPEED}.svg", chart().encode()
     for name, shot in FRONT.items():
         if not wanted or name in wanted:
             yield f"{name}.png", small(photographed((folder / shot.file).as_uri(), shot))
@@ -304,7 +352,7 @@ def stale(folder: Path) -> list[str]:
 
 def main(arguments: Sequence[str]) -> str | None:
     """Draw pictures, or compare them; return what is wrong."""
-    known = {*FRONT, *(Path(file).stem for block in blocks() for file in block.names)}
+    known = {*FRONT, SPEED, *(Path(file).stem for block in blocks() for file in block.names)}
     if arguments != ["--check"] and not known.issuperset(arguments):
         return __doc__
     with tempfile.TemporaryDirectory() as folder:

@@ -85,6 +85,23 @@ def test_pages_are_written_and_stale_ones_named(tmp_path: Path, monkeypatch: pyt
     assert make.main(["--check"]) == "Not up to date: docs/profiles.md. Run make docs."
 
 
+@pytest.mark.parametrize("written", [".", "treceval-py"])
+@pytest.mark.parametrize("declared", [".", "treceval-py"])
+def test_what_pip_installs_is_written_on_every_page(
+    written: str, declared: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(make, "INSTALLED", declared)
+    page = "`pip install {0}`, pip install '{0}[report,grade]', pip install {0} polars\n"
+    assert make.with_install(page.format(written)) == page.format(declared)
+    others = "pip install ./folder, pip install polars, pip install treceval-python"
+    assert make.with_install(others) == others
+
+
+def test_no_page_says_that_the_package_is_on_the_index_before_it_is() -> None:
+    pages = [page for page in make.by_hand() if "not on the Python Package Index" in page.read_text("utf-8")]
+    assert [page.name for page in pages] == (["README.md", "install.md"] if make.INSTALLED == "." else [])
+
+
 def test_what_is_made_and_in_git_is_short_and_the_rest_is_not_in_git() -> None:
     assert sum(len(PAGES[name].split()) for name in make.INDEXES) <= 9200
     ignored = (HOME / ".gitignore").read_text("utf-8").splitlines()

@@ -24,7 +24,12 @@ def test_every_picture_is_shown_and_every_one_that_is_shown_is_there() -> None:
     files = sorted(path.name for path in pictures.PICTURES.iterdir())
     front = re.findall(r'"_static/pictures/([^"]*)"', (HOME / "docs" / "index.md").read_text("utf-8"))
     assert sorted(front) == sorted(f"{name}.png" for name in pictures.FRONT)
-    assert sorted([*SHOWN, *front]) == files
+    assert sorted([*SHOWN, *front, "speed.svg"]) == files
+
+
+def test_the_chart_of_speed_has_the_times_of_the_benchmarks() -> None:
+    assert pictures.times()["trec_eval"] == (5.4, "592 MB")  # benchmarks/README.md
+    assert (pictures.PICTURES / "speed.svg").read_text("utf-8") == pictures.chart()
 
 
 def test_each_kind_of_output_and_all_plots_are_there() -> None:
