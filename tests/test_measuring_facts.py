@@ -320,7 +320,6 @@ def test_what_is_counted_from_judgments_does_not_change_with_the_run() -> None:
 
 CHOICES = {
     "grading/claims/naming.py": {"_IN_FULL", "_ORDINARY"},
-    "grading/rules.py": {"USUAL_MEASURES"},
     "comparing/saved/trec.py": {"TAG"},
 }
 """Measures that a command asks for by name, as a user does: they are parsed, and say nothing about a measure."""
@@ -480,8 +479,8 @@ def test_a_plugin_s_measure_has_arithmetic_and_a_page(folder: Path, snapshot: Sn
     text = command(folder, "explain", "qrels", "sure", "--plugin", "own.py", "-m", "Dice@5", "--query", "1")
     assert text.splitlines()[0] == f"Dice(rel=1)@5 of query 1 = {4 / 7:.6f}"
     assert [text, command(folder, "measures", "--plugin", "own.py", "dice")] == snapshot
-    made = module_at(PACKAGE.parent / "docs" / "make.py")._family(FAMILIES["dice"])
-    assert "> Dice@k = 2·(relevant documents at ranks 1..k) / (k + R)." in "\n".join(made)
+    made = module_at(PACKAGE.parent / "docs" / "make.py").measure(FAMILIES["dice"])
+    assert "> Dice@k = 2·(relevant documents at ranks 1..k) / (k + R)." in made
 
 
 def test_documents_that_moved_are_known_of_a_plugin_s_measure(folder: Path) -> None:

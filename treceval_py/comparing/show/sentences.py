@@ -59,7 +59,7 @@ def methods(comparison: Outcome) -> dict[str, str]:
     settings = comparison.settings
     confidence = percent(settings.confidence)
     said = {"finding": " ".join(finding(comparison, comparison.measures[0]))}
-    queries = [(compared.measure, len(compared.qids)) for compared in comparison.measures]
+    queries = [(compared.heading, len(compared.qids)) for compared in comparison.measures]
     said["queries"] = means_over(queries, comparison.judgments_name, comparison.judgments_digest)
     other = of_baseline(comparison, "") or "the other run"
     said["test"] = (
@@ -71,7 +71,7 @@ def methods(comparison: Outcome) -> dict[str, str]:
     if "randomisation" in settings.tests:
         said["randomisation"] = (
             f"Randomisation: {_drawn(settings.drawn('randomisation'), 'random sign flip')}, seed {settings.seed}; "
-            "all sign flips where there are no more than that."
+            "all sign flips if there are fewer."
         )
     said["interval"] = f"Intervals of differences: {confidence}, {_interval(comparison)}."
     if any(any(compared.letters) for compared in comparison.measures):
@@ -88,21 +88,25 @@ def methods(comparison: Outcome) -> dict[str, str]:
         )
     if any(not math.isnan(compared.level) for compared in comparison.measures):
         said["needed"] = (
-            f"needed: queries with which a two-sided paired t-test finds this d with power {exactly(settings.power)}, "
+            f"needed: queries needed to detect d with power {exactly(settings.power)} in a two-sided paired t-test, "
             f"{_level(comparison)}."
         )
     return said
 
 
 def finding(comparison: Outcome, compared: Compared) -> list[str]:
-    """Say what came out in a measure: which run is the highest, and which ones cannot be told apart from it.
+    """Say what came out in a measure: which run is the highest, and which ones it is not significantly better than.
 
     By the simultaneous test, whichever test decides the marks: any run may turn out to be the highest, so all pairs
     have to be corrected for. Plain text without control characters, two sentences or one.
     """
-    measure, names = visible(compared.measure), [visible(name) for name in comparison.runs]
+    measure, names = visible(compared.heading), [visible(name) for name in comparison.runs]
     means, best = compared.means.tolist(), list(compared.best)
     value = number(means[best[0]], DIGITS)
+    if len(names) == 1:
+        low, high = (number(each[0], DIGITS) for each in (compared.low, compared.high))
+        interval = f"{percent(comparison.settings.confidence)} interval of the mean: {low} to {high}."
+        return [f"{names[0]} has {measure} {value}.", *([interval] if len(compared.qids) > 1 else [])]
     if len(best) == len(names):
         every = "Both" if len(names) == 2 else f"All {_word(len(names))}"
         return [f"{every} runs have the same {measure}, {value}."]
@@ -122,16 +126,16 @@ def finding(comparison: Outcome, compared: Compared) -> list[str]:
     pairs = len(names) * (len(names) - 1) // 2
     test = f"simultaneous test of {_count(pairs, 'pair', 'pairs')} of runs, p ≤ {exactly(alpha)}"
     if len(names) == 2:
-        second = "The two cannot be told apart" if alike else "The difference is significant"
+        second = "The difference is not significant" if alike else "The difference is significant"
         return [f"{first}.", f"{second} ({test.replace(' of 1 pair of runs', '')})."]
     it = "It" if len(best) == 1 else "They"
-    better = f"{'is' if len(best) == 1 else 'are'} better than the other {_word(count) if count > 1 else 'run'}"
+    be = "is" if len(best) == 1 else "are"
+    others = f"the other {_word(count) if count > 1 else 'run'}"
     if not count:
-        second = f"{it} cannot be told apart from any other run"
-    elif not alike:
-        second = f"{it} {better}"
+        second = f"{it} {be} not significantly better than any other run"
     else:
-        second = f"{it} cannot be told apart from {_listed([names[run] for run in alike])}; {it.lower()} {better}"
+        second = f"{it} {be} significantly better than {others}"
+        second += f", but not than {_listed([names[run] for run in alike])}" if alike else ""
     return [f"{first}.", f"{second} ({test})."]
 
 
@@ -152,7 +156,7 @@ def _word(count: int) -> str:
 def analyses(comparison: Outcome) -> list[str]:
     """Say what the analysis of variance found, a sentence for each measure that has one."""
     return [
-        f"{visible(compared.measure)}, two-way analysis of variance: {_anova(compared.anova)}."
+        f"{visible(compared.heading)}, two-way analysis of variance: {_anova(compared.anova)}."
         for compared in comparison.measures
         if compared.anova is not None
     ]
@@ -171,7 +175,7 @@ def noted(note: str) -> str:
 def signatures(comparison: Outcome) -> list[str]:
     """Say how the values of each measure were made, where that is known."""
     return [
-        f"{visible(compared.measure)}: {visible(compared.signature.short)}"
+        f"{visible(compared.heading)}: {visible(compared.signature.short)}"
         for compared in comparison.measures
         if compared.signature is not None
     ]
@@ -215,7 +219,7 @@ def _interval(comparison: Outcome) -> str:
     """Say of what kind the intervals of differences are."""
     settings = comparison.settings
     criticals = [
-        (compared.measure, compared.together.critical(settings.alpha))
+        (compared.heading, compared.together.critical(settings.alpha))
         for compared in comparison.measures
         if compared.together is not None
     ]
@@ -231,7 +235,7 @@ def _level(comparison: Outcome) -> str:
     levels = sorted(compared.level for compared in comparison.measures if not math.isnan(compared.level))
     ends = list(dict.fromkeys(f"{level:.2g}" for level in (levels[0], levels[-1])))
     if settings.test == SIMULTANEOUS:
-        return f"at the level whose critical t is that of all pairs ({' to '.join(ends)})"
+        return f"at the corrected level ({' to '.join(ends)})"
     if comparison.family < 2:
         return f"at {exactly(settings.alpha)}"
     return f"at {ends[0]}, which is {exactly(settings.alpha)} over the number of p-values"
