@@ -24,7 +24,6 @@ from treceval_py.comparing.show.sentences import finding
 from treceval_py.comparing.simultaneous import simultaneous
 from treceval_py.reporting.page import page
 
-pytest.importorskip("jinja2", reason="a report needs jinja2: .[report] has it")
 pytestmark = pytest.mark.slow
 
 
@@ -260,7 +259,7 @@ def test_the_page_and_the_command_say_the_same_of_what_came_out(
 
 def test_all_differences_are_run_minus_reference_whichever_run_is_the_reference(opened: Open, tmp_path: Path) -> None:
     made = te.compare(QRELS, PAIR, measures="map", names=["bm25", "minilm"])
-    file = written(tmp_path, te.report_payload(made, qrels=QRELS, runs=PAIR))
+    file = written(tmp_path, te.reporting.report_payload(made, qrels=QRELS, runs=PAIR))
     low, high = made.measures[0].means.tolist()
     for baseline, sign in (("bm25", 1), ("minilm", -1)):
         run = "minilm" if baseline == "bm25" else "bm25"
@@ -725,7 +724,7 @@ def test_figures_are_saved_by_one_line_that_is_seen_on_hover_and_on_focus(opened
 
 def test_counts_have_whole_ticks_and_other_values_have_not(opened: Open, tmp_path: Path) -> None:
     made = te.compare(QRELS, PAIR, measures=["num_rel_ret", "map"])
-    shown = opened(written(tmp_path, te.report_payload(made)))
+    shown = opened(written(tmp_path, te.reporting.report_payload(made)))
     ticks = shown.texts("#bars svg text[text-anchor=end]")[:-1]
     assert ticks
     assert all(re.fullmatch(r"[+-]?\d+", tick) for tick in ticks)
@@ -746,6 +745,9 @@ def test_axe_finds_nothing(opened: Open, sample: Path, tmp_path: Path) -> None:
         assert violations(shown) == []
         shown.press("?")
         assert violations(shown) == []
+    treceval(["report", QRELS, PAIR[0], "-o", str(tmp_path / "one.html"), "--corpus", str(DATA / "collection.tsv")])
+    for wide, scheme in ((360, "light"), (1400, "dark")):
+        assert violations(opened(tmp_path / "one.html", wide=wide, scheme=scheme)) == []
     shown = opened(written(tmp_path, drawn_payload(50, 30, 2)), wide=360)
     for query in ("q2", "q1"):  # without documents, and with them
         shown.tab.evaluate(f"location.hash = '#q={query}'")

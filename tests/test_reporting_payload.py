@@ -44,8 +44,6 @@ from treceval_py.reporting.robustness import notes_of, unjudged_shares
 from treceval_py.scoring import Signature
 from treceval_py.scoring.conventions import Conventions
 
-pytest.importorskip("jinja2", reason="a report needs jinja2: .[report] has it")
-
 # Runs here lack queries, so that there is something to tell.
 pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.errors.MissingQueriesWarning")
 

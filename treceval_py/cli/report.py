@@ -66,7 +66,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @click.argument("files", metavar="[QRELS] RUN…", nargs=-1)
 @option("-o --output", "FILE", "Write the page to FILE, whole or not at all.")
 @option("--queries", "FILE", QUERIES)
-@option("--corpus", "FILE", f"{CORPUS} The page shows how they begin.")
+@option("--corpus", "FILE", CORPUS)
 @scoring_options(f"{USUAL}, or what saved results have")
 @option("--baseline", "NAME", "Run to compare the others with [of two the first, else the best].")
 @titled("Statistics")
@@ -114,7 +114,7 @@ def report(
 
     \b
     Plots for --png and --svg: bars, scatter, deltas, precision-recall, recall-depth, overlap.
-    Needs: pip install 'treceval-py[report]'
+    They need: pip install 'treceval-py[report]'
     """
     from treceval_py.corpora.named import open_texts, read_query_texts
     from treceval_py.data.qrels import Qrels

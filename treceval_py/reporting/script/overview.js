@@ -8,7 +8,7 @@ const runs = (numbers) => T.fmt.list(numbers.map(run));
 
 /* The sentences of treceval_py; of two runs, with the interval of their difference. */
 function finding(m) {
-  const [first, ...rest] = T.data.measures[m].finding.map((sentence) => sentence.map((part) => (typeof part === "number" ? run(part) : part)));
+  const [first, ...rest] = T.data.measures[m].finding.map((sentence) => sentence.map((part) => (typeof part === "number" ? run(part) : part.replace(/p ≤ /, "p\u00a0≤\u00a0"))));
   if (T.data.runs.length !== 2 || !T.tested(m) || !rest.length) return [first, rest.flat()];
   const {run: looked, ref} = T.state; // as everywhere on the page: run minus reference
   const pair = T.pair(m, looked, ref);
