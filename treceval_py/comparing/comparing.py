@@ -44,7 +44,7 @@ from treceval_py.io.query_groups import AnyGroups, read_query_groups
 from treceval_py.measuring import Measure
 from treceval_py.measuring.notation import several
 from treceval_py.scoring.opening import AnyJudgments
-from treceval_py.scoring.planning import Options, settled, takes_options
+from treceval_py.scoring.planning import Options, Reading, Scoring, settled, takes_options
 from treceval_py.scoring.results import Results
 from treceval_py.threads import MOST_THREADS
 
@@ -142,7 +142,6 @@ def compare(
     2
     """
     by = () if groups is None else read_query_groups(groups)
-    qrels, given = _runs_given(qrels, runs)
     there = f"There are {', '.join(TESTS)}."
     named = several(test, (str,), "test must be a name, or several", there)
     if not named:
@@ -151,11 +150,19 @@ def compare(
     scoring, reading = settled(measures, options)
     threads = reading.threads
     settings = checked(settings, threads)
+    gathered = gather_given(qrels, runs, scoring, reading, names=names, force=force)
+    return compare_gathered(gathered, settings, baseline=baseline, pairs=pairs, groups=by, force=force, threads=threads)
+
+
+def gather_given(
+    qrels: Any, runs: Any, scoring: Scoring, reading: Reading, *, names: Sequence[str] | None, **how: Any
+) -> Gathered:
+    """Gather the runs of a list, or of a dictionary by their names; `how` as of `gather`."""
+    qrels, given = _runs_given(qrels, runs)
     if isinstance(given, Mapping):
         names = list(given) if names is None else names
         given = given.values()
-    gathered = gather(list(given), qrels, scoring, reading, names=names, force=force)
-    return compare_gathered(gathered, settings, baseline=baseline, pairs=pairs, groups=by, force=force, threads=threads)
+    return gather(list(given), qrels, scoring, reading, names=names, **how)
 
 
 def _runs_given(qrels: Any, runs: Any) -> tuple[Any, Any]:
