@@ -356,9 +356,9 @@ def explained(folder: Path, *arguments: str) -> str:
 def test_what_is_asked_for_is_explained_and_written_to_a_file(tmp_path: Path) -> None:
     files(tmp_path)
     assert re.findall(r"^(\S+)\n=+$", explained(tmp_path), re.MULTILINE) == [
-        "AP",
+        "MAP",
         "nDCG@10",
-        "RR",
+        "MRR",
         "P@10",
     ]  # the usual four
     done = treceval(["explain", "qrels", "run", "-m", "AP", "-o", "report"], folder=tmp_path)

@@ -63,6 +63,14 @@ def test_runs_are_a_list_of_files_or_objects_and_texts_are_files(tmp_path: Path)
     assert (by_files["texts"], by_files["passages"]) == TEXTS
 
 
+def test_one_run_alone_is_a_page_too(tmp_path: Path) -> None:
+    file, run = tmp_path / "page.html", te.Run(RUNS["one"], tag="mine")
+    te.write_run(run, tmp_path / "run.txt")
+    for alone in (run, [run], tmp_path / "run.txt", str(tmp_path / "run.txt"), {"mine": RUNS["one"]}):
+        payload = contents(QRELS, alone, file, "RR")
+        assert (payload["title"], payload["measures"][0]["means"]) == ("mine", [(1 + 0.5 + 1) / 3])
+
+
 def test_results_need_no_judgments_and_have_no_documents(tmp_path: Path) -> None:
     results = {name: te.evaluate(QRELS, run, "RR") for name, run in RUNS.items()}
     payload = contents(None, results, tmp_path / "page.html", title="Results alone", alpha=0.1)
@@ -71,7 +79,7 @@ def test_results_need_no_judgments_and_have_no_documents(tmp_path: Path) -> None
 
 def test_what_is_wrong_is_said_before_anything_is_written(tmp_path: Path) -> None:
     file = tmp_path / "page.html"
-    assert "EvaluationError: runs must be a list, not one path" in refusal(te.report, QRELS, "run.txt", file)
+    assert "InputError: no/run.txt: the file does not exist" in refusal(te.report, QRELS, "no/run.txt", file)
     assert "MeasureError: alpha must be between 0 and 1, not 2" in refusal(te.report, QRELS, RUNS, file, alpha=2)
     assert "the baseline 'three' is not among the runs" in refusal(te.report, QRELS, RUNS, file, baseline="three")
     assert not file.exists()

@@ -11,7 +11,7 @@ Judgments come first, then the run or the runs: paths, dictionaries, frames, arr
 Score
     evaluate, Evaluator     a run once; one run after another, as in training
     compare                 runs: means, differences, significance
-    report                  runs and their comparison, as one page
+    report                  a page on one run, or on several and their differences
     board                   all runs of a folder, best first
     Results                 what `evaluate` returns: `mean`, values of queries, `to_pandas`, `save`
     Scoring                 all settings that decide a value

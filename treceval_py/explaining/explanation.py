@@ -32,7 +32,7 @@ from treceval_py.measuring.notation import several
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.opening import AnyJudgments, AnyRun
 from treceval_py.scoring.planning import Options, Scoring, settled, takes_options
-from treceval_py.scoring.profiles import USUAL_MEASURES, Profile, profile_of
+from treceval_py.scoring.profiles import Profile, profile_of
 
 if TYPE_CHECKING:
     from treceval_py.plots.images import Plot
@@ -301,7 +301,7 @@ def explain(
         read = claim if isinstance(claim, Claim) else read_claim(claim, named.names)
         wanted.append((read.measure, read))
     if not wanted and not asked:
-        asked = parse_measures(USUAL_MEASURES)
+        asked = profile_of(None).usual_measures
     wanted += [(measure, None) for measure in asked if measure not in [each for each, _ in wanted]]
     for measure, _ in wanted:
         if not has_number(measure):

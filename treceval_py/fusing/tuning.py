@@ -32,7 +32,7 @@ from treceval_py.scoring.opening import AnyJudgments
 from treceval_py.scoring.planning import Scoring
 from treceval_py.scoring.profiles import Profile
 
-DEFAULT_MEASURE = "ndcg_cut.10"
+DEFAULT_MEASURE = "nDCG@10"
 """The default measure, whose mean decides."""
 
 MOST_SETTINGS = 1001

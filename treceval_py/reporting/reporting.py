@@ -21,6 +21,7 @@ from treceval_py.reporting.payload import payload_of, write_report
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.opening import AnyJudgments
 from treceval_py.scoring.planning import Options, settled, takes_options
+from treceval_py.scoring.results import Results
 
 
 class Kept:
@@ -42,10 +43,16 @@ class Kept:
         return rankings if rankings is not None and len(rankings.runs) == len(comparison.runs) else None
 
 
+def usual_title(comparison: Comparison) -> str:
+    """Return the title of a page that was given none."""
+    first, *others = comparison.runs
+    return f"Comparison of {1 + len(others)} runs" if others else first
+
+
 @takes_options
 def report(
     qrels: AnyJudgments | None,
-    runs: Iterable[Compares] | Mapping[str, Compares],
+    runs: Compares | Iterable[Compares] | Mapping[str, Compares],
     path: str | os.PathLike[str],
     measures: str | Measure | Sequence[str | Measure] | None = None,
     *,
@@ -63,14 +70,15 @@ def report(
     force: bool = False,
     **options: Unpack[Options],
 ) -> Comparison:
-    """Write a report that compares runs: one self-contained HTML page with tables, plots and documents.
+    """Write a report on one run or several: one self-contained HTML page with tables, plots and documents.
 
     Parameters
     ----------
     qrels : judgments or None
         The judgments, in any form that `evaluate` accepts; None for saved results.
-    runs : sequence or mapping, length S
-        Runs, results or files of saved results, as `compare` takes them. The keys of a mapping name the runs.
+    runs : run, or sequence or mapping of them, length S
+        Runs, results or files of saved results, as `compare` takes them. The keys of a mapping name the runs. One run
+        alone is a file, a `Run` or `Results`.
     path : path
         The file to write, whole or not at all.
     measures : name, Measure or sequence of them, optional
@@ -80,7 +88,7 @@ def report(
     corpus : path or mapping of str to str, optional
         The texts of documents: a file, or a dictionary by id. The page has the beginnings of those it shows.
     title : str, optional
-        The title of the page.
+        The title of the page. Default: the name of a single run, or "Comparison of N runs".
     baseline : str or int, optional
         The run that the page initially compares with. Default: of two runs the first, else the best.
     alpha, groups, resamples, seed, margin, power, names, force
@@ -113,9 +121,10 @@ def report(
     texts = read_query_texts(os.fspath(queries)) if isinstance(queries, (str, os.PathLike)) else queries
     passages = open_texts(os.fspath(corpus), "document") if isinstance(corpus, (str, os.PathLike)) else corpus
     kept = Kept()
-    gathered = gather_given(qrels, runs, scoring, reading, names=names, force=force, look=kept)
+    several = [runs] if isinstance(runs, (str, os.PathLike, Run, Results)) else runs
+    gathered = gather_given(qrels, several, scoring, reading, names=names, force=force, look=kept, fewest=1)
     comparison = compare_gathered(
-        gathered, settings, baseline=baseline, groups=by, force=force, threads=reading.threads
+        gathered, settings, baseline=baseline, groups=by, force=force, threads=reading.threads, fewest=1
     )
     payload = payload_of(
         comparison,
@@ -123,7 +132,7 @@ def report(
         texts=texts,
         passages=passages,
         baseline=baseline,
-        title=title or f"Comparison of {len(comparison.runs)} runs",
+        title=title or usual_title(comparison),
         command="",
     )
     write_report(path, payload)
