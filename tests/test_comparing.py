@@ -159,7 +159,7 @@ def test_one_query_is_compared_without_tests() -> None:
     assert np.isnan(found["RR"].differences[0].tests["simultaneous"].p)
     assert np.isnan(found["RR"].differences[0].needed)
     assert (found.runs, found["RR"].anova) == (("run 1", "run 2"), None)
-    assert found.notes == ("there is one query, so that nothing can be tested.",)
+    assert found.notes == ("there is only one query, so nothing can be tested.",)
     assert "nan" not in str(found).lower()
 
 

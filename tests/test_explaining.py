@@ -124,9 +124,9 @@ MISTAKES: list[tuple[Any, str, dict[str, Any], str, float | None]] = [
     (NUMBERS, f"AP={(1 / 4 + 2 / 5) / 2:.4f}", {}, "document ids taken for scores", 3),
     # q1: y c b a x, ranks 3 and 4; q2: a b c, ranks 1 and 2.
     (None, f"AP={((1 / 3 + 2 / 4) / 3 + 1) / 2:.4f}", {}, "sorted by ascending score", 3),
-    (DEEP, f"AP={1 / 3 / 3:.4f}", {}, "of a ranking the first 10 documents count", None),
+    (DEEP, f"AP={1 / 3 / 3:.4f}", {}, "in each ranking the first 10 documents count", None),
     (DEEP, f"AP={1 / 3 / 3:.4f}", {}, "cutoff 10", None),
-    (DEEP, f"AP={(1 / 3 + 2 / 17) / 3:.4f}", {}, "of a ranking the first 20 documents count", None),
+    (DEEP, f"AP={(1 / 3 + 2 / 17) / 3:.4f}", {}, "in each ranking the first 20 documents count", None),
     (DEEP, f"AP={(1 / 3 + 2 / 17) / 3:.4f}", {}, "cutoff 20", None),
     (None, f"nDCG={(gain(0, 1, 1) / gain(1, 1, 1) + gain(0, 1, 1) / gain(1, 1)) / 2:.4f}", {}, "grades as 0 and 1", 2),
     (None, f"nDCG={(gain(0, 3, 1) / gain(3, 1, 1) + gain(0, 7, 1) / gain(7, 1)) / 2:.4f}", {}, EXPONENTIAL, None),
@@ -176,7 +176,7 @@ def test_what_nothing_gives_has_the_three_nearest(tmp_path: Path) -> None:
     assert len({match.outcome.mean for match in found.nearest}) == len(distances) == 3
     assert found.tried > 50
     files(tmp_path)
-    said = r"^0\.1234 is given by none of the \d+ ways that were tried\. Nearest:\n(  0\.\d{6}  .+\n){3}\n"
+    said = r"^0\.1234 is not reproduced by any of the \d+ ways tried\. Nearest:\n(  0\.\d{6}  .+\n){3}\n"
     assert re.search(said, explained(tmp_path, "--claim", "AP=0.1234"), re.MULTILINE)
 
 

@@ -211,7 +211,7 @@ def test_judgments_by_which_all_is_zero_choose_nothing(tmp_path: Path) -> None:
     strange = [line.split() for line in Path(QRELS).read_text("utf-8").splitlines()]
     (tmp_path / "qrels").write_text("".join(f"{qid} 0 strange-{docid} {rel}\n" for qid, _, docid, rel in strange))
     done = treceval(["fuse", *RUNS, "-o", str(tmp_path / "x.txt"), "--tune", str(tmp_path / "qrels")])
-    told = "qrels: ndcg_cut_10 is 0 for every query with every setting. Give judgments of the collection that the runs"
+    told = "qrels: nDCG@10 is 0 for every query with every setting. Give judgments of the collection that the runs"
     assert (done.status, told in done.err.decode()) == (1, True), done.err
     assert os.listdir(tmp_path) == ["qrels"]
 

@@ -544,7 +544,7 @@ def known_runs(
     """Return the result of each file, from the cache or scored now; notes; and the number scored."""
     path, notes = None if cache is None else os.fspath(cache), list[str]()
     if path is not None and scorer.own:
-        notes.append(f"nothing is kept for the next time: {', '.join(scorer.own)} may change without notice.")
+        notes.append(f"results are not cached: {', '.join(scorer.own)} may change without notice.")
         path = None
     cached = Cached({}, {})
     if path is not None:
@@ -776,7 +776,7 @@ def _about_queries(scorer: Scorer, known: Known, columns: Sequence[Aligned]) -> 
             + ("" if scorer.scoring.complete else " Without --common a missing query counts as an empty ranking.")
         )
     if columns[0].values.shape[1] == 1:
-        notes.append("there is one query, so that nothing can be tested.")
+        notes.append("there is only one query, so nothing can be tested.")
     return notes
 
 

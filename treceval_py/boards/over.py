@@ -104,7 +104,8 @@ class CollectionRun(NamedTuple):
     ranks : tuple of int, or None
         The confidence interval of its rank, best and worst; None if there is none.
     like_next : bool or None
-        Whether it cannot be told apart from the next run. None for the last one with a rank, or if nothing was tested.
+        Whether it does not differ significantly from the next run. None for the last one with a rank, or if nothing
+        was tested.
     files : tuple of str, length K
         The name of its file in each collection, without folders; empty where there is none.
     digests : tuple of str, length K
@@ -142,7 +143,7 @@ class CollectionsBoard(NamedTuple):
     resampled : {"both", "queries", "collections"}
         The level that the bootstrap resampled.
     critical : float
-        The difference, in standard errors, above which two runs are told apart; NaN if nothing was tested.
+        The difference, in standard errors, above which two runs differ significantly; NaN if nothing was tested.
     notes : tuple of str
         What was left out or assumed.
     errors : tuple of Unscored
@@ -217,7 +218,7 @@ def board_over(
         A folder with a folder for each collection; or a TOML file that lists them, as docs/compare.md describes; or,
         for each collection, the results of each run or its value for each query.
     measures : name, Measure, or iterable of them, optional
-        Measures to compute; the first decides the order. Default: those of the TOML file, else as in `board`. For given
+        Measures to compute; the first decides the order. Default: the TOML file's, else as in `board`. For given
         values: the name of their measure.
     scoring : Scoring, optional
         How runs are scored. A collection's own measures, profile and level come before these.
@@ -485,12 +486,12 @@ def _ranked(
         averages += share * scores.means[row, : len(measures)]
     single = len(tables) == 1
     if single and resampled != "queries":
-        said.append("there is one collection, so the bootstrap is over its queries alone.")
+        said.append("there is only one collection, so the bootstrap is over its queries.")
     resampled = "queries" if single else resampled
     few = [table.collection.name for table in tables if table.collection.queries == 1]
     if few and resampled != "collections":
         said.append(
-            f"{first_of(few)} {'has' if len(few) == 1 else 'have'} one query, whose error is not known: it counts as 0."
+            f"{first_of(few)} {'has' if len(few) == 1 else 'have'} one query, so the error is unknown and counts as 0."
         )
     values = [scores.values[row] for scores, row in zip(tables, rows, strict=True)]
     tested = len(complete) > 1 and (resampled != "queries" or len(few) < len(tables))

@@ -244,7 +244,7 @@ class _Check:
         except TrecevalError as error:
             self._collector.add("F002", error.what, error.todo, line=error.line or 0)
             return source, True
-        caveat = f"{form.title} ({form.layout}): only its reader checked this file, and it can be read"
+        caveat = f"{form.title} ({form.layout}): the file can be read, but its lines were not checked one by one"
         lines = "judgments with lines, and check those" if judged else "a run with lines, and check that"
         self._collector.add("F018", caveat, f"Use treceval convert to make {lines}.")
         if isinstance(table, Qrels):

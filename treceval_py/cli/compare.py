@@ -14,7 +14,6 @@ from treceval_py.cli.options import (
     FORCE,
     GROUPS,
     NAMES,
-    QUERIES,
     TWICE,
     USUAL,
     flag,
@@ -223,23 +222,22 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @option("--baseline", "NAME", "Run to compare the others with [the first].")
 @titled("Statistics")
 @statistics_options
-@flag("--pairs", "Compare every pair of runs, not only with the baseline.")
+@flag("--pairs", "Compare all pairs, not only with the baseline.")
 @FORCE
 @titled("Other views")
 @option(
     "--per-query",
     "[N]",
-    "Instead of the tables, print the N queries with the largest differences, and the documents that moved [10].",
+    "Instead of tables: the N queries that differ most, and the documents that moved [10].",
     is_flag=False,
     flag_value=10,
     type=within(1),
 )
-@option("--queries", "FILE", f"With --per-query: {QUERIES}")
+@option("--queries", "FILE", "With --per-query: texts of queries, as for report.")
 @option(
     "--agreement",
     "[DEPTH]",
-    "Instead of the tables, print how far the measures agree on the order of runs, and the runs' first DEPTH "
-    "documents with each other [100].",
+    "Instead of tables: how far measures agree on the order of runs, and the first DEPTH documents [100].",
     is_flag=False,
     flag_value=100,
     type=within(1),
@@ -263,9 +261,8 @@ def compare(
 ) -> None:
     r"""Compare runs: differences with intervals, paired tests, and groups that do not differ significantly.
 
-    RUNs are run files, folders or patterns, or results saved with -q (by trec_eval, or by treceval as trec or json). If
-    all are saved results, omit QRELS. A file of a folder or pattern that cannot be scored is left out with a note; the
-    exit status is then 1.
+    RUNs are run files, folders or patterns, or results saved with -q as trec or json, which need no QRELS. A file of a
+    folder that cannot be scored is left out with a note; the exit status is then 1.
 
     \b
     treceval compare qrels.txt bm25.txt bge.txt

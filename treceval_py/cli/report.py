@@ -63,7 +63,7 @@ def _check(ctx: click.Context) -> dict[str, object]:
 @click.argument("files", metavar="[QRELS] RUN…", nargs=-1)
 @option("-o --output", "FILE", "Write the page to FILE, whole or not at all.")
 @option("--queries", "FILE", QUERIES)
-@option("--corpus", "FILE", f"{CORPUS} The page shows how they begin.")
+@option("--corpus", "FILE", CORPUS)
 @scoring_options(f"{USUAL}, or what saved results have")
 @option("--baseline", "NAME", "Run to compare the others with [of two the first, else the best].")
 @titled("Statistics")

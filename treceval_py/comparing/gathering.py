@@ -370,12 +370,12 @@ def _about_saved(runs: Sequence[Scored]) -> list[str]:
     if rounded:
         digits = min(run.digits for run in rounded if run.digits is not None)
         have = "has" if len(rounded) == 1 else "have"
-        notes.append(f"{_some(rounded)} {have} values of {digits} decimals: p-values are those of rounded values.")
+        notes.append(f"{_some(rounded)} {have} values of {digits} decimals: p-values are computed from rounded values.")
     unknown = [run for run in runs if None in run.signatures]
     if unknown:
         notes.append(
-            f"how the values of {_some(unknown)} were made is not known, so that it could not be checked that they "
-            "compare."
+            f"it is unknown how the values of {_some(unknown)} were computed, so whether they can be compared was not "
+            "checked."
         )
     return notes
 

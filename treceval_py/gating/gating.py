@@ -416,8 +416,8 @@ def gate_gathered(gathered: Gathered, settings: GateSettings, *, force: bool = F
     """Decide about what was gathered, the baseline first; errors as of `gate`."""
     runs = gathered.runs
     if len(runs) != 2:
-        wrong = f"a gate takes two runs, the baseline and the candidate, but there {'is' if len(runs) == 1 else 'are'}"
-        raise RunCountError(f"{wrong} {len(runs)}", "Name one file for each.")
+        given = "only one is given" if len(runs) == 1 else f"{len(runs)} are given"
+        raise RunCountError(f"a gate compares two runs, baseline and candidate, but {given}", "Name one file for each.")
     columns = aligned(runs, force=force)
     for column in columns:
         _check_queries(column, runs)

@@ -34,11 +34,11 @@ def image(
     payload : mapping
         The data of the report.
     plot : str
-        One of `PLOTS`.
+        One of ``PLOTS``.
     format : {"png", "svg"}
         The image format.
     measure, runs
-        As for `specs`.
+        As for ``specs``.
     scale : float
         Pixels of a PNG per unit of the plot, which is 640 units wide.
 

@@ -138,7 +138,7 @@ def report_payload(
             times B + 1; ``won`` and ``lost``, numbers of queries; ``needed``, the queries needed to detect the effect,
             10,001 if more than 10,000.
         ``student``
-            By the number of queries in a group, the |t| that is significant in a group, by Bonferroni over all groups.
+            By the number of queries in a group, the ``|t|`` that is significant, by Bonferroni over all groups.
         ``ties``
             (S,) of ``[lowest, highest, touched]``: extremes of the mean over all orders of documents with equal scores,
             and the number of queries in which the order matters; None if unknown.

@@ -223,5 +223,5 @@ def _warn(results: Results, evaluator: Evaluator) -> None:
     count, of = len(results.missing), len(evaluator.judgments.qids)
     averages = "every average" if len(left_out) == len(results.tasks) else f"the average of {listed(left_out, 3)}"
     said = f"{count} of {of} judged queries {'is' if count == 1 else 'are'} missing ({listed(results.missing, 3)})"
-    todo = "the signature says so." if evaluator.repeats else "complete=True counts missing queries as empty rankings."
+    todo = "as in the signature." if evaluator.repeats else "complete=True counts missing queries as empty rankings."
     warn(f"{brief(results.run_name)}: {said}, and left out of {averages}; {todo}", MissingQueriesWarning)

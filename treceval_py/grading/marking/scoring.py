@@ -42,7 +42,7 @@ AGGREGATE, FULL = "aggregate", "full"
 
 WITHOUT_JUDGMENTS = {
     "X205": "not one document is judged for its query",
-    "X210": "labels in the ranking differ from those of the judgments",
+    "X210": "labels in the ranking differ from the judgments",
 }
 """Replacements for findings that would reveal judged documents or their labels."""
 
