@@ -79,7 +79,7 @@ def test_results_need_no_judgments_and_have_no_documents(tmp_path: Path) -> None
 
 def test_what_is_wrong_is_said_before_anything_is_written(tmp_path: Path) -> None:
     file = tmp_path / "page.html"
-    assert "InputError: no/run.txt: the file does not exist" in refusal(te.report, QRELS, "no/run.txt", file)
+    assert "InputError: no/run.txt: no such file" in refusal(te.report, QRELS, "no/run.txt", file)
     assert "MeasureError: alpha must be between 0 and 1, not 2" in refusal(te.report, QRELS, RUNS, file, alpha=2)
     assert "the baseline 'three' is not among the runs" in refusal(te.report, QRELS, RUNS, file, baseline="three")
     assert not file.exists()
