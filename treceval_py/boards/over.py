@@ -169,6 +169,11 @@ class CollectionsBoard(NamedTuple):
         over = f"{len(self.collections)} collection{'' if len(self.collections) == 1 else 's'}"
         return f"<CollectionsBoard of {len(self.runs)} runs over {over} by {brief(self.measures[0])}: {runs}>"
 
+    def __str__(self) -> str:
+        from treceval_py.rendering import text_of
+
+        return text_of(self, "table")
+
     def _repr_html_(self) -> str:
         from treceval_py.rendering import text_of
 

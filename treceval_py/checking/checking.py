@@ -80,6 +80,11 @@ class Checked(NamedTuple):
         counts = f"{self.errors:,} errors, {self.warnings:,} warnings, {notes:,} notes"
         return f"<Checked {brief(self.file)!r}: {counts} in {self.lines:,} lines>"
 
+    def __str__(self) -> str:
+        from treceval_py.rendering import text_of
+
+        return text_of(self, "table")
+
     def _repr_html_(self) -> str:
         from treceval_py.rendering import text_of
 

@@ -170,6 +170,11 @@ class Explanation(NamedTuple):
             said.append(f"{brief(each.measure.name)}={brief(each.claim.text)} is given by {brief(by)}")
         return f"<Explanation of {brief(self.run_name)!r}: {listed(said, 3, 130)}>"
 
+    def __str__(self) -> str:
+        from treceval_py.rendering import text_of
+
+        return text_of(self, "table")
+
     def _repr_html_(self) -> str:
         from treceval_py.rendering import text_of
 

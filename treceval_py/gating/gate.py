@@ -27,7 +27,7 @@ from treceval_py.comparing.paired import SAME, of_differences, one_sided_power, 
 from treceval_py.comparing.saved.reading import is_saved
 from treceval_py.comparing.scores import Aligned, Scored, aligned
 from treceval_py.data.ids import first_of, shown
-from treceval_py.errors import EvaluationError, MeasureError, RunCountError, brief
+from treceval_py.errors import EvaluationError, MeasureError, RunCountError, UnknownKeyError, brief
 from treceval_py.io.digests import base_name
 from treceval_py.measuring import Measure
 from treceval_py.measuring.notation import several
@@ -209,8 +209,11 @@ class Verdict:
         """The exit status of the command: 0 pass, 3 worse, 4 cannot tell."""
         return STATUS[self.outcome]
 
-    def __getitem__(self, measure: str) -> Decision:
-        return self.decisions[place_of([decision.measure for decision in self.decisions], measure)]
+    def __getitem__(self, measure: str | Measure) -> Decision:
+        try:
+            return self.decisions[place_of([decision.measure for decision in self.decisions], measure)]
+        except MeasureError as error:
+            raise UnknownKeyError(error.what, error.todo) from None
 
     def __str__(self) -> str:
         return self.to_text()

@@ -50,6 +50,11 @@ class Sensitivity(NamedTuple):
             parts.append(f"{name}={value:.4f} ({'; '.join(said)})")
         return f"<Sensitivity of {brief(self.results.run_name)!r}: {listed(parts, 3, 110)}>"
 
+    def __str__(self) -> str:
+        from treceval_py.rendering import text_of
+
+        return text_of(self, "table")
+
     def _repr_html_(self) -> str:
         from treceval_py.rendering import text_of
 
