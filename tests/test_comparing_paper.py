@@ -168,7 +168,7 @@ def test_a_measure_has_the_name_that_papers_use() -> None:
 def test_every_measure_has_a_name_for_papers_and_one_of_ones_own_declares_it() -> None:
     assert [name for name, family in FAMILIES.items() if not family.paper] == []
 
-    def found(run: te.JudgedRun) -> object:
+    def found(run: te.judging.JudgedRun) -> object:
         """Return what is found."""
         return run.num_ret
 

@@ -493,7 +493,7 @@ class Results(Mapping[str, ByMeasure]):
             before: 0, or 0.00001 in a geometric mean.
         """
         if not isinstance(norms, Mapping):
-            raise EvaluationError(f"norms cannot be {shown(norms)}", "Read them with te.read_norms.")
+            raise EvaluationError(f"norms cannot be {shown(norms)}", "Read them with te.scoring.read_norms.")
         values, averages = self.matrix.copy(), self.averages.copy()
         for number in self._numeric:
             measure, rows = self.tasks[number].asked, np.flatnonzero(self.counted[:, number])
