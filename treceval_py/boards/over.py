@@ -309,9 +309,9 @@ def _label(measures: object) -> str:
     """Return the name of the measure that values are of."""
     if measures is None:
         return VALUE
-    if not isinstance(measures, (str, Measure)):
+    if isinstance(measures, Iterable) and not isinstance(measures, str):
         raise MeasureError("values have one measure", "Name one.")
-    return measures if isinstance(measures, str) else measures.name
+    return str(measures)
 
 
 # The values of a collection ---------------------------------------------------------------------------
