@@ -664,7 +664,9 @@ def test_lists_have_the_ndcg_of_scikit_learn() -> None:
 
 def test_each_label_needs_a_score() -> None:
     for labels, scores in (([[0, 1, 1]], [[0.5, 0.4]]), ([[0, 1]], [[0.5, 0.4], [0.5, 0.4]])):
-        with pytest.raises(te.errors.DataError, match=r"row [12] has [320] labels and 2 scores\. Give a score for each label"):
+        with pytest.raises(
+            te.errors.DataError, match=r"row [12] has [320] labels and 2 scores\. Give a score for each label"
+        ):
             te.evaluate(labels, scores, ["RR"])
 
 

@@ -153,7 +153,7 @@ def score(
     """Score runs: read, evaluate, print."""
     from treceval_py.measuring import in_print_order
     from treceval_py.scoring.evaluation import Evaluator
-    from treceval_py.scoring.profiles import DEFAULT_MEASURES, USUAL_MEASURES, profile_of
+    from treceval_py.scoring.profiles import profile_of
     from treceval_py.scoring.show import Options, about_groups, notes_of, results_text
     from treceval_py.scoring.zscores import read_norms
 
@@ -164,7 +164,7 @@ def score(
     output.format = output.format or ("trec" if len(runs) == 1 and not ranges else "table")
     if scoring.signatures is None:
         profile = scoring.profile or ("coursework" if judged_rankings else None)
-        usual = USUAL_MEASURES if ranges and profile_of(profile).measures == DEFAULT_MEASURES else None
+        usual = profile_of(profile).ranged if ranges else None
         # Tables have the measures as they were named; lines, as trec_eval prints them.
         measures = scoring.measures or usual
         arrange = tuple if measures and output.format in FORMATS else in_print_order

@@ -138,6 +138,10 @@ class Explained(NamedTuple):
     nearest: list[Match]
     walks: list[Walk]
 
+    def __repr__(self) -> str:
+        claim = "" if self.claim is None else f", claimed to be {brief(self.claim.text)}"
+        return f"<Explained {brief(self.measure.name)}{claim}, under {len(self.rows)} profiles>"
+
 
 class Explanation(NamedTuple):
     """Explanations of some measures of a run.

@@ -107,6 +107,11 @@ class Profile(NamedTuple):
         """Return the measures that `names` mean under this profile; errors as for `parse_measures`."""
         return parse_measures(names, leaves_out=self.leaves_out, names_here=self.names)
 
+    @property
+    def ranged(self) -> tuple[str, ...] | None:
+        """The measures whose ranges are computed by default: not trec_eval's counts; None for the profile's own."""
+        return USUAL_MEASURES if self.measures == DEFAULT_MEASURES else None
+
     def __repr__(self) -> str:
         return f"<Profile {brief(self.name)}: {brief(self.title, 100)}>"
 
