@@ -437,7 +437,7 @@ def test_judgments_may_stand_before_results_that_were_made_with_them() -> None:
 def test_a_set_of_measures_is_compared_but_for_those_without_numbers_of_queries(snapshot: SnapshotAssertion) -> None:
     found = te.compare(QRELS, RUNS[:2], "set")
     assert [each.measure for each in found.measures] == [
-        "utility", "set_P", "set_relative_P", "set_recall", "set_map", "set_F",
+        "utility", "SetP", "SetRelP", "SetR", "SetAP", "SetF",
     ]  # fmt: skip
     once = te.compare(QRELS, RUNS[:2], ["map", "AP(rel=1)"])
     assert once.family == 1

@@ -98,7 +98,7 @@ def many_runs(count, *measures):
 def shown(format, found=None, **layout):
     found = comparison() if found is None else found
     if format == "latex":
-        return found.to_latex(**{"sort": "given", "columns": 2, "raw_names": True} | layout)
+        return found.to_latex(**{"sort": "given", "columns": 2} | layout)
     return found.to_text(format, **{"sort": "given"} | layout)
 
 

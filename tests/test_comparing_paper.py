@@ -19,7 +19,7 @@ from syrupy.assertion import SnapshotAssertion
 import treceval_py as te
 from treceval_py.comparing.comparison import Comparison
 from treceval_py.measuring import parse_measures
-from treceval_py.measuring.registry import FAMILIES, declare
+from treceval_py.measuring.registry import FAMILIES
 from treceval_py.rendering import left_out, render
 from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.style import Style
@@ -57,7 +57,7 @@ def command(*arguments: str, runs: Sequence[str] = (BM25, JACCARD, MINILM)) -> t
     return done.status, done.out.decode(), done.err.decode()
 
 
-FOUR = "map nDCG@10 recip_rank P.10"
+FOUR = "MAP nDCG@10 MRR P@10"
 
 TIMES = (
     r"\DeclareFontFamily{T1}{like}{}\DeclareFontShape{T1}{like}{m}{n}{<->ecrm1000}{}"
@@ -130,8 +130,8 @@ def test_a_table_that_fits_into_no_column_is_as_wide_as_a_page() -> None:
     assert left_out(document, "table", Style()) == []
 
 
-def test_a_board_in_latex_has_the_names_of_papers_and_says_what_it_lacks() -> None:
-    arguments = ["board", QRELS, "data/runs", "--no-cache", "-m", "map", "-m", "nDCG@10", "--format", "latex"]
+def test_a_board_in_latex_says_what_it_lacks() -> None:
+    arguments = ["board", QRELS, "data/runs", "--no-cache", "-m", "MAP", "-m", "nDCG@10", "--format", "latex"]
     done = treceval(arguments, folder=ROOT)
     assert b"& MAP & " in done.out
     assert b"Ranked by MAP;" in done.out
@@ -151,50 +151,21 @@ def test_a_long_name_is_broken_between_its_words() -> None:
     assert "msmarco-\\allowbreak{}distilbert-" in row
 
 
-PAPERS = {
+MEANS = {
     "map": "MAP",  # Buckley and Voorhees, Evaluating Evaluation Measure Stability, SIGIR 2000
     "RR@10": "MRR@10",  # the MS MARCO leaderboard
-    "alpha_nDCG@20": "α-nDCG@20",  # Clarke et al., SIGIR 2008
-    "ndcg_cut_10": "nDCG@10", "recip_rank": "MRR", "P_10": "P@10", "recall.1000": "R@1000", "Rprec": "R-Prec",
-    "AP(rel=2)@100": "MAP(rel=2)@100", "bpref": "bpref", "infAP": "infAP", "ERR_IA@20": "ERR-IA@20",
-    "success.5": "Success@5",
+    "set_map": "SetMAP", "AP_IA": "MAP_IA", "recip_rank": "MRR", "AP(rel=2)@100": "MAP(rel=2)@100",
+    "ndcg_cut_10": "nDCG@10", "P_10": "P@10", "Rprec": "Rprec", "ERR_IA@20": "ERR_IA@20",
 }  # fmt: skip
 
 
-def test_a_measure_has_the_name_that_papers_use() -> None:
-    assert {asked: parse_measures(asked)[0].paper for asked in PAPERS} == PAPERS
-
-
-def test_every_measure_has_a_name_for_papers_and_one_of_ones_own_declares_it() -> None:
-    assert [name for name, family in FAMILIES.items() if not family.paper] == []
-
-    def found(run: te.judging.JudgedRun) -> object:
-        """Return what is found."""
-        return run.num_ret
-
-    for paper in ("", "Found-it"):
-        declare(found, "paper_test_found", notation=["FoundIt"], paper=paper, replace=True)  # type: ignore[arg-type]
-        try:
-            assert parse_measures("FoundIt")[0].paper == (paper or "FoundIt")
-        finally:
-            del FAMILIES["paper_test_found"]
-
-
-def test_names_of_papers_are_those_of_latex_alone() -> None:
-    found = compared(3, "map RBP(p=0.8)")
-    assert "\\multicolumn{2}{c}{MAP}" in found.to_latex()
-    assert "\\multicolumn{2}{c}{map}" in found.to_latex(raw_names=True)
-    for name in ("table", "markdown", "html", "csv", "json"):
-        assert "MAP" not in found.to_text(name)
-
-
-def test_measures_with_one_name_for_papers_keep_their_own() -> None:
-    def titles(measures: str) -> list[str]:
-        lines = compared(3, measures).to_latex(columns=2).splitlines()
-        return re.findall(r"c\}\{(.*?)\}", next(line for line in lines if line.startswith("Run &")))
-
-    assert titles("rbp_binary rbp_graded map") == ["RBP", "gRBP", "MAP"]
-    assert len(set(titles("rbp rbp_binary"))) == 2
+def test_a_mean_has_the_name_that_was_typed_or_its_own() -> None:
+    measures = {asked: parse_measures(asked)[0] for asked in MEANS}
+    assert {asked: measure.untyped.heading for asked, measure in measures.items()} == MEANS
+    assert {asked: measure.heading for asked, measure in measures.items()} == {asked: asked for asked in MEANS}
+    assert {family.name for family in FAMILIES.values() if family.mean} == {
+        "map", "map_cut", "recip_rank", "recip_rank_cut", "set_map", "ap_ia",
+    }  # fmt: skip
 
 
 def rows_of(text: str) -> list[str]:

@@ -241,7 +241,7 @@ def test_whether_whole_numbers_are_judgments_or_scores_is_guessed_as_for_files(t
 def test_a_run_in_memory_is_checked_as_the_lines_of_its_file(tmp_path: Path) -> None:
     tied = {"7": {"119": 1.0, "108": 1.0, "zz": 1.0}, "99": {"a": 1.0}}
     te.write_run(tied, tmp_path / "run", tag="run")
-    of_file, of_data = te.check(tmp_path / "run", QRELS), te.check(RUNS["pandas"](tied), JUDGMENTS)
+    of_file, of_data = te.check(QRELS, tmp_path / "run"), te.check(JUDGMENTS, RUNS["pandas"](tied))
     assert of_data.file == "<run>"
     assert [each.code for each in of_data.findings] == [each.code for each in of_file.findings] != []
     assert te.check(JUDGMENTS).kind.name == "qrels"  # type: ignore[union-attr]
@@ -536,7 +536,7 @@ FIT: dict[str, dict[str, Any]] = {
     "compare": {"qrels": FINE, "runs": [FINE, FINE], "measures": "map", "resamples": 9},
     "gating.gate": {"qrels": FINE, "baseline": FINE, "candidate": FINE, "measures": "map"},
     "board": {"qrels": FINE, "runs": ["run"], "resamples": 9},
-    "check": {"source": "run", "qrels": "qrels"},
+    "check": {"qrels": "qrels", "run": "run"},
     "fuse": {"runs": [FINE, FINE]},
     "fusing.tune_fusion": {"runs": [FINE, FINE], "qrels": FINE},
     "convert": {"source": FINE, "target": "x"},

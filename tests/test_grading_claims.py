@@ -211,7 +211,7 @@ def test_a_measure_is_known_by_names_that_people_write() -> None:
 
 
 def test_a_name_of_several_measures_says_so() -> None:
-    with pytest.raises(MeasureError, match=r"^P stands for 9 measures\. Name one, such as P_5\.$"):
+    with pytest.raises(MeasureError, match=r"^P stands for 9 measures\. Name one, such as P@5\.$"):
         measure_named("P")
 
 

@@ -137,7 +137,7 @@ def test_the_folder_of_a_new_exercise_has_the_default_rules_and_says_where_to_de
     shutil.copytree(assignment / "in" / "ada", new / "submissions" / "ada")
     (new / "submissions" / "ada" / "claims.txt").unlink()
     claims = (new / "for-students" / "claims.csv").read_text()
-    (new / "submissions" / "ada" / "claims.csv").write_text(claims.replace("map,", f"map,{AP}"))
+    (new / "submissions" / "ada" / "claims.csv").write_text(claims.replace("AP,", f"AP,{AP}"))
     again = treceval(["grade", "../qrels.txt", "submissions/", "--rules", "rules.toml", "-o", "graded"], folder=new)
     assert (again.status, again.out.decode().split("\n")[2]) == (0, "claims: 1 correct")
     assert treceval(["grade", "--template", "-o", "new"], folder=assignment).status == 1  # nothing is replaced

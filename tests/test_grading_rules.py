@@ -90,7 +90,7 @@ def test_the_template_reads_as_the_defaults_and_shows_each_key_with_its_meaning_
         shown = rf"(\. For example: {example}\n{key.name} = .+|\.\n#:{key.name} = {example})\n"
         assert re.search(f"\n# {re.escape(key.meaning)}{shown}", text), key
     # Without the marks of optional keys, but with one of the two ways to name measures.
-    text = text.replace("#:", "").replace('measures = ["map', '# measures = ["map')
+    text = text.replace("#:", "").replace('measures = ["AP', '# measures = ["AP')
     rules = rules_of(text.replace("measures = 0", "measures = 10"))
     assert rules.measures == (MeasureRule("map", 2.0, 0.15, 0.3, above_baseline=True),)
     assert (rules.level, rules.pass_mark) == (1, 50.0)
@@ -124,7 +124,7 @@ def test_records_depend_on_the_rules_that_change_what_is_computed_and_on_no_othe
 
 MEASURES = {
     'profile = "msmarco"': ["MRR@10"],  # the profile has measures of its own
-    'profile = "trec_eval-9"': ["map", "recip_rank", "P_10", "ndcg_cut_10"],
+    'profile = "trec_eval-9"': ["AP", "nDCG@10", "RR", "P@10"],
     'measures = ["P.5,10", "nDCG@10"]': ["P_5", "P_10", "nDCG@10"],
     'profile = "msmarco"\nmeasures = ["map"]': ["map"],
     '[[measure]]\nname = "P.5,10"\n[[measure]]\nname = "P_20"': ["P_5", "P_10", "P_20"],

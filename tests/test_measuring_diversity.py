@@ -463,7 +463,7 @@ def test_names_and_notations_are_the_same_measures(snapshot: SnapshotAssertion) 
         assert parse_measures(name) == parse_measures(notation)
     assert parse_measures("NRBP(alpha=0.25,beta=0.75)")[0].notation == "NRBP(alpha=0.25,beta=0.75)"
     assert [str(measure) for measure in parse_measures("alpha_ndcg_cut")] == [
-        "alpha_ndcg_cut_5", "alpha_ndcg_cut_10", "alpha_ndcg_cut_20",
+        "alpha_nDCG@5", "alpha_nDCG@10", "alpha_nDCG@20",
     ]  # fmt: skip
     assert [refusal(parse_measures, name) for name in ("NRBP(beta=2)", "NRBP(alpha=-0.1)", "alpha_nDCG")] == snapshot
 

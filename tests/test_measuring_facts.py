@@ -320,7 +320,6 @@ def test_what_is_counted_from_judgments_does_not_change_with_the_run() -> None:
 
 CHOICES = {
     "grading/claims/naming.py": {"_IN_FULL", "_ORDINARY"},
-    "grading/rules.py": {"USUAL_MEASURES"},
     "comparing/saved/trec.py": {"TAG"},
 }
 """Measures that a command asks for by name, as a user does: they are parsed, and say nothing about a measure."""

@@ -50,7 +50,6 @@ def test_a_drawing_is_xml_that_loads_nothing_and_has_no_path_of_a_machine() -> N
 @pytest.mark.slow
 def test_terminals_show_what_the_commands_print_now() -> None:
     pytest.importorskip("vl_convert")
-    pytest.importorskip("jinja2")
     assert pictures.main(["--check"]) is None
 
 

@@ -237,7 +237,7 @@ def _objects(folder: Path) -> dict[str, Any]:
     judged = te.judging.judge(qrels, run, documents=True)
     assert judged.documents is not None
     checked = te.check(DATA / "messy" / "run.txt")
-    tuned = te.fusing.tune_fusion([run, {qid: {LONG: 2.0, "a": 1.0} for qid in ids[1:]}], qrels, measure=names[-1])
+    tuned = te.fusing.tune_fusion(qrels, [run, {qid: {LONG: 2.0, "a": 1.0} for qid in ids[1:]}], measure=names[-1])
     te.write_run(run, folder / "run")
     te.io.write_qrels(qrels, folder / "qrels")
     return {

@@ -271,10 +271,12 @@ def test_tables_have_the_measures_as_named_and_lines_as_trec_eval_prints_them(fo
     for form in ("csv", "tsv"):
         rows = treceval([*named, "--format", form], folder=folder).out.decode().splitlines()
         assert [re.split("[,\t]", row)[1] for row in rows[1:]] == ["recip_rank", "map"]
-    # Nothing is named: all tables have the usual order.
+    # Nothing is named: all tables have the usual order, and our own notation.
     usual = treceval(["qrels", "run", "--format", "csv"], folder=folder).out.decode().splitlines()[1:]
     printed = treceval(["qrels", "run"], folder=folder).out.decode().splitlines()
-    assert [row.split(",")[1] for row in usual] == [line.split()[0] for line in printed]
+    shown, lines = [row.split(",")[1] for row in usual], [line.split()[0] for line in printed]
+    assert te.measuring.parse_measures(shown) == te.measuring.parse_measures(lines)
+    assert (shown[5], lines[5], shown[-1], lines[-1]) == ("AP", "map", "nDCG@10", "ndcg_cut_10")
 
 
 def test_long_options_can_be_shortened(folder) -> None:

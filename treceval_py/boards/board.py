@@ -188,6 +188,8 @@ class Board(NamedTuple):
         The runs in each group of queries, if there are groups.
     pseudonyms : mapping of str to str, or None
         The name of the run behind each pseudonym, which no output has; None if runs are named.
+    headings : tuple of str, length M
+        The names of the measures' means, for people, such as ``MAP``.
     """
 
     runs: tuple[BoardRun, ...]
@@ -204,6 +206,7 @@ class Board(NamedTuple):
     judgments_digest: str = ""
     groups: tuple[BoardGroup, ...] = ()
     pseudonyms: Mapping[str, str] | None = None
+    headings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         runs = listed([f"{brief(run.name)} {run.means[0]:.4f}" for run in self.runs], 5, 60)
@@ -668,10 +671,11 @@ def _ranked(
 ) -> Board:
     """Average, rank and group the runs."""
     names = tuple(measure.name for measure in scorer.measures)
+    headings = tuple(measure.heading for measure in scorer.measures)
     if not known.files:
         return Board(
             (), names, (0,) * len(names), settings, float("nan"), base_name(scorer.judgments.name),
-            scorer.signatures([()] * len(names)), tuple(notes), tuple(known.errors), scored,
+            scorer.signatures([()] * len(names)), tuple(notes), tuple(known.errors), scored, headings=headings,
         )  # fmt: skip
     called = unique_names([entry.tag for entry in known.entries], known.files, by, known.digests)
     columns = aligned(scored_runs(known, names, called))
@@ -728,6 +732,7 @@ def _ranked(
         tuple(known.errors),
         scored,
         groups=board_groups(by_group, scorer.measures, columns, order),
+        headings=headings,
     )
 
 

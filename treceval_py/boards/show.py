@@ -10,7 +10,6 @@ from treceval_py.boards.board import Board, BoardRun
 from treceval_py.boards.columns import named_errors, rank_interval, ranks_for_programs
 from treceval_py.boards.show_over import document_over
 from treceval_py.comparing.show.cells import highest
-from treceval_py.comparing.show.paper import paper_name
 from treceval_py.comparing.show.sentences import abridged, means_over, noted
 from treceval_py.comparing.tests import SIMULTANEOUS, TESTS
 from treceval_py.errors import visible
@@ -19,7 +18,6 @@ from treceval_py.plots.images import Plot
 from treceval_py.plots.specs import means_plot
 from treceval_py.rendering import render
 from treceval_py.rendering.envelope import Made, plain
-from treceval_py.rendering.escaping import typeset
 from treceval_py.rendering.numbers import exactly, number, percent
 from treceval_py.rendering.style import Style
 from treceval_py.rendering.tables import DIGITS, Cell, Column, Document, Table, records_table
@@ -59,10 +57,15 @@ def plot_of(board: Board, measure: str | Measure | None) -> Plot:
     place = 0 if measure is None else place_of(board.measures, measure)
     nothing = [None] * len(board.runs)
     first = {"low": [run.low for run in board.runs], "high": [run.high for run in board.runs]}
-    shown = {"name": board.measures[place], "means": [run.means[place] for run in board.runs]}
+    shown = {"label": _headings(board)[place], "means": [run.means[place] for run in board.runs]}
     shown |= {"low": nothing, "high": nothing} if place else first  # only the first measure has intervals
     payload = {"measures": [shown], "runs": [{"name": run.name} for run in board.runs], "baseline": None}
     return Plot(means_plot(plain(payload), 0), len(board.runs))
+
+
+def _headings(board: Board) -> tuple[str, ...]:
+    """Return the names of the measures' means, for people."""
+    return board.headings or board.measures
 
 
 def _table(board: Board, style: Style) -> Table:
@@ -70,8 +73,7 @@ def _table(board: Board, style: Style) -> Table:
     runs = board.runs
     digits = DIGITS if style.digits is None else style.digits
     confidence = percent(board.settings.confidence)
-    papers = tuple(map(paper_name, board.measures, board.signatures))
-    means = [_means(board, at, papers[at]) for at in range(len(board.measures))]
+    means = [_means(board, at) for at in range(len(board.measures))]
     warnings = ["; ".join(run.warnings) for run in runs]
     tested = any(run.letters for run in runs)
     known = any(not math.isnan(run.judged) for run in runs)
@@ -105,10 +107,10 @@ def _table(board: Board, style: Style) -> Table:
     return Table(
         columns,
         "runs",
-        heading=f"Runs ranked by {board.measures[0]}",
+        heading=f"Runs ranked by {_headings(board)[0]}",
         notes=tuple(sentences(board)),
         made=_signatures(board),
-        caption=(*(["Bold: highest mean."] if marked else []), *sentences(board._replace(measures=papers))),
+        caption=(*(["Bold: highest mean."] if marked else []), *sentences(board)),
         best="highest mean" if marked else "",
         naming=3 if ranked.people else 2,
         label="tab:board",
@@ -116,10 +118,10 @@ def _table(board: Board, style: Style) -> Table:
     )
 
 
-def _means(board: Board, at: int, paper: str) -> Column:
-    """Return the column of a measure; `paper` is its name in LaTeX."""
+def _means(board: Board, at: int) -> Column:
+    """Return the column of a measure."""
     values = [run.means[at] for run in board.runs]
-    return Column(board.measures[at], values, best=highest(values), tex=typeset(paper))
+    return Column(board.measures[at], values, _headings(board)[at], best=highest(values))
 
 
 def _group_tables(board: Board) -> list[Table]:
@@ -134,7 +136,7 @@ def _group_tables(board: Board) -> list[Table]:
                 title = f"{group.label} ({group.queries[0]})"
                 columns.append(Column(title, means, best=highest(means), programs=False))
                 columns.append(Column("rank", group.ranks, programs=False))
-        title = f"{board.measures[0]} by {attribute} (number of queries)"
+        title = f"{_headings(board)[0]} by {attribute} (number of queries)"
         tables.append(Table(tuple(columns), title=title, best="highest mean of the group", tight=True))
     if board.groups:
         tables.append(records_table(_group_rows(board), name="groups"))
@@ -167,8 +169,8 @@ def _interval(run: BoardRun, digits: int) -> str:
 
 def sentences(board: Board) -> list[str]:
     """Describe how a board was made and what its columns mean, as plain text without control characters."""
-    first, settings = visible(board.measures[0]), board.settings
-    queries = zip(board.measures, board.queries, strict=True)
+    first, settings = visible(_headings(board)[0]), board.settings
+    queries = zip(_headings(board), board.queries, strict=True)
     over = means_over(queries, board.judgments_name, board.judgments_digest)
     said = [over] if board.runs else ["No run could be scored."]
     said += [f"Ranked by {first}; runs with equal means share a rank."] if len(board.runs) > 1 else []
@@ -199,7 +201,7 @@ def _errors(board: Board) -> list[tuple[str, str]]:
 
 def _signatures(board: Board) -> tuple[str, ...]:
     """Describe how each value was computed, and with what."""
-    pairs = zip(board.measures, board.signatures, strict=True)
+    pairs = zip(_headings(board), board.signatures, strict=True)
     lines = [f"{measure}: {signature.short}" for measure, signature in pairs if board.runs]
     return (*lines, f"treceval_py {board.version}")
 

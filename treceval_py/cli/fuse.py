@@ -119,7 +119,7 @@ def _weights(text: str) -> tuple[float, ...]:
 @titled("Tuning")
 @option("--tune", "QRELS", "Choose the weights by these judgments, and among several methods and normalisations.")
 @number("--folds", "Folds of --tune: each is fused with the setting that is best on the others [5].", least=2)
-@repeatable("-m --measure measure", "NAME", "Measure for --tune, whose mean decides [ndcg_cut.10].", "measure")
+@repeatable("-m --measure measure", "NAME", "Measure for --tune, whose mean decides [nDCG@10].", "measure")
 @option("--profile", help="Scoring conventions for --tune.", **PROFILE)
 @option("--tuned", "JSON", "Fuse with the final setting of an earlier --tune: its FUSED.json.")
 @titled("Reading files")

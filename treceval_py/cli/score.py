@@ -164,7 +164,7 @@ def score(
     output.format = output.format or ("trec" if len(runs) == 1 and not ranges else "table")
     if scoring.signatures is None:
         profile = scoring.profile or ("coursework" if judged_rankings else None)
-        usual = profile_of(profile).ranged if ranges else None
+        usual = profile_of(profile).usual_measures if ranges else None
         # Tables have the measures as they were named; lines, as trec_eval prints them.
         measures = scoring.measures or usual
         arrange = tuple if measures and output.format in FORMATS else in_print_order

@@ -45,7 +45,7 @@ from treceval_py.io.query_groups import AnyGroups, read_query_groups
 from treceval_py.measuring import Measure
 from treceval_py.measuring.notation import several
 from treceval_py.scoring.opening import AnyJudgments
-from treceval_py.scoring.planning import Options, settled, takes_options
+from treceval_py.scoring.planning import Options, Reading, Scoring, settled, takes_options
 from treceval_py.scoring.results import Results
 from treceval_py.threads import MOST_THREADS
 
@@ -82,7 +82,7 @@ def compare(
         Runs in any form that `evaluate` accepts; results; or files of saved results (``treceval -q`` in any format,
         ``trec_eval -q``). The keys of a mapping name the runs.
     measures : name, Measure or sequence of them, optional
-        Measures to compare. Default: map, ndcg_cut.10, recip_rank and P.10, or those of saved results.
+        Measures to compare. Default: AP, nDCG@10, RR and P@10, or those of saved results.
     baseline : str or int, optional
         Run to compare the others with, by name or by number from 0. Default: the first.
     pairs : bool
@@ -143,7 +143,6 @@ def compare(
     2
     """
     by = () if groups is None else read_query_groups(groups)
-    qrels, given = _runs_given(qrels, runs)
     there = f"There are {', '.join(TESTS)}."
     named = several(test, (str,), "test must be a name, or several", there)
     if not named:
@@ -152,11 +151,19 @@ def compare(
     scoring, reading = settled(measures, options)
     threads = reading.threads
     settings = checked(settings, threads)
+    gathered = gather_given(qrels, runs, scoring, reading, names=names, force=force)
+    return compare_gathered(gathered, settings, baseline=baseline, pairs=pairs, groups=by, force=force, threads=threads)
+
+
+def gather_given(
+    qrels: Any, runs: Any, scoring: Scoring, reading: Reading, *, names: Sequence[str] | None, **how: Any
+) -> Gathered:
+    """Gather the runs of a list, or of a dictionary by their names; `how` as of `gather`."""
+    qrels, given = _runs_given(qrels, runs)
     if isinstance(given, Mapping):
         names = list(given) if names is None else names
         given = given.values()
-    gathered = gather(list(given), qrels, scoring, reading, names=names, force=force)
-    return compare_gathered(gathered, settings, baseline=baseline, pairs=pairs, groups=by, force=force, threads=threads)
+    return gather(list(given), qrels, scoring, reading, names=names, **how)
 
 
 def _runs_given(qrels: Any, runs: Any) -> tuple[Any, Any]:
@@ -237,14 +244,14 @@ def compare_gathered(
     groups: Sequence[QueryGroups] = (),
     force: bool = False,
     threads: int | None = None,
+    fewest: int = 2,
 ) -> Comparison:
-    """Compare gathered runs; parameters and errors as of `compare`."""
+    """Compare gathered runs; parameters and errors as of `compare`. A report has one run or more."""
     settings = checked(settings, threads)
     runs = given.runs
-    if len(runs) < 2:
-        raise RunCountError(
-            f"there {'is one run' if runs else 'are no runs'} to compare, but two or more are needed", "Add another."
-        )
+    if len(runs) < fewest:
+        wrong = f"there {'is one run' if runs else 'are no runs'} to compare, but two or more are needed"
+        raise RunCountError(*(("there are no runs", "Add one.") if fewest == 1 else (wrong, "Add another.")))
     names = tuple(run.name for run in runs)
     if pairs and baseline is not None:
         raise MeasureError(
@@ -257,7 +264,12 @@ def compare_gathered(
     else:
         which = [(run, base) for run in range(len(runs)) if run != base]
     tested = sum(len(which) for column in columns if len(column.qids) > 1)
-    measures = _corrected([_compared(column, which, settings, tested, threads) for column in columns], settings)
+    headings = given.headings
+    compared = [
+        _compared(column, which, settings, tested, threads)._replace(mean_name=headings.get(column.measure, ""))
+        for column in columns
+    ]
+    measures = _corrected(compared, settings)
     family = len(runs) * (len(runs) - 1) // 2 if settings.test == SIMULTANEOUS else tested
     said = [*about_tests(measures, names, settings), *about_resamples(settings, family)]
     by_group = by_groups(measures, groups, settings)
@@ -334,6 +346,8 @@ def _differences(
     threads: int | None,
 ) -> list[Difference]:
     """Return the differences of pairs of runs, of one measure."""
+    if not which:  # one run
+        return []
     columns = np.column_stack([column.values[run] - column.values[other] for run, other in which])
     columns[np.abs(columns) <= SAME] = 0.0
     of_pair = tuple(np.array(which).T)

@@ -151,7 +151,6 @@ class Comparison(Outcome):
         digits: int | None = None,
         columns: int = 1,
         siunitx: bool = False,
-        raw_names: bool = False,
         sort: str | None = None,
     ) -> str:
         """Return LaTeX tables for booktabs, with captions that state the test, and a paragraph for the text.
@@ -164,8 +163,6 @@ class Comparison(Outcome):
             Width of the tables: one column of text in every usual style, or a page (``table*``).
         siunitx : bool
             Align numbers by the package siunitx.
-        raw_names : bool
-            Name measures as requested, not as papers do (MAP, nDCG@10).
         sort
             As of `to_text`.
 
@@ -176,7 +173,7 @@ class Comparison(Outcome):
         """
         if columns not in (1, 2):
             raise MeasureError(f"columns must be 1 or 2, not {shown(columns)}")
-        style = Style(digits=digits, columns=columns, siunitx=siunitx, raw_names=raw_names)
+        style = Style(digits=digits, columns=columns, siunitx=siunitx)
         return render(document_of(self.sorted_for("latex", sort), style), "latex", style)
 
     def to_markdown(self, *, digits: int | None = None) -> str:

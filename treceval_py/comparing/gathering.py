@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from treceval_py._types import Source
@@ -13,7 +14,7 @@ from treceval_py.comparing.saved.files import Unscored, not_scored
 from treceval_py.comparing.saved.measures import harmonised
 from treceval_py.comparing.saved.naming import unique_names
 from treceval_py.comparing.saved.reading import is_saved, read_saved
-from treceval_py.comparing.scores import Scored, known_measure, scored_of
+from treceval_py.comparing.scores import Scored, heading_of, known_measure, scored_of
 from treceval_py.comparing.tuned import about_tuned
 from treceval_py.data.run import DEFAULT_TAG, RUN_NAME, Run
 from treceval_py.errors import EvaluationError, MeasureError, TrecevalError
@@ -26,7 +27,7 @@ from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.noticing import warn_of_signs
 from treceval_py.scoring.opening import AnyJudgments, AnyRun, load_judgments
 from treceval_py.scoring.planning import AS_IT_IS, AS_USUAL, Reading, Scoring
-from treceval_py.scoring.profiles import DEFAULT_MEASURES, USUAL_MEASURES, Profile, profile_of
+from treceval_py.scoring.profiles import USUAL_MEASURES, Profile, profile_of
 from treceval_py.scoring.results import Results
 from treceval_py.scoring.signatures import Fingerprint, Signature, concise, read_signatures
 
@@ -55,6 +56,8 @@ class Gathered(NamedTuple):
         That of the judgments' file.
     left_out : tuple of Unscored
         Files that could not be scored, if that is no error.
+    headings : mapping of str to str
+        The names of the measures' means, for people, by the measures' names.
     """
 
     runs: tuple[Scored, ...]
@@ -65,6 +68,7 @@ class Gathered(NamedTuple):
     digests: tuple[str, ...]
     judgments_digest: str
     left_out: tuple[Unscored, ...] = ()
+    headings: Mapping[str, str] = MappingProxyType({})
 
     @property
     def judgments(self) -> Judgments | None:
@@ -97,6 +101,7 @@ def gather(
     after: Callable[[], None] | None = None,
     look: Callable[[Evaluator, Run], None] | None = None,
     optional: Sequence[str] = (),
+    fewest: int = 2,
 ) -> Gathered:
     """Score the runs and read the saved results of a comparison.
 
@@ -124,7 +129,9 @@ def gather(
     look : callable, optional
         Called with each scored run as a table, so that the caller need not read the file again.
     optional : sequence of str
-        Files, such as those of a folder, that are left out if they cannot be scored while two others can.
+        Files, such as those of a folder, that are left out if they cannot be scored while `fewest` others can.
+    fewest : int
+        Fewest runs: two of a comparison, one of a report.
 
     Raises
     ------
@@ -154,6 +161,7 @@ def gather(
     evaluator = Evaluator(qrels, how, reading) if qrels is not None and None in saved else None
     # A signature names its measure in full, and the saved results as they were asked for.
     names_of = tuple(name if isinstance(name, str) else name.name for name in chosen)
+    headings = [heading_of(name) if isinstance(name, str) else name.heading for name in chosen]
     entries: list[_Entry] = []
     for source, scores in zip(sources, saved, strict=True):
         with _taken_down(source, optional, errors):
@@ -167,7 +175,7 @@ def gather(
             entries.append(_Entry(scored_of(results, "")._replace(measures=names_of), source, results, digest))
         if after is not None:
             after()
-    if len(entries) < 2 and errors:
+    if len(entries) < fewest and errors:
         raise errors[0][1]
     unscored = tuple(Unscored.of(file, error) for file, error in errors)
     notes += not_scored(unscored)
@@ -178,7 +186,8 @@ def gather(
     _, sources_of, results_of, digests = zip(*entries, strict=True) if entries else ((),) * 4
     judged_by = "" if evaluator is None else digest_of(qrels)
     runs = tuple(harmonised(scored))
-    return Gathered(runs, sources_of, evaluator, results_of, tuple(notes), digests, judged_by, unscored)
+    by_name = dict(zip(names_of, headings, strict=True))
+    return Gathered(runs, sources_of, evaluator, results_of, tuple(notes), digests, judged_by, unscored, by_name)
 
 
 @contextmanager
@@ -264,10 +273,8 @@ def comparable(measures: str | Measure | Iterable[str | Measure], profile: Profi
 
 
 def usual_measures(profile: Profile) -> list[Measure]:
-    """Return the measures that are compared by default: ours, or those of the profile that can be."""
-    if profile.measures == DEFAULT_MEASURES:
-        return list(parse_measures(USUAL_MEASURES))
-    return [measure for measure in profile.parse(profile.measures) if fit(measure)]
+    """Return the measures that are compared by default."""
+    return list(filter(fit, profile.usual_measures))
 
 
 def _check_not_scored(given: Sequence[Compares], qrels: AnyJudgments | None, scoring: Scoring) -> None:

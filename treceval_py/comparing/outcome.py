@@ -175,6 +175,8 @@ class Compared(NamedTuple):
         which a difference is marked whatever the others are. NaN for a single query.
     bounds : (float, float)
         The measure's range, at which intervals are cut; infinite if it is unknown.
+    mean_name : str
+        The name of its mean, such as ``MAP``; empty if that is the measure's.
     """
 
     measure: str
@@ -192,6 +194,12 @@ class Compared(NamedTuple):
     left_out: tuple[str, ...]
     level: float = float("nan")
     bounds: tuple[float, float] = UNBOUNDED
+    mean_name: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The name of its means, for people."""
+        return self.mean_name or self.measure
 
     def in_order(self, runs: list[int]) -> Compared:
         """Return the measure with the runs of these numbers, in the order of `runs`."""

@@ -100,6 +100,12 @@ def known_measure(name: str) -> Measure | None:
     return measures[0] if len(measures) == 1 else None
 
 
+def heading_of(name: str) -> str:
+    """Return the name of a measure's mean, for people, where it is not known whether the name was typed."""
+    measure = known_measure(name)
+    return name if measure is None or name != measure.notation else measure.untyped.heading
+
+
 def scored_of(results: Results, name: str) -> Scored:
     """Return the comparable values of results: measures with a number for each query.
 

@@ -35,7 +35,7 @@ def _head(explanation: Explanation) -> str:
 
 
 def _about(each: Explained, profile: str) -> str:
-    lines = [each.measure.name, "=" * len(each.measure.name), ""]
+    lines = [each.measure.heading, "=" * len(each.measure.heading), ""]
     if each.claim is not None:
         lines += [*_about_claim(each), ""]
     lines.append("  value   queries  given by")
@@ -184,9 +184,9 @@ def plot_of(explanation: Explanation, measure: str | Measure | None) -> Plot:
     given = by_value(each.rows)
     runs = [{"name": listed(row.names, 1)} for row in given]
     nothing = [None] * len(given)
-    shown = {"name": each.measure.name, "means": [row.mean for row in given], "low": nothing, "high": nothing}
+    shown = {"label": each.measure.heading, "means": [row.mean for row in given], "low": nothing, "high": nothing}
     spec = means_plot({"measures": [shown], "runs": runs, "baseline": None}, 0)
-    return Plot(spec | {"description": f"{each.measure.name} by profile"}, len(given))
+    return Plot(spec | {"description": f"{each.measure.heading} by profile"}, len(given))
 
 
 # Tables -------------------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ def _claim(each: Explained) -> Iterator[Table]:
         Column("way", [_way_of(match) for match in matches], text=True),
     )
     notes = (_by_chance(each),) if each.matches and each.matches[0].variant.cost == PAIR else ()
-    yield Table(columns, "ways", heading=f"{each.measure.name} = {each.claim.text} is {by}", notes=notes)
+    yield Table(columns, "ways", heading=f"{each.measure.heading} = {each.claim.text} is {by}", notes=notes)
 
 
 def _profiles(each: Explained) -> Table:
@@ -227,7 +227,7 @@ def _profiles(each: Explained) -> Table:
         Column("queries", [row.queries for row in given]),
         Column("given by", [", ".join(row.names) for row in given], text=True),
     )
-    return Table(columns, "values", heading=f"{each.measure.name} by profile")
+    return Table(columns, "values", heading=f"{each.measure.heading} by profile")
 
 
 def _walks(each: Explained, profile: str) -> Iterator[Table]:
@@ -242,7 +242,7 @@ def _walks(each: Explained, profile: str) -> Iterator[Table]:
         )
         without = [step.what for step in walk.steps if step.what and not step.touched]
         notes = ["Nothing differs."] if len(walk.steps) == 1 else [f"No effect: {', '.join(without)}."] * bool(without)
-        heading = f"{each.measure.name}: {_way(walk, profile)}"
+        heading = f"{each.measure.heading}: {_way(walk, profile)}"
         yield Table(columns, "steps", heading=heading, notes=tuple(notes))
 
 

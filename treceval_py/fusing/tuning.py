@@ -32,7 +32,7 @@ from treceval_py.scoring.opening import AnyJudgments
 from treceval_py.scoring.planning import Scoring
 from treceval_py.scoring.profiles import Profile
 
-DEFAULT_MEASURE = "ndcg_cut.10"
+DEFAULT_MEASURE = "nDCG@10"
 """The default measure, whose mean decides."""
 
 MOST_SETTINGS = 1001
@@ -413,8 +413,8 @@ class TunedFusion(NamedTuple):
 
 
 def tune_fusion(
-    runs: Sequence[Run | Data | Source],
     qrels: AnyJudgments,
+    runs: Sequence[Run | Data | Source],
     method: str | Sequence[str] = "weighted",
     *,
     norm: str | Sequence[str] | None = None,
@@ -433,10 +433,10 @@ def tune_fusion(
 
     Parameters
     ----------
-    runs : sequence of Run, path, or objects of other forms
-        As in `fuse`.
     qrels : judgments
         As in `evaluate`. Queries without judgments are fused with the setting that is best on all judged ones.
+    runs : sequence of Run, path, or objects of other forms
+        As in `fuse`.
     method : str or sequence of str
         The methods to choose from, as in `fuse`, each with weights if it takes them.
     norm : str or sequence of str, optional
@@ -471,7 +471,7 @@ def tune_fusion(
 
     >>> qrels = {f"q{number}": {"a": 1} for number in range(8)}
     >>> one, other = ({qid: {first: 2.0, "c": 1.0} for qid in qrels} for first in "ba")
-    >>> found = tune_fusion([one, other], qrels, folds=2)
+    >>> found = tune_fusion(qrels, [one, other], folds=2)
     >>> found.tuned.chosen.final.fusion.weights, found.tuned.chosen.nested
     ((0.4, 0.6), 1.0)
     """

@@ -154,6 +154,12 @@ class Decision(NamedTuple):
     needed: float
     needed_as_seen: float
     signature: Signature | None = None
+    mean_name: str = ""
+
+    @property
+    def heading(self) -> str:
+        """The name of its means, for people."""
+        return self.mean_name or self.measure
 
     @property
     def below_floor(self) -> bool:
@@ -424,7 +430,10 @@ def gate_gathered(gathered: Gathered, settings: GateSettings, *, force: bool = F
         margins.get(name, settings.margin or (None if name in floors else read_margin(DEFAULT_MARGIN)))
         for name in names
     ]
-    decisions = decide(columns, limits, [floors.get(name, math.nan) for name in names], settings)
+    decisions = tuple(
+        decision._replace(mean_name=gathered.headings.get(decision.measure, ""))
+        for decision in decide(columns, limits, [floors.get(name, math.nan) for name in names], settings)
+    )
     outcomes = {decision.outcome for decision in decisions}
     return Verdict(
         next(outcome for outcome in (WORSE, CANNOT_TELL, PASS) if outcome in outcomes),

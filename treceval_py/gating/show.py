@@ -34,12 +34,12 @@ def _passed(verdict: Verdict, decided: Sequence[Decision]) -> str:
         closest = max(tested, key=lambda decision: decision.p)
         said.append(
             f"{_lower(verdict, 'is not', tested)} in {_names(tested)} ({_p(closest.p)}"
-            + (f" at most, in {closest.measure}" if len(tested) > 1 else "")
+            + (f" at most, in {closest.heading}" if len(tested) > 1 else "")
             + f"; an equal run passes with a probability of {_probability(min(decision.power for decision in tested))}"
             + (" or more in each measure)" if len(tested) > 1 else ")")
         )
     if floors:
-        reached = ", ".join(f"{each.measure} {_short(each.candidate)} ≥ {exactly(each.floor)}" for each in floors)
+        reached = ", ".join(f"{each.heading} {_short(each.candidate)} ≥ {exactly(each.floor)}" for each in floors)
         said.append(f"{verdict.runs[1] + ' ' if not tested else ''}reaches its {_plural(floors, 'floor')} ({reached})")
     return ", and ".join(said)
 
@@ -52,7 +52,7 @@ def _worse(verdict: Verdict, decided: Sequence[Decision]) -> str:
         said.append(f"{_lower(verdict, 'is', tested)} in {_names(tested)} ({parts})")
     below = [decision for decision in decided if decision.below_floor]
     if below:
-        parts = ", ".join(f"{each.measure} {_short(each.candidate)} < {exactly(each.floor)}" for each in below)
+        parts = ", ".join(f"{each.heading} {_short(each.candidate)} < {exactly(each.floor)}" for each in below)
         said.append(f"{'' if said else verdict.runs[1] + ' '}is below its {_plural(below, 'floor')} ({parts})")
     return ", and ".join(said)
 
@@ -60,11 +60,11 @@ def _worse(verdict: Verdict, decided: Sequence[Decision]) -> str:
 def _drop(found: Decision, power: float, *, named: bool) -> str:
     difference = number(found.difference, DIGITS, signed=True)
     could = f"where a drop of {_short(found.drop)} is found with power {exactly(power)}"
-    return f"{found.measure + ' ' if named else ''}{difference}, {_p(found.p_worse)}, {could}"
+    return f"{found.heading + ' ' if named else ''}{difference}, {_p(found.p_worse)}, {could}"
 
 
 def _cannot_tell(verdict: Verdict, decided: Sequence[Decision]) -> str:
-    powers = ", ".join(f"{_probability(decision.power)} in {decision.measure}" for decision in decided)
+    powers = ", ".join(f"{_probability(decision.power)} in {decision.heading}" for decision in decided)
     if len(decided) == 1:
         powers = _probability(decided[0].power)
     return (
@@ -98,7 +98,7 @@ def _margins(decided: Sequence[Decision]) -> str:
 
 
 def _names(decided: Sequence[Decision]) -> str:
-    names = [decision.measure for decision in decided]
+    names = [decision.heading for decision in decided]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
@@ -140,7 +140,8 @@ def _table(verdict: Verdict) -> Table:
     floors = any(not math.isnan(row.floor) for row in rows)
     counts = [None if math.isnan(row.needed) else needed(row.needed) for row in rows]
     columns = (
-        Column("measure", [row.measure for row in rows], text=True, head=True),
+        Column("measure", [row.heading for row in rows], text=True, head=True, programs=False),
+        Column("measure", [row.measure for row in rows], text=True, people=False),
         Column("baseline", [row.baseline for row in rows]),
         Column("candidate", [row.candidate for row in rows]),
         Column("difference", [row.difference for row in rows], signed=True),
@@ -176,7 +177,7 @@ def _table(verdict: Verdict) -> Table:
     if floors:
         notes.append("floor: the lowest mean that passes, compared without a test.")
     notes += [f"Note: {note.rstrip('.')}." if not note.endswith("?") else f"Note: {note}" for note in verdict.notes]
-    made = [f"{row.measure}: {row.signature.short}" for row in rows if row.signature is not None]
+    made = [f"{row.heading}: {row.signature.short}" for row in rows if row.signature is not None]
     return Table(
         columns,
         "measures",
@@ -230,7 +231,7 @@ def _made(verdict: Verdict, style: Style) -> Made:
 
 
 def _decision(found: Decision, digits: int | None) -> dict[str, Any]:
-    row = {key: value for key, value in found._asdict().items() if key not in ("signature", "margin")}
+    row = {key: value for key, value in found._asdict().items() if key not in ("signature", "margin", "mean_name")}
     exact = {key: plain(row[key]) for key in ("p", "p_worse", "floor")}
     return {**plain(row, digits), **exact, "margin": None if found.margin is None else str(found.margin)}
 

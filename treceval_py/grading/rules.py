@@ -35,7 +35,7 @@ from treceval_py.io.toml_file import (
 from treceval_py.judging.judged import JudgedRun
 from treceval_py.measuring import Measure, parse_measures
 from treceval_py.measuring.registry import TEXT as WORDS
-from treceval_py.scoring.profiles import DEFAULT_MEASURES, DEFAULT_PROFILE, Profile, profile_named
+from treceval_py.scoring.profiles import DEFAULT_PROFILE, USUAL_MEASURES, Profile, profile_named
 
 
 class MeasureRule(NamedTuple):
@@ -61,9 +61,6 @@ class MeasureRule(NamedTuple):
     full_from: float | None = None
     above_baseline: bool = False
 
-
-USUAL_MEASURES = ("map", "recip_rank", "P_10", "ndcg_cut_10")
-"""Measures that are computed unless the rules or the profile name others."""
 
 ANYWHERE = "anywhere"
 """The rule that right numbers give points wherever they stand."""
@@ -438,7 +435,7 @@ class _File(TomlFile):
         if tables is not None and listed is not None:
             fault = "measures are listed in [scoring], and there is [[measure]]"
             raise self.refusal(fault, "Keep one of the two.", "measure")
-        usual = USUAL_MEASURES if profile.measures == DEFAULT_MEASURES else profile.measures
+        usual = [measure.name for measure in profile.usual_measures]
         names = [{"name": name} for name in (usual if listed is None else listed)]
         rows = names if tables is None else self._array(tables, "measure")
         if not rows:

@@ -109,7 +109,7 @@ cut_early = functools.partial(cut, cutoffs=(5, 10, 20))
 def with_cutoff(name: str, title: str, cutoffs: Iterable[int] = CUTOFFS, **other: Any) -> None:
     """Declare NAME_cut, a measure of the first k documents, like the measure of the whole ranking that it cuts."""
     whole = FAMILIES[name]
-    alike = ("bounds", "promotes", "sums", "labels", "needs", "undefined_without", "paper")
+    alike = ("bounds", "promotes", "sums", "labels", "needs", "undefined_without", "mean")
     facts = {fact: getattr(whole, fact) for fact in alike} | {"elsewhere": dict(whole.elsewhere)}
     family = cut(whole.function, f"{name}_cut", " ".join(whole.notation), cutoffs=cutoffs, **(facts | other))
     vars(family)["title"] = title
@@ -120,11 +120,11 @@ count(counts.number_of_queries, "num_q", "NumQ", "nothing", per_query=False, of_
 count(counts.number_retrieved, "num_ret", "NumRet", "nothing")
 count(counts.number_relevant, "num_rel", "NumRel", "nothing", of_judgments=True)
 count(counts.number_relevant_retrieved, "num_rel_ret", "NumRelRet NumRet", "relevance, each, alike")
-declare(precision.average_precision, "map", "AP MAP", "relevance, precisions, precisions", paper="MAP")
+declare(precision.average_precision, "map", "AP MAP", "relevance, precisions, precisions", mean="MAP")
 geometric(precision.average_precision, "gm_map", "GMAP", "relevance, precisions, precisions")
-declare(precision.r_precision, "Rprec", "Rprec RPrec", "relevance, each within, within R", paper="R-Prec")
-declare(incomplete.binary_preference, "bpref", "Bpref BPref", "preference, judged above", paper="bpref")
-declare(precision.reciprocal_rank, "recip_rank", "RR MRR", "relevance, first, alike", paper="MRR")
+declare(precision.r_precision, "Rprec", "Rprec RPrec", "relevance, each within, within R")
+declare(incomplete.binary_preference, "bpref", "Bpref BPref", "preference, judged above")
+declare(precision.reciprocal_rank, "recip_rank", "RR MRR", "relevance, first, alike", mean="MRR")
 declare(
     precision.interpolated_precision, "iprec_at_recall", "IPrec", "relevance", at="recall", cutoffs=precision.RECALLS
 )
@@ -132,10 +132,10 @@ cut(precision.precision, "P", "P Precision", "relevance, share of cutoff, alike"
 text(counts.relevance_string, "relstring", summary=False, tail=whole("length"))
 cut(precision.recall, "recall", "R Recall", "relevance, share of relevant, above cutoff")
 declare(incomplete.inferred_average_precision, "infAP", "infAP", bounds=FROM_0)
-geometric(incomplete.binary_preference, "gm_bpref", "", "preference, judged above", paper="GM-bpref")
+geometric(incomplete.binary_preference, "gm_bpref", "", "preference, judged above")
 declare(precision.r_precision_multiple, "Rprec_mult", "", "relevance, each within", at="multiple", cutoffs=MULTIPLES)
 declare(counts.utility, "utility", "", "relevance, each, alike", tail=whole("coefficients"), bounds=ANY)
-declare(precision.eleven_point_average, "11pt_avg", "", "relevance", tail=whole("recalls"), paper="11-pt AP")
+declare(precision.eleven_point_average, "11pt_avg", "", "relevance", tail=whole("recalls"))
 declare(gains.binary_g, "binG", "", "relevance, others above")
 declare(gains.normalized_g, "G", tail=GAINS)
 declare(gains.discounted_cumulated_gain, "dcg", "DCG", "gain, gains, alike", tail=GAINS, bounds=FROM_0)
@@ -157,7 +157,7 @@ cut(precision.success, "success", "Success", "relevance, any, alike", cutoffs=(1
 declare(sets.set_precision, "set_P", "SetP", "relevance, each, alike")
 declare(sets.set_relative_precision, "set_relative_P", "SetRelP", "relevance, each, alike")
 declare(sets.set_recall, "set_recall", "SetR", "relevance, share of relevant, alike")
-declare(sets.set_average_precision, "set_map", "SetAP", "relevance, square, alike", paper="SetMAP")
+declare(sets.set_average_precision, "set_map", "SetAP", "relevance, square, alike", mean="SetMAP")
 declare(sets.set_f, "set_F", "SetF", "relevance, each, alike", tail=whole("beta_squared"))
 count(counts.number_nonrelevant_judged_retrieved, "num_nonrel_judged_ret", "", "preference, each")
 count(preferences.preferences_possible, "prefs_num_prefs_poss")
@@ -178,10 +178,8 @@ declare(groups.average_precision_over_groups, "map_avgjg")
 cut(groups.precision_over_groups, "P_avgjg")
 declare(groups.r_precision_multiple_over_groups, "Rprec_mult_avgjg", at="multiple", cutoffs=MULTIPLES)
 declare(precision.yaap, "yaap", "", "relevance, unknown, odds", bounds=ANY)
-declare(gains.rank_biased_precision, "rbp", "", "gain, each, share of highest", tail=P_GAINS, paper="RBP")
-declare(
-    gains.rank_biased_precision_residual, "rbp_resid", "", "judgment, each uncut", tail=P_GAINS, paper="RBP residual"
-)
+declare(gains.rank_biased_precision, "rbp", "", "gain, each, share of highest", tail=P_GAINS)
+declare(gains.rank_biased_precision_residual, "rbp_resid", "", "judgment, each uncut", tail=P_GAINS)
 cut_early(counts.share_unjudged, "unj", "", "judgment, each")
 # Beyond trec_eval.
 with_cutoff(
@@ -189,7 +187,7 @@ with_cutoff(
 )
 cut_at_10(counts.share_judged, "judged", "Judged", "judgment, each")
 # Graded and user-model measures.
-cut(precision.capped_recall, "recall_cap", "R_cap RCap", "relevance, share of best, above cutoff", paper="R_cap")
+cut(precision.capped_recall, "recall_cap", "R_cap RCap", "relevance, share of best, above cutoff")
 declare(cascade.expected_reciprocal_rank, "err", "ERR", "gain, cascade, alike", bounds=ANY)
 with_cutoff("err", "ERR of the first k documents, as in ERR@20.", (20,))
 declare(cascade.normalized_expected_reciprocal_rank, "nerr", "nERR", "gain, cascade of ideal")
@@ -198,13 +196,13 @@ declare(cascade.rank_biased_precision_binary, "rbp_binary", "RBP", "relevance, p
 with_cutoff("rbp_binary", "Rank-biased precision of the relevant documents among the first k.", (10,))
 declare(cascade.rank_biased_precision_graded, "rbp_graded", "gRBP RBP", "gain, each, alike", bounds=FROM_0)
 with_cutoff("rbp_graded", "Rank-biased precision of the graded judgments of the first k documents.", (10,))
-declare(cascade.rank_biased_residual, "rbp_residual", "RBPResidual", "judgment, each", paper="RBP residual")
+declare(cascade.rank_biased_residual, "rbp_residual", "RBPResidual", "judgment, each")
 declare(graded.graded_average_precision, "gap", "GAP", "gain, graded precisions")
-declare(graded.q_measure, "q_measure", "Q", "both, blended ratios", paper="Q-measure")
+declare(graded.q_measure, "q_measure", "Q", "both, blended ratios")
 # C/W/L measures, Compatibility and Accuracy.
 declare(user_models.inst, "inst", "INST")
 declare(user_models.insq, "insq", "INSQ", "gain, each, alike")
-cut_at_10(user_models.scaled_discounted_cumulated_gain, "sdcg_cut", "SDCG", "gain, each, alike", paper="sDCG")
+cut_at_10(user_models.scaled_discounted_cumulated_gain, "sdcg_cut", "SDCG", "gain, each, alike")
 cut_at_10(user_models.bejeweled_player_model, "bpm_cut", "BPM")
 cut_at_10(user_models.nearly_expected_reciprocal_rank_8, "nerr8_cut", "NERR8", "gain")
 cut_at_10(user_models.nearly_expected_reciprocal_rank_9, "nerr9_cut", "NERR9", "gain")
@@ -251,23 +249,20 @@ declare(
     bounds=ANY,
 )
 # Subtopics.
-cut_early(diversity.alpha_discounted_cumulated_gain, "alpha_dcg_cut", "alpha_DCG α_DCG", paper="α-DCG")
+cut_early(diversity.alpha_discounted_cumulated_gain, "alpha_dcg_cut", "alpha_DCG α_DCG")
 cut_early(
     diversity.alpha_normalized_discounted_cumulated_gain,
     "alpha_ndcg_cut",
     "alpha_nDCG α_nDCG",
-    paper="α-nDCG",
     bounds=FROM_0,
 )
-cut_early(diversity.intent_aware_expected_reciprocal_rank, "err_ia_cut", "ERR_IA", paper="ERR-IA")
-cut_early(
-    diversity.normalized_intent_aware_expected_reciprocal_rank, "nerr_ia_cut", "nERR_IA", paper="nERR-IA", bounds=FROM_0
-)
+cut_early(diversity.intent_aware_expected_reciprocal_rank, "err_ia_cut", "ERR_IA")
+cut_early(diversity.normalized_intent_aware_expected_reciprocal_rank, "nerr_ia_cut", "nERR_IA", bounds=FROM_0)
 declare(diversity.novelty_and_rank_biased_precision, "nrbp", "NRBP")
 declare(diversity.normalized_novelty_and_rank_biased_precision, "nnrbp", "nNRBP", bounds=FROM_0)
-declare(diversity.intent_aware_average_precision, "ap_ia", "AP_IA MAP_IA", paper="MAP-IA")
-cut_early(diversity.intent_aware_precision, "p_ia_cut", "P_IA", paper="P-IA")
-cut_early(diversity.subtopic_recall, "strec_cut", "StRecall", paper="S-recall")
+declare(diversity.intent_aware_average_precision, "ap_ia", "AP_IA MAP_IA", mean="MAP_IA")
+cut_early(diversity.intent_aware_precision, "p_ia_cut", "P_IA")
+cut_early(diversity.subtopic_recall, "strec_cut", "StRecall")
 
 NOT_COMPUTED |= {
     "p_mrr": "it compares the ranks of a document under two instructions, so it needs two runs",

@@ -195,7 +195,10 @@ def _read(text: str, names_here: Mapping[str, str] = _NOT_DECIDED) -> _Parsed | 
 def _parse_name(text: str) -> _Parsed | None:
     """Parse a name in trec_eval's or ir_measures' notation; None if it is neither."""
     if text in FAMILIES:
-        return _noted(FAMILIES[text].measures(), text), True, False
+        whole = FAMILIES[text].measures()
+        # A family with cutoffs is a list, of which no member was typed.
+        named = whole if FAMILIES[text].at else [replace(one, asked=text) for one in whole]
+        return _noted(named, text), True, False
     name, dot, rest = text.partition(".")
     if dot and name in FAMILIES:
         return _with_trec_parameters(FAMILIES[name], rest), False, True
@@ -215,9 +218,9 @@ def _with_trec_parameters(family: Family, text: str) -> list[Measure]:
         if len(set(values)) < len(values):
             raise MeasureError("a cutoff is given twice")
         measures = [Measure(family, ((family.at.name, value),)) for value in sorted(values)]
-        if len({measure.name for measure in measures}) < len(measures):
+        if len({measure.trec_name for measure in measures}) < len(measures):
             raise MeasureError("two cutoffs have the same printed name", "Ask for one of them in another call.")
-        return measures
+        return [replace(measure, asked=measure.trec_name) for measure in measures]
     if family.tail is not None:
         return [Measure(family, tuple(family.tail(text).items()), asked=f"{family.name}_{text}")]
     raise MeasureError(f"{family.name} takes no parameters", f"See 'treceval measures {family.name}'.")

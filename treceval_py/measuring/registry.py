@@ -128,8 +128,8 @@ class Family:
     undefined_without : {"relevant", "found", "nonrelevant"}
         The documents without which there is no value: relevant ones, relevant ones retrieved (within the cutoff), or
         retrieved ones that are not relevant. Conventions decide how such a query counts.
-    paper : str
-        The name of its mean in papers, without a cutoff.
+    mean : str
+        The name of its mean, without a cutoff, if that has its own: ``MAP`` of ``AP``.
     later : tuple of str
         Parameters that long signatures leave out unless they differ from the default, as signatures from before there
         were these parameters have none.
@@ -154,7 +154,7 @@ class Family:
     of_judgments: bool
     needs: str
     undefined_without: str
-    paper: str
+    mean: str
     later: tuple[str, ...]
 
     def __init__(self, **declared: Any) -> None:
@@ -291,7 +291,8 @@ class Measure:
         The given parameters, sorted by name. The evaluation (for the level) or the profile sets the others, or they
         have the function's default.
     asked : str
-        The name as requested; ignored in comparisons.
+        The name that was typed for this measure alone; empty for one of several, as of a nickname, and for a default.
+        Ignored in comparisons.
     note : str
         The other meaning of an ambiguous name in other programs; ignored in comparisons.
 
@@ -313,10 +314,25 @@ class Measure:
 
     @property
     def name(self) -> str:
-        """The name printed with its values: as requested, else trec_eval's, else the notation."""
+        """The name wherever its values are shown: as typed, else the notation."""
         if not self._name:  # computed once: results are read by name
-            object.__setattr__(self, "_name", self.asked or self.trec_name or self.notation)
+            object.__setattr__(self, "_name", self.asked or self.notation)
         return self._name
+
+    @property
+    def heading(self) -> str:
+        """The name of its mean, for people: as typed, else such as ``MAP``, ``MRR@10`` or ``nDCG@10``."""
+        return self.asked or self._written(self.family.mean or self._head)
+
+    @property
+    def line_name(self) -> str:
+        """The name in trec_eval's format: as typed, else as trec_eval prints it, else the notation."""
+        return self.asked or self.trec_name or self.notation
+
+    @property
+    def untyped(self) -> Measure:
+        """The measure as a default, which is shown in notation."""
+        return replace(self, asked="")
 
     @property
     def trec_name(self) -> str:
@@ -334,12 +350,11 @@ class Measure:
     @property
     def notation(self) -> str:
         """The name in the notation of ir_measures, such as ``nDCG@10`` or ``AP(rel=2)@100``."""
-        return self._written(self.family.notation[0] if self.family.notation else self.family.name)
+        return self._written(self._head)
 
     @property
-    def paper(self) -> str:
-        """The name of its mean in papers, such as ``MAP``, ``nDCG@10`` or ``MAP(rel=2)@100``."""
-        return self._written(self.family.paper)
+    def _head(self) -> str:
+        return self.family.notation[0] if self.family.notation else self.family.name
 
     def _written(self, head: str) -> str:
         """Return a name followed by the parameters and the cutoff."""
@@ -417,7 +432,7 @@ def declare(
     of_judgments: bool = False,
     needs: str = "",
     undefined_without: str = "relevant",
-    paper: str = "",
+    mean: str = "",
     later: Iterable[str] = (),
     replace: bool = False,
 ) -> Family:
@@ -476,9 +491,8 @@ def declare(
     undefined_without : {"relevant", "found", "nonrelevant"}
         The documents without which there is no value: relevant ones, relevant ones retrieved (within the cutoff), or
         retrieved ones that are not relevant. The profile decides how such a query counts.
-    paper : str, optional
-        The name of its mean in papers, without a cutoff: ``"MAP"``; for tables in LaTeX. Default: its first notation,
-        or its name.
+    mean : str, optional
+        The name of its mean, without a cutoff, if that has its own: ``"MAP"`` of ``AP``.
     later : iterable of str
         Parameters that the function has got since values were signed: long signatures leave them out unless they differ
         from the default.
@@ -521,7 +535,7 @@ def declare(
         of_judgments=of_judgments,
         needs=needs,
         undefined_without=undefined_without,
-        paper=paper or next(iter(notation), name),
+        mean=mean,
         later=tuple(later),
     )
     if family.from_outside:  # tests read the signatures of our own, so that a start need not

@@ -106,7 +106,7 @@ def assess(
         raise MeasureError(f"ties and unjudged must be True or False, not {shown(ties)} and {shown(unjudged)}")
     scoring, reading = settled(measures, options)
     if scoring.signatures is None and scoring.measures is None:
-        scoring = replace(scoring, measures=profile_of(scoring.profile).ranged)
+        scoring = replace(scoring, measures=profile_of(scoring.profile).usual_measures)
     return ranges_of(Evaluator(qrels, scoring, reading), run, ties=ties, unjudged=unjudged)
 
 

@@ -21,6 +21,9 @@ _ENDS = {"ties": ("lowest", "expected", "highest"), "unjudged": ("lowest", "high
 
 Record = dict[str, Cell]
 
+_HEADING = "heading"
+"""The key of a measure's name for people."""
+
 
 def ranges_text(
     sensitivities: Sequence[Sensitivity], format: str, options: Options, style: Style, notes: Sequence[str] = ()
@@ -72,17 +75,17 @@ def _records(sensitivity: Sensitivity, kind: str, options: Options) -> list[Reco
     results, keys = sensitivity.results, _ENDS[kind]
     rows: list[Record] = []
     for name, ends in getattr(sensitivity, kind).items():
-        of_measure = {"run": results.run_name, "measure": name}
-        if options.per_query and results.tasks[results.names.index(name)].asked.family.per_query:
+        of_measure, asked = {"run": results.run_name, "measure": name}, results.measures[results.names.index(name)]
+        if options.per_query and asked.family.per_query:
             rows += [
-                {"query": qid, **of_measure, "value": results[qid].get(name)}
+                {"query": qid, **of_measure, _HEADING: name, "value": results[qid].get(name)}
                 | {key: float(getattr(ends, key)[row]) for key in keys}
                 for row, qid in enumerate(sensitivity.qids[name])
                 if qid in results  # one that counts as 0 may be in averages only
             ]
         if options.summary:
             means = {key: getattr(ends, f"{key}_mean") for key in keys}
-            rows.append({"query": ALL, **of_measure, "value": results.mean[name], **means})
+            rows.append({"query": ALL, **of_measure, _HEADING: asked.heading, "value": results.mean[name], **means})
             if kind == "ties":
                 rows[-1] |= {"queries touched": ends.num_touched, "queries": len(ends.touched)}
     return rows
@@ -95,12 +98,15 @@ def _table(name: str, rows: Sequence[Record], options: Options, *, many: bool) -
         Column(
             key,
             [row.get(key) for row in rows],
-            text=key in ("query", "run", "measure"),
-            head=key == "measure",
+            "measure" if key == _HEADING else None,
+            text=key in ("query", "run", "measure", _HEADING),
+            head=key == _HEADING,
+            people=key != "measure",
+            programs=key != _HEADING,
             unknown="not known",
             group=GROUPS[name] if key in ("lowest", "expected", "highest") else "",
         )
         for key in keys
         if shown.get(key, True)
     ]
-    return Table(tuple(columns), name, naming=sum(column.text for column in columns))
+    return Table(tuple(columns), name, naming=sum(column.text and column.people for column in columns))

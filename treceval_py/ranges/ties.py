@@ -210,7 +210,7 @@ def _check(measure: Measure, depth: int | None) -> None:
     family, unsupported, todo = measure.family, "--ties does not support {}", ""
     if family.promotes is Promotes.UNKNOWN:
         unsupported += ", which counts tied documents alike whatever their order" if family.needs == "tied" else ""
-        todo = family.or_declare("Choose another measure, such as map, P_10, recip_rank or ndcg_cut_10.")
+        todo = family.or_declare("Choose another measure, such as AP, P@10, RR or nDCG@10.")
     elif parameter(measure, "stop") == "label":
         unsupported, todo = f"{unsupported}, as judgments above 1 are not probabilities", "Use stop=grade."
     elif parameter(measure, "steps") == "together":

@@ -180,7 +180,7 @@ def _range(case: _Case, judged: JudgedRun) -> UnjudgedRange:
     if labels not in _SEARCHES or averaged or parameter(measure, "stop") == "label":
         raise MeasureError(
             f"--unjudged does not support {measure.name}",
-            measure.family.or_declare("Choose another measure, such as map, P_10, ndcg_cut_10 or rbp_binary."),
+            measure.family.or_declare("Choose another measure, such as AP, P@10, nDCG@10 or RBP."),
         )
     low, high = _SEARCHES[labels](case)
     lows = [case.value(labels) for labels in low]

@@ -21,8 +21,6 @@ class Style(NamedTuple):
         Number of text columns that a LaTeX table may span.
     siunitx : bool
         Align numbers in LaTeX with the package siunitx.
-    raw_names : bool
-        Name measures in LaTeX as requested, not as papers name them.
     """
 
     digits: int | None = None
@@ -30,4 +28,3 @@ class Style(NamedTuple):
     width: int | None = None
     columns: int = 1
     siunitx: bool = False
-    raw_names: bool = False

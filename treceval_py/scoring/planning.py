@@ -199,9 +199,12 @@ class Scoring:
             named, duplicates = tuple([signature.measure for signature in signatures]), "last" if last else "refuse"
             checked = replace(self, profile=profile, signatures=signatures)
         else:
-            names, duplicates = self.measures, profile.conventions.duplicates
-            names = profile.measures if names is None else names
-            named = tuple(arrange(parse_measures(names, leaves_out=profile.leaves_out, names_here=profile.names)))
+            duplicates = profile.conventions.duplicates
+            if self.measures is None:
+                chosen = profile.default_measures
+            else:
+                chosen = parse_measures(self.measures, leaves_out=profile.leaves_out, names_here=profile.names)
+            named = tuple(arrange(chosen))
             for measure in named:
                 if measure.note:
                     warn(measure.note)

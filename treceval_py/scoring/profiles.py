@@ -108,9 +108,16 @@ class Profile(NamedTuple):
         return parse_measures(names, leaves_out=self.leaves_out, names_here=self.names)
 
     @property
-    def ranged(self) -> tuple[str, ...] | None:
-        """The measures whose ranges are computed by default: not trec_eval's counts; None for the profile's own."""
-        return USUAL_MEASURES if self.measures == DEFAULT_MEASURES else None
+    def default_measures(self) -> list[Measure]:
+        """Its default measures, by the names it has for them; trec_eval's names are shown in its own format only."""
+        return [each.untyped if each.asked == each.trec_name else each for each in self.parse(self.measures)]
+
+    @property
+    def usual_measures(self) -> list[Measure]:
+        """The default measures of everything but scoring: `USUAL_MEASURES`, or its own if it has some."""
+        if self.measures != DEFAULT_MEASURES:
+            return self.default_measures
+        return [each.untyped for each in parse_measures(USUAL_MEASURES)]
 
     def __repr__(self) -> str:
         return f"<Profile {brief(self.name)}: {brief(self.title, 100)}>"

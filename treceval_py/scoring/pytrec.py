@@ -295,5 +295,5 @@ def _key(measure: Measure) -> str:
     """Return pytrec_eval's key, which includes cutoffs but no other parameters."""
     at = measure.family.at
     if any(name != (at.name if at else None) for name, _ in measure.parameters) and measure.family.tail is None:
-        return measure.name
-    return Measure(measure.family, tuple(pair for pair in measure.parameters if at and pair[0] == at.name)).name
+        return measure.line_name
+    return Measure(measure.family, tuple(pair for pair in measure.parameters if at and pair[0] == at.name)).line_name

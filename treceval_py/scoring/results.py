@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 class ByMeasure(dict[str, float]):
-    """Values by measure: a dictionary of the names as requested that can be read in any notation.
+    """Values by measure: a dictionary of names as typed, else in notation, that can be read in any notation.
 
     ``values[name]``, ``values.get(name)`` and ``name in values`` accept any notation. Iteration, and so `json.dumps`
-    and `pandas.DataFrame`, gives the names as requested.
+    and `pandas.DataFrame`, gives the names.
 
     Examples
     --------
@@ -244,7 +244,7 @@ class Results(Mapping[str, ByMeasure]):
 
     @property
     def names(self) -> list[str]:
-        """Names of the measures, as requested."""
+        """Names of the measures, as typed, else in notation."""
         return [task.asked.name for task in self.tasks]
 
     @property
@@ -278,11 +278,11 @@ class Results(Mapping[str, ByMeasure]):
         KeyError
             The measure was not requested.
         """
-        texts = {self.tasks[number].asked.name: values for number, values in self.texts.items()}
-        if str(measure) not in texts:
-            of_text = f"The measures whose values are text are {listed(texts) or 'none'}."
-            raise UnknownKeyError(f"{brief(repr(str(measure)))} is not a measure of these results with text", of_text)
-        return dict(zip(self.qids, texts[str(measure)], strict=True))
+        for number, values in self.texts.items():
+            asked = self.tasks[number].asked
+            if str(measure) in (asked.name, asked.trec_name):
+                return dict(zip(self.qids, values, strict=True))
+        raise UnknownKeyError(f"{brief(repr(str(measure)))} is no measure of these results whose values are text")
 
     def __getitem__(self, qid: str) -> ByMeasure:
         row = self._places.get(qid)
@@ -494,12 +494,14 @@ class Results(Mapping[str, ByMeasure]):
         """
         if not isinstance(norms, Mapping):
             raise EvaluationError(f"norms cannot be {shown(norms)}", "Read them with te.scoring.read_norms.")
-        values, averages = self.matrix.copy(), self.averages.copy()
+        values, averages, named = self.matrix.copy(), self.averages.copy(), {name for _, name in norms}
         for number in self._numeric:
             measure, rows = self.tasks[number].asked, np.flatnonzero(self.counted[:, number])
             family, stored = measure.family, measure.family.average.store(self.matrix[:, number]).tolist()
+            # Files of norms have trec_eval's names.
+            name = next((each for each in (measure.name, measure.trec_name) if each in named), "")
             scores = [
-                _z_score(stored[row], norms.get((self.qids[row], measure.name))) if self.listed[row] else stored[row]
+                _z_score(stored[row], norms.get((self.qids[row], name))) if self.listed[row] else stored[row]
                 for row in rows.tolist()
             ]
             values[rows, number] = scores
@@ -529,7 +531,7 @@ def check_comparable(results: Iterable[Results], *, force: bool = False) -> None
     Parameters
     ----------
     results : iterable of Results
-        Results with measures of the same names.
+        Results with the same measures.
     force : bool
         Allow different computations.
 
@@ -548,17 +550,16 @@ def check_comparable(results: Iterable[Results], *, force: bool = False) -> None
         if first.standardised != other.standardised:
             problem = f"only one of {first.run_name} and {other.run_name} has z-scores"
             raise EvaluationError(problem, "Standardise both or neither.")
-        names = other.names
+        measures = other.measures
         for number, task in enumerate(first.tasks):
-            name = task.asked.name
-            if name not in names or number in first.texts or names.index(name) in other.texts:
+            if task.asked not in measures or number in first.texts:
                 continue
-            place = names.index(name)
+            place = measures.index(task.asked)
             twin = other.tasks[place]
             alike = task.resolved == twin.resolved and task.conventions == twin.conventions
             alike = alike and first.version == other.version and first.fingerprint.same_table(other.fingerprint)
             differences = [] if alike else first.signature(number).differences(other.signature(place))
             if differences:
-                problem = f"{name} of {first.run_name} and of {other.run_name} were made differently"
+                problem = f"{task.asked.name} of {first.run_name} and of {other.run_name} were made differently"
                 todo = "Score both in the same way, or allow it with --force (force=True)."
                 raise EvaluationError(f"{problem}: {'; '.join(differences)}", todo)

@@ -50,12 +50,13 @@ class Options(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A query (or ``all``), a measure by number and name in print, and one value per run; None if a run has none."""
+    """A query (or ``all``), a measure by number and name, a value per run (None if a run has none); if it is a mean."""
 
     query: str
     number: int
     name: str
     cells: tuple[Cell, ...]
+    mean: bool
 
 
 def results_text(
@@ -107,7 +108,7 @@ def _lines(results: Results, options: Options, style: Style) -> Iterator[str]:
     digits = 4 if style.digits is None else style.digits
     form = f"{digits + 2}.{digits}f"
     heads: dict[int, str] = {}
-    for query, number, name, (cell,) in _rows([results], options):
+    for query, number, name, (cell,), _ in _rows([results], options, "line_name"):
         if number not in heads:
             # trec_eval adds the Z of a z-score to the 22 columns, and counts columns in bytes.
             added = results.standardised and number not in results.texts
@@ -119,13 +120,16 @@ def _lines(results: Results, options: Options, style: Style) -> Iterator[str]:
             value = f"'{cell}'" if quoted else cell
             yield f"{heads[number]}\t{query}\t{value}\n"
     # As comments, so that a search for a measure at the start of a line does not find them.
-    yield from (f"# {line}\n" for line in _signature_lines([results], options)) if options.signature else ()
+    if options.signature:
+        line_names = {task.asked.name: task.asked.line_name for task in results.tasks}
+        yield from (f"# {line_names[name]}: {made}\n" for name, made in _signatures(results, options).items())
 
 
 def _assignments(results: Results, options: Options, style: Style) -> Iterator[str]:
     """Yield lines of ``NAME = value`` with five decimals; for a query ``NAME(qid) = value``."""
     digits = 5 if style.digits is None else style.digits
-    for query, _, name, (cell,) in _rows([results], options):
+    for row in _rows([results], options):
+        query, (cell,), name = row.query, row.cells, _heading(row, results)
         value = f"{cell:.{digits}f}" if isinstance(cell, float) else "" if cell is None else visible(str(cell))
         yield f"{name if query == ALL else f'{name}({visible(query)})'} = {value}\n"
     yield from (f"# {visible(line)}\n" for line in _signature_lines([results], options))
@@ -143,7 +147,8 @@ def _table(runs: Sequence[Results], options: Options) -> Table:
     by_query = options.per_query or bool(options.groups)
     columns = [
         Column("query", queries, text=True, people=by_query),
-        Column("measure", names, text=True, head=True),
+        Column("measure", [_heading(row, runs[0]) for row in rows], text=True, head=True, programs=False),
+        Column("measure", names, text=True, people=False),
         *(Column(title, [row.cells[at] for row in rows]) for at, title in enumerate(titles)),
     ]
     # One run has a column "signature". Several runs have one each, as they may lack different queries.
@@ -155,8 +160,10 @@ def _table(runs: Sequence[Results], options: Options) -> Table:
     return Table(tuple(columns), "scores", made=signatures, breaks=breaks, naming=2 if by_query else 1)
 
 
-def _rows(runs: Sequence[Results], options: Options) -> Iterator[Row]:
+def _rows(runs: Sequence[Results], options: Options, form: str = "name") -> Iterator[Row]:
     """Yield the queries in byte order, the averages, and those of groups, of runs scored with the same measures.
+
+    `form` is the attribute of a measure that names it.
 
     Raises
     ------
@@ -167,27 +174,33 @@ def _rows(runs: Sequence[Results], options: Options) -> Iterator[Row]:
         _check_alike(runs, force=options.force)
     first = runs[0]
     averaged = [number for number, task in enumerate(first.tasks) if task.asked.family.summary]
-    # For each line of rows: its label, the results and their row for each run (None for averages), and the measures.
-    lines: list[tuple[str, list[tuple[Results, int | None] | None], list[int]]] = []
+    # Label, the results and their row for each run (None for averages), measures, and whether these are means.
+    lines: list[tuple[str, list[tuple[Results, int | None] | None], list[int], bool]] = []
     if options.per_query:
         by_query = [number for number, task in enumerate(first.tasks) if task.asked.family.per_query]
         places = [{qid: (run, row) for row, qid in enumerate(run.qids) if run.listed[row]} for run in runs]
         qids = sorted(set().union(*places), key=encode)
-        lines += [(qid, [place.get(qid) for place in places], by_query) for qid in qids]
+        lines += [(qid, [place.get(qid) for place in places], by_query, False) for qid in qids]
     if options.summary:
-        lines.append((ALL, [(run, None) for run in runs], averaged))
+        lines.append((ALL, [(run, None) for run in runs], averaged, True))
     parts = [_by_group(run, options) for run in runs] if options.groups else []
     for name in dict.fromkeys(name for groups in parts for name in groups):
         numbers = [number for number in averaged if number not in first.texts]
-        lines.append((name, [(groups[name], None) if name in groups else None for groups in parts], numbers))
+        lines.append((name, [(groups[name], None) if name in groups else None for groups in parts], numbers, True))
     names = [
-        f"Z{task.asked.name}" if first.standardised and at not in first.texts else task.asked.name
+        "Z" * (first.standardised and at not in first.texts) + getattr(task.asked, form)
         for at, task in enumerate(first.tasks)
     ]
-    for label, sources, numbers in lines:
+    for label, sources, numbers, mean in lines:
         columns = [_cells(*source, numbers) if source else [None] * len(numbers) for source in sources]
         for number, cells in zip(numbers, zip(*columns, strict=True), strict=True):
-            yield Row(label, number, names[number], cells)
+            yield Row(label, number, names[number], cells, mean)
+
+
+def _heading(row: Row, results: Results) -> str:
+    """Return the name of a row's measure for people."""
+    asked = results.tasks[row.number].asked
+    return row.name.removesuffix(asked.name) + asked.heading if row.mean else row.name
 
 
 def _cells(results: Results, row: int | None, numbers: Sequence[int]) -> list[Cell]:

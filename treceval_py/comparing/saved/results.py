@@ -138,7 +138,7 @@ def _measure(name: str, file: str) -> Measure:
     measure = known_measure(name)
     if measure is None:
         raise MeasureError(f"measure {shown(name)} is not known", "Declare it first.", file=file)
-    return measure if measure.name == name else replace(measure, asked=name)
+    return replace(measure, asked="" if name == measure.notation else name)
 
 
 def _signature(reader: Reader, run: Fields, name: str) -> Signature | None:

@@ -58,13 +58,14 @@ def measure_payload(compared: Compared, qids: Sequence[str]) -> dict[str, Any]:
         **plain(
             {
                 "name": compared.measure,
+                "label": compared.heading,
                 "long": "" if measure is None else measure.family.title,
                 "sig": None if signature is None else signature.short,
                 "siglong": None if signature is None else signature.long,
                 "means": compared.means.tolist(),
                 "low": compared.low.tolist(),
                 "high": compared.high.tolist(),
-                "span": compared.bounds[1] - compared.bounds[0],
+                "bounds": list(compared.bounds),
                 "left_out": len(compared.left_out),
             }
         ),

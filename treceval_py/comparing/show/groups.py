@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from treceval_py.comparing.show.cells import (
@@ -23,7 +23,6 @@ from treceval_py.comparing.tests import SIMULTANEOUS
 from treceval_py.errors import visible
 from treceval_py.io.digests import base_name, named
 from treceval_py.rendering.envelope import plain
-from treceval_py.rendering.escaping import typeset
 from treceval_py.rendering.numbers import NONE, exactly, number, percent
 from treceval_py.rendering.style import Style
 from treceval_py.rendering.tables import Table, records_table
@@ -33,23 +32,26 @@ if TYPE_CHECKING:
     from treceval_py.data.query_groups import QueryGroups
 
 
-def group_tables(comparison: Outcome, paper: Outcome, style: Style) -> list[Table]:
+def group_tables(comparison: Outcome, style: Style) -> list[Table]:
     """Return the tables of groups of queries: three for people for each attribute, and two for programs.
 
     Parameters
     ----------
-    comparison, paper : Outcome
-        The comparison; and with the names that measures have in LaTeX.
+    comparison : Outcome
+        The comparison.
     style : Style
         How tables are printed.
     """
     tables = []
-    names = [compared.measure for compared in comparison.measures]
-    papers = dict(zip(names, (compared.measure for compared in paper.measures), strict=True))
+    headings = {compared.measure: compared.heading for compared in comparison.measures}
     for groups in comparison.groups:
-        parts = [part for part in comparison.by_group if part.attribute == groups.attribute]
-        tables += [_means(comparison, papers, groups, parts), _differences(comparison, papers, groups, parts, style)]
-        tables += [_interactions(comparison, papers, groups, parts)] if any(part.interactions for part in parts) else []
+        parts = [
+            part._replace(measure=headings[part.measure])
+            for part in comparison.by_group
+            if part.attribute == groups.attribute
+        ]
+        tables += [_means(comparison, groups, parts), _differences(comparison, groups, parts, style)]
+        tables += [_interactions(comparison, groups, parts)] if any(part.interactions for part in parts) else []
     if comparison.groups:
         for name, rows in (("by_group", _records(comparison)), ("interactions", _interaction_records(comparison))):
             exact = {key for row in rows[:1] for key in row if key not in VALUES}
@@ -60,23 +62,19 @@ def group_tables(comparison: Outcome, paper: Outcome, style: Style) -> list[Tabl
     return tables
 
 
-def _above(papers: Mapping[str, str], measures: Sequence[str]) -> dict[int, str]:
-    """Return the rows with which measures begin, and what LaTeX calls these."""
-    starts = [at for at, measure in enumerate(measures) if not at or measures[at - 1] != measure]
-    return {at: papers[measures[at]] for at in starts}
+def _above(measures: Sequence[str]) -> dict[int, str]:
+    """Return the rows with which measures begin, and these."""
+    return {at: measure for at, measure in enumerate(measures) if not at or measures[at - 1] != measure}
 
 
-def _means(comparison: Outcome, papers: Mapping[str, str], groups: QueryGroups, parts: list[Grouped]) -> Table:
+def _means(comparison: Outcome, groups: QueryGroups, parts: list[Grouped]) -> Table:
     """Lay out means: a row for each run, a column for each measure and group."""
     columns = [shown("run", comparison.runs, text=True, head=True, tex="Run")]
     for part in parts:
         for at, (label, count) in enumerate(zip(part.labels, part.queries, strict=True)):
             means = part.means[:, at].tolist()
-            title, tex = (
-                f"{measure}, {label} ({count})" if len(parts) > 1 else f"{label} ({count})"
-                for measure in (part.measure, papers[part.measure])
-            )
-            columns.append(shown(title, means, best=highest(means), tex=typeset(tex)))
+            title = f"{part.measure}, {label} ({count})" if len(parts) > 1 else f"{label} ({count})"
+            columns.append(shown(title, means, best=highest(means)))
     title = f"{parts[0].measure if len(parts) == 1 else 'Means'} by {groups.attribute} (number of queries)"
     return Table(
         tuple(columns),
@@ -89,9 +87,7 @@ def _means(comparison: Outcome, papers: Mapping[str, str], groups: QueryGroups, 
     )
 
 
-def _differences(
-    comparison: Outcome, papers: Mapping[str, str], groups: QueryGroups, parts: list[Grouped], style: Style
-) -> Table:
+def _differences(comparison: Outcome, groups: QueryGroups, parts: list[Grouped], style: Style) -> Table:
     """Lay out differences: a row for each measure, pair of runs and group."""
     rows = [
         (part.measure, one)
@@ -119,7 +115,7 @@ def _differences(
         notes=(_about_differences(comparison),),
         caption=(f"{title}.", _about_differences(comparison)),
         breaks=starts,
-        above=dict.fromkeys(starts, "") | _above(papers, [measure for measure, _ in rows]),
+        above=dict.fromkeys(starts, "") | _above([measure for measure, _ in rows]),
         naming=names,
         label=f"tab:differences-{_slug(groups)}",
         tight=True,
@@ -127,7 +123,7 @@ def _differences(
     )
 
 
-def _interactions(comparison: Outcome, papers: Mapping[str, str], groups: QueryGroups, parts: list[Grouped]) -> Table:
+def _interactions(comparison: Outcome, groups: QueryGroups, parts: list[Grouped]) -> Table:
     """Lay out whether differences differ between groups: a row for each measure and pair of runs."""
     rows = [(part.measure, one) for part in parts for one in part.interactions]
     interactions = [one for _, one in rows]
@@ -146,7 +142,7 @@ def _interactions(comparison: Outcome, papers: Mapping[str, str], groups: QueryG
         tuple(columns),
         title=f"Does the difference depend on {groups.attribute}?",
         notes=(_about_interactions(comparison, groups),),
-        above=_above(papers, [measure for measure, _ in rows]),
+        above=_above([measure for measure, _ in rows]),
         naming=names,
         label=f"tab:interactions-{_slug(groups)}",
         tight=True,

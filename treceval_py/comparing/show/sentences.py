@@ -59,7 +59,7 @@ def methods(comparison: Outcome) -> dict[str, str]:
     settings = comparison.settings
     confidence = percent(settings.confidence)
     said = {"finding": " ".join(finding(comparison, comparison.measures[0]))}
-    queries = [(compared.measure, len(compared.qids)) for compared in comparison.measures]
+    queries = [(compared.heading, len(compared.qids)) for compared in comparison.measures]
     said["queries"] = means_over(queries, comparison.judgments_name, comparison.judgments_digest)
     other = of_baseline(comparison, "") or "the other run"
     said["test"] = (
@@ -100,9 +100,13 @@ def finding(comparison: Outcome, compared: Compared) -> list[str]:
     By the simultaneous test, whichever test decides the marks: any run may turn out to be the highest, so all pairs
     have to be corrected for. Plain text without control characters, two sentences or one.
     """
-    measure, names = visible(compared.measure), [visible(name) for name in comparison.runs]
+    measure, names = visible(compared.heading), [visible(name) for name in comparison.runs]
     means, best = compared.means.tolist(), list(compared.best)
     value = number(means[best[0]], DIGITS)
+    if len(names) == 1:
+        low, high = (number(each[0], DIGITS) for each in (compared.low, compared.high))
+        interval = f"{percent(comparison.settings.confidence)} interval of the mean: {low} to {high}."
+        return [f"{names[0]} has {measure} {value}.", *([interval] if len(compared.qids) > 1 else [])]
     if len(best) == len(names):
         every = "Both" if len(names) == 2 else f"All {_word(len(names))}"
         return [f"{every} runs have the same {measure}, {value}."]
@@ -152,7 +156,7 @@ def _word(count: int) -> str:
 def analyses(comparison: Outcome) -> list[str]:
     """Say what the analysis of variance found, a sentence for each measure that has one."""
     return [
-        f"{visible(compared.measure)}, two-way analysis of variance: {_anova(compared.anova)}."
+        f"{visible(compared.heading)}, two-way analysis of variance: {_anova(compared.anova)}."
         for compared in comparison.measures
         if compared.anova is not None
     ]
@@ -171,7 +175,7 @@ def noted(note: str) -> str:
 def signatures(comparison: Outcome) -> list[str]:
     """Say how the values of each measure were made, where that is known."""
     return [
-        f"{visible(compared.measure)}: {visible(compared.signature.short)}"
+        f"{visible(compared.heading)}: {visible(compared.signature.short)}"
         for compared in comparison.measures
         if compared.signature is not None
     ]
@@ -215,7 +219,7 @@ def _interval(comparison: Outcome) -> str:
     """Say of what kind the intervals of differences are."""
     settings = comparison.settings
     criticals = [
-        (compared.measure, compared.together.critical(settings.alpha))
+        (compared.heading, compared.together.critical(settings.alpha))
         for compared in comparison.measures
         if compared.together is not None
     ]

@@ -19,11 +19,10 @@ from treceval_py.comparing.show.cells import (
     shown,
 )
 from treceval_py.comparing.show.groups import group_payload, group_sentences, group_tables
-from treceval_py.comparing.show.paper import in_paper, significance
+from treceval_py.comparing.show.paper import significance
 from treceval_py.comparing.show.sentences import abridged, analyses, finding, methods, notes, sentences, signatures
 from treceval_py.comparing.tests import SIMULTANEOUS
 from treceval_py.rendering.envelope import Made, plain
-from treceval_py.rendering.escaping import typeset
 from treceval_py.rendering.numbers import needed, p_value, percent
 from treceval_py.rendering.style import Style
 from treceval_py.rendering.tables import Document, Table, records_table
@@ -42,18 +41,17 @@ def document_of(comparison: Outcome, style: Style) -> Document:
     significant difference from the baseline and the letters of its groups. Programs get `records`, JSON everything.
     """
     rows = records(comparison)
-    paper = comparison if style.raw_names else in_paper(comparison)
     programs = records_table(rows, name="records", exact={key for row in rows[:1] for key in row if key not in VALUES})
     return Document(
         "comparison",
         (
-            _means_table(comparison, paper),
-            _differences_table(comparison, paper, style),
+            _means_table(comparison),
+            _differences_table(comparison, style),
             programs,
-            *group_tables(comparison, paper, style),
+            *group_tables(comparison, style),
         ),
         lambda asked: made_of(comparison)._replace(payload=_payload(comparison, asked.digits)),
-        tuple(significance(paper, _marks(comparison))),
+        tuple(significance(comparison, _marks(comparison))),
     )
 
 
@@ -78,30 +76,27 @@ def _marks(comparison: Outcome) -> list[dict[int, str]]:
     ]
 
 
-def _means_table(comparison: Outcome, paper: Outcome) -> Table:
-    """Return the table of means; `paper` is the comparison with the names that measures have in LaTeX."""
+def _means_table(comparison: Outcome) -> Table:
+    """Return the table of means."""
     marks = _marks(comparison)
     runs = range(len(comparison.runs))
     marked = any(any(marks_of.values()) for marks_of in marks)
     grouped = any(any(compared.letters) for compared in comparison.measures)
     behind = ["(baseline)" if run == comparison.baseline else "" for run in runs]
     names = shown("run", comparison.runs, text=True, head=True, behind=behind, tex="Run")
-    said = methods(paper)
+    said = methods(comparison)
     best = [_best(compared) for compared in comparison.measures]
     columns = [
         shown(
-            compared.measure,
+            compared.heading,
             compared.means.tolist(),
             best=first,
             second=second,
             marks=[marks_of.get(run, "") for run in runs] if marked else (),
             letters=list(map(abridged, compared.letters)) if grouped else (),
-            tex=typeset(named.measure),
             note=said.get("groups", ""),
         )
-        for compared, named, marks_of, (first, second) in zip(
-            comparison.measures, paper.measures, marks, best, strict=True
-        )
+        for compared, marks_of, (first, second) in zip(comparison.measures, marks, best, strict=True)
     ]
     subjects = ("test", "groups", *(("randomisation",) if comparison.settings.test == "randomisation" else ()))
     described = [said[key] for key in subjects if key in said and (key == "groups" or comparison.baseline is not None)]
@@ -133,17 +128,15 @@ def _about_best(best: Sequence[tuple[frozenset[int], frozenset[int]]]) -> list[s
     return [f"Bold: highest mean{underlined}."]
 
 
-def _differences_table(comparison: Outcome, paper: Outcome, style: Style) -> Table:
+def _differences_table(comparison: Outcome, style: Style) -> Table:
     """Return the table of differences; what is the same in all rows for sure has no column.
 
-    LaTeX has neither the uncorrected p-value of a test that is corrected nor the queries needed. `paper` is the
-    comparison with the names that measures have there.
+    LaTeX has neither the uncorrected p-value of a test that is corrected nor the queries needed.
     """
     settings = comparison.settings
-    rows = [(compared.measure, pair) for compared in comparison.measures for pair in compared.differences]
+    rows = [(compared.heading, pair) for compared in comparison.measures for pair in compared.differences]
     pairs = [pair for _, pair in rows]
     said = methods(comparison)
-    captioned = methods(paper)
     columns = naming(comparison, rows)
     names = len(columns)
     columns += differences(comparison, pairs, [mark_of(comparison, pair) for pair in pairs], style)
@@ -168,9 +161,9 @@ def _differences_table(comparison: Outcome, paper: Outcome, style: Style) -> Tab
         columns.append(shown("equivalence", [p_value(pair.equivalence) for pair in pairs], "p (equal)"))
     columns.append(shown("needed", [needed(pair.needed) for pair in pairs], paper=False))
     starts, start = {}, 0
-    for named in paper.measures:
-        starts[start] = named.measure
-        start += len(named.differences)
+    for compared in comparison.measures:
+        starts[start] = compared.heading
+        start += len(compared.differences)
     title = f"Differences{of_baseline(comparison, ' from ') or ' of all pairs of runs'}"
     return Table(
         tuple(columns),
@@ -179,7 +172,7 @@ def _differences_table(comparison: Outcome, paper: Outcome, style: Style) -> Tab
         notes=(*(said[key] for key in said if key != "finding"), *analyses(comparison), *notes(comparison)),
         made=tuple(signatures(comparison)),
         version=f"treceval_py {comparison.version}",
-        caption=(f"{title}.", *(captioned[key] for key in captioned if key not in UNCAPTIONED)),
+        caption=(f"{title}.", *(said[key] for key in said if key not in UNCAPTIONED)),
         breaks=dict.fromkeys(starts, ""),
         above=starts,
         best="highest mean" if any(first for first, _ in map(_best, comparison.measures)) else "",
