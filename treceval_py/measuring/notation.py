@@ -150,9 +150,11 @@ def _parse(name: object, leaves_out: frozenset[str], names_here: Mapping[str, st
     except UnknownMeasureError:
         raise
     except MeasureError as error:
-        wrong = MeasureError(
-            f"measure {shown(text)}: {error.what}", error.todo or "See 'treceval measures' for its parameters."
-        )
+        cutoff = re.fullmatch(r"(\w+@)(\w[\w,]*)", text)
+        todo = "See 'treceval measures' for its parameters."
+        if cutoff is not None:
+            todo = f"Write {cutoff[1]}{f'[{cutoff[2]}]' if ',' in cutoff[2] else '10'}, for example."
+        wrong = MeasureError(f"measure {shown(text)}: {error.what}", error.todo or todo)
     if read is not None:
         return [read]
     names = [name for name in re.split(_BETWEEN, text) if name]
