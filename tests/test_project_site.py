@@ -194,7 +194,7 @@ def test_search_finds_a_measure(served: dict[str, str], opened: Callable[..., An
     tab.keyboard.press("Enter")
     tab.wait_for_selector("#search-results .search-summary:has-text('found')")
     found = tab.locator("ul.search li a").evaluate_all("links => links.map(each => each.href)")
-    assert any("measures.html" in each for each in found)
+    assert any("measures/ndcg.html" in each for each in found)
     assert any("why-numbers-differ.html" in each for each in found)
 
 
