@@ -36,7 +36,7 @@ COMMANDS = {
     "compare queries": ("compare", BM25, MINILM, "--per-query", "2"),
     "board": ("board", *FEW, "--no-cache", BM25, MINILM),
     "gate": ("gate", BM25, MINILM),
-    "agree": ("agree", "--bootstrap", "99", "judge.tsv", BM25, MINILM),
+    "agree": ("agree", "--bootstrap", "100", "judge.tsv", BM25, MINILM),
 }
 
 
