@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from shared import MISSING
 
-from treceval_py import JudgmentGroups, Run
+from treceval_py import Run
+from treceval_py.data import JudgmentGroups
 from treceval_py.judging.judged import ranked_labels
 from treceval_py.judging.locating import judge_groups
 from treceval_py.judging.preferences import preferred

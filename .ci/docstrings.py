@@ -47,13 +47,11 @@ CHECKS = {
 JOINED = re.compile(rf"\b({'|'.join(validate.ALLOWED_SECTIONS)}) -{{3,}}")
 """A heading of a section within a line of text."""
 
-EXEMPT = {"treceval_py.Rules"}
-"""Classes with attributes that are described elsewhere: ``treceval grade --template`` writes a comment on each rule."""
+EXEMPT = {"treceval_py.grading.Rules", "treceval_py.measuring.Family"}
+"""Classes that do not hold their parameters: ``treceval grade --template`` describes rules; `declare`, families."""
 
 OPTIONS = set(Options.__annotations__)
 """Arguments of functions that score runs, declared once."""
-
-PACKAGES = ("treceval_py", "treceval_py.retrieval")
 
 
 def structure(path: Path) -> Iterator[str]:
@@ -71,7 +69,8 @@ def structure(path: Path) -> Iterator[str]:
 
 def public() -> Iterator[tuple[str, object, object]]:
     """Yield the public functions, classes and methods: name, object, and the class of a method."""
-    for package in PACKAGES:
+    for path in sorted((HOME / "treceval_py").glob("**/__init__.pyi")):
+        package = ".".join(path.parent.relative_to(HOME).parts)
         module = import_module(package)
         for name in module.__all__:
             value = getattr(module, name)

@@ -32,7 +32,7 @@ def main() -> None:
     times = []
     for _ in range(options.repeat):
         begun = time.perf_counter()
-        found = te.board_over(values, "nDCG@10")
+        found = te.boards.board_over(values, "nDCG@10")
         times.append(time.perf_counter() - begun)
     alike = sum(run.like_next is True for run in found.runs)
     print(f"{options.runs} runs, {options.collections} collections: {statistics.median(times):.1f} s (bar: {BAR:g} s)")

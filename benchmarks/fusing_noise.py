@@ -34,14 +34,14 @@ def noise(random: np.random.Generator, queries: int) -> tuple[dict[str, dict[str
 
 def main(simulations: int) -> None:
     """Simulate, and print the mean gains with their standard errors."""
-    warnings.simplefilter("ignore", te.TrecevalWarning)
+    warnings.simplefilter("ignore", te.errors.TrecevalWarning)
     print("queries  gain in sample     nested gain        |nested| in errors")
     for queries in (10, 50):
         random = np.random.default_rng(queries)
         gains = []
         for _ in range(simulations):
             qrels, runs = noise(random, queries)
-            chosen = te.tune_fusion(runs, qrels).tuned.chosen
+            chosen = te.fusing.tune_fusion(runs, qrels).tuned.chosen
             gains.append((chosen.final.mean - chosen.usual, chosen.nested - chosen.usual))
         means, errors = np.mean(gains, axis=0), np.std(gains, axis=0, ddof=1) / math.sqrt(simulations)
         told = [f"{mean:+.4f} ± {error:.4f}" for mean, error in zip(means, errors, strict=True)]

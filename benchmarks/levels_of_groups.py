@@ -82,7 +82,7 @@ def main(qrels: str, file: str, *runs: str) -> None:
     evaluator = te.Evaluator(qrels, te.Scoring(MEASURES, complete=True))
     results = [evaluator.scored(run) for run in runs]
     values = np.array([each.matrix for each in results])
-    (groups,) = te.read_query_groups(file)
+    (groups,) = te.io.read_query_groups(file)
     order = np.argsort(values[:, :, 0].mean(axis=0), kind="stable")
     members = [np.array(rows) for rows in groups.members(results[0].qids).values()]
     print("| groups: queries | analysis of variance | Welch | permutation of Welch's F | bootstrap of Welch's F |")

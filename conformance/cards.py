@@ -164,7 +164,7 @@ def profiles(python):
     """Return what each profile of treceval_py answers."""
     import treceval_py
 
-    cards = {name: asked_by_adapter(f"treceval {name}", python) for name in treceval_py.PROFILES}
+    cards = {name: asked_by_adapter(f"treceval {name}", python) for name in treceval_py.scoring.PROFILES}
     return {
         "what": "answers of the profiles of treceval_py",
         "profiles": {name: found["answers"] for name, found in cards.items()},

@@ -29,9 +29,9 @@ sys.path.insert(0, str(HOME))
 sys.path.insert(0, str(HOME / "docs"))
 
 import make  # noqa: E402
+import names  # noqa: E402
 
 import treceval_py  # noqa: E402
-from treceval_py import retrieval  # noqa: E402
 
 project = "treceval_py"
 author = "the treceval_py developers"
@@ -72,11 +72,11 @@ autosummary_generate = False
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = True
 numpydoc_xref_ignore = "all"
+PUBLIC = {name: f"{package}.{name}" for package, listed in names.public().items() for name in listed}
 numpydoc_xref_aliases = {
     # as text: what Python's own types are is known
     **{word: word for word, link in DEFAULT_LINKS.items() if link.startswith(":")},
-    **{name: f"treceval_py.{name}" for name in treceval_py.__all__ if name[0].isupper()},
-    **{name: f"treceval_py.retrieval.{name}" for name in retrieval.__all__ if name[0].isupper()},
+    **{name: public for name, public in PUBLIC.items() if name[0].isupper()},
     "DataFrame": "pandas.DataFrame",
 }
 
@@ -174,8 +174,8 @@ def _directive(module: str, name: str, value: object) -> list[str]:
     if callable(value):
         return [f".. autofunction:: {name}"]
     # Not autodata: it takes the docstring of the value's type where the value comes from another module.
-    home: str = getattr(sys.modules[module], "_MODULE_OF", {}).get(name, module)
-    said = ModuleAnalyzer.for_module(home).find_attr_docs()["", name]
+    home = treceval_py.MODULES.get(module, {}).get(name)
+    said = ModuleAnalyzer.for_module(f"treceval_py.{home}" if home else module).find_attr_docs()["", name]
     return [f".. py:data:: {name}", "", *(f"   {line}" for line in said)]
 
 
@@ -242,10 +242,11 @@ def _elsewhere(app: Sphinx, env: BuildEnvironment, node: pending_xref, text: nod
     target = node["reftarget"]
     if address := ELSEWHERE.get(target):
         return nodes.reference("", "", text, internal=False, refuri=address)
-    if node.get("refdomain") != "py" or (name := target.removeprefix("te.")).split(".")[0] not in treceval_py.__all__:
+    first, dot, rest = target.removeprefix("te.").partition(".")
+    if node.get("refdomain") != "py" or first not in PUBLIC:
         return None
     domain = env.domains.python_domain
-    return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", f"treceval_py.{name}", node, text)
+    return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", f"{PUBLIC[first]}{dot}{rest}", node, text)
 
 
 def _headed(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], tree: nodes.document | None) -> None:

@@ -690,7 +690,7 @@ def formats_index(site: bool = False) -> str:  # noqa: ARG001 - there is no page
             *["# Formats", "", MADE, ""],
             "Formats are recognised by content, except those without a mark of their own: name `qrels_jg`, `prefs` and",
             "`qrels_prefs`. `-T` names the format of runs and `-R` that of judgments; `te.read_run`, `te.read_qrels`,",
-            "`te.write_run` and `te.write_qrels` take the same names. Columns with a header may have the names that",
+            "`te.write_run` and `te.io.write_qrels` take the same names. Columns with a header may have the names that",
             "[data frames](python.md) have.",
             "",
             *table(["name", "holds", "layout", "written to", "lacks"], rows),

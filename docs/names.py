@@ -1,6 +1,6 @@
 """Write what is read of names before their modules are imported.
 
-    python docs/names.py            write treceval_py/__init__.pyi, treceval_py/retrieval/__init__.pyi, cli/names.py
+    python docs/names.py            write __init__.pyi of each package with public names, and cli/names.py
     python docs/names.py --check    write nothing; exit with 1 where one of them is not what would be written
 
 Type checkers and editors see public names in the stubs; these stand in one table in each ``__init__.py``. The command
@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
+import treceval_py
+
 HOME = Path(__file__).parent.parent
 
 LISTED = {
@@ -28,16 +30,23 @@ LISTED = {
 }
 """The tables whose names are in help, with their modules."""
 
-PACKAGES = ("treceval_py", "treceval_py.retrieval")
-
 MADE = "# Made by docs/names.py from the table in __init__.py: change that, and run it again.\n\n"
+
+
+def public() -> dict[str, dict[str, str]]:
+    """Return the modules of the public names, by package."""
+    for path in HOME.glob("treceval_py/*/__init__.py"):
+        import_module(f"treceval_py.{path.parent.name}")
+    return treceval_py.MODULES
 
 
 def stub(package: str) -> str:
     """Return the stub of a package: an import for each of its names, and nothing that lets other names pass."""
-    names = import_module(package)._MODULE_OF.items()
-    ordered = sorted(names, key=lambda pair: (pair[1], not pair[0].isupper(), not pair[0][0].isupper(), pair[0]))
-    return MADE + "".join(f"from {module} import {name} as {name}\n" for name, module in ordered)
+    pairs = [(f"treceval_py.{module}" if module else package, name) for name, module in public()[package].items()]
+    pairs.sort(key=lambda pair: (pair[0], not pair[1].isupper(), not pair[1][0].isupper(), pair[1].lower()))
+    lines = [f"from {module} import {name} as {name}" for module, name in pairs]
+    listed = [f'    "{name}",' for name in import_module(package).__all__]
+    return MADE + "\n".join([*lines, "", "__all__ = [", *listed, "]", ""])
 
 
 def listed() -> str:
@@ -65,7 +74,7 @@ def main(arguments: Sequence[str]) -> str | None:
     if arguments not in ([], ["--check"]):
         return __doc__
     stale = []
-    texts = {f"{package.replace('.', '/')}/__init__.pyi": stub(package) for package in PACKAGES}
+    texts = {f"{package.replace('.', '/')}/__init__.pyi": stub(package) for package in public()}
     for file, text in {"treceval_py/cli/names.py": listed(), **texts}.items():
         path = HOME / file
         if not arguments:

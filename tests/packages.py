@@ -1,13 +1,25 @@
-"""Packages that tests of an extra need."""
+"""Packages of this project with public names, and packages that tests of an extra need."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+import treceval_py
+
+HOME = Path(treceval_py.__file__).parent.parent
+
+PUBLIC = {
+    name: importlib.import_module(name)
+    for name in sorted(
+        ".".join(stub.parent.relative_to(HOME).parts) for stub in HOME.glob("treceval_py/**/__init__.pyi")
+    )
+}
 
 # Read when torch and Faiss are loaded: models of a few numbers gain nothing from threads, which spin while they wait.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from treceval_py import JudgedRun, Measure
+from treceval_py.judging import JudgedRun
 from treceval_py.judging.judged import Hits, Tied
-from treceval_py.measuring import Family
+from treceval_py.measuring import Family, Measure
 from treceval_py.measuring.parameters import Gains
 
 CHOICES: dict[str, list[Any]] = {

@@ -35,7 +35,7 @@ from treceval_py.rendering import FORMATS
 from treceval_py.rendering.style import Style
 from treceval_py.scoring.signatures import Signature
 
-pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.SuspectRunWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.errors.SuspectRunWarning")
 
 QRELS = {"1": {"a": 1, "b": 0}, "2": {"c": 1}, "3": {"d": 1}}
 
@@ -285,11 +285,11 @@ def own_measure(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     """Declare a measure that is the value in this list where two documents were retrieved, and else 0."""
     value = [0.0]
 
-    def boundless(run: te.JudgedRun) -> np.ndarray:
+    def boundless(run: te.judging.JudgedRun) -> np.ndarray:
         """One value, where a second document is retrieved, and else 0."""
         return np.where(run.num_ret == 2, value[0], 0.0)
 
-    te.declare(boundless, "board_test_boundless")
+    te.measuring.declare(boundless, "board_test_boundless")
     yield value
     del FAMILIES["board_test_boundless"]
 
@@ -584,7 +584,7 @@ def test_long_boards_have_a_line_a_run_and_their_notes_in_the_first_caption() ->
 def test_a_board_in_json_has_its_signature_and_is_short_in_python(runs: Path, snapshot: SnapshotAssertion) -> None:
     found = board(QRELS, runs, "RR")
     document = json.loads(board_text(found, "json", Style()), parse_constant=pytest.fail)
-    assert te.Signature.parse(document["signatures"]["RR"]["long"]) == found.signatures[0]
+    assert te.scoring.Signature.parse(document["signatures"]["RR"]["long"]) == found.signatures[0]
     assert repr(found) == "<Board of 3 runs by RR: first 0.8333, second 0.8333, third 0.3333>"
     assert [repr(made([*"abcdef"[:count]])) for count in (5, 6)] == snapshot
     assert "<table" in found._repr_html_()

@@ -243,7 +243,7 @@ def test_files_beside_judgments_are_runs_if_they_begin_like_one(folder: Path, li
 @pytest.mark.parametrize(("line", "judgments"), [("1 0 a 1\n", 2), ("1 0 a -1\n", 2), ("1 0 a x\n", 1), ("1 0 a\n", 1)])
 def test_files_named_qrels_are_judgments_if_they_begin_like_them(folder: Path, line: str, judgments: int) -> None:
     (folder / "law" / "Qrels.other").write_text(line)
-    with pytest.raises(te.InputError, match="2 files of judgments") if judgments == 2 else nullcontext():
+    with pytest.raises(te.errors.InputError, match="2 files of judgments") if judgments == 2 else nullcontext():
         assert found_in(folder).collections[1].judgments == f"{folder}/law/qrels.txt"
 
 

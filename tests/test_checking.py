@@ -13,8 +13,8 @@ from shared import SHARED, needs_shared
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
-from treceval_py.checking import CODES, check
-from treceval_py.checking.checking import Checked
+from treceval_py.checking import CODES
+from treceval_py.checking.checking import Checked, check
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -313,7 +313,7 @@ def test_findings_beyond_the_most_are_counted() -> None:
     ids=str,
 )
 def test_options_that_mean_nothing_are_refused(options: dict[str, Any], snapshot: SnapshotAssertion) -> None:
-    with pytest.raises(te.EvaluationError) as refused:
+    with pytest.raises(te.errors.EvaluationError) as refused:
         checked(b"1 Q0 a 1 2 t\n", **options)
     assert str(refused.value) == snapshot
 

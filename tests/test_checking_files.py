@@ -13,9 +13,9 @@ import pytest
 from command import Done, treceval
 
 import treceval_py as te
-from treceval_py.checking import CODES, check
+from treceval_py.checking import CODES
 from treceval_py.checking.catalogue import Code
-from treceval_py.checking.checking import Checked
+from treceval_py.checking.checking import Checked, check
 from treceval_py.checking.findings import Finding
 from treceval_py.checking.show import check_output, explained
 from treceval_py.diagnosis.columns import KINDS
@@ -315,21 +315,21 @@ def test_a_run_is_looked_at_beside_beir_s_judgments(tmp_path: Path) -> None:
 
 
 def test_judgments_that_are_not_there_are_refused() -> None:
-    with pytest.raises(te.InputError, match=r"^no/such/qrels\.txt: no such file\. Check the name\.$"):
+    with pytest.raises(te.errors.InputError, match=r"^no/such/qrels\.txt: no such file\. Check the name\.$"):
         check(io.BytesIO(CLEAN), "no/such/qrels.txt")
 
 
 @pytest.mark.parametrize(
     "judgments",
     [
-        te.Preferences({"1": [te.Preference(b"g", b"s", b"a", 1.0)]}, name="judged.txt"),
-        te.JudgmentGroups({"1": {b"g": {b"a": 1}}}, name="judged.txt"),
+        te.data.Preferences({"1": [te.data.Preference(b"g", b"s", b"a", 1.0)]}, name="judged.txt"),
+        te.data.JudgmentGroups({"1": {b"g": {b"a": 1}}}, name="judged.txt"),
     ],
     ids=["preferences", "groups"],
 )
-def test_other_judgments_than_of_relevance_are_refused(judgments: te.Preferences | te.JudgmentGroups) -> None:
+def test_other_judgments_than_of_relevance_are_refused(judgments: te.data.Preferences | te.data.JudgmentGroups) -> None:
     said = r"^judged\.txt: a run can only be checked against relevance judgments \(qrels\)\.$"
-    with pytest.raises(te.EvaluationError, match=said):
+    with pytest.raises(te.errors.EvaluationError, match=said):
         check(io.BytesIO(CLEAN), judgments)  # type: ignore[arg-type]
 
 

@@ -21,7 +21,7 @@ from treceval_py.diagnosis.columns import KINDS
 from treceval_py.errors import InputError
 from treceval_py.scan import scanner
 
-pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.SuspectRunWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.errors.SuspectRunWarning")
 
 SAMPLE = Path(__file__).parent.parent / "data"
 CLEAN = b"1 Q0 a 1 2.5 t\n1 Q0 b 2 1.5 t\n2 Q0 c 1 3 t\n"
@@ -254,7 +254,7 @@ def test_it_stays_byte_for_byte(case: str) -> None:
 FILES = sorted([*(SAMPLE / "runs").glob("*.txt"), SAMPLE / "messy" / "run.txt"])
 
 
-@pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+@pytest.mark.filterwarnings("ignore::treceval_py.errors.MissingQueriesWarning")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_a_run_of_the_sample_scores_as_before(path: Path) -> None:
     folder = "messy" if path.parent.name == "messy" else ""

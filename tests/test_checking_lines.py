@@ -14,8 +14,8 @@ from shared import SHARED, needs_shared
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
-from treceval_py.checking import check as check_file
 from treceval_py.checking.catalogue import CODES
+from treceval_py.checking.checking import check as check_file
 from treceval_py.checking.findings import Collector, Finding
 from treceval_py.checking.lines import TagWatch, rows_of
 from treceval_py.checking.reading import Chunk, chunks

@@ -97,7 +97,7 @@ def test_nothing_typed_gives_all_names_without_cutoffs(by_shell: Callable[[str],
     found = by_shell("treceval -m ")
     assert {"map", "AP", "ndcg_cut", "official"} <= set(found)
     assert not [name for name in found if "@" in name]
-    te.parse_measures(found)
+    te.measuring.parse_measures(found)
 
 
 def test_the_case_of_a_measure_need_not_be_known() -> None:
@@ -106,7 +106,7 @@ def test_the_case_of_a_measure_need_not_be_known() -> None:
 
 
 def test_profiles_and_formats_are_completed() -> None:
-    assert by_bash("treceval --profile ") == list(te.PROFILES)
+    assert by_bash("treceval --profile ") == list(te.scoring.PROFILES)
     assert by_bash("treceval explain q r --against ra") == ["ranx"]
     assert set(FORMATS) <= set(by_bash("treceval --format "))
     assert by_bash("treceval compare --test wi") == ["wilcoxon"]
@@ -116,7 +116,7 @@ def test_profiles_and_formats_are_completed() -> None:
 
 def test_a_value_after_an_equals_sign() -> None:
     assert by_bash("treceval --profile=ra") == by_bash("treceval score --profile=ra") == ["ranx"]
-    assert by_bash("treceval --profile=") == list(te.PROFILES)
+    assert by_bash("treceval --profile=") == list(te.scoring.PROFILES)
     assert by_zsh("treceval --profile=ra") == by_fish("treceval --profile=ra") == ["--profile=ranx"]
 
 
@@ -171,7 +171,7 @@ def test_each_text_is_a_name_of_a_kind_or_a_file() -> None:
                 if [item.type for item in items] != ["file"]:
                     named[f"{name} {parameter.name}"] = {item.value for item in items}
     assert named["measures names"] == named["retrieve measures"] == named["gate floors"] == set(by_bash("treceval -m "))
-    assert named["profiles names"] == named["explain against"] == named["fuse profile"] == set(te.PROFILES)
+    assert named["profiles names"] == named["explain against"] == named["fuse profile"] == set(te.scoring.PROFILES)
     assert {"compare tests", "check ignore", "convert source_format"} <= set(named)
     assert len(TABLES) + 2 == len({frozenset(names) for names in named.values()})
 

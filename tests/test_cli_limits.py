@@ -121,7 +121,7 @@ def test_parameters_beyond_their_range_are_refused(folder: Path) -> None:
 def test_a_plugin_that_declares_nothing_is_refused(plugin: str, folder: Path) -> None:
     assert refused("--plugin", plugin, "-m", "map", "qrels", "run", folder=folder) == (
         f"treceval: plugin '{plugin}' declares no measure. "
-        "Call treceval_py.declare(function, name) in it for each of your measures."
+        "Call treceval_py.measuring.declare(function, name) in it for each of your measures."
     )
 
 

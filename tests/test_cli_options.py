@@ -35,7 +35,7 @@ from treceval_py.scoring.planning import Reading, Scoring
 from treceval_py.scoring.results import Results
 
 # Runs here lack a query, so that --complete changes a number.
-pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.errors.MissingQueriesWarning")
 
 JUDGED = {
     "1": "f2 b1 d0 a0 e1",
@@ -440,7 +440,7 @@ def test_plug_ins_are_imported(name: str, folder: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("name", ["./notes.txt", ".notes", "folder/notes"])
 def test_a_plug_in_is_a_module_or_a_python_file(name: str) -> None:
-    hint = "Give the name of a module or the path of a .py file that calls treceval_py.declare."
+    hint = "Give the name of a module or the path of a .py file that calls treceval_py.measuring.declare."
     for line in (["--plugin", name, "qrels", "run"], ["measures", "--plugin", name]):
         assert error_of(treceval(line)) == f"treceval: plugin '{name}' is not a .py file. {hint}\n"
 
@@ -451,7 +451,10 @@ RUN = RUNS["r0"]
 
 CALLS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "evaluate": (te.evaluate, lambda **options: te.evaluate(QRELS, RUN, **options).mean),
-    "assess": (te.assess, lambda **options: te.assess(QRELS, RUN, unjudged=False, **options).results.mean),
+    "assess": (
+        te.ranges.assess,
+        lambda **options: te.ranges.assess(QRELS, RUN, unjudged=False, **options).results.mean,
+    ),
     "board": (
         te.board,
         lambda **options: [[r.name, list(r.means)] for r in te.board("qrels", [*RUNS], **options).runs],
@@ -461,9 +464,9 @@ CALLS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         lambda **options: [m.means.tolist() for m in te.compare(QRELS, [*RUNS.values()], **options).measures],
     ),
     "gate": (
-        te.gate,
+        te.gating.gate,
         lambda **options: [
-            (each.baseline, each.candidate) for each in te.gate(QRELS, RUN, RUNS["r2"], **options).decisions
+            (each.baseline, each.candidate) for each in te.gating.gate(QRELS, RUN, RUNS["r2"], **options).decisions
         ],
     ),
     "explain": (
@@ -473,8 +476,8 @@ CALLS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         ],
     ),
     "arithmetic": (
-        te.arithmetic,
-        lambda measures=None, **options: te.arithmetic(QRELS, RUN, measures, "1", **options).value,
+        te.explaining.arithmetic,
+        lambda measures=None, **options: te.explaining.arithmetic(QRELS, RUN, measures, "1", **options).value,
     ),
 }
 

@@ -99,7 +99,7 @@ def test_every_test_can_be_asked_for() -> None:
     assert (first.wins, first.losses, first.ties) == (wins, losses, 30 - wins - losses)
 
 
-@pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+@pytest.mark.filterwarnings("ignore::treceval_py.errors.MissingQueriesWarning")
 def test_missing_queries_are_left_out_of_all_runs_or_count_zero(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     (tmp_path / "short.txt").write_text(lines_of(RUNS[0], without="7"))
     found = te.compare(QRELS, [str(tmp_path / "short.txt"), RUNS[1]], "map", names=["short", "bm25"])
@@ -118,7 +118,7 @@ def test_missing_queries_are_left_out_of_all_runs_or_count_zero(tmp_path: Path, 
 
 def test_results_that_were_made_differently_are_refused_unless_forced(snapshot: SnapshotAssertion) -> None:
     one, two = te.evaluate(QRELS, RUNS[0], "map"), te.evaluate(QRELS, RUNS[1], "map", level=2)
-    with pytest.raises(te.EvaluationError) as refused:
+    with pytest.raises(te.errors.EvaluationError) as refused:
         te.compare([one, two])
     forced = te.compare([one, two], force=True)
     assert forced["map"].means[1] == pytest.approx(two.mean["map"])
@@ -550,9 +550,9 @@ def test_saved_values_are_cut_at_the_range_that_their_name_has_unless_they_leave
 def test_intervals_in_groups_and_of_gates_do_not_leave_the_range_either() -> None:
     found = te.compare(FEW, OPPOSITE, ["RR"], groups={"1": "all", "2": "all"}).by_group
     assert [(each.low, each.high) for each in found[0].differences] == [(-1, 1)]
-    (decision,) = te.gate(FEW, *OPPOSITE.values(), measures=["RR"], margin=0.5).decisions
+    (decision,) = te.gating.gate(FEW, *OPPOSITE.values(), measures=["RR"], margin=0.5).decisions
     assert decision.low == -1  # of -6.31
-    (decision,) = te.gate(FEW, *OPPOSITE.values(), measures=["utility"], margin=0.5).decisions
+    (decision,) = te.gating.gate(FEW, *OPPOSITE.values(), measures=["utility"], margin=0.5).decisions
     assert decision.low == pytest.approx(scipy.stats.t.ppf(0.05, 1) * 2, rel=1e-9)  # ±2: the standard error is 2
 
 

@@ -42,7 +42,7 @@ from treceval_py.rendering.envelope import Made
 from treceval_py.rendering.style import Style
 from treceval_py.scoring.signatures import Signature
 
-pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.SuspectRunWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.errors.SuspectRunWarning")
 
 DATA = Path(__file__).parent.parent / "data"
 ALL = 10**6
@@ -189,7 +189,7 @@ PARTS = [
 
 
 def test_every_kind_of_sum_that_is_taken_apart_is_tried() -> None:
-    tried = {te.parse_measures(name)[0].family.sums for name in PARTS}
+    tried = {te.measuring.parse_measures(name)[0].family.sums for name in PARTS}
     assert {*_TAKEN_APART} - tried == {Sums.EACH_UNCUT}  # whose value is not 0 where nothing is judged
 
 
@@ -258,7 +258,7 @@ def test_contributions_add_up_and_the_arithmetic_of_a_signature_has_its_value(me
             wrong += [(seed, qid) for qid in add_up(qrels, runs, measure, signature)]
         results = te.evaluate(qrels, runs[0], signature=signature)
         for row, qid in enumerate(results.qids):
-            found = te.arithmetic(qrels, runs[0], None, qid, signature=signature.long)
+            found = te.explaining.arithmetic(qrels, runs[0], None, qid, signature=signature.long)
             wrong += [] if found.value == results.matrix[row, 0] else [(seed, qid)]
     assert wrong == []
 
@@ -268,17 +268,21 @@ def test_the_arithmetic_of_a_signature_follows_its_depth_and_ties() -> None:
     signature = te.evaluate(qrels, run, "AP", depth=2).signature(0)
     ascending = signature._replace(conventions=signature.conventions._replace(ties="docid-asc"))
     for chosen, expected in ((signature, ["c", "b"]), (ascending, ["a", "b"])):
-        found = te.arithmetic(qrels, run, None, "1", signature=chosen)
+        found = te.explaining.arithmetic(qrels, run, None, "1", signature=chosen)
         assert [term.docid for term in found.terms] == expected
 
 
-@pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+@pytest.mark.filterwarnings("ignore::treceval_py.errors.MissingQueriesWarning")
 def test_the_arithmetic_of_a_query_that_a_signature_leaves_out_of_the_mean() -> None:
     qrels, run = {"1": {"a": 1}, "2": {"b": 0}, "3": {"c": 1}}, {"1": {"a": 1.0}, "2": {"b": 1.0}}
     signature = te.evaluate(qrels, run, "AP").signature(0)
     signature = signature._replace(conventions=signature.conventions._replace(missing="out", unrelevant="out"))
     assert te.evaluate(qrels, run, signature=signature).qids == ("1",)
-    assert [te.arithmetic(qrels, run, None, qid, signature=signature).value for qid in qrels] == [1.0, 0.0, 0.0]
+    assert [te.explaining.arithmetic(qrels, run, None, qid, signature=signature).value for qid in qrels] == [
+        1.0,
+        0.0,
+        0.0,
+    ]
 
 
 # --- refusals ---
@@ -292,14 +296,14 @@ def test_what_was_not_compared_is_refused(snapshot: SnapshotAssertion) -> None:
     cases: dict[str, Callable[[], object]] = {
         "other judgments": lambda: with_documents([], two, te.Run(run), te.Run(run), signature),
         "another run": lambda: with_documents(other, one, te.Run(run), te.Run({"1": ranking("x a")}), signature),
-        "nothing to explain": lambda: te.arithmetic(qrels, run, None, "1"),
-        "a measure": lambda: te.arithmetic(qrels, run, "AP", "1", signature=signature),
-        "a level": lambda: te.arithmetic(qrels, run, None, "1", signature=signature, level=2),
-        "a profile": lambda: te.arithmetic(qrels, run, None, "1", signature=signature, profile="ranx"),
+        "nothing to explain": lambda: te.explaining.arithmetic(qrels, run, None, "1"),
+        "a measure": lambda: te.explaining.arithmetic(qrels, run, "AP", "1", signature=signature),
+        "a level": lambda: te.explaining.arithmetic(qrels, run, None, "1", signature=signature, level=2),
+        "a profile": lambda: te.explaining.arithmetic(qrels, run, None, "1", signature=signature, profile="ranx"),
     }
     said = {}
     for case, call in cases.items():
-        with pytest.raises(te.TrecevalError) as caught:
+        with pytest.raises(te.errors.TrecevalError) as caught:
             call()
         said[case] = f"{type(caught.value).__name__}: {caught.value}"
     assert said == snapshot

@@ -111,7 +111,7 @@ def test_json_has_signatures_and_lines_have_none(tmp_path: Path) -> None:
     assert set(found_in_lines.signatures) == {None}
 
 
-@pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+@pytest.mark.filterwarnings("ignore::treceval_py.errors.MissingQueriesWarning")
 def test_a_query_that_the_run_lacks_has_no_values(tmp_path: Path) -> None:
     run = lacking(tmp_path, "377", "1043")
     for form in FORMATS:
@@ -294,7 +294,7 @@ def test_a_damaged_file_is_read_or_refused_in_one_line(tmp_path: Path, name: str
         message = ""
         try:
             assert all(run.values.shape == (len(run.qids), len(run.measures)) for run in read_saved(target))
-        except te.TrecevalError as error:
+        except te.errors.TrecevalError as error:
             message = str(error)
         assert message.isprintable()
         assert not message or message.startswith(f"{target}:")

@@ -138,7 +138,7 @@ def test_the_same_with_any_number_of_threads_and_another_seed_is_another_test(mo
     assert not np.array_equal(one.largest, simultaneous(values, resamples=950, seed=2).largest)
 
 
-def compared(ranks: dict[str, list[int]]) -> te.Comparison:
+def compared(ranks: dict[str, list[int]]) -> te.comparing.Comparison:
     qrels = {str(number): {"a": 1} for number in range(len(next(iter(ranks.values()))))}
     runs = {
         name: {str(number): {"x" * (at + 1): 9.0 - at for at in range(int(rank) - 1)} | {"a": 0.0}

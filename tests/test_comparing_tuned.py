@@ -64,5 +64,5 @@ def test_board_and_gate_say_it_too(tmp_path: Path) -> None:
     runs = [run_with(tmp_path, "plain", None), run_with(tmp_path, "tuned", {"queries": hashes, "nested": False})]
     board = te.board(QRELS, runs, measures=["map"])
     assert any("the settings of tuned were chosen on the queries compared" in note for note in board.notes)
-    verdict = te.gate(QRELS, *runs, "map")
+    verdict = te.gating.gate(QRELS, *runs, "map")
     assert any("the settings of tuned were chosen" in note for note in verdict.notes)

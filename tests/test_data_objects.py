@@ -12,6 +12,7 @@ from collections import namedtuple
 from collections.abc import Callable
 from decimal import Decimal
 from itertools import product
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -197,10 +198,10 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "compare": lambda qrels, run: (
         te.compare(qrels, {"a": run, "b": run}, "map", resamples=9).measures[0].means.tolist()
     ),
-    "assess": lambda qrels, run: te.assess(qrels, run, "map").ties["map"].lowest.tolist(),
+    "assess": lambda qrels, run: te.ranges.assess(qrels, run, "map").ties["map"].lowest.tolist(),
     "explain": lambda qrels, run: te.explain(qrels, run, "map").measures[0].rows[0].outcome.mean,
-    "arithmetic": lambda qrels, run: te.arithmetic(qrels, run, "AP", "7"),
-    "arithmetic of a number": lambda qrels, run: te.arithmetic(qrels, run, "AP", 7),
+    "arithmetic": lambda qrels, run: te.explaining.arithmetic(qrels, run, "AP", "7"),
+    "arithmetic of a number": lambda qrels, run: te.explaining.arithmetic(qrels, run, "AP", 7),
 }
 
 
@@ -212,14 +213,14 @@ def test_other_functions_take_the_same_forms(tmp_path: Path) -> None:
 
 
 def test_a_run_can_be_judged_by_itself() -> None:
-    judged = te.judge(JUDGMENTS, FRAME)
-    assert judged.hits.rank.tolist() == te.judge(te.Qrels(QRELS), te.Run(RUN)).hits.rank.tolist() == [2, 1, 2]
+    judged = te.judging.judge(JUDGMENTS, FRAME)
+    assert judged.hits.rank.tolist() == te.judging.judge(te.Qrels(QRELS), te.Run(RUN)).hits.rank.tolist() == [2, 1, 2]
 
 
 def test_writers_and_convert_take_the_same_forms(tmp_path: Path) -> None:
     te.write_run(FRAME, tmp_path / "run")
     assert te.read_run(tmp_path / "run").to_dict() == RUN
-    te.write_qrels(JUDGMENTS, tmp_path / "qrels")
+    te.io.write_qrels(JUDGMENTS, tmp_path / "qrels")
     assert te.read_qrels(tmp_path / "qrels").to_dict() == QRELS
     assert isinstance(te.convert(FRAME, tmp_path / "run.jsonl").table, te.Run)
     assert te.read_run(tmp_path / "run.jsonl").to_dict() == RUN
@@ -248,8 +249,8 @@ def test_a_run_in_memory_is_checked_as_the_lines_of_its_file(tmp_path: Path) -> 
 
 def test_a_report_takes_the_same_forms() -> None:
     found = te.compare(JUDGMENTS, [FRAME, RUN], "map")
-    payload = te.report_payload(found, qrels=JUDGMENTS, runs=[FRAME, RUN])
-    assert payload == te.report_payload(found, qrels=te.Qrels(QRELS), runs=[te.Run(RUN), te.Run(RUN)])
+    payload = te.reporting.report_payload(found, qrels=JUDGMENTS, runs=[FRAME, RUN])
+    assert payload == te.reporting.report_payload(found, qrels=te.Qrels(QRELS), runs=[te.Run(RUN), te.Run(RUN)])
     assert payload["pr"] is not None
 
 
@@ -279,7 +280,7 @@ def test_two_columns_that_could_both_be_it_are_refused(make: Any) -> None:
     # PyTerrier's frames have both; docid is the number within its index
     frame = make({"qid": ["1"], "docid": [0], "docno": ["d0"], "score": [1.0]})
     message = r"columns 'docid' and 'docno',? ?(which)? could both be the document id\. Rename or drop"
-    with pytest.raises(te.DataError, match=message):
+    with pytest.raises(te.errors.DataError, match=message):
         te.Run(frame)
     if not isinstance(frame, dict):
         assert te.Run.from_frame(frame, docid="docno").to_dict() == {"1": {"d0": 1.0}}
@@ -287,10 +288,12 @@ def test_two_columns_that_could_both_be_it_are_refused(make: Any) -> None:
 
 def test_two_fields_that_could_both_be_it_are_refused_in_files_too(tmp_path: Path) -> None:
     record = {"qid": "1", "query_id": "2", "docid": "a", "score": 1}
-    with pytest.raises(te.InputError, match=r"^<text>:1: the object has fields 'qid' and 'query_id', which could both"):
+    with pytest.raises(
+        te.errors.InputError, match=r"^<text>:1: the object has fields 'qid' and 'query_id', which could both"
+    ):
         te.read_run(text=json.dumps(record))
     pd.DataFrame([record]).to_parquet(tmp_path / "x.parquet")
-    with pytest.raises(te.InputError, match="columns 'qid' and 'query_id' could both be the query id"):
+    with pytest.raises(te.errors.InputError, match="columns 'qid' and 'query_id' could both be the query id"):
         te.read_run(tmp_path / "x.parquet")
 
 
@@ -304,7 +307,7 @@ def test_columns_may_be_named_by_the_caller() -> None:
     assert te.Run.from_frame(frame, qid="topic", docid="url", score="value").to_dict() == {"1": {"a": 0.5}}
     assert te.Qrels.from_frame(frame, qid="topic", docid="url", rel="judge").to_dict() == {"1": {"a": 1}}
     message = "has no column 'topics'; its columns are: 'topic', 'url', 'value', 'judge'"
-    with pytest.raises(te.DataError, match=message):
+    with pytest.raises(te.errors.DataError, match=message):
         te.Run.from_frame(frame, qid="topics", docid="url", score="value")
 
 
@@ -324,7 +327,7 @@ def test_a_column_of_subtopics_is_read_where_measures_need_it(tmp_path: Path) ->
     wanted = te.evaluate(tmp_path / "qrels", run, "alpha_nDCG@10").mean["alpha_nDCG@10"]
     frame = pd.DataFrame(rows, columns=["query_id", "doc_id", "relevance", "subtopic_id"])
     nested = {"1": {"1": {"a": 1}, "2": {"a": 1, "b": 1}}}
-    for qrels in (frame, [Qrel(*row) for row in rows], nested, te.JudgmentGroups.from_dict(nested)):
+    for qrels in (frame, [Qrel(*row) for row in rows], nested, te.data.JudgmentGroups.from_dict(nested)):
         assert te.evaluate(qrels, run, "alpha_nDCG@10").mean["alpha_nDCG@10"] == wanted
 
 
@@ -385,12 +388,12 @@ def test_text_is_read_where_it_is_named_so() -> None:
     assert te.read_run(text="1 Q0 ä 1 0.5 t\n").to_dict() == {"1": {"ä": 0.5}}
     assert te.read_qrels(text='{"1": {"a": 1}}').to_dict() == {"1": {"a": 1}}
     assert te.read_qrels(text=b"1 0 a 1").to_dict() == {"1": {"a": 1}}  # type: ignore[arg-type]
-    assert te.read_judgment_groups(text="1 1 a 1\n").qids == ("1",)
-    assert te.read_preferences(text="1 1 1 a 1\n").qids == ("1",)
-    assert te.read_judged_ranking(text="1 Q0 a 1\n")[0].to_dict() == {"1": {"a": 1}}
-    assert te.read_norms(text="1 map 0.5 0.1\n") == {("1", "map"): (0.5, 0.1)}
-    assert te.read_rules(text="# none\n") == te.read_rules(io.BytesIO(b"# none\n"))
-    with pytest.raises(te.InputError, match=r"^<text>:2: "):
+    assert te.io.read_judgment_groups(text="1 1 a 1\n").qids == ("1",)
+    assert te.io.read_preferences(text="1 1 1 a 1\n").qids == ("1",)
+    assert te.io.read_judged_ranking(text="1 Q0 a 1\n")[0].to_dict() == {"1": {"a": 1}}
+    assert te.scoring.read_norms(text="1 map 0.5 0.1\n") == {("1", "map"): (0.5, 0.1)}
+    assert te.grading.read_rules(text="# none\n") == te.grading.read_rules(io.BytesIO(b"# none\n"))
+    with pytest.raises(te.errors.InputError, match=r"^<text>:2: "):
         te.read_run(text="1 Q0 a 1 0.5 t\n1 Q0 b\n")
 
 
@@ -462,8 +465,8 @@ WRONG_QRELS: dict[str, Any] = {
 }  # fmt: skip
 
 WRONG_OPTIONS: dict[str, Callable[[], Any]] = {
-    f"{function}, {options}": lambda function=function, options=options: getattr(te, function)(FINE, FINE, **options)
-    for function in ("evaluate", "assess", "explain")
+    f"{function}, {options}": lambda function=function, options=options: attrgetter(function)(te)(FINE, FINE, **options)
+    for function in ("evaluate", "ranges.assess", "explain")
     for options in (
         {"level": 1.5}, {"level": True}, {"level": -1}, {"depth": "x"}, {"depth": 2.5}, {"depth": -1}, {"measures": [10]},
         {"measures": b"map"}, {"measures": "nope"}, {"profile": []}, {"profile": "nope"}, {"complete": "yes"},
@@ -477,9 +480,9 @@ WRONG_OPTIONS |= {
     "claims of numbers": lambda: te.explain(FINE, FINE, claims=[5]),  # type: ignore[list-item]
     "claims that are none": lambda: te.explain(FINE, FINE, claims="map"),
     "against numbers": lambda: te.explain(FINE, FINE, "map", against=[5]),  # type: ignore[list-item]
-    "arithmetic of no measure": lambda: te.arithmetic(FINE, FINE, None, "1"),
-    "arithmetic of a list as query": lambda: te.arithmetic(FINE, FINE, "AP", ["1"]),  # type: ignore[arg-type]
-    "arithmetic of an unjudged query": lambda: te.arithmetic(FINE, FINE, "AP", "2"),
+    "arithmetic of no measure": lambda: te.explaining.arithmetic(FINE, FINE, None, "1"),
+    "arithmetic of a list as query": lambda: te.explaining.arithmetic(FINE, FINE, "AP", ["1"]),  # type: ignore[arg-type]
+    "arithmetic of an unjudged query": lambda: te.explaining.arithmetic(FINE, FINE, "AP", "2"),
     "compare one run": lambda: te.compare(FINE, [FINE]),
     "compare one path": lambda: te.compare(FINE, "run.txt"),  # type: ignore[arg-type]
     "compare a frame": lambda: te.compare(FINE, pd.DataFrame({"qid": ["1"]})),  # type: ignore[arg-type]
@@ -502,35 +505,36 @@ WRONG_OPTIONS |= {
     "digits": lambda: te.compare(FINE, [FINE, FINE], "map").to_text(digits="x"),  # type: ignore[arg-type]
     "a format": lambda: te.compare(FINE, [FINE, FINE], "map").to_text(5),  # type: ignore[arg-type]
     "norms": lambda: te.evaluate(FINE, FINE, "map").standardise(5),  # type: ignore[arg-type]
-    "a report of a number": lambda: te.report_payload(5),  # type: ignore[arg-type]
-    "a payload": lambda: te.write_report("x", 5),  # type: ignore[arg-type]
-    "texts": lambda: te.report_payload(te.compare(FINE, [FINE, FINE], "map"), texts=5),  # type: ignore[arg-type]
-    "parsing a number": lambda: te.parse_measures(10),  # type: ignore[arg-type]
-    "other results to compare": lambda: te.check_comparable([te.evaluate(FINE, FINE, "map"), 5]),  # type: ignore[list-item]
-    "grading of numbers": lambda: te.grade(5, 5, 5),  # type: ignore[arg-type]
-    "grading of a number": lambda: te.grade_one(5, 5),  # type: ignore[arg-type]
-    "groups": lambda: te.JudgmentGroups(5),  # type: ignore[arg-type]
-    "preferences": lambda: te.Preferences(5),  # type: ignore[arg-type]
+    "a report of a number": lambda: te.reporting.report_payload(5),  # type: ignore[arg-type]
+    "a payload": lambda: te.reporting.write_report("x", 5),  # type: ignore[arg-type]
+    "texts": lambda: te.reporting.report_payload(te.compare(FINE, [FINE, FINE], "map"), texts=5),  # type: ignore[arg-type]
+    "parsing a number": lambda: te.measuring.parse_measures(10),  # type: ignore[arg-type]
+    "other results to compare": lambda: te.scoring.check_comparable([te.evaluate(FINE, FINE, "map"), 5]),  # type: ignore[list-item]
+    "grading of numbers": lambda: te.grading.grade(5, 5, 5),  # type: ignore[arg-type]
+    "grading of a number": lambda: te.grading.grade_one(5, 5),  # type: ignore[arg-type]
+    "groups": lambda: te.data.JudgmentGroups(5),  # type: ignore[arg-type]
+    "preferences": lambda: te.data.Preferences(5),  # type: ignore[arg-type]
     "codes of numbers": lambda: te.check(FINE, ignore=[5]),  # type: ignore[list-item]
-    "a signature": lambda: te.Signature.parse(5),  # type: ignore[arg-type]
-    "groups of a number": lambda: te.JudgmentGroups.from_dict(5),  # type: ignore[arg-type]
+    "a signature": lambda: te.scoring.Signature.parse(5),  # type: ignore[arg-type]
+    "groups of a number": lambda: te.data.JudgmentGroups.from_dict(5),  # type: ignore[arg-type]
 }
 
 
 FIT: dict[str, dict[str, Any]] = {
-    **{name: {"qrels": FINE, "run": FINE, "measures": "map"} for name in ("evaluate", "assess", "explain")},
-    "arithmetic": {"qrels": FINE, "run": FINE, "measure": "AP", "qid": "1"},
-    "judge": {"qrels": FINE, "run": FINE},
+    **{name: {"qrels": FINE, "run": FINE, "measures": "map"} for name in ("evaluate", "ranges.assess", "explain")},
+    "explaining.arithmetic": {"qrels": FINE, "run": FINE, "measure": "AP", "qid": "1"},
+    "judging.judge": {"qrels": FINE, "run": FINE},
     "compare": {"qrels": FINE, "runs": [FINE, FINE], "measures": "map", "resamples": 9},
-    "gate": {"qrels": FINE, "baseline": FINE, "candidate": FINE, "measures": "map"},
+    "gating.gate": {"qrels": FINE, "baseline": FINE, "candidate": FINE, "measures": "map"},
     "board": {"qrels": FINE, "runs": ["run"], "resamples": 9},
     "check": {"source": "run", "qrels": "qrels"},
     "fuse": {"runs": [FINE, FINE]},
-    "tune_fusion": {"runs": [FINE, FINE], "qrels": FINE},
+    "fusing.tune_fusion": {"runs": [FINE, FINE], "qrels": FINE},
     "convert": {"source": FINE, "target": "x"},
     **{f"read_{kind}": {"source": kind} for kind in ("run", "qrels")},
-    **{f"write_{kind}": {kind: FINE, "path": "x"} for kind in ("run", "qrels")},
-    "check_comparable": {"results": [te.evaluate(FINE, FINE, "map")] * 2},
+    "write_run": {"run": FINE, "path": "x"},
+    "io.write_qrels": {"qrels": FINE, "path": "x"},
+    "scoring.check_comparable": {"results": [te.evaluate(FINE, FINE, "map")] * 2},
 }
 """Arguments with which functions work."""
 
@@ -544,19 +548,20 @@ def test_an_ellipsis_is_no_argument(
     monkeypatch.chdir(tmp_path)
     said = {}
     for name, fit in FIT.items():
-        for argument in inspect.signature(getattr(te, name)).parameters:
+        function = attrgetter(name)(te)
+        for argument in inspect.signature(function).parameters:
             try:
-                getattr(te, name)(**{**fit, argument: ...})
+                function(**{**fit, argument: ...})
                 said[f"{name} {argument}"] = "taken"
-            except te.TrecevalError as error:
+            except te.errors.TrecevalError as error:
                 said[f"{name} {argument}"] = str(error)
     assert sum(line == "taken" for line in said.values()) == 12
     assert table(said) == snapshot
 
 
-def refused(act: Callable[[], object]) -> te.TrecevalError:
+def refused(act: Callable[[], object]) -> te.errors.TrecevalError:
     """Return the error of ours with which something is refused."""
-    with pytest.raises(te.TrecevalError) as caught:
+    with pytest.raises(te.errors.TrecevalError) as caught:
         act()
     return caught.value
 
@@ -616,17 +621,17 @@ def in_row(given: Any) -> Any:
 def test_a_list_of_queries_is_refused_with_the_form_that_works(
     qrels: Any, run: Any, todo: str, follow: Callable[[Any], Any], rr: float
 ) -> None:
-    with pytest.raises(te.DataError) as caught:
+    with pytest.raises(te.errors.DataError) as caught:
         te.evaluate(qrels, run, ["RR"])
     assert caught.value.todo.endswith(todo if "np" in todo else f"such as {todo}.")
-    with pytest.raises(te.DataError):
+    with pytest.raises(te.errors.DataError):
         te.evaluate(follow(qrels), run, ["RR"])  # both are needed
     assert te.evaluate(follow(qrels), follow(run), ["RR"]).mean["RR"] == rr
 
 
 def test_rows_of_numbers_are_refused_where_the_third_of_a_run_is_a_query() -> None:
     # A row of three whole numbers is (qid, docid, value); three scores are not, and the run says so.
-    with pytest.raises(te.DataError, match=r"give both as np\.array\(…\)"):
+    with pytest.raises(te.errors.DataError, match=r"give both as np\.array\(…\)"):
         te.evaluate([[0, 1, 0]], [[0.9, 0.8, 0.7]], ["RR"])
     assert te.evaluate(np.array([[0, 1, 0]]), np.array([[0.9, 0.8, 0.7]]), ["RR"]).mean["RR"] == 1 / 2
 
@@ -643,7 +648,7 @@ def test_rows_of_numbers_are_refused_where_the_third_of_a_run_is_a_query() -> No
     ],
 )
 def test_rows_that_are_wrong_are_not_taken_for_queries(rows: Any) -> None:
-    with pytest.raises(te.DataError) as caught:
+    with pytest.raises(te.errors.DataError) as caught:
         te.Qrels(rows)
     assert "enumerate" not in caught.value.todo
     assert "np.array" not in caught.value.todo
@@ -684,7 +689,7 @@ def tried(act: Callable[[], object]) -> None:
         warnings.simplefilter("ignore")
         try:
             act()
-        except te.TrecevalError as error:
+        except te.errors.TrecevalError as error:
             str(error)
 
 
@@ -711,6 +716,6 @@ def test_garbage_in_any_place_never_raises_anything_but_our_errors(garbage: Any,
 
 
 def test_a_ranking_without_settings_is_that_of_the_default_conventions() -> None:
-    ranking, conventions = Ranking(), te.Conventions()
+    ranking, conventions = Ranking(), te.scoring.Conventions()
     for name in ("depth", "judged_only", "order", "score_type", "ties"):
         assert getattr(ranking, name) == getattr(conventions, name), name

@@ -60,9 +60,12 @@ def test_a_document_has_the_score_of_its_best_segment_in_every_form(form: str, t
     if form == "MS MARCO":
         options["run_format"] = "msmarco"
     assert te.evaluate(QRELS, FORMS[form](tmp_path), MEASURES, **options).mean == pytest.approx(VALUES)
-    evaluator = te.Evaluator(QRELS, te.Scoring(MEASURES), te.Reading(**options))
+    evaluator = te.Evaluator(QRELS, te.Scoring(MEASURES), te.scoring.Reading(**options))
     assert evaluator.score(FORMS[form](tmp_path)).mean == pytest.approx(VALUES)
-    assert [*load_run(FORMS[form](tmp_path), te.Reading(**options))["q"]] in (["d2", "d1", "d3"], ["d3", "d1", "d2"])
+    assert [*load_run(FORMS[form](tmp_path), te.scoring.Reading(**options))["q"]] in (
+        ["d2", "d1", "d3"],
+        ["d3", "d1", "d2"],
+    )
 
 
 def test_an_id_is_cut_at_the_first_separator_and_stays_whole_without_one() -> None:
@@ -93,21 +96,21 @@ def test_ranks_count_documents(tmp_path: Path) -> None:
 def test_a_document_twice_is_refused_before_its_segments_are_joined() -> None:
     text = "q Q0 d#1 1 2 t\nq Q0 d#{} 2 1 t\n"
     assert te.evaluate({"q": {"d": 1}}, te.read_run(text=text.format(2)), ["RR"], max_passage="#").mean["RR"] == 1.0
-    with pytest.raises(te.InputError, match="document 'd#1' occurs twice"):
+    with pytest.raises(te.errors.InputError, match="document 'd#1' occurs twice"):
         te.read_run(text=text.format(1))
 
 
 def test_a_run_without_documents_stays_without_them() -> None:
-    with pytest.warns(te.SuspectRunWarning, match="no query of the run is judged"):
+    with pytest.warns(te.errors.SuspectRunWarning, match="no query of the run is judged"):
         results = te.evaluate({"q": {"d": 1}}, {"q": {}, "r": {"d#1": 1.0}}, ["RR"], complete=True, max_passage="#")
     assert results.mean == {"RR": 0.0}
 
 
 @pytest.mark.parametrize("separator", ["", 3, b"#", True])
 def test_a_separator_is_text(separator: Any) -> None:
-    with pytest.raises(te.MeasureError, match="max_passage must be text between document and segment"):
+    with pytest.raises(te.errors.MeasureError, match="max_passage must be text between document and segment"):
         te.evaluate(QRELS, SEGMENTS, ["RR"], max_passage=separator)
-    with pytest.raises(te.MeasureError, match="max_passage must be text"):
+    with pytest.raises(te.errors.MeasureError, match="max_passage must be text"):
         te.fuse([SEGMENTS, SEGMENTS], max_passage=separator)
 
 

@@ -22,7 +22,7 @@ from treceval_py.diagnosis import noting
 from treceval_py.diagnosis.signs import Lists, Seen, look, merged
 from treceval_py.io.source import Text
 
-pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.errors.MissingQueriesWarning")
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -215,7 +215,7 @@ def test_a_damage_is_noted_once_with_what_to_do_by_score_and_in_python(case: Cas
     done = treceval(["-c", "-m", "map", "qrels.txt", "runs/damaged.txt"], folder=folder)
     assert len(notes_of(done, case)) == 1, done.err
     qrels, run = (folder / name for name in ("qrels.txt", "runs/damaged.txt"))
-    with pytest.warns(te.SuspectRunWarning) as caught:
+    with pytest.warns(te.errors.SuspectRunWarning) as caught:
         results = te.evaluate(qrels, run, "map", complete=True)
     assert [case.said in str(each.message) for each in caught].count(True) == 1
     assert case.code in [sign.code for sign in results.signs]
@@ -227,7 +227,7 @@ def test_a_damage_is_noted_once_with_what_to_do_by_score_and_in_python(case: Cas
 def test_what_is_noted_is_found_by_check(case: Case) -> None:
     qrels, run = (case.folder / name for name in ("qrels.txt", "runs/damaged.txt"))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", te.SuspectRunWarning)
+        warnings.simplefilter("ignore", te.errors.SuspectRunWarning)
         noted = {sign.code for sign in te.evaluate(qrels, run, "map", complete=True).signs}
     assert noted <= set(check(run, qrels).counts)
     alone = {code for code in noted if code.startswith("R")} - {"R132"}
@@ -257,11 +257,11 @@ def test_comparisons_gates_and_boards_warn_in_python(case: Case) -> None:
     qrels, run, other = (case.folder / name for name in ("qrels.txt", "runs/damaged.txt", "clean.txt"))
     for score in (
         lambda: te.compare(qrels, [other, run], complete=True),
-        lambda: te.gate(qrels, other, run),
+        lambda: te.gating.gate(qrels, other, run),
         lambda: te.board(qrels, case.folder / "runs"),
         lambda: te.Evaluator(qrels, te.Scoring(["map"], complete=True)).score(run),
     ):
-        with pytest.warns(te.SuspectRunWarning) as caught:
+        with pytest.warns(te.errors.SuspectRunWarning) as caught:
             score()
         assert [case.said in str(each.message) for each in caught].count(True) == 1
 
@@ -319,7 +319,7 @@ def test_dictionaries_have_the_same_signs(name: str) -> None:
     if name in CLOSE:
         lines = [line._replace(score=round(0.7 + float(str(line.score)) / 2000, 7)) for line in lines]
     qrels = te.read_qrels(Text(judgments(lines).encode(), "qrels"))
-    with pytest.warns(te.SuspectRunWarning):
+    with pytest.warns(te.errors.SuspectRunWarning):
         results = te.evaluate(qrels, nested(damage(lines)), "map", complete=True)
     assert code in [sign.code for sign in results.signs]
 
@@ -329,7 +329,7 @@ def test_arrays_of_distances_have_the_sign() -> None:
     ids = np.array([rng.permutation(500)[:30] for _ in range(10)])
     distances = np.sort(rng.uniform(0, 2, (10, 30)), axis=1)
     qrels = {str(query): {str(ids[query, 0]): 1, str(ids[query, 29]): 0} for query in range(10)}
-    with pytest.warns(te.SuspectRunWarning, match="scores grow from line to line in 10 of 10 queries"):
+    with pytest.warns(te.errors.SuspectRunWarning, match="scores grow from line to line in 10 of 10 queries"):
         te.evaluate(qrels, (distances, ids), "map")
     assert te.evaluate(qrels, (-distances, ids), "map").signs == ()
 
@@ -349,7 +349,7 @@ def test_arrays_of_distances_have_the_sign() -> None:
 def test_public_cases_are_noted_as_they_should(name: str, said: list[str]) -> None:
     folder = SHARED.parent / "public-cases"
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", te.SuspectRunWarning)
+        warnings.simplefilter("ignore", te.errors.SuspectRunWarning)
         results = te.evaluate(folder / f"{name}.qrels", folder / f"{name}.run", ["map"])
     assert [part in sign.text for part, sign in zip(said, results.signs, strict=True)] == [True] * len(said)
     found = check(folder / f"{name}.run", folder / f"{name}.qrels").counts
@@ -363,7 +363,7 @@ def test_public_cases_are_noted_as_they_should(name: str, said: list[str]) -> No
 def codes(qrels: dict[str, dict[str, int]], lines: Sequence[tuple[str, str, object, object]]) -> list[str]:
     text = "".join(f"{qid} Q0 {docid} {rank} {score} t\n" for qid, docid, rank, score in lines)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", te.SuspectRunWarning)
+        warnings.simplefilter("ignore", te.errors.SuspectRunWarning)
         return [sign.code for sign in te.evaluate(qrels, Text(text.encode(), "run"), "map", complete=True).signs]
 
 
@@ -498,15 +498,15 @@ def test_the_most_serious_three_are_kept(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_ranking_by_ranks_does_not_ask_for_scores() -> None:
     lines = listed([3] * 4, lambda *_: 1)
     text = "".join(f"{qid} Q0 {docid} {rank} {score} t\n" for qid, docid, rank, score in lines).encode()
-    with pytest.warns(te.SuspectRunWarning, match="all scores of a query are the same"):
+    with pytest.warns(te.errors.SuspectRunWarning, match="all scores of a query are the same"):
         te.evaluate(JUDGED, Text(text, "run"), "RR@10", complete=True)
     assert te.evaluate(JUDGED, Text(text, "run"), "RR@10", profile="msmarco").signs == ()
 
 
 def test_the_refusal_of_a_run_without_judged_queries_names_a_similar_query() -> None:
-    with pytest.raises(te.EvaluationError, match=r"'q07' is not judged, but '7' is: .*Write query ids as in"):
+    with pytest.raises(te.errors.EvaluationError, match=r"'q07' is not judged, but '7' is: .*Write query ids as in"):
         te.evaluate({"7": {"a": 1}}, {"q07": {"a": 1.0}}, "map")
-    with pytest.raises(te.EvaluationError, match=r"7 \(1 query\)\. Check that both files belong together"):
+    with pytest.raises(te.errors.EvaluationError, match=r"7 \(1 query\)\. Check that both files belong together"):
         te.evaluate({"7": {"a": 1}}, {"q08": {"a": 1.0}}, "map")
 
 
@@ -536,7 +536,7 @@ def test_saved_results_keep_their_signs(tmp_path: Path) -> None:
     qrels, run = tmp_path / "qrels.txt", tmp_path / "run.txt"
     qrels.write_text(judgments(clean()))
     run.write_bytes(written(turned(clean())))
-    with pytest.warns(te.SuspectRunWarning, match="as distances do"):
+    with pytest.warns(te.errors.SuspectRunWarning, match="as distances do"):
         results = te.evaluate(qrels, run, "map")
     results.save(tmp_path / "results.json")
-    assert te.read_results(tmp_path / "results.json").signs == results.signs != ()
+    assert te.comparing.read_results(tmp_path / "results.json").signs == results.signs != ()

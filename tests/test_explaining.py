@@ -22,17 +22,17 @@ from syrupy.assertion import SnapshotAssertion
 from test_scoring_profiles import PROFILE_OF, QRELS, ROWS, RUN, Row, expressible, label, lines_with_ranks
 
 import treceval_py as te
-from treceval_py import CONVENTIONS, PROFILES, Profile
 from treceval_py.errors import EvaluationError
-from treceval_py.explaining import Claim, Match, read_claim
-from treceval_py.explaining.explanation import Explained
+from treceval_py.explaining import Claim, Match
+from treceval_py.explaining.explanation import Explained, read_claim
 from treceval_py.measuring import FAMILIES
+from treceval_py.scoring import CONVENTIONS, PROFILES, Profile
 
 # The messy run lacks a judged query, which profiles count differently.
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::treceval_py.MissingQueriesWarning",
-    "ignore::treceval_py.SuspectRunWarning",
-    "ignore:.* can differ from:treceval_py.TrecevalWarning",
+    "ignore::treceval_py.errors.MissingQueriesWarning",
+    "ignore::treceval_py.errors.SuspectRunWarning",
+    "ignore:.* can differ from:treceval_py.errors.TrecevalWarning",
 )
 
 MESSY = te.read_qrels(QRELS), te.read_run(RUN)
@@ -210,7 +210,7 @@ def test_a_claim_is_read(text: str, measure: str, value: float, digits: int) -> 
 # --- walks ---
 
 
-def custom(conventions: te.Conventions) -> Profile:
+def custom(conventions: te.scoring.Conventions) -> Profile:
     return Profile("custom", "made for a test", conventions)
 
 
@@ -308,7 +308,7 @@ def test_the_terms_of_a_query_add_up_to_its_value(name: str) -> None:
         for measure in APART:
             results = te.evaluate(qrels, run, measure, profile=name, complete=True)
             for qid in qrels:
-                found = te.arithmetic(qrels, run, measure, qid, profile=name)
+                found = te.explaining.arithmetic(qrels, run, measure, qid, profile=name)
                 if results.get(qid):
                     assert found.value == pytest.approx(results[qid][measure], abs=1e-12), (seed, measure)
                 averaged = ("ties", "average") in found.measure.parameters
@@ -328,10 +328,10 @@ def test_the_terms_of_a_query_add_up_to_its_value(name: str) -> None:
 
 def test_a_query_without_terms_and_a_measure_that_is_not_taken_apart() -> None:
     with pytest.raises(EvaluationError, match="query 'q9' is not judged"):
-        te.arithmetic(LABELS, LISTS, "AP", "q9")
-    found = te.arithmetic(LABELS, LISTS, "AP", "q3")
+        te.explaining.arithmetic(LABELS, LISTS, "AP", "q9")
+    found = te.explaining.arithmetic(LABELS, LISTS, "AP", "q3")
     assert (found.value, found.terms, found.apart) == (0.0, [], True)
-    found = te.arithmetic(LABELS, LISTS, "bpref", "q1")
+    found = te.explaining.arithmetic(LABELS, LISTS, "bpref", "q1")
     assert (found.value, found.apart) == (te.evaluate(LABELS, LISTS, "bpref")["q1"]["bpref"], False)
     assert [(term.rank, term.docid, term.label) for term in found.terms] == [(2, "a", 2), (3, "b", 1), (4, "c", 0)]
     assert {(term.how, term.value, term.total) for term in found.terms} == {("", 0.0, 0.0)}
@@ -341,7 +341,7 @@ def test_a_query_without_terms_and_a_measure_that_is_not_taken_apart() -> None:
 
 
 def files(folder: Path, qrels: Any = LABELS, run: Any = LISTS) -> None:
-    te.write_qrels(te.Qrels(qrels), folder / "qrels")
+    te.io.write_qrels(te.Qrels(qrels), folder / "qrels")
     te.write_run(te.Run(run, tag="t"), folder / "run")
 
 

@@ -305,8 +305,8 @@ def test_few_numbers_are_explained_by_chance(name: str) -> None:
     of = pair(name)
     scorer = Scorer(te.Qrels(of.qrels), te.Run(of.run))
     shares = []
-    for measure in te.parse_measures(MEASURES):
-        task = task_of(measure, te.PROFILES["trec_eval-10"], scorer.situation)
+    for measure in te.measuring.parse_measures(MEASURES):
+        task = task_of(measure, te.scoring.PROFILES["trec_eval-10"], scorer.situation)
         ways = profile_variants(measure, scorer.situation)
         ways += variants_of(task, scorer.situation) + pairs_of(task, scorer.situation)
         means = [outcome.mean for outcome in scorer.scored(ways) if outcome is not None]
@@ -335,13 +335,13 @@ SITUATION = Situation(
 
 def ways(measure: str, situation: Situation = SITUATION) -> list[str]:
     """Return the costs and names of all variants one change away from a measure of trec_eval."""
-    task = task_of(te.parse_measures(measure)[0], te.PROFILES["trec_eval-10"], situation)
+    task = task_of(te.measuring.parse_measures(measure)[0], te.scoring.PROFILES["trec_eval-10"], situation)
     return [f"{each.cost}{'!' * each.mistake} {each.name}" for each in variants_of(task, situation)]
 
 
 @pytest.mark.parametrize("measure", ["AP", "nDCG@10", "RR", "P@5", "R@10", "ERR@20", "infAP"])
 def test_the_ways_that_are_tried_are_known(measure: str, snapshot: SnapshotAssertion) -> None:
-    task = task_of(te.parse_measures(measure)[0], te.PROFILES["trec_eval-10"], SITUATION)
+    task = task_of(te.measuring.parse_measures(measure)[0], te.scoring.PROFILES["trec_eval-10"], SITUATION)
     pairs = pairs_of(task, SITUATION)
     assert len({each.name for each in pairs}) == len(pairs)
     assert {each.cost for each in pairs} <= {4}

@@ -70,7 +70,7 @@ def run_of(seed: int, queries: int = 30, least: int = 0, most: int = 12) -> dict
 
 def quiet(runs: Any, *arguments: Any, **options: Any) -> te.Run:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", te.TrecevalWarning)
+        warnings.simplefilter("ignore", te.errors.TrecevalWarning)
         return te.fuse(runs, *arguments, **options)
 
 
@@ -222,7 +222,7 @@ def test_a_run_that_could_not_be_replaced_keeps_its_record(folder: Path, monkeyp
         """Fail where the last bytes are written, as a full disk does."""
         with whole(path) as stream:
             yield stream
-            raise te.OutputError("cannot be written: no space left", "Free some.", file=path)
+            raise te.errors.OutputError("cannot be written: no space left", "Free some.", file=path)
 
     monkeypatch.setattr(files, "written_whole", full)
     assert fuse(folder, "one.txt", "other.txt", "-o", "fused.txt", "--method", "combsum").status == 1
@@ -260,7 +260,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any]]] = {
 def test_what_cannot_be_fused_is_refused(snapshot: SnapshotAssertion) -> None:
     said = {}
     for case, (runs, options) in REFUSED.items():
-        with pytest.raises(te.TrecevalError) as refused:
+        with pytest.raises(te.errors.TrecevalError) as refused:
             te.fuse(runs, **options)
         said[case] = f"{type(refused.value).__name__}: {refused.value}"
     assert said == snapshot
@@ -361,7 +361,7 @@ def notes(runs: Any, *arguments: Any, **options: Any) -> list[str]:
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
         te.fuse(runs, *arguments, **options)
-    assert all(each.category is te.TrecevalWarning and each.filename == __file__ for each in given)
+    assert all(each.category is te.errors.TrecevalWarning and each.filename == __file__ for each in given)
     return [str(each.message) for each in given]
 
 
@@ -477,7 +477,7 @@ def test_a_record_without_paths_names_no_folder_of_its_inputs_either(folder: Pat
 
 def test_a_record_of_an_older_run_does_not_stay_beside_a_new_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any, **options: Any) -> None:
-        raise te.OutputError("cannot be written: no space left")
+        raise te.errors.OutputError("cannot be written: no space left")
 
     assert fuse(folder, "one.txt", "other.txt", "-o", "fused.txt").status == 0
     monkeypatch.setattr(files, "write_sidecar", full)

@@ -89,9 +89,9 @@ QRELS = str(DATA / "qrels.tsv")
 RUNS = [str(DATA / "runs" / f"{name}.txt") for name in ("bm25", "minilm")]
 
 
-@pytest.mark.filterwarnings("ignore::treceval_py.TrecevalWarning")
+@pytest.mark.filterwarnings("ignore::treceval_py.errors.TrecevalWarning")
 def test_each_query_of_the_fused_run_has_the_setting_of_its_fold() -> None:
-    run, tuned = te.tune_fusion(RUNS, QRELS, folds=3)
+    run, tuned = te.fusing.tune_fusion(RUNS, QRELS, folds=3)
     by_setting = {}
     for number, choice in enumerate(tuned.chosen.folds):
         weights = choice.fusion.weights
@@ -112,11 +112,11 @@ def test_each_query_of_the_fused_run_has_the_setting_of_its_fold() -> None:
     assert tuned.chosen.folds[0].mean == pytest.approx(means[best])
 
 
-@pytest.mark.filterwarnings("ignore::treceval_py.TrecevalWarning")
+@pytest.mark.filterwarnings("ignore::treceval_py.errors.TrecevalWarning")
 def test_queries_without_judgments_have_the_final_setting() -> None:
     judged = {qid: dict(documents) for qid, documents in te.read_qrels(QRELS).items()}
     some = dict(list(judged.items())[:20])
-    run, tuned = te.tune_fusion(RUNS, some, folds=2)
+    run, tuned = te.fusing.tune_fusion(RUNS, some, folds=2)
     assert set(tuned.folds) == set(some)
     final = tuned.chosen.final.fusion
     assert final.weights is not None
@@ -247,7 +247,7 @@ def test_what_cannot_be_tuned_is_refused_from_python(snapshot: SnapshotAssertion
         {"method": "combsum"},
     ):  # fmt: skip
         with pytest.raises(DataError) as refused:
-            te.tune_fusion(**{**usual, **options})  # type: ignore[arg-type]
+            te.fusing.tune_fusion(**{**usual, **options})  # type: ignore[arg-type]
         said[str(options)] = str(refused.value)
     assert said == snapshot
 
@@ -266,12 +266,12 @@ def noise(seed: int, queries: int = 40, documents: int = 20) -> tuple[dict[str, 
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::treceval_py.TrecevalWarning")
+@pytest.mark.filterwarnings("ignore::treceval_py.errors.TrecevalWarning")
 def test_on_noise_the_nested_estimate_shows_no_gain() -> None:
     # benchmarks/fusing_noise.py does it 1,000 times. The gain in sample is one of selection alone.
     gains = []
     for seed in range(60):
-        chosen = te.tune_fusion(noise(seed)[1], noise(seed)[0]).tuned.chosen
+        chosen = te.fusing.tune_fusion(noise(seed)[1], noise(seed)[0]).tuned.chosen
         gains.append((chosen.final.mean - chosen.usual, chosen.nested - chosen.usual))
     in_sample, nested = np.array(gains).T
     error = nested.std(ddof=1) / math.sqrt(len(nested))

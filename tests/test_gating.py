@@ -18,7 +18,7 @@ from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
 from treceval_py.comparing.scores import Aligned
-from treceval_py.gating.gate import CANNOT_TELL, PASS, STATUS, WORSE, Decision, GateSettings, Margin, Verdict, decide
+from treceval_py.gating.gating import CANNOT_TELL, PASS, STATUS, WORSE, Decision, GateSettings, Margin, Verdict, decide
 from treceval_py.gating.show import finding
 
 RNG = np.random.default_rng(4)
@@ -261,7 +261,7 @@ def ranks(*order: int) -> dict[str, dict[str, float]]:
 
 
 def test_a_verdict_is_looked_up_by_measure_and_prints() -> None:
-    found = te.gate(QRELS, ranks(1, 2), ranks(1, 2), ["RR", "P@5"])
+    found = te.gating.gate(QRELS, ranks(1, 2), ranks(1, 2), ["RR", "P@5"])
     assert (found.outcome, found.status, found.passed) == (PASS, 0, True)
     assert found["recip_rank"].baseline == found["RR"].candidate == 0.75
     assert str(found).startswith("Pass: run 2 is not lower than run 1 by more than 0.01 in RR and P@5 ")
@@ -269,37 +269,37 @@ def test_a_verdict_is_looked_up_by_measure_and_prints() -> None:
 
 @pytest.mark.parametrize(("candidate", "outcome"), [((3, 4), WORSE), ((2, 1), CANNOT_TELL), ((1, 2), PASS)])
 def test_one_measure_is_enough_to_be_worse_and_all_must_pass(candidate: tuple[int, int], outcome: str) -> None:
-    found = te.gate(QRELS, ranks(1, 2), ranks(*candidate), ["P@5", "RR", "Success@5"])
+    found = te.gating.gate(QRELS, ranks(1, 2), ranks(*candidate), ["P@5", "RR", "Success@5"])
     assert [each.outcome for each in found.decisions] == [PASS, outcome, PASS]
     assert found.outcome == outcome
 
 
 def test_margins_and_floors_name_the_measures_that_are_compared() -> None:
-    found = te.gate(QRELS, ranks(1), ranks(1), margin={"RR": 0.1, "P@5": "5%"}, floors={"nDCG@10": 0.9})
+    found = te.gating.gate(QRELS, ranks(1), ranks(1), margin={"RR": 0.1, "P@5": "5%"}, floors={"nDCG@10": 0.9})
     assert [(each.measure, str(each.margin)) for each in found.decisions] == [
         ("RR", "0.1"), ("P@5", "5 %"), ("nDCG@10", "None"),
     ]  # fmt: skip
     assert math.isnan(found["RR"].floor)
     assert found["nDCG@10"].floor == 0.9
-    both = te.gate(QRELS, ranks(1), ranks(1), "recip_rank", margin=0.2, floors={"RR": 0.5})["RR"]
+    both = te.gating.gate(QRELS, ranks(1), ranks(1), "recip_rank", margin=0.2, floors={"RR": 0.5})["RR"]
     assert (both.margin, both.floor) == (Margin(0.2), 0.5)
 
 
 def test_a_query_that_the_candidate_lacks_is_an_empty_ranking_and_is_said() -> None:
     lacking = {qid: row for qid, row in ranks(1).items() if qid not in ("3", "7")}
-    found = te.gate(QRELS, ranks(1), lacking, "RR")
+    found = te.gating.gate(QRELS, ranks(1), lacking, "RR")
     assert (found["RR"].queries, found["RR"].candidate) == (20, 0.9)
     assert found.notes == ("the candidate lacks 2 judged queries (3, 7), which count as empty rankings.",)
 
 
-@pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+@pytest.mark.filterwarnings("ignore::treceval_py.errors.MissingQueriesWarning")
 def test_saved_results_of_other_queries_are_refused() -> None:
     lacking = {qid: row for qid, row in ranks(1).items() if qid not in ("3", "7")}
     results = [te.evaluate(QRELS, run, "RR") for run in (ranks(1), lacking)]
-    with pytest.raises(te.EvaluationError, match="2 queries have a value of RR in run 1 or in run 2 only"):
-        te.gate(QRELS, ranks(1), lacking, "RR", complete=False)
-    with pytest.raises(te.EvaluationError) as caught:
-        te.gate(None, *results)
+    with pytest.raises(te.errors.EvaluationError, match="2 queries have a value of RR in run 1 or in run 2 only"):
+        te.gating.gate(QRELS, ranks(1), lacking, "RR", complete=False)
+    with pytest.raises(te.errors.EvaluationError) as caught:
+        te.gating.gate(None, *results)
     assert str(caught.value) == (
         "2 queries have a value of RR in run 1 or in run 2 only (3, 7). Score both over all judged queries (-c), or "
         "choose another measure."
@@ -327,10 +327,10 @@ LIMITS: dict[str, tuple[str, object, object]] = {
 def test_options_out_of_range_are_refused(snapshot: SnapshotAssertion) -> None:
     said = {}
     for name, (option, refused, taken) in LIMITS.items():
-        with pytest.raises(te.MeasureError) as caught:
-            te.gate(QRELS, ranks(1), ranks(1), "RR", **{option: refused})  # type: ignore[arg-type]
+        with pytest.raises(te.errors.MeasureError) as caught:
+            te.gating.gate(QRELS, ranks(1), ranks(1), "RR", **{option: refused})  # type: ignore[arg-type]
         said[name] = str(caught.value)
-        assert te.gate(QRELS, ranks(1), ranks(1), "RR", **{option: taken}).passed  # type: ignore[arg-type]
+        assert te.gating.gate(QRELS, ranks(1), ranks(1), "RR", **{option: taken}).passed  # type: ignore[arg-type]
     assert said == snapshot
 
 
@@ -338,23 +338,25 @@ def test_options_out_of_range_are_refused(snapshot: SnapshotAssertion) -> None:
 
 
 def test_a_margin_of_a_measure_with_large_values_is_questioned() -> None:
-    found = te.gate(QRELS, ranks(1), ranks(1), ["num_ret", "RR"])
+    found = te.gating.gate(QRELS, ranks(1), ranks(1), ["num_ret", "RR"])
     assert found.notes == ("num_ret may be above 1: is a margin of 0.01 meant?",) or found["num_ret"].candidate <= 1
-    found = te.gate(QRELS, ranks(3), ranks(3), ["num_ret", "RR"])
+    found = te.gating.gate(QRELS, ranks(3), ranks(3), ["num_ret", "RR"])
     assert found.notes == ("num_ret may be above 1: is a margin of 0.01 meant?",)
-    assert te.gate(QRELS, ranks(3), ranks(3), "num_ret", margin=1).notes == ()
-    assert te.gate(QRELS, ranks(1), ranks(1), "RR").notes == ()  # whose values are 1
+    assert te.gating.gate(QRELS, ranks(3), ranks(3), "num_ret", margin=1).notes == ()
+    assert te.gating.gate(QRELS, ranks(1), ranks(1), "RR").notes == ()  # whose values are 1
 
 
 def test_a_margin_that_lets_a_candidate_without_any_result_pass_is_questioned() -> None:
-    (note,) = te.gate(QRELS, ranks(1, 2), ranks(1, 2), "RR", margin=5).notes
+    (note,) = te.gating.gate(QRELS, ranks(1, 2), ranks(1, 2), "RR", margin=5).notes
     assert re.fullmatch(r"the baseline's mean of RR, 0\.\d{4}, is not above the margin of 5, so that .* meant\?", note)
-    assert [len(te.gate(QRELS, ranks(1, 2), ranks(1, 2), "RR", margin=m).notes) for m in ("90%", 0.74, 0.75)] == [
+    assert [
+        len(te.gating.gate(QRELS, ranks(1, 2), ranks(1, 2), "RR", margin=m).notes) for m in ("90%", 0.74, 0.75)
+    ] == [
         0,
         0,
         1,
     ]
-    assert te.gate(QRELS, ranks(3), ranks(3), "P_1").notes == ()  # a mean of 0, below which nothing is
+    assert te.gating.gate(QRELS, ranks(3), ranks(3), "P_1").notes == ()  # a mean of 0, below which nothing is
 
 
 def test_what_cannot_be_told_comes_with_the_queries_that_would_do() -> None:
@@ -365,7 +367,7 @@ def test_what_cannot_be_told_comes_with_the_queries_that_would_do() -> None:
     differences = np.tile([-0.5, 0.5, 1 / 6, -1 / 6], 5)
     needed = TTestPower().solve_power(0.01 / differences.std(ddof=1), None, 0.05, 0.8, alternative="larger")
     power = TTestPower().power(0.01 / differences.std(ddof=1), 20, 0.05, alternative="larger")
-    found = te.gate(QRELS, old, new, "RR")
+    found = te.gating.gate(QRELS, old, new, "RR")
     assert needed > 8000
     assert finding(found) == (
         "Cannot tell: run 2 may or may not be lower than run 1 by more than 0.01 in RR; an equal run passes with a "

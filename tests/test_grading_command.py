@@ -129,7 +129,7 @@ def test_the_folder_of_a_new_exercise_has_the_default_rules_and_says_where_to_de
     done = treceval(["grade", "--template", "-o", "new"], folder=assignment)
     assert (done.status, done.out, done.err) == (0, b"written to new/\n", b"")
     new = assignment / "new"
-    assert te.read_rules(new / "rules.toml") == te.Rules()
+    assert te.grading.read_rules(new / "rules.toml") == te.grading.Rules()
     names = ["README.md", "for-students/README.md", "for-students/claims.csv"]
     assert {name: (new / name).read_text() for name in names} == snapshot
     assert sorted(path.name for path in new.iterdir()) == ["README.md", "for-students", "rules.toml", "submissions"]

@@ -42,11 +42,11 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Grading:
         folder = tmp_path_factory.mktemp("course")
         MADE.write(folder)
         export = EXPORTS[platform]
-        grades = te.grade(
+        grades = te.grading.grade(
             folder / "qrels.txt",
             folder / export.file,
             folder / "out",
-            rules=te.read_rules(folder / "rules.toml"),
+            rules=te.grading.read_rules(folder / "rules.toml"),
             baseline=folder / "baseline.txt",
             claims=folder / export.file.replace(".zip", "-claims.csv") if export.claims else None,
             roster=folder / export.file.replace(".zip", "-roster.csv"),

@@ -17,7 +17,7 @@ from treceval_py.errors import EvaluationError
 from treceval_py.grading import Course
 from treceval_py.grading.outputs.feedback import feedback
 
-pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.errors.MissingQueriesWarning")
 
 QRELS = "1 0 a 1\n1 0 b 0\n2 0 c 1\n"
 # The relevant documents are first: MAP is 1.
@@ -72,8 +72,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def graded(folder: Path, *, roster: bool = True, submitted: str = "in") -> Course:
-    rules, people = te.read_rules(folder / "rules.toml"), folder / "roster.csv" if roster else None
-    return te.grade_course(folder / submitted, folder / "out", rules=rules, roster=people, workers=1)
+    rules, people = te.grading.read_rules(folder / "rules.toml"), folder / "roster.csv" if roster else None
+    return te.grading.grade_course(folder / submitted, folder / "out", rules=rules, roster=people, workers=1)
 
 
 def totals(course: Course) -> list[tuple[str, float, float]]:
@@ -215,9 +215,11 @@ def test_a_course_that_cannot_be_graded_is_refused_before_anything_is_written(
 
 def test_rules_of_a_course_and_of_an_exercise_are_not_taken_for_each_other(folder: Path) -> None:
     with pytest.raises(EvaluationError, match="these are the rules of a course"):
-        te.grade(folder / "qrels.txt", folder / "in", folder / "out", rules=te.read_rules(folder / "rules.toml"))
+        te.grading.grade(
+            folder / "qrels.txt", folder / "in", folder / "out", rules=te.grading.read_rules(folder / "rules.toml")
+        )
     with pytest.raises(EvaluationError, match="the rules have no task"):
-        te.grade_course(folder / "in", folder / "out", rules=te.read_rules(text='title = "x"'))
+        te.grading.grade_course(folder / "in", folder / "out", rules=te.grading.read_rules(text='title = "x"'))
 
 
 def test_adjustments_are_of_a_task_and_a_comment_is_of_all(folder: Path) -> None:
@@ -240,9 +242,11 @@ def test_what_a_group_handed_in_counts_for_each_member_and_is_compared_with_othe
     # Three equal runs and another one, which the teacher chose for the group; decisions on others do not undo that.
     put(folder, {"in/sheet1/Lovelace Ada/other.txt": RUN.replace("b 2 1.0", "b 2 3.0")})
     put(folder, {ADJUSTED: '["1"]\nrun = "other.txt"\n["2"]\ncomment = "Well done"\n'})
-    rules = te.read_rules(text='[points]\nrun = 10\nclaims = 0\n[roster]\ngroups = "A"\n')
-    roster = te.read_roster(folder / "roster.csv")
-    grades = te.grade(folder / "qrels.txt", folder / "in" / "sheet1", folder / "out", rules=rules, roster=roster)
+    rules = te.grading.read_rules(text='[points]\nrun = 10\nclaims = 0\n[roster]\ngroups = "A"\n')
+    roster = te.grading.read_roster(folder / "roster.csv")
+    grades = te.grading.grade(
+        folder / "qrels.txt", folder / "in" / "sheet1", folder / "out", rules=rules, roster=roster
+    )
     said = [(each.graded.run, "Your group handed it" in feedback(each, grades)) for each in grades.entries]
     assert said == [("other.txt", True)] * 2 + [("run.txt", False)] * 2  # Ada and Grace; 李明 and Mallory
     assert [each.marks.total for each in grades.entries] == [10.0] * 4
@@ -253,7 +257,7 @@ def test_each_member_of_a_joint_submission_has_their_own_account_number(folder: 
     joint = LATE.replace("  :created_at", "  - :name: Grace Hopper\n    :sid: '2'\n  :created_at")
     put(folder, {"export/submission_1/run.txt": RUN})
     put(folder, {"export/submission_metadata.yml": joint.format("2026-02-01 10:00:00")})
-    roster = te.read_roster(folder / "roster.csv")
-    grades = te.grade(folder / "qrels.txt", folder / "export", folder / "out", roster=roster)
+    roster = te.grading.read_roster(folder / "roster.csv")
+    grades = te.grading.grade(folder / "qrels.txt", folder / "export", folder / "out", roster=roster)
     accounts = [(each.student, each.platform, each.account) for each in grades.entries]
     assert accounts == [("Ada Lovelace", "gradescope", "1"), ("Grace Hopper", "gradescope", "2"), ("李明", "", "")]

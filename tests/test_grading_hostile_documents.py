@@ -162,8 +162,8 @@ def class_(tmp_path_factory: pytest.TempPathFactory, address: tuple[str, Callabl
         (own / "run.txt").write_bytes(RUN)
         (own / "results.txt").write_text("MAP = 0.75\n")
     (folder / "rules.toml").write_text("[limits]\nseconds = 60\n")
-    rules = te.read_rules(folder / "rules.toml")
-    return te.grade(folder / "qrels.txt", folder / "class", folder / "out", rules=rules), folder
+    rules = te.grading.read_rules(folder / "rules.toml")
+    return te.grading.grade(folder / "qrels.txt", folder / "class", folder / "out", rules=rules), folder
 
 
 @pytest.mark.slow

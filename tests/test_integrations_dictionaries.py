@@ -17,7 +17,7 @@ import treceval_py as te
 from treceval_py.integrations import beir, mteb
 
 # said where a dictionary cannot say it
-pytestmark = pytest.mark.filterwarnings("ignore:.* judged queries is missing:treceval_py.TrecevalWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.* judged queries is missing:treceval_py.errors.TrecevalWarning")
 
 QRELS = {"q1": {"a": 2, "b": 0, "c": 1, "d": 1}, "q2": {"a": 1, "q2": 1}, "q3": {"b": 1}, "lost": {"a": 1}}
 RUN = {"q1": {"b": 3.0, "a": 3.0, "x": 2.0, "c": 1.0}, "q2": {"q2": 9.0, "y": 2.0, "a": 1.0}, "q3": {"z": 1.0}}
@@ -54,9 +54,9 @@ def test_beirs_four_dictionaries(ignored: bool) -> None:
 
 
 def test_a_judged_query_that_the_run_lacks_is_said() -> None:
-    with pytest.warns(te.TrecevalWarning, match=r"1 of 4 judged queries is missing \(lost\)"):
+    with pytest.warns(te.errors.TrecevalWarning, match=r"1 of 4 judged queries is missing \(lost\)"):
         beir.evaluate(QRELS, RUN, [1])
-    with pytest.warns(te.TrecevalWarning, match=r"1 of 4 judged queries is missing \(lost\)"):
+    with pytest.warns(te.errors.TrecevalWarning, match=r"1 of 4 judged queries is missing \(lost\)"):
         mteb.scores(QRELS, RUN, [1])
 
 
@@ -72,7 +72,9 @@ def test_a_document_that_is_the_query_is_taken_out_of_beirs_other_metrics_too() 
 
 
 def test_a_metric_that_beir_lacks_is_refused() -> None:
-    with pytest.raises(te.MeasureError, match=r"BEIR has no metric 'ndcg'\. Choose one of mrr, mrr@k, mrr_cut, "):
+    with pytest.raises(
+        te.errors.MeasureError, match=r"BEIR has no metric 'ndcg'\. Choose one of mrr, mrr@k, mrr_cut, "
+    ):
         beir.evaluate_custom(QRELS, RUN, [10], "ndcg")
 
 
@@ -126,7 +128,7 @@ def test_splits_and_subsets_are_chosen_and_not_guessed() -> None:
         ("test",): "no subset was chosen. There are: default, de.",
         ("test", "fr"): "there is no subset 'fr'. There are: default, de.",
     }.items():
-        with pytest.raises(te.DataError) as caught:
+        with pytest.raises(te.errors.DataError) as caught:
             mteb.claims(result, *arguments)
         assert str(caught.value) == message
 
@@ -135,7 +137,7 @@ def test_splits_and_subsets_are_chosen_and_not_guessed() -> None:
     "wrong", [None, 5, [], {}, {"scores": {}}, {"test": []}, {"test": [{"accuracy": 0.5}]}, {"a": "b"}]
 )
 def test_what_is_no_result_of_retrieval_is_refused(wrong: object) -> None:
-    with pytest.raises(te.DataError):
+    with pytest.raises(te.errors.DataError):
         mteb.claims(wrong)
 
 
@@ -161,5 +163,5 @@ def test_the_evaluator_of_models_takes_relevance_judgments_alone(monkeypatch: py
     evaluator = importlib.import_module(module).RankingEvaluator
     texts = {"q1": "a text"}
     assert evaluator(texts, {"d": "another"}, {"q1": {"d"}, "q2": {"d"}}, "nDCG@7").depth == 7
-    with pytest.raises(te.DataError, match=r"^Preferences instead of judgments\. Give \{qid: "):
-        evaluator(texts, {}, te.Preferences({}))
+    with pytest.raises(te.errors.DataError, match=r"^Preferences instead of judgments\. Give \{qid: "):
+        evaluator(texts, {}, te.data.Preferences({}))

@@ -76,11 +76,11 @@ def test_the_profile_decides_what_is_counted() -> None:
     """Under trec_eval's a query that the run lacks is left out: (0.5 + 0.5) / 2."""
     provider = provide("trec_eval-10")
     assert provider.profile.name == "trec_eval-10"
-    with pytest.warns(te.TrecevalWarning, match=r"1 of 3 judged queries is missing \(lost\)"):
+    with pytest.warns(te.errors.TrecevalWarning, match=r"1 of 3 judged queries is missing \(lost\)"):
         assert ir_measures.calc_aggregate([P @ 2], QRELS, RUN) == {P @ 2: 0.5}
-    with pytest.warns(te.TrecevalWarning):
+    with pytest.warns(te.errors.TrecevalWarning):
         assert [value.query_id for value in ir_measures.iter_calc([P @ 2], QRELS, RUN)] == ["q1", "q2"]
-    with pytest.raises(te.MeasureError, match="unknown profile 'trec'"):
+    with pytest.raises(te.errors.MeasureError, match="unknown profile 'trec'"):
         provide("trec")
 
 
@@ -164,9 +164,9 @@ def test_a_measure_of_this_package_is_an_object_of_ir_measures() -> None:
     assert measure("R_cap@1") != measure("R_cap@2")
     assert not ir_measures.pytrec_eval.supports(measure("R_cap@1"))
     for wrong, message in {"P": "'P' stands for 9 measures", "gm_map": "no per-query values"}.items():
-        with pytest.raises(te.MeasureError, match=message):
+        with pytest.raises(te.errors.MeasureError, match=message):
             measure(wrong)
-    with pytest.raises(te.MeasureError, match="unknown measure 'R_cup@1'"):
+    with pytest.raises(te.errors.MeasureError, match="unknown measure 'R_cup@1'"):
         measure("R_cup@1")
 
 
@@ -187,9 +187,9 @@ def test_what_it_lacks_goes_to_ir_measures_as_before() -> None:
 
 
 def test_data_that_ir_measures_cannot_read_are_refused() -> None:
-    with pytest.raises(te.DataError, match="relevant"):
+    with pytest.raises(te.errors.DataError, match="relevant"):
         TrecevalProvider().calc_aggregate([AP], {"q1": {"a": "relevant"}}, RUN)
-    with pytest.raises(te.DataError, match="NaN"):
+    with pytest.raises(te.errors.DataError, match="NaN"):
         TrecevalProvider().calc_aggregate([AP], QRELS, {"q1": {"a": math.nan}})
 
 

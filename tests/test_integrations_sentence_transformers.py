@@ -138,9 +138,9 @@ def test_a_line_is_written_for_each_call(tmp_path: Path) -> None:
     assert rows[0] == ["epoch", "steps", "dot_RR@10", "dot_AP@5"]
     assert [row[:2] for row in rows[1:]] == [["0", "10"], ["1", "-1"]]
     assert list(map(float, rows[1][2:])) == [values["dev_dot_RR@10"], values["dev_dot_AP@5"]]
-    with pytest.raises(te.OutputError, match=r"the file has other columns\. Move it, or give another name"):
+    with pytest.raises(te.errors.OutputError, match=r"the file has other columns\. Move it, or give another name"):
         evaluator(RELEVANT, ["P@5"], name="dev")(Words(), str(tmp_path / "new"))
-    with pytest.raises(te.OutputError, match="cannot write"):
+    with pytest.raises(te.errors.OutputError, match="cannot write"):
         ours(Words(), str(tmp_path / "new" / "Ranking_evaluation_dev_results.csv"))
     evaluator(RELEVANT, write_csv=False)(Words(), str(tmp_path / "none"))
     assert not (tmp_path / "none").exists()
@@ -172,13 +172,13 @@ def test_relevant_documents_in_every_form(form: type, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_evaluated_is_refused() -> None:
-    with pytest.raises(te.DataError, match="no query has judgments"):
+    with pytest.raises(te.errors.DataError, match="no query has judgments"):
         evaluator({"unasked": {"d1"}})
-    with pytest.raises(te.MeasureError, match="unknown measure"):
+    with pytest.raises(te.errors.MeasureError, match="unknown measure"):
         evaluator(RELEVANT, ["ndgc@10"])
-    with pytest.raises(te.MeasureError, match="unknown profile"):
+    with pytest.raises(te.errors.MeasureError, match="unknown profile"):
         evaluator(RELEVANT, profile="sentence-transformer")
-    with pytest.raises(te.EvaluationError, match="the model returns NaN scores"):
+    with pytest.raises(te.errors.EvaluationError, match="the model returns NaN scores"):
         evaluator(RELEVANT)(Words(wrong=True))
 
 

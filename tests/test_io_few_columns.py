@@ -78,10 +78,10 @@ def test_a_format_is_recognised_by_what_the_columns_hold(case: str) -> None:
 
 
 def test_three_columns_that_may_be_ranks_or_scores_are_refused_with_both_formats() -> None:
-    with pytest.raises(te.InputError) as caught:
+    with pytest.raises(te.errors.InputError) as caught:
         te.read_run(text="1 a 7\n2 b 9\n")
     assert caught.value.todo == "Name its format: msmarco (qid docid rank) or tevatron (qid docid score)."
-    with pytest.raises(te.InputError, match="these are judgments of 3 columns") as caught:  # small, in no order
+    with pytest.raises(te.errors.InputError, match="these are judgments of 3 columns") as caught:  # small, in no order
         te.read_run(text="1 a 3\n1 b 7\n1 c 5\n")
     assert "Or name its format: msmarco (qid docid rank) or tevatron (qid docid score)." in caught.value.todo
     assert te.read_run(text="1 a 7\n2 b 9\n", format="msmarco").to_dict() == {"1": {"a": -7.0}, "2": {"b": -9.0}}
@@ -125,11 +125,11 @@ def test_judgments_of_a_sample_keep_their_strata(tmp_path: Path) -> None:
     assert qrels.to_dict() == {"11": {"a": -1, "b": 1}, "12": {"c": 2}}
     assert qrels.strata is not None
     assert qrels.strata.tolist() == ["2", "1", "1"]  # of a, b and c
-    te.write_qrels(qrels, tmp_path / "sampled", format="sampled")
+    te.io.write_qrels(qrels, tmp_path / "sampled", format="sampled")
     assert (tmp_path / "sampled").read_bytes() == b"11 0 a 2 -1\n11 0 b 1 1\n12 0 c 1 2\n"
-    te.write_qrels({"1": {"a": 1}}, tmp_path / "whole", format="sampled")
+    te.io.write_qrels({"1": {"a": 1}}, tmp_path / "whole", format="sampled")
     assert (tmp_path / "whole").read_bytes() == b"1 0 a 1 1\n"
-    with pytest.raises(te.InputError, match=r"document 'a' occurs twice in query '11' \(first on line 1\)"):
+    with pytest.raises(te.errors.InputError, match=r"document 'a' occurs twice in query '11' \(first on line 1\)"):
         te.read_qrels(text="11 0 a 2 -1\n11 0 a 1 1\n", format="sampled")
 
 
@@ -159,7 +159,7 @@ WRONG = {
 
 @pytest.mark.parametrize("text", WRONG)
 def test_what_is_wrong_in_them_is_refused_with_its_line(text: str) -> None:
-    with pytest.raises(te.InputError) as caught:
+    with pytest.raises(te.errors.InputError) as caught:
         te.read_run(text=text)
     assert str(caught.value) == WRONG[text]
 
@@ -181,7 +181,7 @@ def test_judgments_are_the_same_after_writing_and_recognising_each_format(name: 
     if name == "parquet":
         pytest.importorskip("pyarrow")
     qrels = {"1": {"a": 2, "b": 0}, "2": {"c": -1}}
-    te.write_qrels(qrels, tmp_path / "qrels", format=name)
+    te.io.write_qrels(qrels, tmp_path / "qrels", format=name)
     alike = {"msmarco": "qrels", "tsv": "beir"}  # files with the same content
     assert recognised(tmp_path / "qrels", "qrels")[0] == alike.get(name, name)
     assert te.read_qrels(tmp_path / "qrels").to_dict() == qrels
@@ -189,7 +189,7 @@ def test_judgments_are_the_same_after_writing_and_recognising_each_format(name: 
 
 def test_a_writer_warns_of_what_its_format_lacks(tmp_path: Path) -> None:
     run = te.Run({"1": {"a": 1.5}}, tag="mine")
-    with pytest.warns(te.TrecevalWarning) as said:
+    with pytest.warns(te.errors.TrecevalWarning) as said:
         te.write_run(run, tmp_path / "run.tsv", format="msmarco")
     place = tmp_path / "run.tsv"
     assert [str(each.message) for each in said] == [
@@ -199,14 +199,14 @@ def test_a_writer_warns_of_what_its_format_lacks(tmp_path: Path) -> None:
     te.write_run(run, tmp_path / "run.txt")  # without a word, as it lacks nothing
     te.write_run({"1": {"a": -1.0}}, tmp_path / "run.csv", format="csv")  # nor is there a tag to lose
     sample = te.read_qrels(text="1 0 a 2 1\n")
-    with pytest.warns(te.TrecevalWarning, match="TREC's format has no strata"):
-        te.write_qrels(sample, tmp_path / "qrels")
+    with pytest.warns(te.errors.TrecevalWarning, match="TREC's format has no strata"):
+        te.io.write_qrels(sample, tmp_path / "qrels")
 
 
 # --- one opening ---
 
 
-@pytest.mark.filterwarnings("ignore::treceval_py.SuspectRunWarning")  # its scores follow its ids
+@pytest.mark.filterwarnings("ignore::treceval_py.errors.SuspectRunWarning")  # its scores follow its ids
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_file_is_opened_once_and_its_head_decompressed_once(
     packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -54,7 +54,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import make
 import treceval_py as te
-from treceval_py.checking import check
+from treceval_py.checking.checking import check
 from treceval_py.grading.intake.candidates import like_a_run
 assert te.__file__.startswith(sys.argv[2]), te.__file__
 run = te.read_run("run.bars")
@@ -115,5 +115,5 @@ def test_all_that_loops_over_formats_sees_another(monkeypatch: pytest.MonkeyPatc
     assert te.convert(tmp_path / "run.json", tmp_path / "run.bars", kind="run").format == "bars"
     assert like_a_run(RUN, "upload")
     assert "bars" in te.check(io.BytesIO(RUN), kind="bars").findings[0].what.lower()
-    with pytest.raises(te.DataError, match="Choose one of bars, trec_results"):
+    with pytest.raises(te.errors.DataError, match="Choose one of bars, trec_results"):
         te.read_run(io.BytesIO(RUN), "nothing")

@@ -180,8 +180,8 @@ def test_what_is_no_judged_ranking_is_refused(folder: Path, snapshot: SnapshotAs
         assert (done.status, done.out) == (1, b"")
         assert done.err.startswith(f"{place}: ".encode())
         found[place] = done.err.decode()
-        with pytest.raises(te.InputError):
-            te.read_judged_ranking(str(folder / "bad"))
+        with pytest.raises(te.errors.InputError):
+            te.io.read_judged_ranking(str(folder / "bad"))
     for options, status in {
         "nothing": 1,
         ".": 1,
@@ -204,7 +204,7 @@ def test_its_signature_can_be_repeated(folder: Path) -> None:
 
 
 def test_from_python_it_is_judgments_and_a_run() -> None:
-    qrels, run = te.read_judged_ranking(io.BytesIO(EXAMPLE.encode()))
+    qrels, run = te.io.read_judged_ranking(io.BytesIO(EXAMPLE.encode()))
     assert dict(qrels["2"]) == {"a": 0, "b": 1, "c": 0, "d": 0}
     assert list(run["1"]) == ["e", "d", "c", "b", "a"]
     assert dict(run["3"]) == {"a": -1.0, "b": -2.0}

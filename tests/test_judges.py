@@ -36,7 +36,7 @@ def test_kappas_equal_scikit_learn(seed: int) -> None:
     one = generator.integers(0, size, 200)
     two = np.where(generator.random(200) < 0.6, one, generator.integers(0, size, 200))
     qrels = [{"q": {f"d{at}": int(label) for at, label in enumerate(labels)}} for labels in (one, two)]
-    pair = te.agree(qrels, bootstrap=1).pairs[0]
+    pair = te.judges.agree(qrels, bootstrap=1).pairs[0]
     for name, weights in (("kappa", None), ("linear", "linear"), ("quadratic", "quadratic")):
         expected = sklearn.cohen_kappa_score(one, two, weights=weights, labels=range(size))
         assert getattr(pair, name).value == pytest.approx(expected, abs=1e-12)
@@ -58,7 +58,7 @@ def test_a_grade_that_nobody_gave_lies_between_its_neighbours() -> None:
     sklearn = pytest.importorskip("sklearn.metrics", reason="scikit-learn is the other implementation")
     one, two = [0, 0, 1, 3, 3, 1], [0, 1, 1, 3, 1, 3]
     qrels = [{"q": {f"d{at}": label for at, label in enumerate(labels)}} for labels in (one, two)]
-    pair = te.agree(qrels, bootstrap=1).pairs[0]
+    pair = te.judges.agree(qrels, bootstrap=1).pairs[0]
     expected = sklearn.cohen_kappa_score(one, two, weights="linear", labels=range(4))
     assert pair.linear.value == pytest.approx(expected, abs=1e-12)
 
@@ -66,16 +66,16 @@ def test_a_grade_that_nobody_gave_lies_between_its_neighbours() -> None:
 def test_alpha_has_the_values_of_krippendorffs_tables() -> None:
     # Krippendorff, Computing Krippendorff's alpha-reliability, 2011: two observers and ten units of two values have
     # 0.095 (section A); four observers and twelve units with missing data 0.743, 0.815 and 0.849 (section C).
-    found = te.agree(judged("0100000000", "1110010010"), bootstrap=1)
+    found = te.judges.agree(judged("0100000000", "1110010010"), bootstrap=1)
     assert round(found.alpha["nominal"].value, 3) == 0.095
     four = judged("123321412...", "1233224125.3", ".3332342251.", "12332441251.")
-    found = te.agree(four, bootstrap=1)
+    found = te.judges.agree(four, bootstrap=1)
     assert [round(found.alpha[name].value, 3) for name in ("nominal", "ordinal", "interval")] == [0.743, 0.815, 0.849]
     assert found.judged == (9, 11, 10, 11)
 
 
 def test_where_no_disagreement_is_possible_there_is_no_coefficient() -> None:
-    found = te.agree(judged("111", "111"), bootstrap=10)
+    found = te.judges.agree(judged("111", "111"), bootstrap=10)
     assert math.isnan(found.pairs[0].kappa.value)
     assert math.isnan(found.alpha["nominal"].value)
     assert found.pairs[0].same == 1.0
@@ -86,7 +86,7 @@ def test_where_no_disagreement_is_possible_there_is_no_coefficient() -> None:
 
 
 def test_documents_that_one_judge_left_out_are_counted_and_not_compared() -> None:
-    pair = te.agree(judged("0121.", "02.11"), bootstrap=1).pairs[0]
+    pair = te.judges.agree(judged("0121.", "02.11"), bootstrap=1).pairs[0]
     assert (pair.common, pair.only_first, pair.only_second) == (3, 1, 1)
     assert pair.same == 2 / 3  # 0 and 0, 1 and 2, 1 and 1
     assert pair.bias == 1 / 3
@@ -95,7 +95,7 @@ def test_documents_that_one_judge_left_out_are_counted_and_not_compared() -> Non
 
 def test_negative_judgments_are_no_judgments() -> None:
     one = {"q": {"a": 1, "b": 0, "c": -1}}
-    found = te.agree([one, {"q": {"a": 1, "b": 1, "c": 1}}], bootstrap=1)
+    found = te.judges.agree([one, {"q": {"a": 1, "b": 1, "c": 1}}], bootstrap=1)
     assert found.grades == (0, 1)
     assert found.pairs[0].common == 2
     assert "1 negative judgment is treated as not judged" in found.notes[0]
@@ -103,7 +103,7 @@ def test_negative_judgments_are_no_judgments() -> None:
 
 def test_queries_are_told_apart() -> None:
     one, two = {"1": {"a": 1, "b": 0}, "2": {"a": 0, "b": 0}}, {"1": {"a": 1, "b": 0}, "2": {"a": 1, "b": 0}}
-    first, second = te.agree([one, two], bootstrap=1).pairs[0].queries
+    first, second = te.judges.agree([one, two], bootstrap=1).pairs[0].queries
     assert (first.qid, first.same, first.kappa) == ("1", 1.0, 1.0)
     assert (second.qid, second.same, second.kappa, second.bias) == ("2", 0.5, 0.0, 0.5)
 
@@ -118,7 +118,7 @@ def test_intervals_are_percentiles_over_resampled_queries() -> None:
         {f"q{q:02}": {f"d{d}": int(label) for d, label in enumerate(row)} for q, row in enumerate(each)}
         for each in labels
     ]
-    found = te.agree(qrels, bootstrap=4000, confidence=0.9).pairs[0].kappa
+    found = te.judges.agree(qrels, bootstrap=4000, confidence=0.9).pairs[0].kappa
     drawn = []
     for _ in range(4000):  # with another generator: equal but for what is drawn
         rows = generator.integers(0, 12, 12)
@@ -144,7 +144,7 @@ def two_judges(queries: int = 30) -> tuple[dict[str, dict[str, int]], dict[str, 
 
 def test_a_pair_that_both_judges_find_different_in_opposite_directions_is_a_flip() -> None:
     one, two, runs = two_judges()
-    order = te.agree({"anna": one, "ben": two}, runs, "RR", bootstrap=50).orders[0]
+    order = te.judges.agree({"anna": one, "ben": two}, runs, "RR", bootstrap=50).orders[0]
     assert (order.opposite, order.same, order.neither) == (1, 0, 0)
     assert order.flips == ((0, 1),)
     assert order.swapped == 1
@@ -156,7 +156,7 @@ def test_a_pair_that_both_judges_find_different_in_opposite_directions_is_a_flip
 def test_a_pair_that_only_one_judge_finds_different_is_a_change() -> None:
     one, _, runs = two_judges()
     unsure = {qid: {"a": 1, "b": 1} for qid in one}
-    order = te.agree([one, unsure], runs, "RR", bootstrap=50).orders[0]
+    order = te.judges.agree([one, unsure], runs, "RR", bootstrap=50).orders[0]
     assert (order.only_first, order.only_second, order.opposite) == (1, 0, 0)
     assert order.changes == ((0, 1, 0),)
     assert math.isnan(order.tau)  # for the second judge both runs have 1 throughout
@@ -165,7 +165,7 @@ def test_a_pair_that_only_one_judge_finds_different_is_a_change() -> None:
 def test_orders_are_over_queries_that_both_judges_have() -> None:
     one, two, runs = two_judges()
     fewer = {qid: labels for qid, labels in two.items() if qid != "q05"}
-    found = te.agree([one, fewer], runs, "RR", bootstrap=50)
+    found = te.judges.agree([one, fewer], runs, "RR", bootstrap=50)
     assert found.orders[0].queries == 29
     assert any("1 query that only one of two judges has" in note for note in found.notes)
 
@@ -174,15 +174,15 @@ def test_common_scores_with_documents_that_all_judges_judged() -> None:
     one = {"q": {"a": 1, "b": 1}, "r": {"a": 1, "c": 0}}
     two = {"q": {"a": 1}, "r": {"a": 1, "c": 0}}
     run = {"q": {"b": 2.0, "a": 1.0}, "r": {"a": 2.0}}
-    alone = te.agree([one, two], {"x": run}, "RR", bootstrap=5)
-    common = te.agree([one, two], {"x": run}, "RR", bootstrap=5, common=True)
+    alone = te.judges.agree([one, two], {"x": run}, "RR", bootstrap=5)
+    common = te.judges.agree([one, two], {"x": run}, "RR", bootstrap=5, common=True)
     assert alone.orders[0].means[:, 0].tolist() == [1.0, 0.75]  # b counts for the first judge
     assert common.orders[0].means[:, 0].tolist() == [0.75, 0.75]
 
 
 @needs_shared
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+@pytest.mark.filterwarnings("ignore::treceval_py.errors.MissingQueriesWarning")
 def test_real_runs_by_a_judge_who_finds_half_as_much() -> None:
     from scipy.stats import kendalltau
 
@@ -193,7 +193,7 @@ def test_real_runs_by_a_judge_who_finds_half_as_much() -> None:
     }
     strict = {qid: labels for qid, labels in strict.items() if any(labels.values())}
     runs = sorted(ROBUST.glob("input.*.gz"))
-    order = te.agree([qrels, strict], runs, "map", bootstrap=200).orders[0]
+    order = te.judges.agree([qrels, strict], runs, "map", bootstrap=200).orders[0]
     kept = {qid: dict(qrels[qid]) for qid in strict}
     means = np.array([[te.evaluate(judgments, run, "map").mean["map"] for run in runs] for judgments in (kept, strict)])
     assert order.means == pytest.approx(means, abs=1e-12)
@@ -223,17 +223,21 @@ def test_real_runs_by_a_judge_who_finds_half_as_much() -> None:
         (judged("01", "01"), {"seed": -1}, "seed must be a whole number from 0"),
         ([{"q": {"a": 1}}, {"r": {"a": 1}}], {}, "no document was judged by two of the judges"),
         ([{"q": {f"d{at}": at for at in range(101)}}] * 2, {}, "there are 101 different grades"),
-        ([te.Preferences({"1": [te.Preference(b"g", b"s", b"a", 1.0)]})] * 2, {}, "needs relevance judgments"),
+        (
+            [te.data.Preferences({"1": [te.data.Preference(b"g", b"s", b"a", 1.0)]})] * 2,
+            {},
+            "needs relevance judgments",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_refused(given: object, options: dict[str, object], message: str) -> None:
-    with pytest.raises(te.TrecevalError, match=message):
-        te.agree(given, **options)  # type: ignore[arg-type]
+    with pytest.raises(te.errors.TrecevalError, match=message):
+        te.judges.agree(given, **options)  # type: ignore[arg-type]
 
 
 def test_options_and_grades_at_their_limits_are_taken() -> None:
     hundred = [{"q": {f"d{at}": at for at in range(100)}}] * 2
-    found = te.agree(hundred, alpha=0.999, confidence=0.001, bootstrap=1, seed=0)
+    found = te.judges.agree(hundred, alpha=0.999, confidence=0.001, bootstrap=1, seed=0)
     assert (len(found.grades), found.pairs[0].same) == (100, 1.0)
 
 

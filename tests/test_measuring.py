@@ -22,21 +22,14 @@ from rankings import CHOICES, random_parameters
 from refused import refusal
 from syrupy.assertion import SnapshotAssertion
 
-from treceval_py import (
-    JudgedRun,
-    JudgmentGroups,
-    Preference,
-    Preferences,
-    Qrels,
-    Run,
-    judge,
-    parse_measures,
-)
+from treceval_py import Qrels, Run
+from treceval_py.data import JudgmentGroups, Preference, Preferences
 from treceval_py.data.ranking import Ranking
+from treceval_py.judging import JudgedRun, judge
 from treceval_py.judging.judged import JudgedGroups
 from treceval_py.judging.locating import assemble, judge_groups, locate
 from treceval_py.judging.preferences import JudgedPreferences, judge_preferences
-from treceval_py.measuring import FAMILIES, Family, declare
+from treceval_py.measuring import FAMILIES, Family, declare, parse_measures
 from treceval_py.measuring.documentation import documentation, sections
 from treceval_py.measuring.parameters import PARAMETERS
 from treceval_py.measuring.registry import TEXT

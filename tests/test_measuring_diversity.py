@@ -53,7 +53,7 @@ def random_groups(rng: random.Random, *, negatives: bool = True) -> tuple[Nested
 
 
 def judged_of(judgments: Nested, run: Scores, ranking: Ranking = PLAIN) -> JudgedGroups:
-    return judge_groups(te.JudgmentGroups.from_dict(judgments), te.Run(run), ranking=ranking)
+    return judge_groups(te.data.JudgmentGroups.from_dict(judgments), te.Run(run), ranking=ranking)
 
 
 def values_of(name: str, judged: JudgedGroups, **parameters: Any) -> list[float]:
@@ -93,15 +93,15 @@ def test_a_selection_of_queries_has_the_values_of_these() -> None:
 
 def test_measures_of_one_plan_leave_out_different_queries() -> None:
     # ir_measures counts q2, which the run lacks, in StRecall (1 of 2 queries has its subtopic), but not in NumQ.
-    judgments = te.JudgmentGroups.from_dict({"q2": {"1": {"d2": 1}}, "q1": {"1": {"d1": 1}}})
+    judgments = te.data.JudgmentGroups.from_dict({"q2": {"1": {"d2": 1}}, "q1": {"1": {"d1": 1}}})
     run = {"q1": {"d1": 1.0}}
-    with pytest.warns(te.MissingQueriesWarning, match=r"\(q2\), and left out of the average of num_q"):
+    with pytest.warns(te.errors.MissingQueriesWarning, match=r"\(q2\), and left out of the average of num_q"):
         means = te.evaluate(judgments, run, ["num_q", "StRecall@10"], profile="ir_measures").mean
     assert means == {"num_q": 1.0, "StRecall@10": 0.5}
     # The one preference of q1, a before b, is met; q2's is not.
-    rows = [te.Preference(b"g", b"s", b"a", 2.0), te.Preference(b"g", b"s", b"b", 1.0)]
-    preferences = te.Preferences({"q1": rows, "q2": rows})
-    with pytest.warns(te.MissingQueriesWarning, match=r"\(q2\), and left out of the average of num_q"):
+    rows = [te.data.Preference(b"g", b"s", b"a", 2.0), te.data.Preference(b"g", b"s", b"b", 1.0)]
+    preferences = te.data.Preferences({"q1": rows, "q2": rows})
+    with pytest.warns(te.errors.MissingQueriesWarning, match=r"\(q2\), and left out of the average of num_q"):
         means = te.evaluate(
             preferences, {"q1": {"a": 2.0, "b": 1.0}}, ["num_q", "prefs_num_prefs_ful"], profile="ir_measures"
         ).mean
@@ -191,7 +191,7 @@ def test_a_query_for_which_nothing_was_retrieved_is_0() -> None:
 
 
 def test_no_queries_have_no_values() -> None:
-    judged = judge_groups(te.JudgmentGroups.from_dict({}), te.Run({}))
+    judged = judge_groups(te.data.JudgmentGroups.from_dict({}), te.Run({}))
     assert [parse_measures(measure)[0](judged).tolist() for measure in ALL] == [[]] * len(ALL)
 
 
@@ -469,7 +469,7 @@ def test_names_and_notations_are_the_same_measures(snapshot: SnapshotAssertion) 
 
 
 def test_judgments_of_subtopics_can_be_evaluated_from_dictionaries() -> None:
-    judgments = te.JudgmentGroups.from_dict(TOY)
+    judgments = te.data.JudgmentGroups.from_dict(TOY)
     results = te.evaluate(judgments, TOY_RUN, ["alpha_nDCG@5", "NRBP", "AP_IA(rel=2)"])
     assert results.mean["alpha_nDCG@5"] == pytest.approx(0.825106, abs=5e-7)  # pyndeval 0.0.8
     assert (results["q"]["NRBP"], results["q"]["AP_IA(rel=2)"]) == (0.46875, 0.0)
@@ -492,7 +492,7 @@ def test_judgments_of_subtopics_can_be_evaluated_from_files(tmp_path: Any) -> No
 
 
 def test_groups_from_a_dictionary_are_those_of_bytes() -> None:
-    made = te.JudgmentGroups.from_dict({"q": {"é": {"b": np.int64(2)}, "B": {"ü": 0, "a": -1}}})
+    made = te.data.JudgmentGroups.from_dict({"q": {"é": {"b": np.int64(2)}, "B": {"ü": 0, "a": -1}}})
     assert made.groups == {"q": {b"B": {"ü".encode(): 0, b"a": -1}, "é".encode(): {b"b": 2}}}
     assert list(made.groups["q"]) == [b"B", "é".encode()]
     assert (made.qids, made.max_rel) == (("q",), 2)
@@ -513,7 +513,7 @@ WRONG: list[Any] = [
 
 
 def test_a_dictionary_that_holds_no_judgments_of_groups_is_refused(snapshot: SnapshotAssertion) -> None:
-    assert {ascii(wrong): refusal(te.JudgmentGroups.from_dict, wrong) for wrong in WRONG} == snapshot
+    assert {ascii(wrong): refusal(te.data.JudgmentGroups.from_dict, wrong) for wrong in WRONG} == snapshot
 
 
 @pytest.mark.slow
@@ -521,7 +521,7 @@ def test_under_the_profile_of_ir_measures_ties_are_those_of_pyndeval() -> None:
     ir_measures = pytest.importorskip("ir_measures")
     pytest.importorskip("pyndeval")
     # b, which is relevant, and a have one score: the smaller id stands first there, the larger one in trec_eval.
-    groups = te.JudgmentGroups.from_dict({"1": {"1": {"b": 1}, "2": {"c": 1}}})
+    groups = te.data.JudgmentGroups.from_dict({"1": {"1": {"b": 1}, "2": {"c": 1}}})
     run = {"1": {"a": 2.0, "b": 2.0, "c": 1.0}}
     rows = [ir_measures.Qrel("1", "b", 1, "1"), ir_measures.Qrel("1", "c", 1, "2")]
     for name in ("alpha_nDCG@5", "ERR_IA@5", "NRBP", "AP_IA", "StRecall@1"):

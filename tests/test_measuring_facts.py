@@ -105,7 +105,7 @@ def holds(wrong: Any, family: Family, **fact: Any) -> bool:
     """Tell whether a fact would be true of a family; one that needs what the family lacks is not."""
     try:
         return wrong(Family(**vars(family) | fact)) == ""
-    except (TypeError, IndexError, AttributeError, te.TrecevalError):
+    except (TypeError, IndexError, AttributeError, te.errors.TrecevalError):
         return False
 
 
@@ -194,10 +194,12 @@ def wrong_terms(family: Family) -> str:
         docids = [f"d{number}" for number in range(len(labels))]
         qrels = {"1": {docid: label for docid, label in zip(docids, labels, strict=True) if label is not None} | MISSED}
         measure = other_measure(family, rng)
-        unknown = te.arithmetic(qrels, {"1": {f"u{docid}": 1.0 for docid in docids}}, measure, "1")
+        unknown = te.explaining.arithmetic(qrels, {"1": {f"u{docid}": 1.0 for docid in docids}}, measure, "1")
         added: dict[tuple[str, int], float] = {}
         for order in itertools.permutations(docids):
-            found = te.arithmetic(qrels, {"1": {docid: -float(rank) for rank, docid in enumerate(order)}}, measure, "1")
+            found = te.explaining.arithmetic(
+                qrels, {"1": {docid: -float(rank) for rank, docid in enumerate(order)}}, measure, "1"
+            )
             # A value that starts from something else than 0 is not a sum of what documents add.
             right = found.apart == (unknown.value == 0)
             if found.apart:
@@ -361,10 +363,10 @@ def test_no_family_is_named_outside() -> None:
 
 
 def test_profiles_name_measures_that_there_are() -> None:
-    for name, profile in te.PROFILES.items():
+    for name, profile in te.scoring.PROFILES.items():
         exceptions = {name.partition(":")[0].partition("@")[0] for name in profile.exceptions}
         assert {*exceptions, *profile.meanings, *profile.leaves_out, *profile.computes} <= set(FAMILIES), name
-        assert te.parse_measures(profile.measures), name
+        assert te.measuring.parse_measures(profile.measures), name
 
 
 def test_names_are_found_in_tables() -> None:
@@ -376,7 +378,8 @@ def test_names_are_found_in_tables() -> None:
 # Measures from outside ------------------------------------------------------------------------------
 
 PLUGIN = '''
-from treceval_py import JudgedRun, declare
+from treceval_py.judging import JudgedRun
+from treceval_py.measuring import declare
 
 
 def dice(run: JudgedRun, *, level: int = 1, cutoff: int):

@@ -15,9 +15,10 @@ from refused import refusal
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
-from treceval_py import JudgedRun, Qrels, Run, judge, parse_measures
+from treceval_py import Qrels, Run
+from treceval_py.judging import JudgedRun, judge
 from treceval_py.judging.judged import ranked_labels
-from treceval_py.measuring import FAMILIES
+from treceval_py.measuring import FAMILIES, parse_measures
 
 TOY = ranked_labels("0 2 0 1 3 - 0 2", missed="1")
 """Eight documents retrieved, one of them not judged; R = 5, on a scale up to 3."""
@@ -349,7 +350,7 @@ def test_rbp_is_that_of_ir_measures(p: float, level: int) -> None:
     assert ours == pytest.approx({each.query_id: each.value for each in theirs}, rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+@pytest.mark.filterwarnings("ignore::treceval_py.errors.MissingQueriesWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [5, 20])
 def test_normalized_err_of_relevant_and_other_documents_is_that_of_ndeval_with_one_subtopic(k: int) -> None:

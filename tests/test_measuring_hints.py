@@ -17,7 +17,7 @@ SETTING = re.compile(r"\b(\w+)=(\{[^}]*\}|[\d.,]*\d|\w+)")
 
 def said_of(measure: str, highest: int) -> tuple[str, str]:
     """Return what is wrong with a measure of judgments up to a grade, and the hint."""
-    with pytest.raises(te.TrecevalError) as caught:
+    with pytest.raises(te.errors.TrecevalError) as caught:
         value_of(measure, highest)
     return caught.value.what, caught.value.todo
 

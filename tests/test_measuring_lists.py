@@ -24,7 +24,7 @@ from treceval_py.judging.locating import judge
 from treceval_py.measuring import FAMILIES, parse_measures
 
 # Some inputs lack judged queries on purpose.
-pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.errors.MissingQueriesWarning")
 
 Labels = dict[str, dict[str, int]]
 Scores = dict[str, dict[str, float]]
@@ -127,10 +127,10 @@ def test_fall_out_knows_what_is_judged_and_what_was_retrieved_or_the_size_of_the
 
 
 def test_fall_out_has_ranges() -> None:
-    found = te.assess(FALLOUT_QRELS, {"1": {"a": 3.0, "b": 2.0, "x": 2.0}}, ["Fallout"], depth=2)
+    found = te.ranges.assess(FALLOUT_QRELS, {"1": {"a": 3.0, "b": 2.0, "x": 2.0}}, ["Fallout"], depth=2)
     # At depth 2 b or x: (b) / (b, m) or (x) / (b, m, x).
     assert (found.ties["Fallout"].lowest[0], found.ties["Fallout"].highest[0]) == pytest.approx((1 / 3, 1 / 2))
-    found = te.assess(FALLOUT_QRELS, FALLOUT_RUN, ["Fallout@2", "Fallout"], ties=False)
+    found = te.ranges.assess(FALLOUT_QRELS, FALLOUT_RUN, ["Fallout@2", "Fallout"], ties=False)
     # If x is relevant, b is one of b and m.
     assert (found.unjudged["Fallout"].lowest[0], found.unjudged["Fallout"].highest[0]) == (0.5, 2 / 3)
     assert (found.unjudged["Fallout@2"].lowest[0], found.unjudged["Fallout@2"].highest[0]) == (1 / 3, 0.5)
@@ -186,10 +186,10 @@ def test_other_measures_do_not_see_what_other_queries_judge() -> None:
 
 def test_holes_have_a_range_over_ties_and_an_arithmetic() -> None:
     qrels = {"1": {"a": 1}, "2": {"b": 0}}
-    found = te.assess(qrels, {"1": {"a": 1.0, "b": 1.0, "x": 1.0}}, ["Hole@2"], unjudged=False).ties["Hole@2"]
+    found = te.ranges.assess(qrels, {"1": {"a": 1.0, "b": 1.0, "x": 1.0}}, ["Hole@2"], unjudged=False).ties["Hole@2"]
     # x is among the first two in two of three orders.
     assert (found.lowest[0], found.expected[0], found.highest[0]) == pytest.approx((0, 1 / 3, 1 / 2))
-    assert te.arithmetic(qrels, {"1": {"x": 2.0, "b": 1.0}}, "Hole@2", "1").value == 0.5
+    assert te.explaining.arithmetic(qrels, {"1": {"x": 2.0, "b": 1.0}}, "Hole@2", "1").value == 0.5
 
 
 # nAUC ------------------------------------------------------------------------------------------------
@@ -248,8 +248,8 @@ def test_nauc_has_no_value_of_a_query(snapshot: SnapshotAssertion) -> None:
     assert list(found["1"]) == ["RR"]
     assert list(found.to_pandas().columns) == ["RR"]
     assert [
-        refusal(te.arithmetic, NAUC_QRELS, NAUC_RUN, "nAUC", "1"),
-        refusal(te.assess, NAUC_QRELS, NAUC_RUN, "nAUC", unjudged=False),
+        refusal(te.explaining.arithmetic, NAUC_QRELS, NAUC_RUN, "nAUC", "1"),
+        refusal(te.ranges.assess, NAUC_QRELS, NAUC_RUN, "nAUC", unjudged=False),
         refusal(te.compare, NAUC_QRELS, [NAUC_RUN, NAUC_RUN], measures="nAUC"),
     ] == snapshot
 
@@ -278,7 +278,7 @@ def test_what_cannot_be_computed_is_refused(snapshot: SnapshotAssertion) -> None
     said = [refusal(parse_measures, name) for name in names]
     # Labels as probabilities have no ranges, and pairs need to know ties.
     for options in ({"unjudged": False}, {"ties": False}):
-        said.append(refusal(te.assess, {"1": {"a": 2}}, {"1": {"a": 1.0}}, "ERR(stop=label)", **options))
+        said.append(refusal(te.ranges.assess, {"1": {"a": 2}}, {"1": {"a": 1.0}}, "ERR(stop=label)", **options))
     said.append(refusal(FAMILIES["auc"].function, ranked_labels("1 0")))
     assert said == snapshot
 

@@ -9,9 +9,9 @@ from refused import refusal
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
-from treceval_py import MeasureError, parse_measures
+from treceval_py.errors import MeasureError
 from treceval_py.judging.judged import JudgedRun
-from treceval_py.measuring import FAMILIES, NICKNAMES, Measure, declare, in_print_order
+from treceval_py.measuring import FAMILIES, NICKNAMES, Measure, declare, in_print_order, parse_measures
 from treceval_py.measuring.documentation import documentation
 from treceval_py.measuring.probes import given
 
@@ -229,7 +229,7 @@ def test_tied_documents_are_taken_together_down_to_a_cutoff() -> None:
         cut = te.evaluate(LABELS, TIED, "AP(ties=together)", depth=cutoff).matrix
         name = f"AP(ties=together)@{cutoff}"
         assert te.evaluate(LABELS, TIED, name).matrix == cut
-        assert te.arithmetic(LABELS, TIED, name, "1").apart
+        assert te.explaining.arithmetic(LABELS, TIED, name, "1").apart
 
 
 def test_a_parameter_that_came_later_is_in_a_long_signature_if_it_is_given() -> None:

@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 FUTURE = "from __future__ import annotations\n"
-CHECKED = "from typing import TYPE_CHECKING\nfrom treceval_py import declare\nif TYPE_CHECKING:\n    "
+CHECKED = "from typing import TYPE_CHECKING\nfrom treceval_py.measuring import declare\nif TYPE_CHECKING:\n    "
 SOURCE = """{head}
 
 def found(run: {run}, *, level: {level} = 1):
@@ -41,16 +41,16 @@ declare(found, "found")
 """
 
 UNDERSTOOD = {
-    "no annotations": ("from treceval_py import declare", None, None),
-    "imported": ("from treceval_py import JudgedRun, declare", "JudgedRun", "int"),
-    "quoted": (CHECKED + "from treceval_py import JudgedRun", "'JudgedRun'", "'int | None'"),
-    "future": (FUTURE + "from treceval_py import JudgedRun, declare", "JudgedRun", "int"),
-    "checked": (FUTURE + CHECKED + "from treceval_py import JudgedRun", "JudgedRun", "int"),
-    "checked module": (FUTURE + CHECKED + "import treceval_py as te", "te.JudgedRun", "int"),
-    "alias": (FUTURE + "import treceval_py as te\nfrom treceval_py import declare", "te.JudgedRun", "int"),
-    "checked alias": (FUTURE + CHECKED + "from treceval_py import JudgedRun as Run", "Run", "int"),
+    "no annotations": ("from treceval_py.measuring import declare", None, None),
+    "imported": ("from treceval_py.judging import JudgedRun\nfrom treceval_py.measuring import declare", "JudgedRun", "int"),
+    "quoted": (CHECKED + "from treceval_py.judging import JudgedRun", "'JudgedRun'", "'int | None'"),
+    "future": (FUTURE + "from treceval_py.judging import JudgedRun\nfrom treceval_py.measuring import declare", "JudgedRun", "int"),
+    "checked": (FUTURE + CHECKED + "from treceval_py.judging import JudgedRun", "JudgedRun", "int"),
+    "checked module": (FUTURE + CHECKED + "import treceval_py as te", "te.judging.JudgedRun", "int"),
+    "alias": (FUTURE + "import treceval_py as te\nfrom treceval_py.measuring import declare", "te.judging.JudgedRun", "int"),
+    "checked alias": (FUTURE + CHECKED + "from treceval_py.judging import JudgedRun as Run", "Run", "int"),
     "other annotations": (FUTURE + CHECKED + "import numpy as np\n    from a import Level, R as JudgedRun", "JudgedRun", "Level | np.int64"),
-    "optional": (FUTURE + CHECKED + "from treceval_py import JudgedRun", "Optional[JudgedRun]", "int"),
+    "optional": (FUTURE + CHECKED + "from treceval_py.judging import JudgedRun", "Optional[JudgedRun]", "int"),
 }  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def test_what_a_function_takes_is_found_in_the_text_of_its_annotation(annotation
 
     function.__annotations__["run"] = annotation
     function.__globals__["Any"] = Any
-    family = te.declare(function, "taken")
+    family = te.measuring.declare(function, "taken")
     assert family.judged == judged
     del FAMILIES["taken"]
 

@@ -16,10 +16,9 @@ from refused import refusal
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
-from treceval_py import MeasureError, UnknownMeasureError, parse_measures
-from treceval_py.errors import TrecevalWarning
+from treceval_py.errors import MeasureError, TrecevalWarning, UnknownMeasureError
 from treceval_py.explaining.explanation import read_claim
-from treceval_py.measuring import FAMILIES, NICKNAMES, declare
+from treceval_py.measuring import FAMILIES, NICKNAMES, declare, parse_measures
 from treceval_py.measuring.registry import NOT_COMPUTED, Measure
 from treceval_py.measuring.spelling import folded
 
@@ -219,7 +218,7 @@ def test_the_hint_keeps_what_follows_the_name() -> None:
 QRELS = {"1": {"a": 1, "b": 0, "c": 0}, "2": {"d": 2, "e": 0, "f": 1}}
 RUN = {"1": {"b": 3.0, "x": 2.5, "a": 2.0, "c": 1.0}, "2": {"y": 4.0, "d": 3.0, "e": 2.0, "f": 1.0}}
 
-OWN = te.Profile(
+OWN = te.scoring.Profile(
     "own", "a program of somebody's own", names={"accuracy": "Success", "hits": "Success", "ndcg": "nDCG@3"}
 )
 
@@ -251,7 +250,7 @@ def test_a_profile_may_give_a_bare_name_a_cutoff() -> None:
 
 
 def test_a_profile_that_says_nothing_of_a_form_leaves_it_as_it_is() -> None:
-    whole = te.Profile("whole", "one that recalls of the whole list", names={"recall": "SetR"})
+    whole = te.scoring.Profile("whole", "one that recalls of the whole list", names={"recall": "SetR"})
     (alone,) = whole.parse("recall")
     (cut,) = whole.parse("recall@5")
     assert (alone.notation, cut.notation) == ("SetR", "R@5")
@@ -265,7 +264,7 @@ def test_the_profile_decides_in_claims_too() -> None:
 
 
 def test_ir_measures_profile_takes_its_own_accuracy() -> None:
-    (measure,) = te.PROFILES["ir_measures"].parse("Accuracy@5")
+    (measure,) = te.scoring.PROFILES["ir_measures"].parse("Accuracy@5")
     assert (measure.notation, measure.note) == ("Accuracy@5", "")
 
 
@@ -324,14 +323,14 @@ def test_trec_evals_names_are_read_without_the_grammar_of_others() -> None:
 
     code = (
         "import sys, treceval_py as te\n"
-        "te.parse_measures(['official', 'map', 'P.5,10', 'ndcg_cut_10', 'nDCG@10', 'AP(rel=2)@100', 'set_F.0.5'])\n"
+        "te.measuring.parse_measures(['official', 'map', 'P.5,10', 'ndcg_cut_10', 'nDCG@10', 'AP(rel=2)@100', 'set_F.0.5'])\n"
         "sys.exit('treceval_py.measuring.spelling' in sys.modules)\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_a_declared_measure_may_have_other_names() -> None:
-    def twice(run: te.JudgedRun, *, cutoff: int) -> te._types.IntArray:
+    def twice(run: te.judging.JudgedRun, *, cutoff: int) -> te._types.IntArray:
         """Twice the documents retrieved, up to a cutoff."""
         return 2 * run.num_ret.clip(max=cutoff)
 
@@ -414,8 +413,10 @@ def test_it_stands_beside_the_measure_itself_and_in_signatures(files: tuple[Path
     assert texts[0] == option.out.decode().splitlines()[1].partition(": ")[2]
     assert "unjudged:drop" in texts[0]
     assert "unjudged" not in texts[1]
-    written = te.Signature.parse(texts[0].replace("nDCG", "nDCG(judged_only=True)").replace("|unjudged:drop", ""))
-    assert written == te.Signature.parse(texts[0])
+    written = te.scoring.Signature.parse(
+        texts[0].replace("nDCG", "nDCG(judged_only=True)").replace("|unjudged:drop", "")
+    )
+    assert written == te.scoring.Signature.parse(texts[0])
     again = treceval(["--repeat", texts[0], "--repeat", texts[1], qrels, run])
     assert again.out.decode().splitlines() == [only, plain]
 
@@ -440,5 +441,5 @@ def test_it_is_for_subtopics_too(tmp_path: Path) -> None:
 
 def test_it_belongs_to_the_ranking_and_not_to_a_ranking_that_was_judged() -> None:
     (measure,) = meant("AP(judged_only=True)")
-    judged = te.judge(te.Qrels(QRELS), te.Run(RUN))
+    judged = te.judging.judge(te.Qrels(QRELS), te.Run(RUN))
     assert "also decides how documents are ranked" in refusal(measure, judged)

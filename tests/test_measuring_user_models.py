@@ -17,9 +17,11 @@ from refused import refusal
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
-from treceval_py import EvaluationError, JudgedRun, Qrels, Run, judge, parse_measures
+from treceval_py import Qrels, Run
+from treceval_py.errors import EvaluationError
+from treceval_py.judging import JudgedRun, judge
 from treceval_py.judging.judged import ranked_labels
-from treceval_py.measuring import FAMILIES, agreement, user_models
+from treceval_py.measuring import FAMILIES, agreement, parse_measures, user_models
 
 A = ranked_labels("0 2 0 1 3 - 0 2", missed="1")
 """A ranking of eight documents graded up to 3, one of them not judged; one graded 1 was not retrieved."""

@@ -35,7 +35,7 @@ def names_for(page: str, folder: Path) -> dict[str, Any]:
     return names
 
 
-@pytest.mark.filterwarnings("ignore::treceval_py.TrecevalWarning")  # pages tell of queries that the run lacks
+@pytest.mark.filterwarnings("ignore::treceval_py.errors.TrecevalWarning")  # pages tell of queries that the run lacks
 @pytest.mark.parametrize(
     "page", [pytest.param(page, marks=[pytest.mark.slow] if page in HEAVY else []) for page in PAGES]
 )

@@ -24,9 +24,9 @@ from modules import module_at
 import treceval_py as te
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::treceval_py.MissingQueriesWarning",
-    "ignore::treceval_py.SuspectRunWarning",
-    "ignore:.* can differ from:treceval_py.TrecevalWarning",
+    "ignore::treceval_py.errors.MissingQueriesWarning",
+    "ignore::treceval_py.errors.SuspectRunWarning",
+    "ignore:.* can differ from:treceval_py.errors.TrecevalWarning",
 )
 
 KIT = Path(__file__).parent.parent / "conformance"
@@ -165,13 +165,13 @@ def ours(probe: Probe, answer: Probe, measure: str, folder: Path) -> float | Non
         else:
             return None
     inside = ",".join(filter(None, parameters))
-    profile = te.Profile("kit", "the kit's", te.Conventions(**given))
+    profile = te.scoring.Profile("kit", "the kit's", te.scoring.Conventions(**given))
     for file in ("qrels", "run"):
         (folder / file).write_text("\n".join(probe[file]) + "\n", "utf-8")
     asked = name + (f"({inside})" if inside else "") + at + cutoff
     try:
         return te.evaluate(folder / "qrels", folder / "run", [asked], profile=profile).mean[asked]
-    except te.MeasureError:
+    except te.errors.MeasureError:
         return None  # it has no such parameter
 
 
@@ -388,7 +388,7 @@ def test_the_card_of_a_tool_that_is_here_is_made_again(tool: Any) -> None:
 @pytest.mark.slow
 def test_profiles_answer_as_it_is_written() -> None:
     committed = json.loads((KIT / "profiles.json").read_text("utf-8"))["profiles"]
-    assert list(committed) == list(te.PROFILES)
+    assert list(committed) == list(te.scoring.PROFILES)
     assert CARDS.profiles(sys.executable)["profiles"] == committed
 
 

@@ -16,12 +16,12 @@ from markdown_it import MarkdownIt  # which rich needs, too
 from modules import module_at
 
 import treceval_py as te
-from treceval_py import CONVENTIONS, PROFILES
 from treceval_py.checking.catalogue import CODES
 from treceval_py.cli.commands import COMMANDS
 from treceval_py.grading.rules import RULES
 from treceval_py.measuring import FAMILIES, NICKNAMES, SECTIONS
 from treceval_py.measuring.documentation import described, sections
+from treceval_py.scoring import CONVENTIONS, PROFILES
 
 HOME = Path(__file__).parent.parent
 DOCS = HOME / "docs"
@@ -174,7 +174,7 @@ def test_a_profile_in_full_has_everything(full: dict[str, str]) -> None:
     parts = {}
     for name, profile in PROFILES.items():
         rules = [(each, getattr(profile.conventions, each.name)) for each in CONVENTIONS.values()]
-        usual = [each.rare and value == getattr(te.Conventions(), each.name) for each, value in rules]
+        usual = [each.rare and value == getattr(te.scoring.Conventions(), each.name) for each, value in rules]
         said = [f"* `{each.key}:{each.show(value)}` {each.question} {each.says(value)}" for each, value in rules]
         section = section_of(full["profiles.md"], f"## {name}")
         assert [rule not in section.partition("\nFor ")[0] for rule in said] == usual, name
@@ -325,7 +325,7 @@ def belongs(record: dict[str, Any], tool: str) -> bool:
     )
 
 
-@pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+@pytest.mark.filterwarnings("ignore::treceval_py.errors.MissingQueriesWarning")
 @pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
 def test_the_table_has_what_a_tool_printed_and_its_profile_prints_the_same(row: list[str]) -> None:
     tool, *cells, profile = row

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import inspect
 import re
 from collections.abc import Iterator
@@ -11,8 +10,10 @@ from typing import Any
 
 import click
 import pytest
+from packages import PUBLIC
 from syrupy.assertion import SnapshotAssertion
 
+import treceval_py
 from treceval_py.cli.commands import COMMANDS, treceval
 
 
@@ -68,11 +69,11 @@ def signature(public: Any) -> str:
     return re.sub(r" at 0x[0-9a-f]+", "", text)
 
 
-@pytest.mark.parametrize("package", ["treceval_py", "treceval_py.retrieval"])
+@pytest.mark.parametrize("package", sorted({*PUBLIC} - {"treceval_py.integrations"}))
 def test_every_public_name_takes_these_arguments(package: str, snapshot: SnapshotAssertion) -> None:
-    module, described = importlib.import_module(package), {}
-    for name in sorted(module.__all__):
-        public = getattr(module, name)
+    described: dict[str, Any] = {}
+    for name in sorted(treceval_py.MODULES[package]):
+        public = getattr(PUBLIC[package], name)
         if inspect.isclass(public):
             methods = {
                 method: signature(what)

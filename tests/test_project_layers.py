@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
-import importlib
+import pydoc
+import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from packages import PUBLIC
 
 import treceval_py
 
@@ -37,21 +40,86 @@ def test_type_checkers_see_the_names_of_the_table() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("package", ["treceval_py", "treceval_py.retrieval"])
+FIRST = [
+    "evaluate",
+    "compare",
+    "board",
+    "check",
+    "explain",
+    "fuse",
+    "read_run",
+    "read_qrels",
+    "write_run",
+    "convert",
+    "Evaluator",
+    "Scoring",
+    "Qrels",
+    "Run",
+    "Results",
+    "__version__",
+]
+
+
+@pytest.mark.parametrize("package", PUBLIC)
 def test_a_public_name_is_there_and_typed_and_no_other_is(package: str) -> None:
-    module = importlib.import_module(package)
+    module = PUBLIC[package]
     stub = ast.parse(Path(str(module.__file__)).with_suffix(".pyi").read_text("utf-8"))
-    typed = [alias.name for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names]
-    assert sorted(typed) == sorted(module.__all__)
-    assert all(isinstance(node, ast.ImportFrom) for node in stub.body)  # __getattr__ would let misspelt names pass
-    for name in module.__all__:
+    *imports, listed = stub.body
+    typed = [alias.name for node in imports if isinstance(node, ast.ImportFrom) for alias in node.names]
+    assert all(isinstance(node, ast.ImportFrom) for node in imports)  # __getattr__ would let misspelt names pass
+    assert sorted(typed) == sorted(treceval_py.MODULES[package])
+    assert isinstance(listed, ast.Assign)
+    assert ast.literal_eval(listed.value) == module.__all__
+    assert dir(module) == sorted(module.__all__)
+    for name in typed if package != "treceval_py.integrations" else ():  # whose modules import other packages
         assert getattr(module, name) is not None
-    assert set(module.__all__) <= set(dir(module))
 
 
-def test_the_package_has_no_other_names() -> None:
-    with pytest.raises(AttributeError, match="module 'treceval_py' has no attribute 'evaluat'"):
-        treceval_py.evaluat  # noqa: B018
+def test_no_name_is_public_in_two_places_and_none_is_that_of_a_module() -> None:
+    # A module becomes an attribute of its package when it is imported, and would take the place of the name.
+    places = Counter(name for package in PUBLIC for name in treceval_py.MODULES[package])
+    assert {name for name, count in places.items() if count > 1} == set()
+    for package, module in PUBLIC.items():
+        beside = {path.stem for path in Path(str(module.__file__)).parent.iterdir()}
+        modules = {name for name, at in treceval_py.MODULES[package].items() if not at}
+        assert beside & set(treceval_py.MODULES[package]) <= modules, package
+
+
+def test_the_first_tier_is_what_is_listed_completed_and_brought_by_a_star() -> None:
+    names: dict[str, object] = {}
+    exec("from treceval_py import *", names)
+    assert set(names) - {"__builtins__"} == set(FIRST)
+    assert sorted(treceval_py.__all__) == dir(treceval_py) == sorted(FIRST)
+    assert names["evaluate"] is treceval_py.evaluate
+
+
+def test_help_is_a_map_of_both_tiers() -> None:
+    printed = pydoc.plain(pydoc.render_doc(treceval_py))
+    assert len(printed.splitlines()) <= 300
+    assert set(re.findall(r"\w+", printed)) >= set(FIRST) - {"__version__"}
+    assert {package.rpartition(".")[2] for package in PUBLIC if "." in package} <= set(
+        re.findall(r"^ {8}(\w+)  ", printed, re.MULTILINE)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("evalute", "Use treceval_py.evaluate"),
+        ("grade_course", "Use treceval_py.grading.grade_course"),
+        ("DataError", "Use treceval_py.errors.DataError"),
+        ("tune_fuzion", "Use treceval_py.fusing.tune_fusion"),
+        ("grading.grade_corse", "Use treceval_py.grading.grade_course"),
+        ("grading.evaluate", "Use treceval_py.evaluate"),
+        ("zebra", "help(treceval_py) lists what there is"),
+    ],
+)
+def test_a_name_that_is_not_there_gets_where_it_is_or_the_nearest_one(name: str, hint: str) -> None:
+    code = f"import treceval_py as te; te.{name}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    package, _, last = f"treceval_py.{name}".rpartition(".")
+    # to the end: Python adds a suggestion of its own to other errors
+    assert done.stderr.splitlines()[-1] == f"AttributeError: module '{package}' has no attribute '{last}'. {hint}"
 
 
 def test_scoring_a_run_loads_nothing_heavy(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_there_are_five_of_one_form() -> None:
 
 SHOWN = """
 ndcg@10 profile= pd.DataFrame read_run(text= np.array to_pandas te.compare .plot( te.explain RelevanceEvaluator
-te.Evaluator complete=True measure_by_query te.fuse te.grade te.assess te.arithmetic te.check_comparable signature=
+te.Evaluator complete=True measure_by_query te.fuse te.grading.grade te.ranges.assess te.explaining.arithmetic te.scoring.check_comparable signature=
 """
 
 

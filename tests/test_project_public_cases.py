@@ -16,7 +16,7 @@ from command import treceval
 from readers import use_reader
 
 import treceval_py as te
-from treceval_py.checking import check
+from treceval_py.checking.checking import check
 from treceval_py.errors import InputError
 from treceval_py.grading import grade_one
 from treceval_py.io.formats import formats_of
@@ -191,7 +191,7 @@ def test_a_query_without_judgments_is_in_no_format(tmp_path: Path) -> None:
     for form in formats_of("qrels", written=True):
         target = tmp_path / f"judgments.{form}"
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", te.TrecevalWarning)
+            warnings.simplefilter("ignore", te.errors.TrecevalWarning)
             te.convert(path("empty-judgments.json"), target, kind="qrels", target_format=form)
         assert te.evaluate(te.read_qrels(target, form), run, ["RR"]).mean == {"RR": 1.0}, form
 
@@ -232,7 +232,7 @@ def test_score_and_python_say_what_check_finds(name: str, tmp_path: Path) -> Non
     qrels, run, code, words = SIGNS[name]
     file = tmp_path / "run"
     file.write_text(run if "\n" in run else (CASES / run).read_text())
-    with pytest.warns(te.SuspectRunWarning) as caught:
+    with pytest.warns(te.errors.SuspectRunWarning) as caught:
         results = te.evaluate(path(qrels), file, ["RR"])
     assert (results.mean["RR"], [sign.code for sign in results.signs]) == (0.0 if code == "X205" else 1 / 3, [code])
     done = treceval(["-m", "RR", path(qrels), str(file)])

@@ -245,7 +245,7 @@ def test_what_has_no_ranges_is_refused_in_one_line(folder: Path, snapshot: Snaps
 
 
 def test_values_and_ranges_have_the_names_that_were_asked_for() -> None:
-    found = te.assess(QRELS, RUN, ["AP", "RR@10"])
+    found = te.ranges.assess(QRELS, RUN, ["AP", "RR@10"])
     assert list(found.ties) == list(found.unjudged) == ["AP", "RR@10"]
     assert found.qids == {"AP": ("1", "2"), "RR@10": ("1", "2")}
     assert found.ties["AP"].lowest.tolist() == pytest.approx([5 / 12, 1 / 2])
@@ -259,17 +259,17 @@ def test_values_and_ranges_have_the_names_that_were_asked_for() -> None:
 
 
 def test_only_what_is_asked_for_is_computed() -> None:
-    found = te.assess(QRELS, RUN, ["bpref"], unjudged=False)  # whose range over labels is not known
+    found = te.ranges.assess(QRELS, RUN, ["bpref"], unjudged=False)  # whose range over labels is not known
     assert (list(found.ties), found.unjudged) == (["bpref"], {})
-    found = te.assess(QRELS, RUN, ["map"], ties=False)
+    found = te.ranges.assess(QRELS, RUN, ["map"], ties=False)
     assert (found.ties, list(found.unjudged)) == ({}, ["map"])
 
 
 def test_the_rank_column_is_refused_for_ties_only() -> None:
     run = te.read_run(io.BytesIO(FILES["run"].encode()))
-    with pytest.raises(te.EvaluationError, match="by the rank column, which has no ties"):
-        te.assess(QRELS, run, profile="msmarco")
-    found = te.assess(QRELS, run, profile="msmarco", ties=False)
+    with pytest.raises(te.errors.EvaluationError, match="by the rank column, which has no ties"):
+        te.ranges.assess(QRELS, run, profile="msmarco")
+    found = te.ranges.assess(QRELS, run, profile="msmarco", ties=False)
     # Every judged document counts as relevant (level 0): a stands first in query 1, d in query 2; query 3 is missing.
     assert found.results.mean["MRR@10"] == pytest.approx(2 / 3)
 
@@ -277,13 +277,13 @@ def test_the_rank_column_is_refused_for_ties_only() -> None:
 def test_measures_that_a_profile_ranks_otherwise_have_ties_of_their_own() -> None:
     # ir_measures hands RR to trec_eval's code, with 32-bit scores, and RR@10 to a provider with 64-bit ones.
     run = {"1": {"a": 1.0, "b": 1.0 + 1e-9}, "2": {"a": 1.0, "d": 1.0}}
-    found = te.assess(QRELS, run, ["RR", "RR@10"], unjudged=False, profile="ir_measures")
+    found = te.ranges.assess(QRELS, run, ["RR", "RR@10"], unjudged=False, profile="ir_measures")
     assert [found.ties[name].num_touched for name in ("RR", "RR@10")] == [2, 1]
     assert (found.results["1"]["RR"], found.results["1"]["RR@10"]) == (0.5, 0.5)
     assert (found.results["2"]["RR"], found.results["2"]["RR@10"]) == (0.5, 1.0)  # larger id first, smaller id first
     for name, width in (("RR", "float32"), ("RR@10", "float64")):
         judged = judge(te.Qrels(QRELS), te.Run(run), score_type=width, tied=True)
-        (direct,) = tie_ranges(judged, te.parse_measures(name))
+        (direct,) = tie_ranges(judged, te.measuring.parse_measures(name))
         for column in ("lowest", "expected", "highest"):
             assert getattr(found.ties[name], column).tolist() == getattr(direct, column).tolist()
 
@@ -293,7 +293,7 @@ TIE_FAMILIES = [family for family in NUMBERS if family.promotes is not Promotes.
 LABEL_FAMILIES = [family for family in NUMBERS if family.labels is not Labels.UNKNOWN]
 
 
-def check_within(found: te.Sensitivity, kind: str) -> None:
+def check_within(found: te.ranges.Sensitivity, kind: str) -> None:
     """Check that the values, and their average, lie in their ranges."""
     for name, between in getattr(found, kind).items():
         assert between.lowest_mean - 1e-9 <= found.results.mean[name] <= between.highest_mean + 1e-9, name
@@ -324,7 +324,7 @@ def test_values_lie_in_their_ranges(profile: str, kind: str) -> None:
                 "complete": PROFILES[profile].when_complete != "zero" and rng.random() < 0.5,
             }
             try:
-                found = te.assess(
+                found = te.ranges.assess(
                     qrels,
                     run,
                     family.measures()[:1],
@@ -333,7 +333,7 @@ def test_values_lie_in_their_ranges(profile: str, kind: str) -> None:
                     profile=profile,
                     **options,
                 )
-            except te.TrecevalError:  # one of the refusals above
+            except te.errors.TrecevalError:  # one of the refusals above
                 continue
             check_within(found, kind)
             assessed += 1
@@ -343,13 +343,13 @@ def test_values_lie_in_their_ranges(profile: str, kind: str) -> None:
 @pytest.mark.parametrize("name", ["yaap", "ideal_dcg", "rbp_residual"])
 def test_a_missing_query_that_counts_0_counts_0_in_the_range_too(name: str) -> None:
     # An empty ranking has another value than 0 (yaap has ln 1/2), but 9.0.8 adds 0.
-    check_within(te.assess(QRELS, RUN, [name], unjudged=False, profile="trec_eval-9", complete=True), "ties")
+    check_within(te.ranges.assess(QRELS, RUN, [name], unjudged=False, profile="trec_eval-9", complete=True), "ties")
 
 
 def test_a_document_that_is_the_query_can_stand_above_others_that_are_judged() -> None:
     # BEIR takes q out, and -J takes out x: a is at rank 1.
     qrels, run = {"q": {"a": 1}}, {"q": {"x": 4.0, "q": 3.0, "a": 2.0}}
-    found = te.assess(qrels, run, ["AP"], unjudged=False, profile="beir", judged_only=True)
+    found = te.ranges.assess(qrels, run, ["AP"], unjudged=False, profile="beir", judged_only=True)
     assert (found.results.mean["AP"], found.ties["AP"].lowest_mean, found.ties["AP"].highest_mean) == (1.0, 1.0, 1.0)
     averaged = te.evaluate(qrels, run, ["nDCG(ties=average)"], profile="beir", judged_only=True)
     assert averaged.mean["nDCG(ties=average)"] == 1.0
@@ -366,6 +366,6 @@ def test_nothing_is_tied_after_a_rank_column_has_decided() -> None:
 def test_assessing_changes_nothing() -> None:
     qrels = {qid: dict(judged) for qid, judged in QRELS.items()}
     run = {qid: dict(scores) for qid, scores in RUN.items()}
-    te.assess(qrels, run, ["map"])
+    te.ranges.assess(qrels, run, ["map"])
     assert (qrels, run) == (QRELS, RUN)
-    assert np.isfinite(te.assess(te.Qrels(qrels), te.Run(run), ["map"]).ties["map"].expected_mean)
+    assert np.isfinite(te.ranges.assess(te.Qrels(qrels), te.Run(run), ["map"]).ties["map"].expected_mean)

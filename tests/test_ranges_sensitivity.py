@@ -16,9 +16,10 @@ from rankings import Ranking, computed, table
 from refused import refusal
 from syrupy.assertion import SnapshotAssertion
 
-from treceval_py import JudgedRun, Qrels, Run, judge, parse_measures
+from treceval_py import Qrels, Run
+from treceval_py.judging import JudgedRun, judge
 from treceval_py.judging.judged import ranked_labels
-from treceval_py.measuring import FAMILIES
+from treceval_py.measuring import FAMILIES, parse_measures
 from treceval_py.measuring.facts import Promotes
 from treceval_py.ranges import TieRange, expected, tie_ranges, tied_documents, unjudged_ranges
 

@@ -31,7 +31,7 @@ SHORT = {qid: RUN[qid] for qid in ("1", "2")}
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    te.write_qrels(QRELS, tmp_path / "qrels")
+    te.io.write_qrels(QRELS, tmp_path / "qrels")
     te.write_run(SHORT, tmp_path / "run", tag="tag")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -85,7 +85,7 @@ def test_results_become_a_frame_of_polars_or_say_what_to_install(monkeypatch: py
     assert frame["map"].to_list() == [0.25, 1.0, 0.5]
     monkeypatch.setitem(sys.modules, "polars", None)
     message = "^this needs the package polars, which is not installed. pip install polars, or use to_pandas.$"
-    with pytest.raises(te.OutputError, match=message):
+    with pytest.raises(te.errors.OutputError, match=message):
         results.to_polars()
 
 
@@ -99,13 +99,13 @@ def test_results_are_saved_as_the_command_prints_them(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("complete", [False, True])
-@pytest.mark.parametrize("profile", te.PROFILES)
+@pytest.mark.parametrize("profile", te.scoring.PROFILES)
 def test_saved_results_come_back_bit_for_bit(profile: str, complete: bool, tmp_path: Path) -> None:
     names = ["official", "nDCG@10", "AP(rel=2)", "relstring", "runid"]
     files = DATA / "messy" / "qrels.txt", DATA / "messy" / "run.txt"
     results = quietly(*map(str, files), names, profile=profile, complete=complete)
     results.save(tmp_path / "saved.json")
-    again = te.read_results(tmp_path / "saved.json")
+    again = te.comparing.read_results(tmp_path / "saved.json")
     assert again.mean == results.mean
     assert again.to_dict() == results.to_dict()
     assert again.signatures == results.signatures
@@ -117,7 +117,7 @@ def test_saved_results_come_back_bit_for_bit(profile: str, complete: bool, tmp_p
     by_query = [each.per_query and not each.of_judgments and each.name != "relstring" for each in families]
     for name in ("matrix", "counted"):  # queries that count 0 and are not listed are there too
         assert np.array_equal(getattr(again, name)[:, by_query], getattr(results, name)[:, by_query], equal_nan=True)
-    te.check_comparable([results, again])
+    te.scoring.check_comparable([results, again])
     again.save(tmp_path / "again.json")
     saved, twice = (json.loads((tmp_path / f"{name}.json").read_text())["runs"] for name in ("saved", "again"))
     assert twice == saved
@@ -129,7 +129,7 @@ def test_a_training_loop_feeds_a_comparison_with_results_and_files(tmp_path: Pat
     scored = [evaluator.score(run) for run in runs]
     for epoch, results in enumerate(scored):
         results.save(tmp_path / f"{epoch}.json")
-    given = {"first": tmp_path / "0.json", "second": scored[1], "third": te.read_results(tmp_path / "2.json")}
+    given = {"first": tmp_path / "0.json", "second": scored[1], "third": te.comparing.read_results(tmp_path / "2.json")}
     found = te.compare(runs=given)
     direct = te.compare(runs=dict(zip(given, scored, strict=True)))
     assert found.runs == ("first", "second", "third")
@@ -139,11 +139,11 @@ def test_a_training_loop_feeds_a_comparison_with_results_and_files(tmp_path: Pat
 def test_one_of_several_saved_runs_is_read_by_its_name(folder: Path) -> None:
     (folder / "other").write_text("1 Q0 c 1 3.0 second\n")
     treceval(["-q", "--format", "json", "-m", "map", "-o", "both.json", "qrels", "run", "other"], folder=folder)
-    assert te.read_results("both.json", "second").to_dict() == {"1": {"map": 0.5}}
-    with pytest.raises(te.InputError, match=r"^both.json: it has 2 runs. Name one: run= tag, second.$"):
-        te.read_results("both.json")
-    with pytest.raises(te.InputError, match=r"^both.json: it has no run 'third'. It has tag, second.$"):
-        te.read_results("both.json", "third")
+    assert te.comparing.read_results("both.json", "second").to_dict() == {"1": {"map": 0.5}}
+    with pytest.raises(te.errors.InputError, match=r"^both.json: it has 2 runs. Name one: run= tag, second.$"):
+        te.comparing.read_results("both.json")
+    with pytest.raises(te.errors.InputError, match=r"^both.json: it has no run 'third'. It has tag, second.$"):
+        te.comparing.read_results("both.json", "third")
 
 
 ONE_RUN = '{"treceval_py": "1", "measures": {"map": "AP"}, "runs": [%s]}'
@@ -162,11 +162,11 @@ def test_what_is_not_saved_results_is_refused(folder: Path, snapshot: SnapshotAs
     found = {}
     for text in NOT_SAVED:
         Path("x").write_text(text)
-        with pytest.raises(te.TrecevalError) as caught:
-            te.read_results("x")
+        with pytest.raises(te.errors.TrecevalError) as caught:
+            te.comparing.read_results("x")
         found[text.strip()] = str(caught.value)
     Path("x").write_text(ONE_RUN % '{"name": "a", "per_query": {"1": {"map": 1}}}')
-    assert te.read_results("x").to_dict() == {"1": {"map": 1.0}}
+    assert te.comparing.read_results("x").to_dict() == {"1": {"map": 1.0}}
     assert table(found) == snapshot
 
 
@@ -174,15 +174,15 @@ def test_what_is_not_saved_results_is_refused(folder: Path, snapshot: SnapshotAs
 
 
 def test_judged_queries_that_averages_leave_out_are_warned_of_at_the_line_that_scores() -> None:
-    with pytest.warns(te.MissingQueriesWarning) as caught:
+    with pytest.warns(te.errors.MissingQueriesWarning) as caught:
         te.evaluate(QRELS, SHORT, "map")
     (said,) = [str(each.message) for each in caught]
     assert said.startswith("<run>: 1 of 3 judged queries is missing (3), and left out of every average; ")
     assert said.endswith("; complete=True counts missing queries as empty rankings.")
     assert caught[0].filename == __file__
-    assert issubclass(te.MissingQueriesWarning, te.TrecevalWarning)
+    assert issubclass(te.errors.MissingQueriesWarning, te.errors.TrecevalWarning)
     evaluator = te.Evaluator(QRELS, te.Scoring(["map"]))
-    with pytest.warns(te.MissingQueriesWarning, match="2 of 3 judged queries are missing") as caught:
+    with pytest.warns(te.errors.MissingQueriesWarning, match="2 of 3 judged queries are missing") as caught:
         evaluator.score({"1": {"a": 1.0}})
     assert caught[0].filename == __file__
     with warnings.catch_warnings(record=True) as seen:  # a loop is warned once
@@ -197,16 +197,16 @@ def test_only_measures_that_leave_queries_out_are_named_and_the_signature_decide
     te.evaluate(QRELS, SHORT, "map", profile="ir_measures")
     te.evaluate(QRELS, SHORT, [])
     # BEIR's own MRR counts every judged query; the averages of its other measures are over those of the run.
-    with pytest.warns(te.MissingQueriesWarning, match=r"left out of the average of nDCG@10; complete=True"):
+    with pytest.warns(te.errors.MissingQueriesWarning, match=r"left out of the average of nDCG@10; complete=True"):
         te.evaluate(QRELS, SHORT, ["nDCG@10", "RR@10"], profile="beir")
     signature = quietly(measures=["map"]).signatures["map"]
-    with pytest.warns(te.MissingQueriesWarning, match=r"left out of every average; the signature says so\.$"):
+    with pytest.warns(te.errors.MissingQueriesWarning, match=r"left out of every average; the signature says so\.$"):
         te.evaluate(QRELS, SHORT, signature=signature)
 
 
 def test_what_has_notes_of_its_own_does_not_warn(folder: Path) -> None:
     te.compare(runs=[SHORT, RUN], qrels=QRELS, measures="map")
-    te.assess(QRELS, SHORT, "map")
+    te.ranges.assess(QRELS, SHORT, "map")
     te.explain(QRELS, SHORT, "AP")
     te.board("qrels", ["run"], "map", complete=False)
     assert b"Warning" not in treceval(["-m", "map", "qrels", "run"], folder=folder).err
@@ -235,63 +235,63 @@ def _objects(folder: Path) -> dict[str, Any]:
     (folder / "prefs").write_text("".join(f"{number} g s d{number} 1.0\n" for number in range(99)))
     (folder / "groups").write_text("".join(f"{number} g d{number} 1\n" for number in range(99)))
     results = quietly(qrels, run, names)
-    groups, preferences = te.read_judgment_groups(folder / "groups"), te.read_preferences(folder / "prefs")
-    judged = te.judge(qrels, run, documents=True)
+    groups, preferences = te.io.read_judgment_groups(folder / "groups"), te.io.read_preferences(folder / "prefs")
+    judged = te.judging.judge(qrels, run, documents=True)
     assert judged.documents is not None
     checked = te.check(DATA / "messy" / "run.txt")
-    tuned = te.tune_fusion([run, {qid: {LONG: 2.0, "a": 1.0} for qid in ids[1:]}], qrels, measure=names[-1])
+    tuned = te.fusing.tune_fusion([run, {qid: {LONG: 2.0, "a": 1.0} for qid in ids[1:]}], qrels, measure=names[-1])
     te.write_run(run, folder / "run")
-    te.write_qrels(qrels, folder / "qrels")
+    te.io.write_qrels(qrels, folder / "qrels")
     return {
-        "Agreement": te.agree({LONG: qrels, "other": qrels, **{str(n): qrels for n in range(9)}}, bootstrap=1),
+        "Agreement": te.judges.agree({LONG: qrels, "other": qrels, **{str(n): qrels for n in range(9)}}, bootstrap=1),
         "Board": te.board(folder / "qrels", [folder / "run"]),
-        "CollectionsBoard": te.board_over({LONG: {LONG: dict.fromkeys(ids, 0.5), "b": dict.fromkeys(ids, 0.25)}}, LONG),
+        "CollectionsBoard": te.boards.board_over(
+            {LONG: {LONG: dict.fromkeys(ids, 0.5), "b": dict.fromkeys(ids, 0.25)}}, LONG
+        ),
         "Comparison": te.compare(runs={LONG: results, "other": results}),
-        "Conventions": te.Conventions(),
+        "Conventions": te.scoring.Conventions(),
         "Evaluator": te.Evaluator(qrels, te.Scoring(names)),
         "Explanation": te.explain(qrels, run, claims=["RR=0.5"]),
         "Finding": checked.findings[0]._replace(file=LONG, what=LONG),
         "Hits": judged.hits,
         "JudgedRun": judged,
         "JudgmentGroups": groups,
-        "QueryGroups": te.QueryGroups.from_labels("set", {str(n): LONG * (n % 2 + 1) for n in range(9)}),
-        "Measure": te.Measure(results.measures[0].family, asked=LONG),
-        "Preference": te.Preference(b"g" * 5000, b"\xff" * 5000, b"d", 1.0),
+        "QueryGroups": te.data.QueryGroups.from_labels("set", {str(n): LONG * (n % 2 + 1) for n in range(9)}),
+        "Measure": te.measuring.Measure(results.measures[0].family, asked=LONG),
+        "Preference": te.data.Preference(b"g" * 5000, b"\xff" * 5000, b"d", 1.0),
         "Preferences": preferences,
-        "Profile": te.PROFILES["ranx"]._replace(title=LONG),
+        "Profile": te.scoring.PROFILES["ranx"]._replace(title=LONG),
         "Qrels": qrels,
         "RankedQuery": judged.documents[0],
-        "Reading": te.Reading(LONG),
+        "Reading": te.scoring.Reading(LONG),
         "RelevanceEvaluator": te.RelevanceEvaluator(QRELS, {"map", "ndcg"}),
         "Results": results,
-        "Roster": te.Roster((Person(LONG),) * 99, "moodle", (LONG,) * 99, LONG),
-        "Rules": te.Rules(title=LONG),
+        "Roster": te.grading.Roster((Person(LONG),) * 99, "moodle", (LONG,) * 99, LONG),
+        "Rules": te.grading.Rules(title=LONG),
         "Run": run,
         "Scoring": te.Scoring(names, LONG),
-        "Sensitivity": te.assess(qrels, run, names[:5]),
+        "Sensitivity": te.ranges.assess(qrels, run, names[:5]),
         "Signature": results.signature(0)._replace(profile=LONG),
         "Tuned": tuned.tuned,
         "TunedFusion": tuned,
-        "Verdict": te.gate(None, results, results),
-        "arithmetic": te.arithmetic(qrels, run, "nDCG@10", ids[0]),
+        "Verdict": te.gating.gate(None, results, results),
+        "arithmetic": te.explaining.arithmetic(qrels, run, "nDCG@10", ids[0]),
         "check": checked,
         "a measure of a comparison": te.compare(runs=[RUN, RUN], qrels=QRELS).measures[0],
-        "a range of ties": te.assess(QRELS, RUN, "map").ties["map"],
-        "a range of labels": te.assess(QRELS, RUN, "map").unjudged["map"],
+        "a range of ties": te.ranges.assess(QRELS, RUN, "map").ties["map"],
+        "a range of labels": te.ranges.assess(QRELS, RUN, "map").unjudged["map"],
     }
 
 
 def test_every_object_shows_itself_in_one_short_line(tmp_path: Path) -> None:
     objects = _objects(tmp_path)
-    classes = {name: value for name in te.__all__ if inspect.isclass(value := getattr(te, name))}
-    public = {name for name, value in classes.items() if not issubclass(value, Exception)}
-    assert public <= objects.keys()
+    assert {name for name in te.__all__ if inspect.isclass(getattr(te, name))} <= objects.keys()
     for name, found in objects.items():
         shown = repr(found)
         assert shown.isprintable(), name
         assert len(shown) < 600, name
         assert "array(" not in shown, name
-        assert name not in public or type(found).__name__ in shown, name
+        assert name[0].islower() or type(found).__name__ in shown, name
 
 
 def rows_of(html: str) -> list[list[str]]:
@@ -302,10 +302,10 @@ def rows_of(html: str) -> list[list[str]]:
 
 SHOWN: dict[str, Callable[[], Any]] = {
     "-m map qrels run": lambda: quietly("qrels", "run", ["map"]),
-    "--ties --unjudged -m map qrels run": lambda: te.assess("qrels", "run", ["map"]),
+    "--ties --unjudged -m map qrels run": lambda: te.ranges.assess("qrels", "run", ["map"]),
     "board --no-cache -m map qrels run other": lambda: te.board("qrels", ["run", "other"], "map"),
     "compare -m map qrels run other": lambda: te.compare(runs=["run", "other"], qrels="qrels", measures="map"),
-    "gate -m map --margin 1 qrels run other": lambda: te.gate("qrels", "run", "other", "map", margin=1),
+    "gate -m map --margin 1 qrels run other": lambda: te.gating.gate("qrels", "run", "other", "map", margin=1),
     "check run": lambda: te.check("run"),
 }
 
@@ -340,10 +340,10 @@ def test_a_notebook_shows_an_explanation() -> None:
 
 
 def test_a_notebook_shows_the_arithmetic_of_a_query() -> None:
-    shown = te.arithmetic(QRELS, RUN, "AP", "1")._repr_html_()
+    shown = te.explaining.arithmetic(QRELS, RUN, "AP", "1")._repr_html_()
     assert ["2", "a", "2.0", "1", "0.500000", "0.500000", "1 relevant / rank 2"] in rows_of(shown)
     assert "0.5 / 2 relevant = 0.250000" in shown
-    empty = te.arithmetic(QRELS, {"1": {"x": 1.0}}, "AP", "1")._repr_html_()
+    empty = te.explaining.arithmetic(QRELS, {"1": {"x": 1.0}}, "AP", "1")._repr_html_()
     assert "No document adds anything." in empty
 
 
@@ -351,14 +351,14 @@ def test_a_notebook_shows_the_arithmetic_of_a_query() -> None:
 
 
 @pytest.fixture(scope="module")
-def comparison() -> te.Comparison:
+def comparison() -> te.comparing.Comparison:
     runs = {name: str(DATA / "runs" / f"{name}.txt") for name in ("bm25", "jaccard", "minilm")}
     return te.compare(runs=runs, qrels=str(DATA / "qrels.tsv"), measures=["map", "nDCG@10"])
 
 
 @pytest.mark.parametrize("plot", ["bars", "scatter", "deltas"])
-def test_a_plot_of_a_comparison_is_that_of_its_report(plot: str, comparison: te.Comparison) -> None:
-    of_report = specs(te.report_payload(comparison), runs=(1, 0))[plot]
+def test_a_plot_of_a_comparison_is_that_of_its_report(plot: str, comparison: te.comparing.Comparison) -> None:
+    of_report = specs(te.reporting.report_payload(comparison), runs=(1, 0))[plot]
     found = comparison.plot(plot)
     sized = {"autosize", "width", "padding", "config", "concat"}
     assert {key: part for key, part in found.spec.items() if key not in sized} == {
@@ -368,7 +368,7 @@ def test_a_plot_of_a_comparison_is_that_of_its_report(plot: str, comparison: te.
 
 
 def test_a_plot_that_there_is_not_is_refused(
-    comparison: te.Comparison, tmp_path: Path, snapshot: SnapshotAssertion
+    comparison: te.comparing.Comparison, tmp_path: Path, snapshot: SnapshotAssertion
 ) -> None:
     board, explained = te.board(DATA / "qrels.tsv", DATA / "runs", "map"), te.explain(QRELS, SHORT, "AP")
     cases: dict[str, Callable[[], object]] = {
@@ -385,7 +385,7 @@ def test_a_plot_that_there_is_not_is_refused(
     }
     found = {}
     for name, act in cases.items():
-        with pytest.raises(te.TrecevalError) as caught:
+        with pytest.raises(te.errors.TrecevalError) as caught:
             act()
         found[name] = str(caught.value)
     assert comparison.plot("scatter", runs=(0, 2)).spec["description"].startswith("map of bm25 against minilm")
@@ -416,7 +416,7 @@ def test_an_explanation_has_bars_of_its_values() -> None:
 
 
 @pytest.mark.slow
-def test_a_plot_is_saved_in_every_format(comparison: te.Comparison, tmp_path: Path) -> None:
+def test_a_plot_is_saved_in_every_format(comparison: te.comparing.Comparison, tmp_path: Path) -> None:
     pytest.importorskip("vl_convert", reason="draws plots: .[report] has it")
     plot = comparison.plot("deltas")
     for theme in ("light", "dark"):
@@ -431,7 +431,7 @@ def test_a_plot_is_saved_in_every_format(comparison: te.Comparison, tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_a_notebook_gets_a_plot_in_both_themes(comparison: te.Comparison) -> None:
+def test_a_notebook_gets_a_plot_in_both_themes(comparison: te.comparing.Comparison) -> None:
     pytest.importorskip("vl_convert", reason="draws plots: .[report] has it")
     bundle = comparison.plot()._repr_mimebundle_()
     assert bundle.keys() == {"text/plain", "text/html", "application/vnd.vegalite.v6+json"}
@@ -440,9 +440,9 @@ def test_a_notebook_gets_a_plot_in_both_themes(comparison: te.Comparison) -> Non
 
 
 def test_a_notebook_without_the_package_that_draws_gets_the_specification(
-    comparison: te.Comparison, monkeypatch: pytest.MonkeyPatch
+    comparison: te.comparing.Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     assert "text/html" not in comparison.plot()._repr_mimebundle_()
-    with pytest.raises(te.OutputError, match="plots need the package vl-convert-python, which is not installed"):
+    with pytest.raises(te.errors.OutputError, match="plots need the package vl-convert-python, which is not installed"):
         comparison.plot().save("x.svg")

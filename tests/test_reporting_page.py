@@ -137,7 +137,7 @@ def sample_payload(comparison: Any) -> dict[str, Any]:
         lines = (DATA / name).read_text("utf-8").splitlines()
         return dict(line.split("\t", 1) for line in lines)
 
-    payload = te.report_payload(
+    payload = te.reporting.report_payload(
         comparison,
         qrels=QRELS,
         runs=[str(DATA / "runs" / f"{name}.txt") for name in comparison.runs],
@@ -250,7 +250,7 @@ def test_the_page_and_the_command_say_the_same_of_what_came_out(
     files = [str(DATA / "runs" / f"{name}.txt") for name in runs]
     names = [f"{name} {n}" for n, name in enumerate(runs)]
     made = te.compare(QRELS, files, measures=["map", "P@10", "RR"], names=names)
-    shown = opened(written(tmp_path, te.report_payload(made)))
+    shown = opened(written(tmp_path, te.reporting.report_payload(made)))
     for place, compared in enumerate(made.measures):
         shown.tab.locator("#measures button").nth(place).click()
         first, *rest = finding(made, compared)
@@ -791,7 +791,7 @@ def test_no_interval_leaves_the_range_of_the_measure(opened: Open, tmp_path: Pat
     runs = {"one": {"1": wrong, "2": right}, "other": {"1": right, "2": wrong}}  # RR 0 and 1, and 1 and 0
     made = te.compare({"1": {"a": 1}, "2": {"a": 1}}, runs, ["RR", "utility"])
     for measure, low, high in (("RR", -1, 1), ("utility", -math.inf, math.inf)):
-        head, *rows = opened(written(tmp_path, te.report_payload(made)), f"#m={measure}").rows("runs")
+        head, *rows = opened(written(tmp_path, te.reporting.report_payload(made)), f"#m={measure}").rows("runs")
         (cells,) = [dict(zip(head, row, strict=True)) for row in rows if "reference" not in row]
         reach = simultaneous(made[measure].values, resamples=10_000, seed=1)
         half = reach.critical(0.05) * reach.error[0, 1]

@@ -24,7 +24,7 @@ from shared import ROBUST, skip_without_shared
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
-from treceval_py import Qrels, Run, Signature, judge
+from treceval_py import Qrels, Run
 from treceval_py.cli.report import PLOTS as OFFERED
 from treceval_py.comparing.agreement import overlap_of_runs, rbo_of_lists
 from treceval_py.comparing.comparison import Comparison
@@ -33,18 +33,20 @@ from treceval_py.comparing.outcome import Tested as Found  # pytest takes names 
 from treceval_py.comparing.show import sentences
 from treceval_py.comparing.simultaneous import simultaneous
 from treceval_py.errors import DataError, EvaluationError, OutputError
+from treceval_py.judging import judge
 from treceval_py.plots.specs import PLOTS
 from treceval_py.reporting import report_payload, write_report
 from treceval_py.reporting.curves import Curves, basis_of, curves_of
 from treceval_py.reporting.documents import Rankings
 from treceval_py.reporting.page import SCRIPTS, page
 from treceval_py.reporting.robustness import notes_of, unjudged_shares
+from treceval_py.scoring import Signature
 from treceval_py.scoring.conventions import Conventions
 
 pytest.importorskip("jinja2", reason="a report needs jinja2: .[report] has it")
 
 # Runs here lack queries, so that there is something to tell.
-pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::treceval_py.errors.MissingQueriesWarning")
 
 DATA = Path(__file__).parent.parent / "data"
 JUDGED, PAIR = str(DATA / "qrels.tsv"), [str(DATA / "runs" / f"{name}.txt") for name in ("bm25", "minilm")]
@@ -274,7 +276,7 @@ def test_without_runs_there_are_no_curves_documents_ranges_nor_commands_but_the_
 
 def test_a_command_repeats_the_signatures_unless_it_would_give_other_numbers() -> None:
     made = signature(ONE)
-    whole, mine = comparison(measured(signature=made)), te.Profile("mine", "my own", Conventions(ties="line"))
+    whole, mine = comparison(measured(signature=made)), te.scoring.Profile("mine", "my own", Conventions(ties="line"))
     repeated = f"treceval --repeat '{made.short}' qrels.txt one.txt two.txt"
     assert payload(whole, command="treceval report x")["reproduce"] == ["treceval report x", repeated]
     part = comparison(measured(signature=made, left_out=("3",)))
@@ -366,7 +368,7 @@ def test_curves_take_the_level_of_the_first_measure_that_has_one_and_leave_out_w
 def test_curves_and_lists_are_ranked_as_the_comparison_ranks() -> None:
     """Ranx and a profile of ones own leave equal scores as they stand, trec_eval puts the larger id first."""
     tied, other = Run({"1": {"a": 1.0, "x": 1.0}}), Run({"1": {"a": 2.0, "x": 1.0}})
-    mine = te.Profile("mine", "my own", Conventions(ties="line"))
+    mine = te.scoring.Profile("mine", "my own", Conventions(ties="line"))
     for profile, recall in (("ranx", 0.5), ("trec_eval-10", 0.0), (mine, 0.5)):
         one = measured(values=[[1.0], [1.0]], qids=("1",), signature=signature(tied, profile=profile))
         assert curves(comparison(one), [tied]).recall[0, 0] == recall
@@ -608,7 +610,7 @@ def test_fewer_than_nine_queries_are_in_no_groups_but_those_given() -> None:
         qrels, run = Qrels({qid: {"a": 1} for qid in qids}), Run({qid: {"a": 1.0} for qid in qids})
         made = comparison(measured(values=np.ones((2, count)).tolist(), qids=qids))
         assert len(report_payload(made, qrels=qrels, runs=[run, run])["groups"]) == groups
-    made = te.compare(QRELS, [ONE, TWO], "map", groups=te.QueryGroups.from_labels("set", {"1": "old", "2": "new"}))
+    made = te.compare(QRELS, [ONE, TWO], "map", groups=te.data.QueryGroups.from_labels("set", {"1": "old", "2": "new"}))
     found = payload(made)["groups"]
     assert found == [{"name": "by set", "sets": [["old", [0]], ["new", [1]]]}]
 

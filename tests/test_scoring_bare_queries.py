@@ -153,10 +153,10 @@ def outcome(qrels: Any, run: Any, profile: str, complete: bool) -> Any:
     """Return all that is computed, or the kind of error."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", te.MissingQueriesWarning)
-            warnings.simplefilter("ignore", te.SuspectRunWarning)
+            warnings.simplefilter("ignore", te.errors.MissingQueriesWarning)
+            warnings.simplefilter("ignore", te.errors.SuspectRunWarning)
             found = te.evaluate(qrels, run, MEASURES, profile=profile, complete=complete)
-    except te.TrecevalError as error:
+    except te.errors.TrecevalError as error:
         return type(error)
     values = np.where(found.counted, np.nan_to_num(found.matrix, nan=-7), -9).tolist()
     return found.qids, values, found.listed.tolist(), found.mean, found.missing, sorted(found.unjudged)
@@ -172,7 +172,7 @@ def written(table: Any, kind: str, format: str, folder: Path, way: str) -> Path:
             source.write_text(json.dumps(table))
             te.convert(source, target, kind=kind, target_format=format)  # type: ignore[arg-type]
         else:
-            (te.write_run if kind == "run" else te.write_qrels)(table, target, format=format)
+            (te.write_run if kind == "run" else te.io.write_qrels)(table, target, format=format)
     bare = any(not row for row in table.values())
     assert sum("left out" in str(warning.message) for warning in caught) == (bare and format != "json")
     return target
@@ -209,7 +209,7 @@ def differences(pair: Pair, profile: str, folder: Path, complete: bool) -> tuple
                 table = read(written(rows, kind, target, folder, way), target)
                 if kind == "qrels" or not by_rank or target in ("trec_results", "msmarco"):
                     check(kind, f"{target} by {way}", table, target == "json")
-    every = [PROFILES[profile].conventions_of(each) for each in te.parse_measures(MEASURES)]
+    every = [PROFILES[profile].conventions_of(each) for each in te.measuring.parse_measures(MEASURES)]
     if all(each.bare == "out" for each in every):
         check("qrels", "without bare queries", without["qrels"], holds=True)
         if not by_rank:
@@ -257,7 +257,7 @@ def test_a_bare_query_counts_only_where_the_program_counts_it(profile: str) -> N
     assert found.missing == ()
     both = {"a": {"x": 1}, "b": {"y": 1}}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", te.MissingQueriesWarning)
+        warnings.simplefilter("ignore", te.errors.MissingQueriesWarning)
         of_lines = te.evaluate(both, {"a": {"x": 1.0}}, ["AP"], profile=profile).mean["AP"]
         found = te.evaluate(both, {"a": {"x": 1.0}, "b": {}}, ["AP"], profile=profile)
     assert found.mean["AP"] == (0.5 if profile in ANSWERED else of_lines)
@@ -278,22 +278,22 @@ def test_measures_of_ir_measures_that_are_computed_from_lines_know_no_bare_query
 def test_a_container_of_bare_queries_alone_has_none() -> None:
     for qrels, run in (({"a": {}}, {"a": {"x": 1.0}}), ({"a": {"x": 1}}, {"a": {}}), ({"a": {}}, {"a": {}})):
         for forms in BOTH_HOLDING["dict"], BOTH_HOLDING["JSON"]:
-            with pytest.raises(te.EvaluationError, match=r"no query of .* is judged"):
+            with pytest.raises(te.errors.EvaluationError, match=r"no query of .* is judged"):
                 te.evaluate(forms(qrels), forms(run), ["RR"])
     assert te.evaluate({"a": {"x": 1}}, {"a": {}}, ["RR"], profile="pytrec_eval").mean == {"RR": 0.0}
     assert te.evaluate({"a": {"x": 1}}, {"a": {}}, ["RR"], complete=True).mean == {"RR": 0.0}
-    with pytest.raises(te.EvaluationError, match="no query"):
+    with pytest.raises(te.errors.EvaluationError, match="no query"):
         te.evaluate({"a": {"x": 1}}, {"b": {}}, ["RR"], profile="pytrec_eval")
 
 
 def test_judgments_by_groups_and_preferences_have_no_bare_query() -> None:
-    groups = te.JudgmentGroups.from_dict({"1": {"a": {"x": 1}, "b": {}}, "2": {"a": {}}, "3": {}})
+    groups = te.data.JudgmentGroups.from_dict({"1": {"a": {"x": 1}, "b": {}}, "2": {"a": {}}, "3": {}})
     assert groups.groups == {"1": {b"a": {b"x": 1}}}
-    assert te.Preferences({"1": []}).qids == ()
+    assert te.data.Preferences({"1": []}).qids == ()
 
 
 def test_judging_leaves_bare_queries_out() -> None:
-    judged = te.judge({"a": {"x": 1}, "b": {"x": 1}}, {"b": {}, "a": {"x": 1.0}}, complete=False)
+    judged = te.judging.judge({"a": {"x": 1}, "b": {"x": 1}}, {"b": {}, "a": {"x": 1.0}}, complete=False)
     assert judged.qids == ("a",)
 
 
@@ -307,14 +307,16 @@ def test_a_signature_repeats_what_counted() -> None:
 
 def test_ranges_count_the_same_queries() -> None:
     for profile, mean in (("trec_eval-10", 1.0), ("ranx", 0.5), ("ir_measures", 0.5)):
-        found = te.assess(*CASES.values(), ["RR"], ties=profile != "ranx", unjudged=profile == "ranx", profile=profile)
+        found = te.ranges.assess(
+            *CASES.values(), ["RR"], ties=profile != "ranx", unjudged=profile == "ranx", profile=profile
+        )
         (of_queries,) = (found.ties or found.unjudged).values()
         assert len(found.qids["RR"]) == round(1 / mean)
         assert of_queries.lowest_mean == mean
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::treceval_py.TrecevalWarning")
+@pytest.mark.filterwarnings("ignore::treceval_py.errors.TrecevalWarning")
 def test_comparisons_boards_and_fusion_take_the_queries_that_lines_can_name(tmp_path: Path) -> None:
     qrels = {"a": {"x": 1}, "b": {}, "c": {"x": 1, "y": 0}}
     runs = [{"a": {"x": 1.0}, "b": {"x": 1.0}, "c": {}}, {"a": {"y": 1.0}, "c": {"y": 2.0, "x": 1.0}}]
@@ -349,7 +351,9 @@ def test_the_command_counts_alike_and_says_what_it_leaves_out(tmp_path: Path) ->
 
 
 def test_two_bare_queries_are_named_in_the_plural(tmp_path: Path) -> None:
-    with pytest.warns(te.TrecevalWarning, match=r"2 queries without documents \(b, c\) left out; to keep them, write"):
+    with pytest.warns(
+        te.errors.TrecevalWarning, match=r"2 queries without documents \(b, c\) left out; to keep them, write"
+    ):
         te.write_run({"a": {"x": 1.0}, "b": {}, "c": {}}, tmp_path / "run")
 
 

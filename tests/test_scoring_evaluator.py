@@ -28,7 +28,7 @@ LINES = "1 Q0 b 1 0.9 t\n1 Q0 a 2 0.5 t\n2 Q0 c 1 1.0 t\n2 Q0 x 2 0.5 t\n"
 TWICE = "1 Q0 a 1 0.9 t\n1 Q0 b 2 0.7 t\n1 Q0 a 3 0.5 t\n2 Q0 c 1 1.0 t\n"
 
 FUNCTIONS: list[Callable[..., object]] = [
-    te.evaluate, te.assess, te.board, te.compare, te.gate, te.explain, te.arithmetic,
+    te.evaluate, te.ranges.assess, te.board, te.compare, te.gating.gate, te.explain, te.explaining.arithmetic,
 ]  # fmt: skip
 
 
@@ -67,10 +67,10 @@ def test_what_is_wrong_with_a_way_of_scoring_is_said_before_any_run(snapshot: Sn
     ]  # fmt: skip
     said = [refusal(te.Evaluator, QRELS, te.Scoring(**each)) for each in wrong]
     for threads in (0, 257):
-        said.append(refusal(te.Evaluator, QRELS, reading=te.Reading(threads=threads)))
+        said.append(refusal(te.Evaluator, QRELS, reading=te.scoring.Reading(threads=threads)))
     assert said == snapshot
     for accepted in (te.Scoring(depth=0), te.Scoring(level=0), te.Scoring(collection_size=0)):
-        te.Evaluator(QRELS, accepted, te.Reading(threads=256))
+        te.Evaluator(QRELS, accepted, te.scoring.Reading(threads=256))
 
 
 # All functions take the same options ----------------------------------------------------------------
@@ -85,12 +85,12 @@ def test_every_function_takes_every_option_of_scoring() -> None:
 
 CALLS: dict[str, Callable[..., object]] = {
     "evaluate": lambda **options: te.evaluate(QRELS, RUN, **options),
-    "assess": lambda **options: te.assess(QRELS, RUN, **options),
+    "assess": lambda **options: te.ranges.assess(QRELS, RUN, **options),
     "board": lambda **options: te.board(QRELS, [], **options),
     "compare": lambda **options: te.compare(QRELS, [RUN, RUN], **options),
-    "gate": lambda **options: te.gate(QRELS, RUN, RUN, **options),
+    "gate": lambda **options: te.gating.gate(QRELS, RUN, RUN, **options),
     "explain": lambda **options: te.explain(QRELS, RUN, **options),
-    "arithmetic": lambda **options: te.arithmetic(QRELS, RUN, None, "1", **options),
+    "arithmetic": lambda **options: te.explaining.arithmetic(QRELS, RUN, None, "1", **options),
 }
 
 
@@ -140,24 +140,24 @@ def test_what_is_scored_can_be_explained_under_profiles_that_take_the_last_line(
     (tmp_path / "run").write_text(TWICE)  # the last line of a puts it below b: AP 1/2
     path = str(tmp_path / "run")
     assert te.evaluate(QRELS, path, "AP", profile="ir_measures")["1"]["AP"] == 0.5
-    assert te.arithmetic(QRELS, path, "AP", "1", profile="ir_measures").value == 0.5
+    assert te.explaining.arithmetic(QRELS, path, "AP", "1", profile="ir_measures").value == 0.5
     rows = te.explain(QRELS, path, "AP", profile="ir_measures").measures[0].rows
     assert next(row.outcome.mean for row in rows if row.variant.name == "ir_measures" and row.outcome) == 0.75
     for function in (te.evaluate, te.explain):
-        with pytest.raises(te.InputError, match="occurs twice"):
+        with pytest.raises(te.errors.InputError, match="occurs twice"):
             function(QRELS, path, "AP")
 
 
 def test_explanations_take_depth_and_judged_only() -> None:
     # Of the first document alone query 1 has none that is relevant.
-    assert te.arithmetic(QRELS, RUN, "AP", "1", depth=1).value == 0.0
+    assert te.explaining.arithmetic(QRELS, RUN, "AP", "1", depth=1).value == 0.0
     rows = te.explain(QRELS, RUN, "AP", depth=1).measures[0].rows
     assert rows[0].outcome is not None
     assert rows[0].outcome.mean == 0.5
     # Without x, which nobody judged, y stands at rank 1.
     qrels, run = {"1": {"y": 1}}, {"1": {"x": 2.0, "y": 1.0}}
-    assert te.arithmetic(qrels, run, "AP", "1").value == 0.5
-    assert te.arithmetic(qrels, run, "AP", "1", judged_only=True).value == 1.0
+    assert te.explaining.arithmetic(qrels, run, "AP", "1").value == 0.5
+    assert te.explaining.arithmetic(qrels, run, "AP", "1", judged_only=True).value == 1.0
 
 
 # d times the documents that are neither relevant nor retrieved: of 10 documents 1 is relevant and b is retrieved beside.
@@ -167,8 +167,8 @@ UTILITY = "utility(coefficients=0,0,0,1)"
 def test_the_size_of_the_collection_counts_everywhere() -> None:
     qrels, run = {"1": {"a": 1, "b": 0}}, {"1": {"a": 1.0, "b": 0.5}}
     assert te.evaluate(qrels, run, UTILITY, collection_size=10)["1"][UTILITY] == 8.0
-    assert te.arithmetic(qrels, run, UTILITY, "1", collection_size=10).value == 8.0
-    found = te.assess(qrels, run, UTILITY, unjudged=False, collection_size=10)
+    assert te.explaining.arithmetic(qrels, run, UTILITY, "1", collection_size=10).value == 8.0
+    found = te.ranges.assess(qrels, run, UTILITY, unjudged=False, collection_size=10)
     assert next(iter(found.ties.values())).expected_mean == 8.0
     compared = te.compare(qrels, [run, run], UTILITY, collection_size=10)
     assert compared.measures[0].means.tolist() == [8.0, 8.0]
@@ -181,8 +181,8 @@ def test_comparing_and_assessing_take_formats(tmp_path: Path) -> None:
     files = {"run_format": "msmarco", "judgment_format": "qrels"}
     path, qrels = str(tmp_path / "run"), str(tmp_path / "qrels")
     assert te.compare(qrels, [path, path], "map", names=["a", "b"], **files).measures[0].means[0] == 0.75  # type: ignore[arg-type]
-    assert te.assess(qrels, path, "map", ties=False, **files).results.mean["map"] == 0.75  # type: ignore[arg-type]
-    with pytest.raises(te.TrecevalError):
+    assert te.ranges.assess(qrels, path, "map", ties=False, **files).results.mean["map"] == 0.75  # type: ignore[arg-type]
+    with pytest.raises(te.errors.TrecevalError):
         te.compare(qrels, [path, path], "map", run_format="trec_results")
 
 
@@ -196,14 +196,14 @@ def test_ranges_are_computed_with_the_threads_that_were_asked_for(
         return judge_file(*arguments, **options)
 
     monkeypatch.setattr("treceval_py.scoring.filling.judge_file", watched)
-    assert te.assess(QRELS, run_file, "map", threads=3).ties["map"].expected_mean == 0.75
+    assert te.ranges.assess(QRELS, run_file, "map", threads=3).ties["map"].expected_mean == 0.75
     assert seen
     assert set(seen) == {3}
 
 
 def test_ranges_of_a_stream_are_those_of_its_file(run_file: str) -> None:
     with open(run_file, "rb") as stream:
-        found = te.assess(QRELS, stream, "map")
+        found = te.ranges.assess(QRELS, stream, "map")
     assert (found.ties["map"].expected_mean, found.unjudged["map"].highest_mean) == (0.75, 0.75)
 
 
@@ -244,12 +244,12 @@ def test_a_run_without_a_judged_query_is_refused() -> None:
     assert "no query of 7" in refusal(te.Evaluator(QRELS, te.Scoring(["map"])).score, {"7": {"a": 1.0}})
 
 
-@pytest.mark.filterwarnings("ignore::treceval_py.SuspectRunWarning")
+@pytest.mark.filterwarnings("ignore::treceval_py.errors.SuspectRunWarning")
 def test_ranges_and_boards_take_a_run_that_scoring_takes(tmp_path: Path) -> None:
     # Under this profile one measure counts all judged queries and the other only those of the run.
     run, scoring = {"7": {"a": 1.0, "b": 1.0}}, te.Scoring(["Judged@10", "P@5"], "ir_measures")
     assert dict(te.evaluate(QRELS, run, scoring=scoring).mean) == {"Judged@10": 0.0, "P@5": 0.0}
-    ties = te.assess(QRELS, run, scoring=scoring, unjudged=False).ties
+    ties = te.ranges.assess(QRELS, run, scoring=scoring, unjudged=False).ties
     assert [ties[name].highest_mean for name in ("Judged@10", "P@5")] == [0.0, 0.0]
     te.write_run(te.Run(run), tmp_path / "run.txt")
     (other,) = te.board(QRELS, tmp_path, "map").runs
@@ -289,7 +289,7 @@ def test_documents_are_the_same_if_their_bytes_are() -> None:
     assert te.evaluate({"1": {Odd("a"): 1}}, run, "map").mean["map"] == 0.5
     # A letter of two bytes, and two characters that stand for these bytes.
     assert te.evaluate({"1": {"\udcc3\udca9": 1}}, {"1": {"x": 2.0, "é": 1.0}}, "map").mean["map"] == 0.5
-    with pytest.raises(te.DataError, match="encoded as the same bytes"):
+    with pytest.raises(te.errors.DataError, match="encoded as the same bytes"):
         te.Qrels({"1": {"\udcc3\udca9": 1, "é": 1}})
 
 
@@ -310,6 +310,6 @@ def test_a_scoring_made_of_generators_scores_more_than_once() -> None:
 
 
 def test_the_arithmetic_is_that_of_one_measure(snapshot: SnapshotAssertion) -> None:
-    assert te.arithmetic(QRELS, RUN, None, "1", scoring=te.Scoring(name for name in ["map"])).value == 0.5
+    assert te.explaining.arithmetic(QRELS, RUN, None, "1", scoring=te.Scoring(name for name in ["map"])).value == 0.5
     several = (te.Scoring(["map", "P.5"]), te.Scoring([]), te.Scoring("P.5,10"), te.Scoring(signatures=()))
-    assert [refusal(te.arithmetic, QRELS, RUN, None, "1", scoring=each) for each in several] == snapshot
+    assert [refusal(te.explaining.arithmetic, QRELS, RUN, None, "1", scoring=each) for each in several] == snapshot

@@ -24,9 +24,9 @@ from treceval_py.data.ranking import Ranking, arrange
 
 # Some inputs lack judged queries on purpose.
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::treceval_py.MissingQueriesWarning",
-    "ignore::treceval_py.SuspectRunWarning",
-    "ignore:.* can differ from:treceval_py.TrecevalWarning",
+    "ignore::treceval_py.errors.MissingQueriesWarning",
+    "ignore::treceval_py.errors.SuspectRunWarning",
+    "ignore:.* can differ from:treceval_py.errors.TrecevalWarning",
 )
 
 Row = dict[str, Any]
@@ -125,8 +125,8 @@ def binary(qrels: Labels) -> Labels:
     return {qid: {docid: int(label > 0) for docid, label in labels.items()} for qid, labels in qrels.items()}
 
 
-def profile_of(meant: Ours) -> te.Profile:
-    profile = te.PROFILES[meant.profile]
+def profile_of(meant: Ours) -> te.scoring.Profile:
+    profile = te.scoring.PROFILES[meant.profile]
     exceptions = {key: {**changes, **meant.changes} for key, changes in profile.exceptions.items()}
     return profile._replace(conventions=profile.conventions._replace(**meant.changes), exceptions=exceptions)
 

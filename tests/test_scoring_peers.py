@@ -16,9 +16,9 @@ import treceval_py as te
 pytestmark = [
     pytest.mark.slow,
     # Random runs lack queries now and then, and look wrong.
-    pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning"),
-    pytest.mark.filterwarnings("ignore::treceval_py.SuspectRunWarning"),
-    pytest.mark.filterwarnings("ignore:.* can differ from:treceval_py.TrecevalWarning"),
+    pytest.mark.filterwarnings("ignore::treceval_py.errors.MissingQueriesWarning"),
+    pytest.mark.filterwarnings("ignore::treceval_py.errors.SuspectRunWarning"),
+    pytest.mark.filterwarnings("ignore:.* can differ from:treceval_py.errors.TrecevalWarning"),
 ]
 
 MEASURES = sorted(pytrec_eval.supported_measures - {"runid", "relstring"})

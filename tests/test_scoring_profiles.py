@@ -22,15 +22,15 @@ from refused import refusal
 from syrupy.assertion import SnapshotAssertion
 
 import treceval_py as te
-from treceval_py import CONVENTIONS, PROFILES
 from treceval_py.errors import MeasureError
 from treceval_py.scan import scanner
+from treceval_py.scoring import CONVENTIONS, PROFILES
 
 # The messy run lacks a judged query, and profiles differ in what that means.
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::treceval_py.MissingQueriesWarning",
-    "ignore::treceval_py.SuspectRunWarning",
-    "ignore:.* can differ from:treceval_py.TrecevalWarning",
+    "ignore::treceval_py.errors.MissingQueriesWarning",
+    "ignore::treceval_py.errors.SuspectRunWarning",
+    "ignore:.* can differ from:treceval_py.errors.TrecevalWarning",
 )
 
 MESSY = Path(__file__).parent.parent / "data" / "messy"
@@ -206,7 +206,7 @@ def test_a_value_that_can_differ_from_the_program_comes_with_a_note(
     profile: str, measure: str, given: Any, neighbour: Any, tmp_path: Path
 ) -> None:
     for number, pair in enumerate((given, neighbour) if neighbour else (given,)):
-        te.write_qrels(te.Qrels(pair[0]), tmp_path / "qrels")
+        te.io.write_qrels(te.Qrels(pair[0]), tmp_path / "qrels")
         te.write_run(te.Run(pair[1]), tmp_path / "run")
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
@@ -256,7 +256,7 @@ def test_profiles_are_explained_in_these_words(snapshot: SnapshotAssertion) -> N
         for convention in CONVENTIONS.values():
             value = getattr(profile.conventions, convention.name)
             said = f"  {f'{convention.key}:{convention.show(value)}':18}{convention.question} {convention.says(value)}"
-            usual = value == getattr(te.Conventions(), convention.name)
+            usual = value == getattr(te.scoring.Conventions(), convention.name)
             assert (said in lines) != (convention.rare and usual), (name, said)
         for changes in profile.exceptions.values():
             for changed, value in changes.items():
@@ -277,7 +277,7 @@ def test_every_profile_computes_its_measures_in_python_by_the_command_and_by_sig
         numbers = [value for key, value in results.mean.items() if key not in ("num_q", "num_ret")]
         assert numbers
         assert not any(math.isnan(value) for value in numbers)
-        if profile.measures != te.DEFAULT_MEASURES:
+        if profile.measures != te.scoring.DEFAULT_MEASURES:
             assert results.names == list(profile.measures)
         for form in ("short", "long"):
             signatures = [getattr(each, form) for each in results.signatures.values()]
@@ -341,7 +341,7 @@ def test_each_measure_of_beir_has_its_own_queries_and_denominator() -> None:
 
 
 def test_a_cell_is_empty_where_a_query_does_not_count(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
-    te.write_qrels(te.Qrels(SETS), tmp_path / "qrels")
+    te.io.write_qrels(te.Qrels(SETS), tmp_path / "qrels")
     te.write_run(te.Run(OF_SETS, tag="t"), tmp_path / "run")
     said = {}
     for form in ("trec", "csv", "tsv", "json", "table", "markdown", "latex"):
@@ -498,7 +498,7 @@ class TestMsmarco:
             rng = random.Random(seed)
             rows = [(qid, docid, rng.randint(1, 2 * len(row))) for qid, row in run.items() for docid in row]
             rows = [row for row in rows if row[2] <= 1500]
-            te.write_qrels(te.Qrels(qrels), tmp_path / "qrels")
+            te.io.write_qrels(te.Qrels(qrels), tmp_path / "qrels")
             (tmp_path / "three").write_text("".join(f"{qid}\t{docid}\t{rank}\n" for qid, docid, rank in rows))
             (tmp_path / "six").write_text(
                 "".join(f"{qid} Q0 {docid} {rank} {rng.random()} t\n" for qid, docid, rank in rows)
@@ -644,7 +644,7 @@ def test_both_readers_and_all_ways_in_agree(
     for seed in range(2 if name in QUICK and not complete else 12):
         rng = random.Random(seed)
         qrels, run = random_pair(rng)
-        te.write_qrels(te.Qrels(qrels), tmp_path / "qrels")
+        te.io.write_qrels(te.Qrels(qrels), tmp_path / "qrels")
         lines = lines_with_ranks(run, rng)
         (tmp_path / "run").write_text("".join(lines))
         # Lines of the queries in turn, so that none of them stands together.
@@ -677,8 +677,8 @@ def test_both_readers_and_all_ways_in_agree(
 # --- conventions that few programs have, by hand and over all orders ---
 
 
-def of(**conventions: Any) -> te.Profile:
-    return te.Profile("own", "a program of one's own", te.Conventions(**conventions))
+def of(**conventions: Any) -> te.scoring.Profile:
+    return te.scoring.Profile("own", "a program of one's own", te.scoring.Conventions(**conventions))
 
 
 def test_the_lower_label_is_first_among_equal_scores() -> None:
@@ -735,7 +735,7 @@ def test_ranges_are_refused_where_a_convention_decides_more(snapshot: SnapshotAs
     run = {"1": {"a": 1.0, "b": 1.0, "c": 1.0}}
     assert [
         refusal(
-            te.assess,
+            te.ranges.assess,
             {"1": {"a": 1}},
             run,
             ["AP"],
@@ -756,7 +756,7 @@ def test_the_range_over_ties_is_that_of_all_orders(conventions: dict[str, Any]) 
         rng = random.Random(seed)
         qrels = {"1": {docid: rng.choice([0, 0, 1, 2]) for docid in rng.sample("abcdm", 4)}}
         tied = {"1": dict.fromkeys("abcd", 1.0)}
-        found = te.assess(qrels, tied, ["AP", "nDCG@2"], unjudged=False, profile=profile)
+        found = te.ranges.assess(qrels, tied, ["AP", "nDCG@2"], unjudged=False, profile=profile)
         for name, between in found.ties.items():
             values = [te.evaluate(qrels, {"1": order}, [name], profile=profile).mean[name] for order in orders]
             expected = [min(values), sum(values) / len(values), max(values)]

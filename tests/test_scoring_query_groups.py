@@ -52,7 +52,7 @@ SETS = {"1": "old", "2": "old", "3": "old", "4": "new", "5": "new", "6": "new"}
 def read(folder: Path, text: str, columns: str = "") -> list[tuple[str, tuple[str, ...], dict[str, str]]]:
     """Return what is read of a file: attribute, labels, and the label of each query."""
     (folder / "groups.tsv").write_text(text)
-    found = te.read_query_groups(f"{folder}/groups.tsv{columns}")
+    found = te.io.read_query_groups(f"{folder}/groups.tsv{columns}")
     return [(each.attribute, each.labels, dict(each.of)) for each in found]
 
 
@@ -94,10 +94,10 @@ def test_groups_are_read_from_lines_and_columns(tmp_path: Path) -> None:
 def test_compressed_files_pipes_and_names_with_a_colon_are_read(tmp_path: Path) -> None:
     (tmp_path / "groups:set").write_text("1\ta\n")
     (tmp_path / "groups").write_text("qid\tset\n1\tb\n")
-    assert te.read_query_groups(tmp_path / "groups:set")[0].labels == ("a",)
+    assert te.io.read_query_groups(tmp_path / "groups:set")[0].labels == ("a",)
     (tmp_path / "groups.gz").write_bytes(gzip.compress(b"1\ta\n2\tb\n"))
     for given in (tmp_path / "groups.gz", io.BytesIO(b"1\ta\n2\tb\n")):
-        assert te.read_query_groups(given)[0].labels == ("a", "b")
+        assert te.io.read_query_groups(given)[0].labels == ("a", "b")
 
 
 NO_GROUPS: dict[str, tuple[str, ...]] = {
@@ -135,21 +135,21 @@ def test_what_is_no_groups_is_refused_with_its_line(tmp_path: Path, snapshot: Sn
         pd.DataFrame({"qid": ["1", "2"], "group": ["old", "new"]}),
         pd.DataFrame({"group": ["old", "new"]}, index=pd.Index([1, 2], name="qid")),
         [{"qid": "1", "group": "old"}, {"qid": "2", "group": "new"}],
-        te.QueryGroups.from_labels("group", {"1": "old", "2": "new"}),
+        te.data.QueryGroups.from_labels("group", {"1": "old", "2": "new"}),
     ],
     ids=["labels", "numbers", "attributes", "frame", "index", "rows", "groups"],
 )
 def test_groups_are_made_from_objects(given: Any) -> None:
-    (found,) = te.read_query_groups(given)
+    (found,) = te.io.read_query_groups(given)
     assert (found.attribute, found.labels, dict(found.of)) == ("group", ("old", "new"), {"1": "old", "2": "new"})
 
 
 def test_cells_without_a_label_are_of_no_group_and_whole_numbers_stay_whole() -> None:
     frame = pd.DataFrame({"qid": ["1", "2", "3"], "hops": [1.0, None, 2.0], "yes": [True, False, True]})
-    hops, yes = te.read_query_groups(frame)
+    hops, yes = te.io.read_query_groups(frame)
     assert dict(hops.of) == {"1": "1", "3": "2"}
     assert yes.labels == ("true", "false")
-    assert te.read_query_groups(frame, ["yes"]) == (yes,)
+    assert te.io.read_query_groups(frame, ["yes"]) == (yes,)
 
 
 def test_labels_break_no_lines(home: Path) -> None:
@@ -172,9 +172,9 @@ def test_objects_that_are_no_groups_are_refused(snapshot: SnapshotAssertion) -> 
         "frame": pd.DataFrame({"set": ["a"]}),
         "twice": pd.DataFrame({"qid": ["1", "1"], "set": ["a", "b"]}),
         "all differ": {"1": "a", "2": "b", "3": "c"},
-        "two attributes of one name": [te.QueryGroups.from_labels("set", {"1": x}, name=f"{x}.tsv") for x in "ab"],
+        "two attributes of one name": [te.data.QueryGroups.from_labels("set", {"1": x}, name=f"{x}.tsv") for x in "ab"],
     }
-    assert {what: refusal(te.read_query_groups, given) for what, given in wrong.items()} == snapshot
+    assert {what: refusal(te.io.read_query_groups, given) for what, given in wrong.items()} == snapshot
 
 
 # Averages of groups.
@@ -191,12 +191,12 @@ def test_averages_of_a_group_are_over_its_queries() -> None:
 
 
 @pytest.mark.parametrize("profile", ["trec_eval-10", "ir_measures", "ranx"])
-@pytest.mark.filterwarnings("ignore::treceval_py.MissingQueriesWarning")
+@pytest.mark.filterwarnings("ignore::treceval_py.errors.MissingQueriesWarning")
 def test_a_group_has_the_averages_of_its_judgments_alone(profile: str) -> None:
     qrels = te.read_qrels(DATA / "qrels.tsv")
     run = te.read_run(DATA / "runs" / "bm25.txt")
     run = te.Run({qid: dict(run[qid]) for qid in run if qid != "31"})
-    (groups,) = te.read_query_groups(DATA / "query_groups.tsv")
+    (groups,) = te.io.read_query_groups(DATA / "query_groups.tsv")
     found = te.evaluate(qrels, run, ["official", "ndcg", "gm_map"], profile=profile).by_group(groups)["answer"]
     assert found.keys() == {"fact", "explanation"}
     for label, results in found.items():

@@ -21,7 +21,7 @@ from treceval_py.scoring.show import RESULT_FORMATS, Options, results_text
 
 # The run lacks a query; what is said of that is tested in test_rendering_objects.py.
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::treceval_py.MissingQueriesWarning", "ignore::treceval_py.SuspectRunWarning"
+    "ignore::treceval_py.errors.MissingQueriesWarning", "ignore::treceval_py.errors.SuspectRunWarning"
 )
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1}, "3": {"z": 1}}

@@ -35,9 +35,9 @@ from treceval_py.scoring.signatures import Fingerprint, explicit
 
 # The run lacks a query, so that conventions about missing queries change a number.
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::treceval_py.MissingQueriesWarning",
-    "ignore::treceval_py.SuspectRunWarning",
-    "ignore:.* can differ from:treceval_py.TrecevalWarning",
+    "ignore::treceval_py.errors.MissingQueriesWarning",
+    "ignore::treceval_py.errors.SuspectRunWarning",
+    "ignore:.* can differ from:treceval_py.errors.TrecevalWarning",
 )
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1}, "3": {"z": 1}}
@@ -59,7 +59,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def signed(*arguments: Any, **options: Any) -> te.Signature:
+def signed(*arguments: Any, **options: Any) -> te.scoring.Signature:
     return te.evaluate(*arguments, **options).signature(0)
 
 
@@ -71,15 +71,15 @@ EXACT = CHOICES | {
     "p": [0.0, 0.5, 0.8, 0.123456789],
     "gains": [*map(Gains, [{1: 3.0, 2: 9.0}, {0: 1.0}, {1: 1 / 3, 2: 0.1 + 0.2}])],
     "weights": [(0.5, 0.0, 0.25, 0.25)],
-    "of": te.parse_measures(["nDCG(gain=exp,ideal=retrieved)@5", "AP(rel=2)", "ERR@3", "gRBP(p=0.5)"]),
+    "of": te.measuring.parse_measures(["nDCG(gain=exp,ideal=retrieved)@5", "AP(rel=2)", "ERR@3", "gRBP(p=0.5)"]),
     "by": ["max", "std", "diff1"],
 }
 """Values that need all their digits, too."""
 
 
-def random_measure(family: Family, rng: random.Random) -> te.Measure:
+def random_measure(family: Family, rng: random.Random) -> te.measuring.Measure:
     """Give some parameters of a family values; one with a cutoff always has it."""
-    return te.Measure(family, tuple(random_parameters(family, rng, EXACT, share=0.6).items()))
+    return te.measuring.Measure(family, tuple(random_parameters(family, rng, EXACT, share=0.6).items()))
 
 
 def families(kind: object) -> list[Family]:
@@ -126,17 +126,22 @@ def test_a_signature_gives_the_same_bits_again(profile: str) -> None:
             }
             try:
                 results = te.evaluate(qrels, table, [random_measure(family, rng)], profile=profile, **options)
-            except (te.MeasureError, te.EvaluationError):  # parameters do not go together, or not with these judgments
+            except (
+                te.errors.MeasureError,
+                te.errors.EvaluationError,
+            ):  # parameters do not go together, or not with these judgments
                 continue
             check_repeated(qrels, table, results)
             repeated += 1
     assert repeated > 3 * len(families(JudgedRun))
 
 
-GROUPS = te.read_judgment_groups(
+GROUPS = te.io.read_judgment_groups(
     io.BytesIO(b"1 A a 1\n1 A b 0\n1 B b 2\n1 B c 1\n1 B a 0\n2 A d 1\n2 C e -1\n3 A f 1\n")
 )
-PREFERENCES = te.read_preferences(io.BytesIO(b"1 g s a 2\n1 g s b 1.5\n1 g t c 1\n1 h s a 0\n1 h s c 3\n2 g s d 1\n"))
+PREFERENCES = te.io.read_preferences(
+    io.BytesIO(b"1 g s a 2\n1 g s b 1.5\n1 g t c 1\n1 h s a 0\n1 h s c 3\n2 g s d 1\n")
+)
 TIED = {"1": {"b": 2.0, "a": 2.0, "x": 1.5, "c": 1.0}, "2": {"e": 1.0, "d": 1.0}, "9": {"a": 1.0}}
 
 
@@ -172,15 +177,15 @@ def test_a_parameter_keeps_all_its_digits() -> None:
         ("utility", {"coefficients": (1 / 3, -1.0, 0.0, 0.0)}),
         ("dcg", {"discount": "jk", "base": 4 / 3}),
     ]:
-        results = te.evaluate(QRELS, RUN, [te.Measure(FAMILIES[name], tuple(given.items()))])  # type: ignore[attr-defined]
-        assert te.Signature.parse(results.signature(0).short).measure == explicit(results.resolved[0]), name
+        results = te.evaluate(QRELS, RUN, [te.measuring.Measure(FAMILIES[name], tuple(given.items()))])  # type: ignore[attr-defined]
+        assert te.scoring.Signature.parse(results.signature(0).short).measure == explicit(results.resolved[0]), name
         check_repeated(QRELS, RUN, results)
 
 
 def test_measures_are_repeated_in_the_order_of_their_signatures() -> None:
     results = te.evaluate(QRELS, RUN, ["nDCG@10", "map", "P@5"])
     texts = [signature.short for signature in results.signatures.values()]
-    for given in (texts, list(map(te.Signature.parse, texts))):
+    for given in (texts, list(map(te.scoring.Signature.parse, texts))):
         again = te.evaluate(QRELS, RUN, signature=given)
         assert again.names == ["nDCG@10", "AP(rel=1)", "P(rel=1)@5"]
         assert again.matrix.tobytes() == results.matrix.tobytes()
@@ -192,7 +197,7 @@ def test_signatures_of_several_profiles_are_repeated_under_their_own() -> None:
     texts[1] = texts[1].replace("@5", "@1")
     again = te.evaluate(QRELS, RUN, signature=texts)
     assert again.signature(0).short == texts[0]
-    assert te.Signature.parse(again.signature(1).short).profile == "ranx"
+    assert te.scoring.Signature.parse(again.signature(1).short).profile == "ranx"
 
 
 def test_judgments_whose_last_line_counts_are_repeated(tmp_path: Path) -> None:
@@ -338,17 +343,17 @@ def test_a_long_signature_has_every_convention_but_the_usual_value_of_a_rare_one
     for profile in PROFILES:
         parts = dict(part.split(":", 1) for part in signed(qrels, run, "map", profile=profile).long.split("|")[1:])
         for convention in CONVENTIONS.values():
-            conventions = PROFILES[profile].conventions_of(te.parse_measures("map")[0])
-            value, usual = (getattr(each, convention.name) for each in (conventions, te.Conventions()))
+            conventions = PROFILES[profile].conventions_of(te.measuring.parse_measures("map")[0])
+            value, usual = (getattr(each, convention.name) for each in (conventions, te.scoring.Conventions()))
             assert (convention.key in parts) != (convention.rare and value == usual), profile
             assert convention.parse(parts.get(convention.key, convention.show(usual))) == value, profile
 
 
 def test_a_long_signature_has_every_parameter() -> None:
     for family in families(JudgedRun):
-        measure = te.Measure(family, (("cutoff", 5),) if family.takes("cutoff") else ())
+        measure = te.measuring.Measure(family, (("cutoff", 5),) if family.takes("cutoff") else ())
         if family.at is not None and not family.takes("cutoff"):
-            measure = te.Measure(family, ((family.at.name, 0.5),))
+            measure = te.measuring.Measure(family, ((family.at.name, 0.5),))
         head = signed(QRELS, RUN, [measure]).long.partition("|")[0]
         left_out = {parameter.key for parameter in family.parameters if f"{parameter.key}=" not in head}
         # A cutoff is written @; gains and weights are those of the measure itself unless they are given.
@@ -396,14 +401,14 @@ def test_judgments_are_hashed_as_lines_in_the_order_of_their_bytes() -> None:
 
 def test_the_hash_does_not_depend_on_the_order_of_lines_or_on_the_format(tmp_path: Path) -> None:
     for name, form in {"a": "qrels", "a.gz": "qrels", "a.tsv": "beir", "a.json": "json", "a.jsonl": "jsonl"}.items():
-        te.write_qrels(te.Qrels(QRELS), str(tmp_path / name), format=form)
+        te.io.write_qrels(te.Qrels(QRELS), str(tmp_path / name), format=form)
         assert str(Fingerprint(te.read_qrels(str(tmp_path / name)))) == HASH, name
     lines = QRELS_TEXT.splitlines(keepends=True)
     random.Random(1).shuffle(lines)
     (tmp_path / "shuffled").write_text("# comment\n" + "\n".join(line.replace(" ", "\t") for line in lines))
     assert str(Fingerprint(te.read_qrels(str(tmp_path / "shuffled")))) == HASH
     groups = b"3 A f 1\n2 C e -1\n2 A d 1\n1 B a 0\n1 B c 1\n1 B b 2\n1 A b 0\n1 A a 1\n"
-    assert str(Fingerprint(te.read_judgment_groups(io.BytesIO(groups)))) == str(Fingerprint(GROUPS))
+    assert str(Fingerprint(te.io.read_judgment_groups(io.BytesIO(groups)))) == str(Fingerprint(GROUPS))
     for change in ({"a": 2}, {"b": -1}, {"d": 0}):
         assert str(Fingerprint(te.Qrels({**QRELS, "1": {**QRELS["1"], **change}}))) != HASH
 
@@ -428,7 +433,7 @@ def test_what_is_no_signature_is_refused(folder: Path, snapshot: SnapshotAsserti
         done = treceval(["--repeat", text, "qrels", "run"], folder=folder)
         assert (done.status, done.out, done.err.count(b"\n")) == (2, b"", 1)
         said[unversioned(text).encode("unicode_escape").decode()] = unversioned(done.err.decode())
-        with pytest.raises(te.MeasureError):
+        with pytest.raises(te.errors.MeasureError):
             te.evaluate(QRELS, RUN, signature=text)
     assert said == snapshot
 
@@ -485,9 +490,9 @@ DIFFERENT: dict[str, tuple[te.Results, te.Results]] = {
 def test_what_was_made_differently_is_not_compared(snapshot: SnapshotAssertion) -> None:
     said = {}
     for what, (one, other) in DIFFERENT.items():
-        said[what] = unversioned(refusal(te.check_comparable, [one, other]))
-        assert refusal(te.check_comparable, [one, one, other])
-        te.check_comparable([one, other], force=True)
+        said[what] = unversioned(refusal(te.scoring.check_comparable, [one, other]))
+        assert refusal(te.scoring.check_comparable, [one, one, other])
+        te.scoring.check_comparable([one, other], force=True)
     # The hashes are of the lines as they are above.
     assert f"judgments {HASH} and {sha('1 a 1', '1 b 0', '1 c 2', '2 a 1', '3 z 2')}" in said["judgments"]
     assert said == snapshot
@@ -503,11 +508,11 @@ def test_no_format_sets_side_by_side_what_was_made_differently() -> None:
 
 def test_what_is_no_difference_is_compared() -> None:
     fewer = te.evaluate(dict(QRELS), {"1": {"a": 1.0}}, "nDCG@10")
-    te.check_comparable([te.evaluate(QRELS, RUN, "nDCG@10"), fewer])
+    te.scoring.check_comparable([te.evaluate(QRELS, RUN, "nDCG@10"), fewer])
     # 9.0.8 and pytrec_eval rank alike.
-    te.check_comparable([results_of(profile="trec_eval-9"), results_of(profile="pytrec_eval")])
-    te.check_comparable([results_of(measure="map"), results_of(measure="RR", level=2)])
-    te.check_comparable([results_of(measure="runid"), results_of(measure="runid", profile="ranx")])  # texts
+    te.scoring.check_comparable([results_of(profile="trec_eval-9"), results_of(profile="pytrec_eval")])
+    te.scoring.check_comparable([results_of(measure="map"), results_of(measure="RR", level=2)])
+    te.scoring.check_comparable([results_of(measure="runid"), results_of(measure="runid", profile="ranx")])  # texts
 
 
 def test_results_with_other_measures_are_not_printed_side_by_side(snapshot: SnapshotAssertion) -> None:
@@ -524,7 +529,7 @@ def test_pickled_results_keep_their_signatures_and_leave_the_judgments_behind() 
     assert again.signatures == results.signatures
     assert [each.long for each in again.signatures.values()] == [each.long for each in results.signatures.values()]
     assert again.matrix.tobytes() == results.matrix.tobytes()
-    te.check_comparable([results, again])
+    te.scoring.check_comparable([results, again])
     repeated = te.evaluate(qrels, RUN, signature=[each.short for each in again.signatures.values()])
     assert repeated.averages.tobytes() == results.averages[1:].tobytes()  # the first is runid, a text
 
@@ -539,15 +544,15 @@ def test_both_forms_say_the_same_but_for_the_set_of_queries() -> None:
         profile = [*PROFILES][number % len(PROFILES)]
         try:
             signature = signed(qrels, run, [random_measure(family, rng)], profile=profile, complete=rng.random() < 0.5)
-        except (te.MeasureError, te.EvaluationError):
+        except (te.errors.MeasureError, te.errors.EvaluationError):
             continue
-        short, long = te.Signature.parse(signature.short), te.Signature.parse(signature.long)
+        short, long = te.scoring.Signature.parse(signature.short), te.scoring.Signature.parse(signature.long)
         assert short.query_set == ""
         assert long.query_set == signature.query_set
         assert short._replace(measure=long.measure, query_set=long.query_set) == long
         assert short.long == long._replace(query_set="").long
         assert short.differences(long) == []
-        assert te.Signature.parse(f"  {signature.short}\n") == short
+        assert te.scoring.Signature.parse(f"  {signature.short}\n") == short
 
 
 def test_one_measure_has_one_signature_in_every_notation() -> None:

@@ -59,7 +59,7 @@ def test_the_queries_of_the_worked_example(tmp_path: Path) -> None:
 
 def test_the_discount_of_the_coursework_by_hand(tmp_path: Path) -> None:
     (tmp_path / "ranking").write_bytes(WORKED)
-    qrels, run = te.read_judged_ranking(tmp_path / "ranking")
+    qrels, run = te.io.read_judged_ranking(tmp_path / "ranking")
     results = te.evaluate(qrels, run, profile="coursework")
     found = 2 + 1 / math.log2(3) + 3 / math.log2(5)
     assert results["1"]["NDCG"] == pytest.approx(found / (3 + 2 + 1 / math.log2(3)), rel=1e-14)
@@ -230,7 +230,7 @@ def test_of_a_0_all_mistakes_that_give_it_are_named(claim: str) -> None:
 
 
 def test_a_way_that_gives_a_claim_is_named_once(tmp_path: Path) -> None:
-    te.write_qrels(te.Qrels(SHEET_QRELS), tmp_path / "qrels")
+    te.io.write_qrels(te.Qrels(SHEET_QRELS), tmp_path / "qrels")
     te.write_run(te.Run(SHEET_RUN), tmp_path / "run")
     done = treceval(["explain", "qrels", "run", "--claim", "nDCG@10=0.59557"], folder=tmp_path)
     lines = [line for line in done.out.decode().splitlines() if "document ids" in line]

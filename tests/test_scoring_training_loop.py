@@ -30,7 +30,7 @@ from treceval_py.scoring.profiles import PROFILES
 
 # Random runs lack some queries, which is what is tried.
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::treceval_py.MissingQueriesWarning", "ignore::treceval_py.SuspectRunWarning"
+    "ignore::treceval_py.errors.MissingQueriesWarning", "ignore::treceval_py.errors.SuspectRunWarning"
 )
 
 compiled = pytest.mark.skipif(scanner() is None, reason="without the scanner nothing is computed together")

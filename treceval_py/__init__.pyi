@@ -1,80 +1,37 @@
 # Made by docs/names.py from the table in __init__.py: change that, and run it again.
 
-from treceval_py.boards.board import Board as Board
+from treceval_py import boards as boards
+from treceval_py import checking as checking
+from treceval_py import comparing as comparing
+from treceval_py import data as data
+from treceval_py import errors as errors
+from treceval_py import explaining as explaining
+from treceval_py import fusing as fusing
+from treceval_py import gating as gating
+from treceval_py import grading as grading
+from treceval_py import integrations as integrations
+from treceval_py import io as io
+from treceval_py import judges as judges
+from treceval_py import judging as judging
+from treceval_py import measuring as measuring
+from treceval_py import ranges as ranges
+from treceval_py import reporting as reporting
+from treceval_py import retrieval as retrieval
+from treceval_py import scoring as scoring
 from treceval_py.boards.board import board as board
-from treceval_py.boards.over import CollectionsBoard as CollectionsBoard
-from treceval_py.boards.over import board_over as board_over
-from treceval_py.checking import Finding as Finding
-from treceval_py.checking import check as check
-from treceval_py.comparing import Comparison as Comparison
-from treceval_py.comparing import compare as compare
-from treceval_py.comparing.saved.results import read_results as read_results
-from treceval_py.data.groups import JudgmentGroups as JudgmentGroups
-from treceval_py.data.preferences import Preference as Preference
-from treceval_py.data.preferences import Preferences as Preferences
+from treceval_py.checking.checking import check as check
+from treceval_py.comparing.comparing import compare as compare
 from treceval_py.data.qrels import Qrels as Qrels
-from treceval_py.data.query_groups import QueryGroups as QueryGroups
 from treceval_py.data.run import Run as Run
-from treceval_py.errors import DataError as DataError
-from treceval_py.errors import EvaluationError as EvaluationError
-from treceval_py.errors import InputError as InputError
-from treceval_py.errors import MeasureError as MeasureError
-from treceval_py.errors import MissingQueriesWarning as MissingQueriesWarning
-from treceval_py.errors import OutputError as OutputError
-from treceval_py.errors import RunnerError as RunnerError
-from treceval_py.errors import SuspectRunWarning as SuspectRunWarning
-from treceval_py.errors import TrecevalError as TrecevalError
-from treceval_py.errors import TrecevalWarning as TrecevalWarning
-from treceval_py.errors import UnknownMeasureError as UnknownMeasureError
-from treceval_py.explaining import Explanation as Explanation
-from treceval_py.explaining import arithmetic as arithmetic
-from treceval_py.explaining import explain as explain
+from treceval_py.explaining.explanation import explain as explain
 from treceval_py.fusing.fusing import fuse as fuse
-from treceval_py.fusing.tuning import Tuned as Tuned
-from treceval_py.fusing.tuning import TunedFusion as TunedFusion
-from treceval_py.fusing.tuning import tune_fusion as tune_fusion
-from treceval_py.gating import Verdict as Verdict
-from treceval_py.gating import gate as gate
-from treceval_py.grading import grade as grade
-from treceval_py.grading import grade_course as grade_course
-from treceval_py.grading import grade_one as grade_one
-from treceval_py.grading.people import Roster as Roster
-from treceval_py.grading.people import read_roster as read_roster
-from treceval_py.grading.rules import Rules as Rules
-from treceval_py.grading.rules import read_rules as read_rules
 from treceval_py.io.conversion import convert as convert
-from treceval_py.io.judged_ranking import read_judged_ranking as read_judged_ranking
 from treceval_py.io.named import read_qrels as read_qrels
 from treceval_py.io.named import read_run as read_run
-from treceval_py.io.query_groups import read_query_groups as read_query_groups
-from treceval_py.io.trec import read_judgment_groups as read_judgment_groups
-from treceval_py.io.trec import read_preferences as read_preferences
-from treceval_py.io.writing import write_qrels as write_qrels
 from treceval_py.io.writing import write_run as write_run
-from treceval_py.judges import Agreement as Agreement
-from treceval_py.judges import agree as agree
-from treceval_py.judging.judged import Hits as Hits
-from treceval_py.judging.judged import JudgedRun as JudgedRun
-from treceval_py.judging.judged import RankedQuery as RankedQuery
-from treceval_py.judging.locating import judge as judge
-from treceval_py.measuring import Measure as Measure
-from treceval_py.measuring import declare as declare
-from treceval_py.measuring import parse_measures as parse_measures
-from treceval_py.measuring.by_query import measure_by_query as measure_by_query
-from treceval_py.measuring.plugins import load_plugin as load_plugin
-from treceval_py.ranges import Sensitivity as Sensitivity
-from treceval_py.ranges import assess as assess
-from treceval_py.reporting import report_payload as report_payload
-from treceval_py.reporting import write_report as write_report
-from treceval_py.scoring.conventions import CONVENTIONS as CONVENTIONS
-from treceval_py.scoring.conventions import Conventions as Conventions
 from treceval_py.scoring.evaluation import Evaluator as Evaluator
 from treceval_py.scoring.evaluation import evaluate as evaluate
-from treceval_py.scoring.planning import Reading as Reading
 from treceval_py.scoring.planning import Scoring as Scoring
-from treceval_py.scoring.profiles import DEFAULT_MEASURES as DEFAULT_MEASURES
-from treceval_py.scoring.profiles import PROFILES as PROFILES
-from treceval_py.scoring.profiles import Profile as Profile
 from treceval_py.scoring.pytrec import RelevanceEvaluator as RelevanceEvaluator
 from treceval_py.scoring.pytrec import compute_aggregated_measure as compute_aggregated_measure
 from treceval_py.scoring.pytrec import parse_qrel as parse_qrel
@@ -82,7 +39,23 @@ from treceval_py.scoring.pytrec import parse_run as parse_run
 from treceval_py.scoring.pytrec import supported_measures as supported_measures
 from treceval_py.scoring.pytrec import supported_nicknames as supported_nicknames
 from treceval_py.scoring.results import Results as Results
-from treceval_py.scoring.results import check_comparable as check_comparable
-from treceval_py.scoring.signatures import Signature as Signature
-from treceval_py.scoring.zscores import read_norms as read_norms
 from treceval_py.version import __version__ as __version__
+
+__all__ = [
+    "board",
+    "check",
+    "compare",
+    "Qrels",
+    "Run",
+    "explain",
+    "fuse",
+    "convert",
+    "read_qrels",
+    "read_run",
+    "write_run",
+    "Evaluator",
+    "evaluate",
+    "Scoring",
+    "Results",
+    "__version__",
+]

@@ -17,7 +17,7 @@ def value(case, measure):
         with tempfile.TemporaryDirectory() as folder:
             try:
                 results = treceval_py.evaluate(*case.write(folder), case.measures, profile=PROFILE)
-            except treceval_py.TrecevalError as error:
+            except treceval_py.errors.TrecevalError as error:
                 raise type(error)(str(error).replace(f"{folder}/", "").rstrip(".")) from None
         for each in case.measures:
             rows = {qid: row[each] for qid, row in results.items() if each in row}

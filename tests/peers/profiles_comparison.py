@@ -279,7 +279,7 @@ def pyndeval(case: Case, rng: random.Random) -> Answers:
         for subtopic, row in groups.items()
         for docid, label in row.items()
     ]
-    groups = te.JudgmentGroups.from_dict(nested)
+    groups = te.data.JudgmentGroups.from_dict(nested)
     with tempfile.TemporaryDirectory() as folder:
         twice = rng.random() < 0.5
         run = files_of(case, rng, folder)[1] if twice else case.run
@@ -294,7 +294,7 @@ def gdeval(case: Case, rng: random.Random) -> Answers:
     script = Path(ir_measures.__file__).parent / "bin" / "gdeval.pl"
     with tempfile.TemporaryDirectory() as folder:
         qrels, run = f"{folder}/qrels", f"{folder}/run"
-        te.write_qrels(te.Qrels(case.qrels), qrels)
+        te.io.write_qrels(te.Qrels(case.qrels), qrels)
         te.write_run(te.Run(case.run), run)
         asked = []
         for k in (1, 3, 20):
@@ -770,10 +770,10 @@ def compare_answer(answer: Answer, outcome: Outcome, where: str) -> None:
             outcome.silent.append(f"{answer.profile}: {each.metric} = {each.measure}: {said} ({where})")
 
 
-def declared(profile: str, measure: te.Measure) -> list[str]:
+def declared(profile: str, measure: te.measuring.Measure) -> list[str]:
     """Return the keys of a profile's `differs` that are of a measure."""
     given = {f":{name}={value}" for name, value in measure.parameters}
-    keys = [key.partition(":") for key in te.PROFILES[profile].differs]
+    keys = [key.partition(":") for key in te.scoring.PROFILES[profile].differs]
     return ["".join(key) for key in keys if key[0] == measure.family.name and (not key[2] or "".join(key[1:]) in given)]
 
 
@@ -784,7 +784,7 @@ def ours(answer: Answer, asked: Iterable[Asked]) -> dict[str, te.Results]:
     def scored(names: list[str]) -> te.Results | None:
         try:
             return te.evaluate(answer.qrels, answer.run, names, profile=answer.profile, **answer.options)
-        except te.TrecevalError:
+        except te.errors.TrecevalError:
             return None
 
     together = scored(measures) if measures else None

@@ -1,7 +1,12 @@
 """Checks of runs and judgments: every finding with its file, line and column, in one pass."""
 
-from treceval_py.checking.catalogue import CODES, Code
-from treceval_py.checking.checking import Checked, check
-from treceval_py.checking.findings import Finding
+from treceval_py import lazily
 
-__all__ = ["CODES", "Checked", "Code", "Finding", "check"]
+__all__, __getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "checking.catalogue": "CODES Code",
+        "checking.checking": "Checked",
+        "checking.findings": "Finding",
+    },
+)

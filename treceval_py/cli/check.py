@@ -100,8 +100,8 @@ def check(
     and missing tags; it never guesses. The exit status is 1 if there are errors (with --strict, also for warnings);
     with --fix, if any remain.
     """
-    from treceval_py.checking import check as look
     from treceval_py.checking.catalogue import CODES, code_or_name
+    from treceval_py.checking.checking import check as look
     from treceval_py.checking.show import check_output, explained, left_out
 
     try:

@@ -54,14 +54,14 @@ def explain(
     treceval explain qrels.txt run.txt -m AP --against ranx
     treceval explain qrels.txt run.txt -m AP --query 301     the arithmetic of one query
     """
-    from treceval_py import explaining
+    from treceval_py.explaining.explanation import explain as explained
     from treceval_py.explaining.show import arithmetic_text, explanation_text
 
     qrels, run = files
     if query is not None:
         put("\n".join(map(arithmetic_text, _of_query(qrels, run, query, scoring, reading))), output)
         return
-    explanation = explaining.explain(qrels, run, claims=claims, against=against, scoring=scoring, **reading._asdict())
+    explanation = explained(qrels, run, claims=claims, against=against, scoring=scoring, **reading._asdict())
     put(explanation_text(explanation), output)
 
 

@@ -14,7 +14,7 @@ from treceval_py.cli.printing import Output, say
 from treceval_py.rendering import FORMATS, text_of
 
 if TYPE_CHECKING:
-    from treceval_py.gating.gate import Verdict
+    from treceval_py.gating.gating import Verdict
     from treceval_py.scoring.planning import Reading, Scoring
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -79,7 +79,7 @@ def gate(
     do not compare. 2: wrong usage.
     """
     from treceval_py.comparing.saved.reading import is_saved
-    from treceval_py.gating.gate import gate_gathered, gate_settings, scoring_for
+    from treceval_py.gating.gating import gate_gathered, gate_settings, scoring_for
     from treceval_py.gating.show import finding, workflow_commands
 
     settings = gate_settings(_by_measure("--margin", margins), _by_measure("--floor", floors), alpha, power)

@@ -1,19 +1,12 @@
 """Compare runs: paired tests, intervals, analysis of variance, agreement, and what moved."""
 
-from __future__ import annotations
+from treceval_py import lazily
 
-from treceval_py.comparing.comparing import compare
-from treceval_py.comparing.comparison import Comparison
-from treceval_py.comparing.outcome import Compared, Difference, GroupDifference, Grouped, Interaction, Settings, Tested
-
-__all__ = [
-    "Compared",
-    "Comparison",
-    "Difference",
-    "GroupDifference",
-    "Grouped",
-    "Interaction",
-    "Settings",
-    "Tested",
-    "compare",
-]
+__all__, __getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "comparing.comparison": "Comparison",
+        "comparing.outcome": "Compared Difference GroupDifference Grouped Interaction Tested",
+        "comparing.saved.results": "read_results",
+    },
+)

@@ -202,7 +202,7 @@ class Compared(NamedTuple):
         return self.mean_name or self.measure
 
     def in_order(self, runs: list[int]) -> Compared:
-        """Return the measure with the runs of these numbers, in this order."""
+        """Return the measure with the runs of these numbers, in the order of `runs`."""
         place = {run: at for at, run in enumerate(runs)}
         moved = [pair._replace(run=place[pair.run], other=place[pair.other]) for pair in self.differences]
         return self._replace(
@@ -315,7 +315,7 @@ class Grouped(NamedTuple):
     interactions: tuple[Interaction, ...]
 
     def in_order(self, runs: list[int]) -> Grouped:
-        """Return the measure with the runs of these numbers, in this order."""
+        """Return the measure with the runs of these numbers, in the order of `runs`."""
         place = {run: at for at, run in enumerate(runs)}
         moved = [pair._replace(run=place[pair.run], other=place[pair.other]) for pair in self.differences]
         groups = {label: at for at, label in enumerate(self.labels)}

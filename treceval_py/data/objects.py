@@ -105,7 +105,7 @@ def nested_groups(given: object) -> dict[str, dict[str, dict[str, int]]]:
     table = _table_of(given, "judgments")
     if table is None or not table.names:
         fault = f"judgments by subtopics cannot be made from {shown(given)}"
-        raise DataError(fault, "Give columns or rows of qid, subtopic, docid and rel, or a te.JudgmentGroups.")
+        raise DataError(fault, "Give columns or rows of qid, subtopic, docid and rel, or a te.data.JudgmentGroups.")
     qids, docids, labels, groups = table.columns([QUERY, DOCUMENT, JUDGMENT, GROUP])
     by_query: dict[str, dict[str, dict[str, int]]] = {}
     place = partial(_place_of_row, qids, docids)

@@ -68,7 +68,7 @@ class Claim(NamedTuple):
     percent: bool = False
 
     def met(self, value: float) -> str | None:
-        """Return how a value matches this claim, such as ``"exactly"`` or ``"as a percentage"``; None if it doesn't."""
+        """Return how `value` matches this claim, such as ``"exactly"`` or ``"as a percentage"``; None if not."""
         if not math.isfinite(value):
             return None
         if self.percent:

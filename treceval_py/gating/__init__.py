@@ -1,7 +1,10 @@
 """A gate: whether a candidate may replace a baseline."""
 
-from __future__ import annotations
+from treceval_py import lazily
 
-from treceval_py.gating.gate import Decision, GateSettings, Margin, Verdict, gate
-
-__all__ = ["Decision", "GateSettings", "Margin", "Verdict", "gate"]
+__all__, __getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "gating.gating": "Decision GateSettings Margin Verdict gate",
+    },
+)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from treceval_py.errors import visible
-from treceval_py.gating.gate import CANNOT_TELL, PASS, WORSE, Decision, Verdict
+from treceval_py.gating.gating import CANNOT_TELL, PASS, WORSE, Decision, Verdict
 from treceval_py.io.digests import named
 from treceval_py.rendering.envelope import Made, plain
 from treceval_py.rendering.escaping import workflow_command

@@ -1,8 +1,15 @@
 """Grading of coursework: submissions in, a gradebook and feedback out."""
 
-from treceval_py.grading.course import Course
-from treceval_py.grading.grades import Grades
-from treceval_py.grading.grading import grade, grade_course, grade_one
-from treceval_py.grading.records import Graded
+from treceval_py import lazily
 
-__all__ = ["Course", "Graded", "Grades", "grade", "grade_course", "grade_one"]
+__all__, __getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "grading.course": "Course",
+        "grading.grades": "Grades",
+        "grading.grading": "grade grade_course grade_one",
+        "grading.people": "Roster read_roster",
+        "grading.records": "Graded",
+        "grading.rules": "Rules read_rules",
+    },
+)

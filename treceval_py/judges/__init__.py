@@ -1,7 +1,10 @@
 """Agreement of judges on the relevance of documents, and its effect on the order of runs."""
 
-from __future__ import annotations
+from treceval_py import lazily
 
-from treceval_py.judges.agreeing import Agreement, agree
-
-__all__ = ["Agreement", "agree"]
+__all__, __getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "judges.agreeing": "Agreement agree",
+    },
+)

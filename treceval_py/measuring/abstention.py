@@ -86,7 +86,9 @@ def normalized_area_under_abstention(run: JudgedRun, *, of: Measure | None = Non
     A = 0.2 · 0.5 + 0.1 · 0.25 + 0.6 · 0, O = 0.2 · 0.5 + 0.1 · 0.75 + 0.6 · 1 and F = 0.9 · 0.5. So nAUC is
     -0.325 / 0.325.
 
-    >>> from treceval_py import Qrels, judge, parse_measures
+    >>> from treceval_py import Qrels
+    >>> from treceval_py.judging import judge
+    >>> from treceval_py.measuring import parse_measures
     >>> qrels, run = Qrels({"1": {"a": 1}, "2": {"a": 1}}), Run({"1": {"a": 0.5}, "2": {"b": 0.9}})
     >>> judged = judge(qrels, run, confidence=True)
     >>> normalized_area_under_abstention(judged, of=parse_measures("RR")[0], by="max")

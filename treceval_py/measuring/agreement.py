@@ -244,7 +244,8 @@ def area_under_curve(
     --------
     Without ties, one of 2 · 2 pairs is in order.
 
-    >>> from treceval_py import Qrels, judge
+    >>> from treceval_py import Qrels
+    >>> from treceval_py.judging import judge
     >>> judged = judge(Qrels({"1": {"b": 1, "d": 1}}), Run({"1": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}}), tied=True)
     >>> area_under_curve(judged)
     array([0.25])
@@ -299,7 +300,8 @@ def ordered_pair_accuracy(run: JudgedRun, *, credit: str = "wrong") -> FloatArra
     --------
     Judged 1 0 2 in this order: among the pairs 1 0, 1 2 and 0 2, only the first is right.
 
-    >>> from treceval_py import Qrels, judge
+    >>> from treceval_py import Qrels
+    >>> from treceval_py.judging import judge
     >>> judged = judge(Qrels({"1": {"a": 1, "b": 0, "c": 2}}), Run({"1": {"a": 3.0, "b": 2.0, "c": 1.0}}), tied=True)
     >>> ordered_pair_accuracy(judged)
     array([0.33333333])

@@ -56,7 +56,7 @@ def measure_by_query(
     >>> import treceval_py as te
     >>> def first_hit(query):
     ...     return min((rank for rank, label in zip(query.ranks, query.labels) if label), default=0)
-    >>> family = te.measure_by_query(first_hit, "first_hit")
+    >>> family = te.measuring.measure_by_query(first_hit, "first_hit")
     >>> run = {"1": {"x": 3.0, "a": 2.0}}
     >>> te.evaluate({"1": {"a": 1}}, run, ["first_hit", "first_hit@1"]).to_dict()
     {'1': {'first_hit': 2.0, 'first_hit@1': 0.0}}

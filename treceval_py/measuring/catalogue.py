@@ -323,7 +323,13 @@ OTHERS = "User-defined measures"
 
 
 def by_section() -> dict[str, list[Family]]:
-    """Return all families by the title of their module."""
+    """Return all families by the title of their module.
+
+    Returns
+    -------
+    dict of str to list of Family
+        The families in print order; those of users are in a section of their own.
+    """
     sections: dict[str, list[Family]] = {title: [] for title in (*SECTIONS.values(), OTHERS)}
     for family in FAMILIES.values():
         package, _, module = str(family.function.__module__).rpartition(".")

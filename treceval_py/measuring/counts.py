@@ -277,7 +277,8 @@ def holes(run: JudgedRun, *, cutoff: int) -> FloatArray:
     --------
     Neither document is judged for query 1, but b is judged for query 2.
 
-    >>> from treceval_py import Qrels, judge
+    >>> from treceval_py import Qrels
+    >>> from treceval_py.judging import judge
     >>> qrels, run = Qrels({"1": {"a": 1}, "2": {"b": 0}}), Run({"1": {"b": 2.0, "c": 1.0}})
     >>> holes(judge(qrels, run, pooled=True), cutoff=5)
     array([0.2, 0. ])

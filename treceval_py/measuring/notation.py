@@ -114,7 +114,18 @@ def several(given: Any, kinds: tuple[type, ...], wanted: str, todo: str) -> list
 
 
 def in_print_order(chosen: Iterable[Measure]) -> list[Measure]:
-    """Sort measures as trec_eval prints them: in the registry's order, then by cutoff."""
+    """Sort measures as trec_eval prints them: in the registry's order, then by cutoff.
+
+    Parameters
+    ----------
+    chosen : iterable of Measure
+        The measures.
+
+    Returns
+    -------
+    list of Measure
+        The same measures.
+    """
     places = {name: place for place, name in enumerate(FAMILIES)}
 
     def key(measure: Measure) -> tuple[int, float]:

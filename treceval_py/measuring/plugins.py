@@ -25,7 +25,7 @@ def load_plugin(name: str) -> None:
     MeasureError
         The module does not exist, cannot be imported or declares no measure.
     """
-    hint = "Give the name of a module or the path of a .py file that calls treceval_py.declare."
+    hint = "Give the name of a module or the path of a .py file that calls treceval_py.measuring.declare."
     if not name.endswith(".py") and (name.startswith(".") or os.path.basename(name) != name):
         raise MeasureError(f"plugin '{name}' is not a .py file", hint)
     before = dict(FAMILIES)
@@ -45,7 +45,9 @@ def load_plugin(name: str) -> None:
         for name, family in FAMILIES.items()
     ):
         problem = f"plugin '{name}' declares no measure"
-        raise MeasureError(problem, "Call treceval_py.declare(function, name) in it for each of your measures.")
+        raise MeasureError(
+            problem, "Call treceval_py.measuring.declare(function, name) in it for each of your measures."
+        )
 
 
 def _load_file(path: str) -> ModuleType:

@@ -235,10 +235,10 @@ class Family:
         return self.judged in (JudgedRun, JudgedGroups)
 
     def or_declare(self, todo: str) -> str:
-        """Return what to do if a fact is unknown, which the author of a user's measure can declare."""
+        """Return `todo`, what to do if a fact is unknown, which the author of a user's measure can declare."""
         if not self.from_outside or not self.from_relevance or self.needs == "documents":
             return todo
-        return f"Declare it (see treceval_py.declare), or {todo[0].lower()}{todo[1:]}"
+        return f"Declare it (see treceval_py.measuring.declare), or {todo[0].lower()}{todo[1:]}"
 
     @property
     def keys(self) -> dict[str, Parameter]:
@@ -247,7 +247,7 @@ class Family:
         return {parameter.key: parameter for parameter in taken if parameter.key != "@"}
 
     def parameter(self, key: str) -> Parameter:
-        """Return the parameter with that name in notation.
+        """Return the parameter with the name `key` in notation.
 
         Raises
         ------
@@ -259,7 +259,7 @@ class Family:
         return self.keys[key]
 
     def takes(self, name: str) -> bool:
-        """Return whether the function has a parameter with that name."""
+        """Return whether the function has a parameter `name`."""
         return any(parameter.name == name for parameter in self.parameters)
 
     def measures(self) -> tuple[Measure, ...]:
@@ -486,8 +486,8 @@ def declare(
     of_judgments : bool
         Whether a query that the run lacks keeps its value, even where other measures count 0 for it.
     needs : {"", "tied", "pooled", "confidence", "documents"}
-        What the run must be judged with, as in `treceval_py.judge`: the possible ranks of tied documents, documents
-        judged for other queries, the confidence that scores express, or all documents with ids and scores.
+        What the run must be judged with, as in `judge`: the possible ranks of tied documents, documents judged for
+        other queries, the confidence that scores express, or all documents with ids and scores.
     undefined_without : {"relevant", "found", "nonrelevant"}
         The documents without which there is no value: relevant ones, relevant ones retrieved (within the cutoff), or
         retrieved ones that are not relevant. The profile decides how such a query counts.

@@ -1,16 +1,12 @@
 """How much values depend on the order of documents with equal scores, and on missing judgments."""
 
-from treceval_py.ranges.assessment import Sensitivity, assess
-from treceval_py.ranges.ties import TiedDocuments, TieRange, tie_ranges, tied_documents
-from treceval_py.ranges.unjudged import UnjudgedRange, unjudged_ranges
+from treceval_py import lazily
 
-__all__ = [
-    "Sensitivity",
-    "TieRange",
-    "TiedDocuments",
-    "UnjudgedRange",
-    "assess",
-    "tie_ranges",
-    "tied_documents",
-    "unjudged_ranges",
-]
+__all__, __getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "ranges.assessment": "Sensitivity assess",
+        "ranges.ties": "TieRange TiedDocuments tie_ranges tied_documents",
+        "ranges.unjudged": "UnjudgedRange unjudged_ranges",
+    },
+)

@@ -96,6 +96,11 @@ def tied_documents(judged: JudgedRun) -> TiedDocuments:
     judged : JudgedRun
         Judged with ``tied=True``.
 
+    Returns
+    -------
+    TiedDocuments
+        The numbers of documents.
+
     Raises
     ------
     EvaluationError
@@ -103,7 +108,8 @@ def tied_documents(judged: JudgedRun) -> TiedDocuments:
 
     Examples
     --------
-    >>> from treceval_py import Qrels, judge
+    >>> from treceval_py import Qrels
+    >>> from treceval_py.judging import judge
     >>> run = Run({"1": {"a": 1.0, "b": 1.0, "c": 0.5, "d": 0.0, "e": 0.0}})
     >>> tied_documents(judge(Qrels({"1": {"a": 1, "c": 1}}), run, tied=True)).share
     0.4
@@ -157,7 +163,9 @@ def tie_ranges(judged: JudgedRun, measures: Sequence[Measure], depth: int | None
     --------
     One of three documents with the same score is relevant: its rank is 1, 2 or 3.
 
-    >>> from treceval_py import Qrels, judge, parse_measures
+    >>> from treceval_py import Qrels
+    >>> from treceval_py.judging import judge
+    >>> from treceval_py.measuring import parse_measures
     >>> judged = judge(Qrels({"1": {"b": 1}}), Run({"1": {"a": 1.0, "b": 1.0, "c": 1.0}}), tied=True)
     >>> found, = tie_ranges(judged, parse_measures("recip_rank"))
     >>> [round(float(values[0]), 4) for values in (found.lowest, found.expected, found.highest)]

@@ -342,7 +342,7 @@ def write_report(path: str | os.PathLike[str], payload: Mapping[str, Any]) -> No
     from treceval_py.reporting.page import page
 
     if not isinstance(payload, Mapping) or "measures" not in payload:
-        raise EvaluationError(f"{shown(payload)} is not a payload", "Give what te.report_payload returned.")
+        raise EvaluationError(f"{shown(payload)} is not a payload", "Give what te.reporting.report_payload returned.")
     made = page(payload).encode("utf-8")
     with written_whole(path) as stream:
         stream.write(made)

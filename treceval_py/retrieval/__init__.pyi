@@ -27,3 +27,33 @@ from treceval_py.retrieval.similarity import cosine as cosine
 from treceval_py.retrieval.similarity import euclidean_distance as euclidean_distance
 from treceval_py.retrieval.similarity import inner_product as inner_product
 from treceval_py.retrieval.similarity import jaccard as jaccard
+
+__all__ = [
+    "Collection",
+    "open_collection",
+    "devices_for",
+    "IndexSettings",
+    "Bm25",
+    "Model",
+    "Settings",
+    "find_model",
+    "settings_for",
+    "Embedded",
+    "Imported",
+    "read_vectors",
+    "Dense",
+    "Jaccard",
+    "Request",
+    "embed",
+    "retrieve",
+    "Forecast",
+    "forecast",
+    "Outcome",
+    "Reranker",
+    "rerank",
+    "Reporter",
+    "cosine",
+    "euclidean_distance",
+    "inner_product",
+    "jaccard",
+]

@@ -327,7 +327,9 @@ class Reading(NamedTuple):
             They are not valid.
         """
         if not isinstance(self, Reading):
-            raise MeasureError(f"reading must be a te.Reading, not {shown(self)}", "Use te.Reading(run_format='json').")
+            raise MeasureError(
+                f"reading must be a te.scoring.Reading, not {shown(self)}", "Use te.scoring.Reading(run_format='json')."
+            )
         for name in ("run_format", "judgment_format"):
             if not isinstance(getattr(self, name), (str, NoneType)):
                 raise MeasureError(f"{name} must be the name of a format, not {shown(getattr(self, name))}")

@@ -581,7 +581,9 @@ def profile_named(name: str) -> Profile:
         There is no such profile.
     """
     if not isinstance(name, str):
-        raise MeasureError(f"profile must be a name or a te.Profile, not {shown(name)}", f"Use '{DEFAULT_PROFILE}'.")
+        raise MeasureError(
+            f"profile must be a name or a te.scoring.Profile, not {shown(name)}", f"Use '{DEFAULT_PROFILE}'."
+        )
     name = _OTHER_NAMES.get(name, name)
     if name in PROFILES:
         return PROFILES[name]

@@ -432,7 +432,7 @@ class Results(Mapping[str, ByMeasure]):
             before: 0, or 0.00001 in a geometric mean.
         """
         if not isinstance(norms, Mapping):
-            raise EvaluationError(f"norms cannot be {shown(norms)}", "Read them with te.read_norms.")
+            raise EvaluationError(f"norms cannot be {shown(norms)}", "Read them with te.scoring.read_norms.")
         values, averages, named = self.matrix.copy(), self.averages.copy(), {name for _, name in norms}
         for number in self._numeric:
             measure, rows = self.tasks[number].asked, np.flatnonzero(self.counted[:, number])

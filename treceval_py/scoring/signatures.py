@@ -183,7 +183,9 @@ def read_signatures(given: str | Signature | Iterable[str | Signature]) -> list[
     MeasureError
         A text is not a signature.
     """
-    each_given = several(given, (str, Signature), "a signature is text or a te.Signature", "Use one that was printed.")
+    each_given = several(
+        given, (str, Signature), "a signature is text or a te.scoring.Signature", "Use one that was printed."
+    )
     return [Signature.parse(each) if isinstance(each, str) else each for each in each_given]
 
 

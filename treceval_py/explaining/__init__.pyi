@@ -1,0 +1,23 @@
+# Made by docs/names.py from the table in __init__.py: change that, and run it again.
+
+from treceval_py.explaining.explanation import Claim as Claim
+from treceval_py.explaining.explanation import Explanation as Explanation
+from treceval_py.explaining.explanation import Match as Match
+from treceval_py.explaining.terms import Arithmetic as Arithmetic
+from treceval_py.explaining.terms import Term as Term
+from treceval_py.explaining.terms import arithmetic as arithmetic
+from treceval_py.explaining.variants import Variant as Variant
+from treceval_py.explaining.walking import Move as Move
+from treceval_py.explaining.walking import Step as Step
+
+__all__ = [
+    "Claim",
+    "Explanation",
+    "Match",
+    "Arithmetic",
+    "Term",
+    "arithmetic",
+    "Variant",
+    "Move",
+    "Step",
+]
