@@ -1,4 +1,4 @@
-"""How often tests of an interaction reject at 0.05 where there is none: the table in docs/compare.md.
+"""How often tests of an interaction reject at 0.05 where there is none: the table in benchmarks/README.md.
 
     python benchmarks/levels_of_groups.py QRELS GROUPS RUN RUN…
 

@@ -301,7 +301,7 @@ def profiles() -> str:
         "",
         "A profile describes how a program ranks documents and averages queries, and what its measure names mean.",
         "`treceval --profile NAME` scores under one, `treceval profiles` prints the same, and",
-        "[Conventions](../conventions.md) shows with an example what difference it makes.",
+        "[Why numbers differ](../why-numbers-differ.md) shows with an example what difference it makes.",
         "",
         *_side_by_side(),
         "",
@@ -312,7 +312,7 @@ def profiles() -> str:
         "",
         "## What each convention decides",
         "",
-        "Names are those in [signatures](../conventions.md#what-to-report); the last two are options of the command.",
+        "Names are those in [signatures](../why-numbers-differ.md#what-to-report); the last two are options of the command.",
         "",
         *_decided(),
     ]
@@ -645,7 +645,7 @@ def profiles_index(site: bool = False) -> str:
         "Profiles",
         "A profile describes how a program ranks documents and averages queries, and what its measure names mean.",
         "`treceval --profile NAME` scores under one, `treceval profiles` shows them side by side, and",
-        "`treceval profiles NAME` explains one. [Conventions](conventions.md) shows what difference it makes.",
+        "`treceval profiles NAME` explains one. [Why numbers differ](why-numbers-differ.md) shows what difference it makes.",
         full="profiles",
         site=site,
     )

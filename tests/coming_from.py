@@ -15,6 +15,7 @@ PAGES = {path.stem: path.read_text("utf-8") for path in sorted((HOME / "docs" / 
 
 PACKAGES = {
     **{page: [page.replace("-", "_")] for page in PAGES},
+    "flagembedding": ["sklearn"],
     "learning-to-rank": ["lightgbm"],
     "torchmetrics": ["torch", "torchmetrics"],
     "trec_eval": [],

@@ -103,7 +103,7 @@ def test_statuses_are_trec_evals(folder: Path) -> None:
         assert done.status == 0 or done.out == b"", line
 
 
-# What is refused here, and a missing query that is left out, although trec_eval ends otherwise: docs/coming-from/trec_eval.md.
+# What is refused here, and a missing query that is left out, although trec_eval ends otherwise: docs/why-numbers-differ.md.
 DIFFERENT = {
     "-m map qrels partial": 0,  # 4 in trec_eval 10.0; 0 in 9.0.8
     "-m map.5 qrels run": 2,  # 0

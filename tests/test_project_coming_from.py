@@ -58,12 +58,12 @@ def test_commands_print_what_is_shown() -> None:
     shown = [
         each for page in PAGES.values() for block in pages.blocks(page, "console") for each in pages.examples(block)
     ]
-    assert len(shown) == 2
+    assert len(shown) == 3
     assert [(command, printed) for command, text in shown if (printed := pages.run(command)) != (0, text)] == []
 
 
 def test_a_page_has_their_lines_ours_and_what_differs() -> None:
-    assert len(PAGES) == len(coming_from.PACKAGES) == 9
+    assert len(PAGES) == len(coming_from.PACKAGES) == 10
     for page, text in PAGES.items():
         assert text.startswith("# Coming from "), page
         assert text.rstrip().rpartition("\n## ")[2].startswith("What differs\n"), page

@@ -299,14 +299,14 @@ def headings(text: str) -> list[str]:
     return re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE)
 
 
-# The table of tools in conventions.md. Its numbers are those that the tools printed, of data/messy/tools.json.
+# The table of tools in why-numbers-differ.md. Its numbers are those that the tools printed, of data/messy/tools.json.
 
 COLUMNS = {"MRR@10": ("RR@10",), "nDCG@10": ("nDCG@10",), "MAP": ("AP", "AP@1000")}
 OF_GDEVAL = ("nDCG(dcg='exp-log2')@10",)
 
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]
-    for line in re.findall(r"^\| tool .*\n\|-.*\n((?:\|.*\n)+)", PAGES["conventions.md"], re.MULTILINE)[0].splitlines()
+    for line in re.findall(r"^\| tool .*\n\|-.*\n((?:\|.*\n)+)", PAGES["why-numbers-differ.md"], re.MULTILINE)[0].splitlines()
 ]
 
 
@@ -356,9 +356,9 @@ def test_the_messy_run_is_what_it_is_said_to_be() -> None:
     tied = [list(run[qid].values()).count(score) > 1 for qid in run for score in run[qid].values()]
     judged = [docid in qrels[qid] for qid in run if qid in qrels for docid in run[qid]]
     counts = [sum(map(len, qrels.values())), sum(map(len, run.values())), sum(tied), len(judged), judged.count(False)]
-    # as docs/conventions.md and data/README.md say
+    # as docs/why-numbers-differ.md and data/README.md say
     assert counts == [151, 162, 129, 150, 54]
-    assert all(re.search(rf"\b{number}\b", PAGES["conventions.md"]) for number in counts)
+    assert all(re.search(rf"\b{number}\b", PAGES["why-numbers-differ.md"]) for number in counts)
     nothing_relevant = {qid for qid in qrels if not any(qrels[qid].values())}
     assert (set(qrels) - set(run), set(run) - set(qrels), nothing_relevant) == ({"8"}, {"13"}, {"5"})
 
@@ -373,7 +373,7 @@ def test_the_readme_of_the_data_counts_the_tools() -> None:
 
 
 def test_a_claim_that_two_ways_meet_is_met_by_both() -> None:
-    # 0.5030 is what the MS MARCO script printed (data/messy/tools.json); conventions.md says who else would have
+    # 0.5030 is what the MS MARCO script printed (data/messy/tools.json); why-numbers-differ.md says who else would have
     found = te.explain(MESSY / "qrels.txt", MESSY / "run.txt", claims=["MRR@10=0.5030"]).measures[0]
     changes = [match for match in found.matches if not match.variant.profile]
     ties = next(match for match in changes if match.variant.task.conventions.ties == "line")

@@ -195,7 +195,7 @@ def test_search_finds_a_measure(served: dict[str, str], opened: Callable[..., An
     tab.wait_for_selector("#search-results .search-summary:has-text('found')")
     found = tab.locator("ul.search li a").evaluate_all("links => links.map(each => each.href)")
     assert any("measures.html" in each for each in found)
-    assert any("ranking.html" in each for each in found)
+    assert any("why-numbers-differ.html" in each for each in found)
 
 
 @pytest.mark.slow
@@ -214,7 +214,7 @@ def test_formulas_are_drawn(served: dict[str, str], opened: Callable[..., Any]) 
     assert failed == []
 
 
-TRIED = "index tutorial compare commands full/measures reference/scoring explanation/ranking search"
+TRIED = "index tutorial compare commands full/measures reference/scoring why-numbers-differ search"
 
 
 @pytest.mark.slow

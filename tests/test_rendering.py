@@ -145,7 +145,7 @@ def check_rectangle(text: str, name: str) -> None:
         assert "─" * 10 in text or re.search(r"^ +docid +judged", text, re.MULTILINE)
 
 
-(SCHEMA,) = re.findall(r"```json schema\n(.*?)```", (ROOT / "docs/json.md").read_text("utf-8"), re.DOTALL)
+SCHEMA = (ROOT / "docs/json-schema.json").read_text("utf-8")
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(SCHEMA))
 
 

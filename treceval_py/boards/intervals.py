@@ -177,7 +177,7 @@ def rank_intervals(means: FloatArray, errors: FloatArray, confidence: float = 0.
     Ranks are not simply resampled: a resampled rank has the noise twice, which drives the first and last of many close
     runs towards the middle, and its percentiles then miss the true rank too often (Hall and Miller 2009). An interval
     from all pairs that differ significantly (Mogstad, Romano, Shaikh and Wilhelm 2024) is never too narrow, but several
-    times too wide for many runs. docs/compare.md has a simulation of all three.
+    times too wide for many runs. benchmarks/README.md has a simulation of all three.
 
     References
     ----------

@@ -213,7 +213,7 @@ def retrieve(source: str, output: str | None, dry_run: bool, **options: Any) -> 
     \b
     treceval retrieve msmarco/ --split dev.small -o bge.txt
     treceval retrieve msmarco/ --split dev.small -o bm25.txt.gz --retriever bm25
-    treceval retrieve datasets:namespace-Pt/msmarco --protocol truncated -o bge.txt --profile flagembedding-tutorial
+    treceval retrieve datasets:namespace-Pt/msmarco --protocol truncated -k 10 -o b.txt --profile flagembedding-tutorial
     treceval retrieve beir/scifact -o run.txt --model intfloat/e5-base-v2
     treceval retrieve msmarco/ --split dev.small -o ivf.txt --index IVF4096,Flat --search-parameters nprobe=64
     treceval retrieve msmarco/ --split dev.small -o reranked.txt --rerank BAAI/bge-reranker-v2-m3

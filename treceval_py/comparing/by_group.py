@@ -3,7 +3,7 @@
 A difference that is significant in one group and not in another need not differ between them. Showing that it does
 takes a test of the interaction of runs and groups (Gelman and Stern 2006). Here it is Welch's analysis of variance of
 the paired differences, with the group as the factor. The usual analysis of variance is wrong by a factor of three on
-real values, whose variances differ between groups, if groups differ in size; docs/compare.md has the figures.
+real values, whose variances differ between groups, if groups differ in size; benchmarks/README.md has the figures.
 """
 
 from __future__ import annotations

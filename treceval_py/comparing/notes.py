@@ -19,7 +19,7 @@ FEW = 10
 
 
 FEW_IN_GROUP = 20
-"""In smaller groups t-tests of real values exceed their level, up to several times; docs/compare.md has the table."""
+"""In smaller groups t-tests of real values exceed their level, up to several times (benchmarks/README.md)."""
 
 
 def about_queries(columns: Sequence[Aligned], names: Sequence[str], *, scored: bool) -> list[str]:

@@ -1,4 +1,4 @@
-"""One strict JSON object, with common first keys for every command; docs/json.md has the schema."""
+"""One strict JSON object, with common first keys for every command; docs/json-schema.json has the schema."""
 
 from __future__ import annotations
 
