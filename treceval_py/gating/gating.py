@@ -136,6 +136,8 @@ class Decision(NamedTuple):
         Queries with which it is decided with that power, if the true difference is the one seen.
     signature : Signature or None
         How the values were computed, if known.
+    mean_name : str
+        The name of the measure's mean, such as ``MAP``; empty if that is the measure's.
     """
 
     measure: str
