@@ -174,11 +174,11 @@ def test_results_are_compared_under_the_names_that_were_typed_for_them(tmp_path:
         return [each.heading for each in te.compare(list(results)).measures]
 
     runs = [DATA / BM25, DATA / MINILM]
-    typed = [te.evaluate(DATA / QRELS, run, ["AP", "map_cut_5"]) for run in runs]
-    assert headings(*typed) == ["AP", "map_cut_5"]
+    typed = [te.evaluate(DATA / QRELS, run, ["AP@10", "map_cut_5"]) for run in runs]
+    assert headings(*typed) == ["AP@10", "map_cut_5"]
     members = [te.evaluate(DATA / QRELS, run, ["map_cut"]) for run in runs]
     assert headings(*members)[:2] == ["MAP@5", "MAP@10"]
-    assert headings(typed[0], members[1]) == ["map_cut_5"]  # as the first has it
+    assert headings(typed[0], members[1]) == ["AP@10", "map_cut_5"]  # as the first has it
     for place, results in enumerate(members):
         results.save(tmp_path / f"{place}.json")
     assert headings(*(str(tmp_path / f"{place}.json") for place in range(2)))[0] == "MAP@5"

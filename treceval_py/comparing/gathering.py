@@ -158,7 +158,8 @@ def gather(
     evaluator = Evaluator(qrels, how, reading) if qrels is not None and None in saved else None
     # A signature names its measure in full, and the saved results as they were asked for.
     names_of = tuple(name if isinstance(name, str) else name.name for name in chosen)
-    typed = {each.name: each.heading for one in sources if isinstance(one, Results) for each in one.measures}
+    of_results = [one for one in reversed(sources) if isinstance(one, Results)]  # the first decides
+    typed = {each.name: each.heading for one in of_results for each in one.measures}
     headings = {
         name: each.heading if isinstance(each, Measure) else typed.get(name) or heading_of(name)
         for name, each in zip(names_of, chosen, strict=True)
