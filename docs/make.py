@@ -117,7 +117,7 @@ SYMBOLS: Mapping[str, str] = {
     r"rel\}_[ix]": r"$\mathrm{rel}_i$ is the judgment of the document at rank $i$",
     r"g_i": "$g_i$ is the judgment of the document at rank $i$",
     r"gain\}\(": r"$\mathrm{gain}(i)$ is the gain of the document at rank $i$",
-    r"gain\}\^": r"$\mathrm{gain}^*(i)$ is that in the ideal ranking",
+    r"gain\}\^": r"$\mathrm{gain}^*(i)$ is that at rank $i$ of the ideal ranking",
     r"DCG\}@i": r"$\mathrm{DCG}@i$ and $\mathrm{IDCG}@i$ are sums of discounted gains down to rank $i$",
     r"W\(i\)": "$W(i)$ is the share of attention at rank $i$",
     r"S_i": "$S_i$ are the subtopics of the document at rank $i$",
