@@ -229,7 +229,7 @@ def test_what_is_noted_is_found_by_check(case: Case) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", te.errors.SuspectRunWarning)
         noted = {sign.code for sign in te.evaluate(qrels, run, "map", complete=True).signs}
-    assert noted <= set(check(run, qrels).counts)
+    assert noted <= set(check(qrels, run).counts)
     alone = {code for code in noted if code.startswith("R")} - {"R132"}
     assert alone <= set(check(run).counts)
 
@@ -352,7 +352,7 @@ def test_public_cases_are_noted_as_they_should(name: str, said: list[str]) -> No
         warnings.simplefilter("ignore", te.errors.SuspectRunWarning)
         results = te.evaluate(folder / f"{name}.qrels", folder / f"{name}.run", ["map"])
     assert [part in sign.text for part, sign in zip(said, results.signs, strict=True)] == [True] * len(said)
-    found = check(folder / f"{name}.run", folder / f"{name}.qrels").counts
+    found = check(folder / f"{name}.qrels", folder / f"{name}.run").counts
     assert {sign.code for sign in results.signs} <= set(found)
     assert "R129" not in found or said
 
@@ -472,7 +472,7 @@ def test_of_few_judgments_a_twentieth_must_be_among_the_first_ten(
         qrels[qid] = {docid: 1, **{f"other{number}": 1 for number in range(1, judged)}}
     assert ("X206" in codes(qrels, lines)) is there
     text = "".join(f"{qid} Q0 {docid} {rank} {score} t\n" for qid, docid, rank, score in lines)
-    assert ("X206" in check(io.BytesIO(text.encode()), qrels).counts) is there
+    assert ("X206" in check(qrels, io.BytesIO(text.encode())).counts) is there
 
 
 def test_judgments_can_show_that_ascending_scores_are_right() -> None:

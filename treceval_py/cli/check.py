@@ -123,11 +123,11 @@ def check(
         failed = qrels is not None and judgments is None
         sources = [_repeatable(file, opened) for file in files]
         for source in sources:
-            checked.append(checking(source(), judgments, kind=kind))
+            checked.append(checking(judgments, source(), kind=kind))
             named = checked[-1].kind
             if qrels is not None and kind is None and named is not None and named.name == "qrels":
                 # A file given with judgments is a run, even if it looks like judgments.
-                checked[-1] = checking(source(), judgments, kind="run")
+                checked[-1] = checking(judgments, source(), kind="run")
         findings = Output("table" if output_format == "text" else output_format, output=output)  # both have styles
         findings.put(check_output(checked, output_format, findings.style))
         if scale is not None and not any(each.kind is None or each.kind.rel is not None for each in checked):
@@ -167,7 +167,7 @@ def _judgments(path: str | None, checking: Checking, opened: ExitStack) -> tuple
     from treceval_py.io.named import read_qrels
 
     source = _repeatable(path, opened)
-    checked = [checking(source(), None, kind="qrels")]
+    checked = [checking(source(), kind="qrels")]
     try:
         return checked, read_qrels(source())
     except TrecevalError as error:
@@ -243,7 +243,7 @@ def _fixed(
         say(f"{error} Nothing was written.")
         return None
     note(f"{target}: {'; '.join(done.repairs) or 'nothing to fix, so this is a copy'}")
-    after = checking(target, judgments, kind=before.kind.name)
+    after = checking(judgments, target, kind=before.kind.name)
     remaining = []
     for severity in ("error", "warning"):
         if count := by_severity(after.counts)[severity]:

@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from treceval_py.comparing.comparison import Comparison
-    from treceval_py.data.run import Run
-    from treceval_py.reporting.documents import Rankings
-    from treceval_py.scoring.evaluation import Evaluator
 
 
 def _plot_and_file(_: click.Context, option: click.Parameter, given: Sequence[str]) -> list[tuple[str, str]]:
@@ -117,40 +114,28 @@ def report(
     They need: pip install 'treceval-py[report]'
     """
     from treceval_py.corpora.named import open_texts, read_query_texts
-    from treceval_py.data.qrels import Qrels
     from treceval_py.io.digests import without_folders
     from treceval_py.io.target import written_whole
     from treceval_py.reporting import image, write_report
-    from treceval_py.reporting.documents import Rankings
     from treceval_py.reporting.payload import payload_of
+    from treceval_py.reporting.reporting import Kept, usual_title
     from treceval_py.scoring.show import about_runs
 
     plots = [*(("png", *each) for each in png), *(("svg", *each) for each in svg)]
     outputs = [output, *(file for _, _, file in plots)]
-    rankings: list[Rankings] = []
-
-    def keep(evaluator: Evaluator, run: Run) -> None:
-        """Keep what the report needs of a scored run."""
-        if isinstance(evaluator.judgments, Qrels):
-            if not rankings:
-                rankings.append(Rankings.of(evaluator))
-            rankings[0].add(run)
-
+    keep = Kept()
     texts = None if queries is None else read_query_texts(queries)
     passages = None if corpus is None else open_texts(corpus, "document")
     gathering, comparison = compared(files, **how, outputs=outputs, inputs=[queries, corpus], look=keep, fewest=1)
     chosen = _pair(comparison, pair)
-    # Where some runs are saved results, there are no rankings of them.
-    whole = next((each for each in rankings if len(each.runs) == len(comparison.runs)), None)
     with working("drawing the report"):
         payload = payload_of(
             comparison,
-            whole,
+            keep.rankings(comparison),
             texts=texts,
             passages=passages,
             baseline=how["baseline"],
-            title=title
-            or (comparison.runs[0] if len(comparison.runs) == 1 else f"Comparison of {len(comparison.runs)} runs"),
+            title=title or usual_title(comparison),
             command=shlex.join(["treceval", *map(without_folders, ctx.obj or sys.argv[1:])]),
         )
         # Everything is drawn before anything is written.
