@@ -290,7 +290,7 @@ def test_findings_beyond_the_most_are_counted() -> None:
     assert [each.line for each in found.findings if each.code == "R104"] == [1, 2, 3]
     assert (found.counts["R104"], found.errors, found.warnings) == (200, 200, 0)
     commented = checked(b"# c\n" + b"1 Q0 a 1 nan t\n" * 1000, most=1)
-    assert repr(commented) == "<Checked '<file>': 1,000 errors, 0 warnings, 1 notes in 1,001 lines>"
+    assert repr(commented) == "<Checked '<file>': 1,000 errors, 0 warnings, 1 note in 1,001 lines>"
 
 
 @pytest.mark.parametrize(

@@ -210,14 +210,20 @@ class Board(NamedTuple):
 
     def __repr__(self) -> str:
         runs = listed([f"{brief(run.name)} {run.means[0]:.4f}" for run in self.runs], 5, 60)
-        return f"<Board of {len(self.runs)} runs by {brief(self.measures[0])}: {runs}>"
+        failed = f"; {len(self.errors)} not scored" if self.errors else ""
+        return f"<Board of {len(self.runs)} runs by {brief(self.measures[0])}: {runs}{failed}>"
+
+    def __str__(self) -> str:
+        from treceval_py.rendering import text_of
+
+        return text_of(self, "table")
 
     def _repr_html_(self) -> str:
         from treceval_py.rendering import text_of
 
         return text_of(self, "html")
 
-    def plot(self, measure: str | None = None) -> Plot:
+    def plot(self, measure: str | Measure | None = None) -> Plot:
         """Plot a measure's means as bars, as in reports, to show in a notebook or to save.
 
         Parameters

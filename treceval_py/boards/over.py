@@ -170,6 +170,11 @@ class CollectionsBoard(NamedTuple):
         over = f"{len(self.collections)} collection{'' if len(self.collections) == 1 else 's'}"
         return f"<CollectionsBoard of {len(self.runs)} runs over {over} by {brief(self.measures[0])}: {runs}>"
 
+    def __str__(self) -> str:
+        from treceval_py.rendering import text_of
+
+        return text_of(self, "table")
+
     def _repr_html_(self) -> str:
         from treceval_py.rendering import text_of
 
@@ -305,9 +310,9 @@ def _label(measures: object) -> str:
     """Return the name of the measure that values are of."""
     if measures is None:
         return VALUE
-    if not isinstance(measures, (str, Measure)):
+    if isinstance(measures, Iterable) and not isinstance(measures, str):
         raise MeasureError("values have one measure", "Name one.")
-    return measures if isinstance(measures, str) else measures.name
+    return str(measures)
 
 
 # The values of a collection ---------------------------------------------------------------------------

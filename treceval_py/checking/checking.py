@@ -77,8 +77,12 @@ class Checked(NamedTuple):
 
     def __repr__(self) -> str:
         notes = self.counts.total() - self.errors - self.warnings
-        counts = f"{self.errors:,} errors, {self.warnings:,} warnings, {notes:,} notes"
-        return f"<Checked {brief(self.file)!r}: {counts} in {self.lines:,} lines>"
+        counts = [(self.errors, "error"), (self.warnings, "warning"), (notes, "note"), (self.lines, "line")]
+        *findings, lines = (f"{count:,} {noun}{'' if count == 1 else 's'}" for count, noun in counts)
+        return f"<Checked {brief(self.file)!r}: {', '.join(findings)} in {lines}>"
+
+    def __str__(self) -> str:
+        return "\n".join([*map(str, self.findings), repr(self)[1:-1]])
 
     def _repr_html_(self) -> str:
         from treceval_py.rendering import text_of

@@ -153,7 +153,7 @@ def score(
     from treceval_py.measuring import in_print_order
     from treceval_py.scoring.evaluation import Evaluator
     from treceval_py.scoring.profiles import profile_of
-    from treceval_py.scoring.show import Options, about, about_groups, results_text
+    from treceval_py.scoring.show import Options, about_groups, notes_of, results_text
     from treceval_py.scoring.zscores import read_norms
 
     qrels, runs = (None, judged_rankings) if judged_rankings else (files[0], files[1:])
@@ -194,7 +194,8 @@ def score(
                     scored.append(results if table is None else results.standardise(table))
                     if bar is not None:
                         bar.next()
-            notes = [line for results in scored for line in about(results)]
+            fixed = scoring.signatures is not None
+            notes = [text for results in scored for text, _ in notes_of(results, fixed=fixed)]
             notes += about_groups(scored, options) if groups else []
             text = results_text(scored, output.format, options, output.style, notes)
     except InputError as error:

@@ -6,6 +6,7 @@ import itertools
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any, Unpack
 
 import numpy as np
@@ -177,11 +178,17 @@ def _runs_given(qrels: Any, runs: Any) -> tuple[Any, Any]:
         qrels, runs = None, qrels
     if isinstance(runs, (str, bytes, os.PathLike)):
         path = shown(runs if isinstance(runs, bytes) else os.fspath(runs))
-        raise EvaluationError(f"runs must be a list, not one path: {path}", "Put the path into a list.")
+        raise EvaluationError(f"runs must be a list, not one path: {path}", AS_LIST)
     if not isinstance(runs, Iterable) or isinstance(runs, (Results, Run)) or hasattr(type(runs), "columns"):
         wrong = f"runs must be a list or a dictionary of runs, not {shown(runs)}"
-        raise EvaluationError(wrong, "Put runs into a list, or into a dictionary by their names.")
+        raise EvaluationError(wrong, AS_LIST)
+    first = next(iter(runs.values()), None) if isinstance(runs, Mapping) else None
+    if isinstance(first, Mapping) and all(isinstance(value, Real) for value in first.values()):
+        raise EvaluationError("runs must be several, and this is one", AS_LIST)
     return qrels, runs
+
+
+AS_LIST = "Put runs into a list, or into a dictionary by their names."
 
 
 def checked(settings: Settings, threads: int | None = None) -> Settings:

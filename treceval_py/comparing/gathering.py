@@ -25,11 +25,11 @@ from treceval_py.measuring import NICKNAMES, Measure, parse_measures
 from treceval_py.measuring.registry import COUNT, TEXT
 from treceval_py.scoring.evaluation import Evaluator
 from treceval_py.scoring.noticing import warn_of_signs
-from treceval_py.scoring.opening import AnyJudgments, AnyRun
+from treceval_py.scoring.opening import AnyJudgments, AnyRun, load_judgments
 from treceval_py.scoring.planning import AS_IT_IS, AS_USUAL, Reading, Scoring
 from treceval_py.scoring.profiles import USUAL_MEASURES, Profile, profile_of
 from treceval_py.scoring.results import Results
-from treceval_py.scoring.signatures import Signature, concise, read_signatures
+from treceval_py.scoring.signatures import Fingerprint, Signature, concise, read_signatures
 
 Compares: TypeAlias = "Results | Scored | Source | Run | Mapping[str, Mapping[str, float]]"
 """What can be compared: results, saved or not, and runs, which need judgments."""
@@ -151,7 +151,7 @@ def gather(
             sources.append(source)
     known = [scored for scores in saved if scores is not None for scored in scores]
     if sources and None not in saved:
-        _check_not_scored(qrels, scoring)
+        _check_not_scored(sources, qrels, scoring)
     chosen, more = _chosen(wanted, known, profile)
     notes += more
     how = scoring if scoring.signatures is not None else replace(scoring, measures=tuple(chosen))
@@ -277,9 +277,16 @@ def usual_measures(profile: Profile) -> list[Measure]:
     return list(filter(fit, profile.usual_measures))
 
 
-def _check_not_scored(qrels: object, scoring: Scoring) -> None:
-    """Refuse judgments and scoring options if nothing is scored: they would be silently ignored."""
-    if qrels is not None:
+def _check_not_scored(given: Sequence[Compares], qrels: AnyJudgments | None, scoring: Scoring) -> None:
+    """Refuse scoring options, and judgments but the results' own, if nothing is scored: they would not be used."""
+    results = [each for each in given if isinstance(each, Results)]
+    if qrels is not None and len(results) == len(given):
+        judgments = str(Fingerprint(load_judgments(qrels)))
+        other = next((each for each in results if str(each.fingerprint) != judgments), None)
+        if other is not None:
+            fault = f"the results of {other.run_name} were made with other judgments than these"
+            raise EvaluationError(fault, "Give the run instead of its results, or omit the judgments.")
+    elif qrels is not None:
         raise EvaluationError("every file holds saved results, so judgments are not used", "Remove the judgments file.")
     if scoring.chosen:
         raise EvaluationError(

@@ -141,6 +141,10 @@ class Explained(NamedTuple):
     nearest: list[Match]
     walks: list[Walk]
 
+    def __repr__(self) -> str:
+        claim = "" if self.claim is None else f", claimed to be {brief(self.claim.text)}"
+        return f"<Explained {brief(self.measure.name)}{claim}, under {len(self.rows)} profiles>"
+
 
 class Explanation(NamedTuple):
     """Explanations of some measures of a run.
@@ -172,6 +176,11 @@ class Explanation(NamedTuple):
             by = each.matches[0].variant.name if each.matches else f"none of {each.tried} ways"
             said.append(f"{brief(each.measure.name)}={brief(each.claim.text)} is given by {brief(by)}")
         return f"<Explanation of {brief(self.run_name)!r}: {listed(said, 3, 130)}>"
+
+    def __str__(self) -> str:
+        from treceval_py.rendering import text_of
+
+        return text_of(self, "table")
 
     def _repr_html_(self) -> str:
         from treceval_py.rendering import text_of

@@ -21,7 +21,7 @@ from treceval_py._types import Data, FloatArray, IntArray, Source
 from treceval_py.data.ids import encode, shown
 from treceval_py.data.run import Run
 from treceval_py.errors import DataError, EvaluationError, brief, listed, warn
-from treceval_py.fusing.fusing import Fused, opened
+from treceval_py.fusing.fusing import Fused, check_several, opened
 from treceval_py.fusing.listing import ListedRun
 from treceval_py.fusing.methods import METHODS, Fusion
 from treceval_py.measuring import Measure
@@ -475,6 +475,7 @@ def tune_fusion(
     >>> found.tuned.chosen.final.fusion.weights, found.tuned.chosen.nested
     ((0.4, 0.6), 1.0)
     """
+    check_several(runs)
     fusions = fusions_of(_each(method, "method"), [None] if norm is None else _each(norm, "norm"), rrf_k, rbc_phi)
     tuning = Tuning(fusions, Evaluator(qrels, Scoring(measures=[measure], profile=profile)), folds)
     with opened(runs, max_passage=max_passage) as listed_runs:
