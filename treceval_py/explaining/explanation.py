@@ -98,7 +98,17 @@ class Row(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A variant that gives the claimed value, and how exactly."""
+    """A variant that gives the claimed value, and how exactly.
+
+    Attributes
+    ----------
+    variant : Variant
+        The way of scoring.
+    outcome : Outcome
+        Its value, and the queries that count.
+    how : str
+        How exactly it gives the claimed value.
+    """
 
     variant: Variant
     outcome: Outcome
