@@ -734,6 +734,18 @@ def test_a_single_run_has_means_curves_and_documents_and_nothing_to_compare(tmp_
     assert all(query is not None and len(query["t"]) == 1 for query in found["docs"])
 
 
+def test_what_te_report_returns_of_a_single_run_prints_its_means_and_no_differences(tmp_path: Path) -> None:
+    made = te.report(JUDGED, PAIR[0], str(tmp_path / "one.html"), "map", baseline="bm25")
+    (compared,) = made.measures
+    assert (made.baseline, compared.together, compared.differences, compared.letters) == (None, None, (), ("",))
+    lines = str(made).splitlines()
+    assert lines[2:5] == ["run       map", "─────────────", f"bm25   {compared.means[0]:.4f}"]
+    for form in ("table", "markdown", "html", "latex"):
+        printed = made.to_text(form)
+        assert f"{compared.means[0]:.4f}" in printed
+        assert re.search("ifference|aseline|pairs", printed.split("</style>")[-1]) is None, form
+
+
 def test_no_run_is_refused_and_so_is_a_plot_of_two_of_one(tmp_path: Path) -> None:
     assert "Missing argument 'RUN…'." in treceval(["report", JUDGED, "-o", f"{tmp_path}/x.html"]).err.decode()
     done = treceval(["report", JUDGED, PAIR[0], "--svg", f"scatter={tmp_path}/x.svg"])

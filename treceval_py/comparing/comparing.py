@@ -257,7 +257,7 @@ def compare_gathered(
         raise MeasureError(
             "every pair of runs is compared, or each run with a baseline, not both", "Remove pairs or baseline."
         )
-    base = None if pairs else _baseline(names, [run.file for run in runs], baseline)
+    base = None if pairs or len(runs) == 1 else _baseline(names, [run.file for run in runs], baseline)
     columns, repeated = _once(aligned(runs, force=force))
     if base is None:
         which = [(second, first) for first, second in itertools.combinations(range(len(runs)), 2)]
@@ -318,20 +318,19 @@ def _compared(
     best = tuple(int(run) for run in np.flatnonzero(means >= means.max() - SAME))
     resamples = settings.drawn(SIMULTANEOUS)
     together = simultaneous(values, resamples=resamples, seed=settings.seed, threads=threads)
-    level = _level(together, values.shape[1], settings, tested)
-    by_letters = settings.test == SIMULTANEOUS and len(column.qids) > 1
+    testable = len(values) > 1 and len(column.qids) > 1
+    level = _level(together, values.shape[1], settings, tested) if testable else float("nan")
+    by_letters = settings.test == SIMULTANEOUS and testable
     grouped = letters(means, together.p <= settings.alpha) if by_letters else ("",) * len(values)
     rows = _differences(column, which, together, level, settings, threads)
     return Compared(
         column.measure, column.signature, column.qids, values, means, low, high, best, grouped, two_way_anova(values),
-        together if values.shape[1] > 1 else None, tuple(rows), column.left_out, level, column.bounds,
+        together if testable else None, tuple(rows), column.left_out, level, column.bounds,
     )  # fmt: skip
 
 
 def _level(together: Simultaneous, queries: int, settings: Settings, tested: int) -> float:
     """Return the level of a t-test of one difference that is as strict as the marks; see `Compared.level`."""
-    if queries < 2:
-        return float("nan")
     if settings.test == SIMULTANEOUS:
         return two_sided_t(together.critical(settings.alpha), queries)
     return settings.alpha / tested

@@ -164,7 +164,7 @@ class Compared(NamedTuple):
     anova : Anova or None
         Two-way analysis of variance, of queries and systems; None for a single query.
     together : Simultaneous or None
-        The simultaneous test of all pairs of runs, whichever test decides the marks; None for a single query.
+        The simultaneous test of all pairs of runs, whichever test decides the marks; None for a single query or run.
     differences : tuple of Difference
         The requested differences: from the baseline, or of each pair of runs.
     left_out : tuple of str

@@ -22,7 +22,6 @@ from treceval_py.explaining.terms import task_of_signature
 from treceval_py.io.digests import base_name, short
 from treceval_py.io.target import written_whole
 from treceval_py.rendering.envelope import json_safe, plain
-from treceval_py.rendering.numbers import percent
 from treceval_py.reporting.curves import basis_of, curves_of
 from treceval_py.reporting.documents import MANY, Passages, Rankings, chosen_documents
 from treceval_py.reporting.overlap import overlap_of
@@ -290,10 +289,7 @@ def _methods(comparison: Outcome) -> list[str]:
 
     said = methods(comparison)
     if len(comparison.runs) == 1:
-        return [
-            said["queries"],
-            f"Intervals of means: {percent(comparison.settings.confidence)}, Student's t over queries.",
-        ]
+        return [said["queries"], said["interval"]]
     test = f"A difference is significant by the {procedure(comparison)}."
     effect = "d: mean of the differences over their standard deviation (Cohen's d_z)."
     return [said["queries"], test, said["interval"], effect, *([said["needed"]] if "needed" in said else [])]

@@ -61,6 +61,8 @@ def methods(comparison: Outcome) -> dict[str, str]:
     said = {"finding": " ".join(finding(comparison, comparison.measures[0]))}
     queries = [(compared.heading, len(compared.qids)) for compared in comparison.measures]
     said["queries"] = means_over(queries, comparison.judgments_name, comparison.judgments_digest)
+    if len(comparison.runs) == 1:
+        return said | {"interval": f"Intervals of means: {confidence}, Student's t over queries."}
     other = of_baseline(comparison, "") or "the other run"
     said["test"] = (
         f"{ABOVE}{BELOW}: mean above or below that of {other}, with a significant difference: {procedure(comparison)}."

@@ -42,11 +42,12 @@ def document_of(comparison: Outcome, style: Style) -> Document:
     """
     rows = records(comparison)
     programs = records_table(rows, name="records", exact={key for row in rows[:1] for key in row if key not in VALUES})
+    several = len(comparison.runs) > 1
     return Document(
         "comparison",
         (
-            _means_table(comparison),
-            _differences_table(comparison, style),
+            _means_table(comparison)._replace(**({} if several else _below(comparison))),
+            *([_differences_table(comparison, style)] if several else []),
             programs,
             *group_tables(comparison, style),
         ),
@@ -128,6 +129,16 @@ def _about_best(best: Sequence[tuple[frozenset[int], frozenset[int]]]) -> list[s
     return [f"Bold: highest mean{underlined}."]
 
 
+def _below(comparison: Outcome) -> dict[str, Any]:
+    """Return what is said below the last table for people: how the comparison was made."""
+    said = methods(comparison)
+    return {
+        "notes": (*(said[key] for key in said if key != "finding"), *analyses(comparison), *notes(comparison)),
+        "made": tuple(signatures(comparison)),
+        "version": f"treceval_py {comparison.version}",
+    }
+
+
 def _differences_table(comparison: Outcome, style: Style) -> Table:
     """Return the table of differences; what is the same in all rows for sure has no column.
 
@@ -169,9 +180,7 @@ def _differences_table(comparison: Outcome, style: Style) -> Table:
         tuple(columns),
         name="differences",
         title=title,
-        notes=(*(said[key] for key in said if key != "finding"), *analyses(comparison), *notes(comparison)),
-        made=tuple(signatures(comparison)),
-        version=f"treceval_py {comparison.version}",
+        **_below(comparison),
         caption=(f"{title}.", *(said[key] for key in said if key not in UNCAPTIONED)),
         breaks=dict.fromkeys(starts, ""),
         above=starts,

@@ -368,7 +368,7 @@ T.view({
     const scroller = T.h("div", {class: "scroll", tabindex: width > place.clientWidth ? 0 : null, role: width > place.clientWidth ? "group" : null, "aria-label": width > place.clientWidth ? "Heat map, wider than the page" : null});
     place.append(scroller);
     const {svg, picture} = cells(scroller, {
-      width, height, label: `${measure.label} of ${T.fmt.plural(rows.length, "run", "runs")} for ${T.fmt.plural(T.queries(m).length, "query", "queries")}, from hard to easy`,
+      width, height, label: `${measure.name} of ${T.fmt.plural(rows.length, "run", "runs")} for ${T.fmt.plural(T.queries(m).length, "query", "queries")}, from hard to easy`,
       paint(cell) {
         rows.forEach((each, row) => columns.forEach((queries, i) => {
           const value = heat === "difference" ? means[i][each] - means[i][ref] : means[i][each];
@@ -412,7 +412,7 @@ T.view({
       if (queries.length > 1) T.onQueries?.(queries);
       T.look({q: queries.length > 1 ? d3.greatest(queries, (q) => Math.abs(values[T.state.run][q] - values[ref][q])) : queries[0]});
     });
-    T.figure(root, {name: "queries", title: `${measure.label} by query, hard to easy`, svg: picture, csv: () => [
+    T.figure(root, {name: "queries", title: `${measure.name} by query, hard to easy`, svg: picture, csv: () => [
       ["query", ...T.order(m).map(T.name)], ...T.hardest(m).map((q) => [T.data.qids[q], ...T.order(m).map((each) => values[each][q])])]});
   },
 });
@@ -430,7 +430,7 @@ function heatHint({queries, run}, means, measure) {
   const title = queries.length > 1 ? `${queries.length} queries, ${T.data.qids[queries[0]]} to ${T.data.qids[queries.at(-1)]}` : T.data.qids[queries[0]];
   const text = queries.length > 1 ? null : T.data.texts?.[T.data.qids[queries[0]]];
   const said = [...new Set([run, looked, ref])].filter((each) => each != null).map((each) => T.h("span", {}, `${T.name(each)} ${T.fmt.value(means[each])}`));
-  return [T.h("b", {}, text ? `${title}: ${T.fmt.short(text, 120)}` : title), T.h("span", {}, measure.label), ...said];
+  return [T.h("b", {}, text ? `${title}: ${T.fmt.short(text, 120)}` : title), T.h("span", {}, measure.name), ...said];
 }
 
 /* What the colours of a ramp mean, with its ends in words. */

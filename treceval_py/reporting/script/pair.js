@@ -324,7 +324,7 @@ T.view({
   needs: ["m", "ref", "run", "q", "group", "margin", "size"],
   render(root) {
     const {state} = T;
-    const [name, {label}] = [T.name(state.run), T.data.measures[state.m]];
+    const [name, {name: label}] = [T.name(state.run), T.data.measures[state.m]]; // of queries: AP, not MAP
     const count = T.queries(state.m).length;
     if (!T.get(".three", root)) root.append(...(T.alone() ? [] : [T.h("p", {class: "says"}), T.h("dl", {class: "numbers"})]), T.h("div", {class: "three"}));
     if (!T.alone()) {

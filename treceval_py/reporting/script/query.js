@@ -86,7 +86,7 @@ function heading(root, {m, run, ref, q}) {
   const relevant = found ? found.relevant.length : T.data.R?.[q];
   const grades = found ? d3.rollups(found.relevant, (all) => all.length, (each) => each.grade).sort((a, b) => b[0] - a[0]) : [];
   const byGrade = grades.length > 1 ? ` (${grades.map(([grade, n]) => `${T.fmt.count(n)} of grade ${grade}`).join(", ")})` : "";
-  const {label} = T.data.measures[m];
+  const {name: label} = T.data.measures[m];
   const said = [
     ...(T.alone() ? [`${label} `, T.h("b", {}, T.fmt.value(y)), "."]
       : [T.inColour(ref), ` ${T.fmt.value(x)} → `, T.inColour(run), ` ${T.fmt.value(y)}, a difference of `, T.h("b", {}, T.fmt.signed(y - x)), ` ${label}.`]),
@@ -485,7 +485,7 @@ function without() {
 
 function figures(root, state) {
   const {m, run, ref, q} = state;
-  const {name: label} = T.data.measures[m];  // a query has AP, and a mean MAP
+  const {name: label} = T.data.measures[m]; // a query has AP, and a mean MAP
   const found = T.documents(q);
   const changes = T.changes(m, run, ref, q);
   const [lists, beside] = [T.get(".lists", root), T.get(".beside-lists", root)];
