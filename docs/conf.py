@@ -250,8 +250,9 @@ def _elsewhere(app: Sphinx, env: BuildEnvironment, node: pending_xref, text: nod
 
 
 def _headed(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], tree: nodes.document | None) -> None:
-    """Describe a page for search engines by its first paragraph."""
-    first = tree and next(tree.findall(nodes.paragraph), None)
+    """Describe a page for search engines by its first paragraph outside of a table."""
+    found = tree.findall(nodes.paragraph) if tree else ()
+    first = next((each for each in found if not isinstance(each.parent, nodes.entry)), None)
     if first:
         said = shorten(first.astext(), 160, placeholder=" …")
         context["metatags"] += f'<meta name="description" content="{escape(said)}">'

@@ -620,6 +620,7 @@ def reference() -> dict[str, str]:
         lines += ["", f"## {title}", *_members("treceval_py", [name for name in named if name in treceval_py.__all__])]
     rows = re.findall(r"^ {4}(\w+) +(.*)$", packages, re.MULTILINE)
     linked = [[f"[{code(f'te.{name}')}]({name}.md)", prose(about)] for name, about in rows]
+    lines += _members("treceval_py", ["__version__"])
     pages = {"treceval_py": [*lines, "", "## Everything else", "", *table(["package", "what it has"], linked)]}
     for name, _ in rows:
         module = import_module(f"treceval_py.{name}")
@@ -629,7 +630,9 @@ def reference() -> dict[str, str]:
                 other, path = f"{module.__name__}.{each}", Path(module.__path__[0], f"{each}.py")
                 lines += ["", f"## {each}", "", "```{eval-rst}", f".. automodule:: {other}", "```"]
                 # Read: what it imports may be missing.
-                lines += _members(other, re.findall(r"^(?:def|class) (\w+)", path.read_text("utf-8"), re.MULTILINE))
+                lines += _members(
+                    other, re.findall(r"^(?:def|class) ([A-Za-z]\w*)", path.read_text("utf-8"), re.MULTILINE)
+                )
         else:
             lines += _members(module.__name__, getattr(module, "__all__", None) or _errors(module))
         pages[name] = lines
@@ -644,7 +647,7 @@ def _errors(module: ModuleType) -> list[str]:
 
 
 def _members(module: str, names: Iterable[str]) -> list[str]:
-    return ["", f"```{{described}} {module}", *(name for name in names if not name.startswith("_")), "```"]
+    return ["", f"```{{described}} {module}", *names, "```"]
 
 
 # Indexes: the pages in git.

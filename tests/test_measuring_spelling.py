@@ -233,6 +233,7 @@ def test_a_name_that_means_two_things_has_a_note(snapshot: SnapshotAssertion) ->
         assert warned[0].filename == __file__
         said[name] = measure.note
     assert said == snapshot
+    assert [meant(name)[0].note for name in ("MAP", "Mean Average Precision")] == ["", ""]
 
 
 @pytest.mark.filterwarnings("error")

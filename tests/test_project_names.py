@@ -36,7 +36,7 @@ COMMANDS = {
     "compare queries": ("compare", BM25, MINILM, "--per-query", "2"),
     "board": ("board", *FEW, "--no-cache", BM25, MINILM),
     "gate": ("gate", BM25, MINILM),
-    "agree": ("agree", "--bootstrap", "99", "judge.tsv", BM25, MINILM),
+    "agree": ("agree", "--bootstrap", "100", "judge.tsv", BM25, MINILM),
 }
 
 
@@ -167,3 +167,18 @@ def test_a_difference_is_the_candidate_minus_the_baseline() -> None:
     assert deltas["params"][0]["value"] == "minilm"
     # The other way round, all signs change.
     assert round(te.compare(DATA / QRELS, [DATA / MINILM, DATA / BM25], ["AP"])["AP"].differences[0].mean, 4) == -0.2132
+
+
+def test_results_are_compared_under_the_names_that_were_typed_for_them(tmp_path: Path) -> None:
+    def headings(*results: te.Results | str) -> list[str]:
+        return [each.heading for each in te.compare(list(results)).measures]
+
+    runs = [DATA / BM25, DATA / MINILM]
+    typed = [te.evaluate(DATA / QRELS, run, ["AP@10", "map_cut_5"]) for run in runs]
+    assert headings(*typed) == ["AP@10", "map_cut_5"]
+    members = [te.evaluate(DATA / QRELS, run, ["map_cut"]) for run in runs]
+    assert headings(*members)[:2] == ["MAP@5", "MAP@10"]
+    assert headings(typed[0], members[1]) == ["AP@10", "map_cut_5"]  # as the first has it
+    for place, results in enumerate(members):
+        results.save(tmp_path / f"{place}.json")
+    assert headings(*(str(tmp_path / f"{place}.json") for place in range(2)))[0] == "MAP@5"

@@ -37,7 +37,7 @@ TAKES: dict[str, Callable[[Any], Any]] = {
         te.fusing.tune_fusion(runs=RUNS, qrels=QRELS, folds=2, measure=measure).tuned.measure
     ),
     "gate": lambda measure: str(te.gating.gate(QRELS, RUN, OTHER, measure, margin={measure: 0.1})[measure]),
-    "agree": lambda measure: str(te.judges.agree([QRELS, QRELS], RUNS, measure)),
+    "agree": lambda measure: str(te.judges.agree([QRELS, QRELS], RUNS, measure, bootstrap=20, resamples=20)),
     "assess": lambda measure: repr(te.ranges.assess(QRELS, RUN, measure)),
     "RelevanceEvaluator": lambda measure: te.RelevanceEvaluator(QRELS, {measure}).evaluate(RUN),
 }

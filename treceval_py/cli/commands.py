@@ -110,6 +110,8 @@ class Command(click.Command):
             raise click.UsageError(option_meant(error.option_name, self), ctx) from None
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
+            if error.message.startswith("Got unexpected extra"):
+                error.message += f". The arguments are {' '.join(self.collect_usage_pieces(ctx)[1:])}."
             raise
         if self.measures_among_files and {"files", "measures"} <= ctx.params.keys() and not ctx.resilient_parsing:
             words = ctx.params["files"]

@@ -20,8 +20,10 @@ def _check(ctx: click.Context) -> dict[str, object]:
     """Return what is wrong with options and files."""
     chosen = ctx.params
     others = chosen["query"] is not None and (chosen["claims"] or chosen["against"])
+    claimed = [word for word in chosen["files"][2:] if "=" in word]
+    claim = f" A claim is written --claim {claimed[0]}." if claimed else ""
     return {
-        f"Give two files, QRELS and RUN, not {len(chosen['files'])}.": len(chosen["files"]) != 2,
+        f"Give two files, QRELS and RUN, not {len(chosen['files'])}.{claim}": len(chosen["files"]) != 2,
         TWICE: chosen["files"] == ("-", "-"),
         "--query shows the arithmetic of one query; remove --claim and --against.": others,
     }

@@ -25,17 +25,23 @@ COMMANDS_MEANT = {
 
 OPTIONS_MEANT = {
     "-m": "metric metrics measures",
-    "-q": "by-query perquery",
-    "-l": "relevance-level rel min-rel threshold",
+    "-q": "by-query perquery per-topic by-topic",
+    "--floor": "min minimum threshold",
+    "-l": "relevance-level relevance rel min-rel threshold",
+    "-k": "k top top-k topk cutoff depth",
+    "--digits": "precision decimals round",
+    "--profile": "tool like convention conventions",
+    "--retriever": "method",
+    "--explain": "code rule",
     "--format": "output-format out-format output_format",
     "--to": "format output-format out-format",
     "--corpus": "docs documents passages collection",
     "--queries": "topics query",
-    "-o": "format out-file outfile file",
+    "-o": "format out-file outfile file html",
 }
 """Names that other programs give to options like ours."""
 
-CUTOFFS, FILES = ["k", "cutoff", "cutoffs", "top-k", "topk", "at"], ["qrels", "qrel", "run", "runs"]
+CUTOFFS, FILES = ["k", "cutoff", "cutoffs", "top", "top-k", "topk", "at"], ["qrels", "qrel", "run", "runs"]
 
 
 def option_meant(name: str, command: click.Command) -> str:
@@ -46,7 +52,7 @@ def option_meant(name: str, command: click.Command) -> str:
     for spelling, option in options.items():
         if word.lower() in getattr(option.type, "choices", ()):
             meant = f"{spelling} {word.lower()}"
-    if word in getattr(options.get("--set"), "settings", ()):
+    if meant is None and word in getattr(options.get("--set"), "settings", ()):
         meant = f"--set {word}=…"
     if meant is not None:
         return f"{said} Did you mean {meant}?"
@@ -55,8 +61,19 @@ def option_meant(name: str, command: click.Command) -> str:
     if word in FILES:
         usage = command.get_usage(click.Context(command, info_name="treceval"))
         return f"{said} Files need none: {usage.partition(': ')[2]}"
+    if other := _command_with(name):
+        return f"{said} It is an option of 'treceval {other}'."
     near = get_close_matches(word, [spelling[2:] for spelling in options if spelling[:2] == "--"], 1, 0.61)
     return f"{said} Did you mean --{near[0]}?" if near else said
+
+
+def _command_with(name: str) -> str:
+    """Return the first command that has an option."""
+    from treceval_py.cli.commands import COMMANDS, treceval
+
+    ctx = click.Context(treceval)
+    commands = ((each, treceval.get_command(ctx, each)) for each in COMMANDS if name[:2] == "--")
+    return next((each for each, command in commands if command and any(name in one.opts for one in command.params)), "")
 
 
 def no_command(word: str, commands: Collection[str]) -> click.UsageError:
@@ -102,6 +119,10 @@ def is_measure(word: str, ctx: click.Context | None = None, commands: Collection
             raise
     if ctx is None and commands and _command_meant(word, commands):
         raise no_command(word, commands)
+    if word in commands:
+        raise click.UsageError(f"{word} is a command, so it comes first: treceval {word} ….", ctx)
+    if word in ("yes", "no", "true", "false"):
+        raise click.UsageError(f"Options such as -q take no value; remove '{word}'.", ctx)
     meant = meant_by(word)
     kinds = "file or measure" if ctx else "command, file or measure"
     raise click.UsageError(f"There is no {kinds} '{brief(word)}'." + (f" Did you mean {meant}?" if meant else ""), ctx)

@@ -67,7 +67,8 @@ class Comparison(Outcome):
 
     def __repr__(self) -> str:
         measures = listed([compared.measure for compared in self.measures])
-        return f"<Comparison of {len(self.runs)} runs in {measures}: {listed(self.runs)}>"
+        runs = "1 run" if len(self.runs) == 1 else f"{len(self.runs)} runs"
+        return f"<Comparison of {runs} in {measures}: {listed(self.runs)}>"
 
     def _repr_html_(self) -> str:
         return self.to_html()

@@ -161,7 +161,12 @@ def gather(
     evaluator = Evaluator(qrels, how, reading) if qrels is not None and None in saved else None
     # A signature names its measure in full, and the saved results as they were asked for.
     names_of = tuple(name if isinstance(name, str) else name.name for name in chosen)
-    headings = [heading_of(name) if isinstance(name, str) else name.heading for name in chosen]
+    of_results = [one for one in reversed(sources) if isinstance(one, Results)]  # the first decides
+    typed = {each.name: each.heading for one in of_results for each in one.measures}
+    headings = {
+        name: each.heading if isinstance(each, Measure) else typed.get(name) or heading_of(name)
+        for name, each in zip(names_of, chosen, strict=True)
+    }
     entries: list[_Entry] = []
     for source, scores in zip(sources, saved, strict=True):
         with _taken_down(source, optional, errors):
@@ -186,8 +191,7 @@ def gather(
     _, sources_of, results_of, digests = zip(*entries, strict=True) if entries else ((),) * 4
     judged_by = "" if evaluator is None else digest_of(qrels)
     runs = tuple(harmonised(scored))
-    by_name = dict(zip(names_of, headings, strict=True))
-    return Gathered(runs, sources_of, evaluator, results_of, tuple(notes), digests, judged_by, unscored, by_name)
+    return Gathered(runs, sources_of, evaluator, results_of, tuple(notes), digests, judged_by, unscored, headings)
 
 
 @contextmanager

@@ -98,7 +98,17 @@ class Row(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A variant that gives the claimed value, and how exactly."""
+    """A variant that gives the claimed value, and how exactly.
+
+    Attributes
+    ----------
+    variant : Variant
+        The way of scoring.
+    outcome : Outcome
+        Its value, and the queries that count.
+    how : str
+        How exactly it gives the claimed value.
+    """
 
     variant: Variant
     outcome: Outcome
@@ -292,6 +302,8 @@ def explain(
     >>> found.measures[0].matches[0].variant.name
     'ir_measures'
     """
+    if isinstance(measures, Mapping):
+        raise MeasureError("numbers to explain are claims", "Write claims={'nDCG@10': 0.346}.")
     asked = measures if measures is None else parse_measures(measures) or None
     if isinstance(claims, Mapping):
         claims = [_written(measure, value) for measure, value in claims.items()]

@@ -16,7 +16,15 @@ MOST_MOVES = 3
 
 
 class Move(NamedTuple):
-    """A query's value before and after a step; None if the query does not count."""
+    """A query's value before and after a step.
+
+    Attributes
+    ----------
+    qid : str
+        The query.
+    before, after : float or None
+        Its values; None if the query does not count.
+    """
 
     qid: str
     before: float | None

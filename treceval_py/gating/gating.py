@@ -348,8 +348,9 @@ def scoring_for(options: Scoring, settings: GateSettings, *, saved: bool) -> Sco
     if options.signatures is None:
         own = [*settings.margins, *settings.floors]
         asked = options.measures or ()
-        several = isinstance(asked, Iterable) and not isinstance(asked, str)
-        options = replace(options, measures=[*(asked if several else [asked]), *own] or None)
+        if isinstance(asked, str) or not isinstance(asked, Iterable):
+            asked = [asked]
+        options = replace(options, measures=[*asked, *own] or None)
     if options.complete is None and options.signatures is None and not saved:
         options = replace(options, complete=True)
     return options

@@ -150,9 +150,11 @@ def _parse(name: object, leaves_out: frozenset[str], names_here: Mapping[str, st
     except UnknownMeasureError:
         raise
     except MeasureError as error:
-        wrong = MeasureError(
-            f"measure {shown(text)}: {error.what}", error.todo or "See 'treceval measures' for its parameters."
-        )
+        cutoff = re.fullmatch(r"(\w+@)(\w[\w,]*)", text)
+        todo = "See 'treceval measures' for its parameters."
+        if cutoff is not None:
+            todo = f"Write {cutoff[1]}{f'[{cutoff[2]}]' if ',' in cutoff[2] else '10'}, for example."
+        wrong = MeasureError(f"measure {shown(text)}: {error.what}", error.todo or todo)
     if read is not None:
         return [read]
     names = [name for name in re.split(_BETWEEN, text) if name]
@@ -291,9 +293,10 @@ def _parse_loosely(text: str) -> _Parsed | None:
     """Parse a name in words, ``Mean Average Precision``, or one that its cutoff follows at once, ``P5``."""
     with contextlib.suppress(MeasureError):
         if " " in text.strip() and (read := _parse_spelling(re.sub(r"\s+", "_", text.strip()))):
-            measures = [
-                replace(one, asked=one.notation, note=one.note.replace(one.name, text.strip())) for one in read[0]
-            ]
+            # A name with _ is a program's own spelling; in words it is nobody's.
+            own = any("_" in spelling for spelling, _ in read[0][0].family.elsewhere)
+            notes = ["" if own else one.note.replace(one.name, text.strip()) for one in read[0]]
+            measures = [replace(one, asked=one.notation, note=note) for one, note in zip(read[0], notes, strict=True)]
             return measures, False, False
         known = {folded(name) for family in FAMILIES.values() for name in (family.name, *family.notation)}
         if folded(text) not in known and (glued := re.fullmatch(r"([A-Za-z_-]*[A-Za-z])([0-9]{1,9})", text)):
@@ -305,9 +308,7 @@ def _parse_loosely(text: str) -> _Parsed | None:
 def _noted(measures: Sequence[Measure], name: str) -> list[Measure]:
     """Return measures with a note on the other meaning of their name."""
     for family, spelling, words in ((one.family, *pair) for one in measures[:1] for pair in one.family.elsewhere):
-        # Written out in words, it is nobody's spelling.
-        alike = folded(name) == folded(spelling) and name not in family.notation and " " not in name
-        if name == spelling or alike:
+        if name == spelling or (folded(name) == folded(spelling) and name not in family.notation):
             note = f" is {words}. Other profiles may define it differently."
             return [replace(each, note=each.name + note) for each in measures]
     return list(measures)

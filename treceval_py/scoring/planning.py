@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from numbers import Integral
 from types import NoneType
@@ -392,7 +392,9 @@ def settled(measures: str | Measure | Iterable[str | Measure] | None, options: O
         The function has no such argument.
     """
     if unknown := options.keys() - Options.__annotations__.keys():
-        raise TypeError(_no_argument(min(unknown)))
+        raise TypeError(_no_argument(unknown))
+    if isinstance(measures, Mapping):
+        raise MeasureError("measures are names, not a dictionary", "Give judgments, then the run, then measures.")
     if isinstance(measures, (str, list, tuple, set, frozenset)) and not measures:
         raise MeasureError("there are no measures", "Name some, such as ['nDCG@10'], or omit the argument.")
     given: dict[str, Any] = dict(options)
@@ -411,16 +413,18 @@ _MEANT = {
 """Names that other programs give to arguments, by ours."""
 
 
-def _no_argument(name: str) -> str:
-    """Return the message about an argument that a function does not have."""
-    said = f"unexpected keyword argument {name!r}"
-    if name in ("k", "cutoff", "cutoffs", "at", "top_k", "topk"):
-        return f"{said}. The cutoff belongs to the measure: 'nDCG@10'."
+def _no_argument(names: Collection[str]) -> str:
+    """Return the message about arguments that a function does not have: about one that is understood, if any is."""
     from difflib import get_close_matches
 
-    meant = [ours for ours, others in _MEANT.items() if name in others.split()]
-    near = meant or get_close_matches(name, ["measures", *Options.__annotations__], 1)
-    return f"{said}. Did you mean {near[0]}=…?" if near else said
+    for name in sorted(names):
+        said = f"unexpected keyword argument {name!r}"
+        if name in ("k", "cutoff", "cutoffs", "at", "top_k", "topk"):
+            return f"{said}. The cutoff belongs to the measure: 'nDCG@10'."
+        meant = [ours for ours, others in _MEANT.items() if name in others.split()]
+        if near := meant or get_close_matches(name, ["measures", *Options.__annotations__], 1, 0.75):
+            return f"{said}. Did you mean {near[0]}=…?"
+    return f"unexpected keyword argument {min(names)!r}"
 
 
 def _said_to_be_judged_only(task: Task) -> Task:
